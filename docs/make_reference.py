@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import pkgutil
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from docs import make_api, make_install, make_man, make_manifests, make_types
-from humanmcp import cli, protocol
+from humanmcp import cli
 from humanmcp.cli import COMMANDS
 from humanmcp.common import mistakes
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.export import hosts
 from humanmcp.locales import say, sentences_of
-from humanmcp.protocol.diagnostics import locate
+from humanmcp.protocol.diagnostics.kinds import KINDS, ProblemKind, title_of
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.jsonrpc import visible
 from humanmcp.protocol.spec.faults import Fault
@@ -172,21 +171,14 @@ LEVELS: Final = {
 SPECIFIED: Final = {"en": "Specification", "ja": "仕様"}
 
 
-def kinds() -> Mapping[str, type[locate.RawDiagnostic]]:
-    """Return every class of a diagnostic by its code: each registers itself as its module loads."""
-    for module in pkgutil.walk_packages(protocol.__path__, f"{protocol.__name__}."):
-        importlib.import_module(module.name)
-    return locate.KINDS
-
-
 def _problems() -> Iterator[str]:
     """List every problem, one line each."""
     yield from (
         "# Problems",
         "",
         "Everything that the check can report about an answer, an incoming message or a file.",
-        "Words in braces are filled in. `humanmcp check --explain CODE` explains one problem with",
-        "an example. In the page, click the code.",
+        "Words in braces are filled in. `humanmcp check --explain NAME` explains one problem with",
+        "an example: NAME is the name or the code. In the page, click the name.",
         "",
         "| level | means |",
         "| --- | --- |",
@@ -195,7 +187,7 @@ def _problems() -> Iterator[str]:
     for title, group in _grouped():
         yield from ("", f"## {title}", "")
         for code, kind in group:
-            yield f"- {code} ({_level(kind.severity, 'en')}): {problem(code, 'en')}"
+            yield f"- {title_of(code)}, {_level(kind.severity, 'en')}: {problem(code, 'en')}"
 
 
 def _problems_in_full() -> Iterator[str]:
@@ -204,13 +196,12 @@ def _problems_in_full() -> Iterator[str]:
     for title, group in _grouped():
         yield from ("", f"## {title}")
         for code, kind in group:
-            yield from ("", f"### {code}", "", *diagnostic(kind, "en"))
+            yield from ("", f"### {title_of(code)}", "", *diagnostic(kind, "en"))
 
 
-def _grouped() -> Iterator[tuple[str, list[tuple[str, type[locate.RawDiagnostic]]]]]:
-    every = kinds()
+def _grouped() -> Iterator[tuple[str, list[tuple[str, ProblemKind]]]]:
     for letter, title in GROUPS.items():
-        yield title, [(code, every[code]) for code in mistakes.codes() if code.startswith(letter)]
+        yield title, [(code, KINDS[code]) for code in mistakes.codes() if code.startswith(letter)]
 
 
 def _level(severity: Severity, language: str) -> str:
@@ -222,7 +213,7 @@ def problem(code: str, language: str) -> str:
     return plain(sentences_of("problem", language)[code])
 
 
-def diagnostic(kind: type[locate.RawDiagnostic], language: str) -> Iterator[str]:
+def diagnostic(kind: ProblemKind, language: str) -> Iterator[str]:
     """Explain a problem: the level, the sentence, the reason, where it is specified, an example."""
     code = kind.code
     yield f"**{_level(kind.severity, language)}**: {problem(code, language)}"

@@ -21,6 +21,7 @@ from urllib.parse import unquote, urlsplit
 from docs import make_api, make_reference
 from humanmcp.common import mistakes, published
 from humanmcp.locales import LANGUAGES
+from humanmcp.protocol.diagnostics.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -143,7 +144,7 @@ def _link(page: Path, link: str, language: str) -> str:
 
 def mistake(code: str, language: str) -> str:
     """Return the page about one kind of mistake."""
-    level, *more = make_reference.diagnostic(make_reference.kinds()[code], language)
+    level, *more = make_reference.diagnostic(KINDS[code], language)
     title = make_reference.problem(code, language)
     return "\n".join((f"# {code}: {title}", "", level.partition(":")[0], *more)) + "\n"
 

@@ -17,7 +17,7 @@ from humanmcp.inbox.ordering import hand_in
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics import autofix as fixing
-from humanmcp.protocol.diagnostics.kinds import ShownOther
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.http.outbound import TAKEN_BACK
 from humanmcp.protocol.json.tree import pretty
@@ -287,7 +287,9 @@ def send(
     """
     case, reply = case.again(), reply._replace(at=now())
     if reply.shown and reply.shown != digest_of(case.item.line):
-        return SendResult(Outcome.BLOCKED, case.item, (ShownOther().unplaced(),), reply.text)
+        return SendResult(
+            Outcome.BLOCKED, case.item, (kinds.other_request_shown().unplaced(),), reply.text
+        )
     if case.item.state is ExchangeState.ANSWERED:  # the inbox keeps the text beside what was sent
         return _hand_in(case, reply, Verdict(reply.text, None, None), within, wake)
     if case.item.state is not ExchangeState.PENDING or not case.is_open:

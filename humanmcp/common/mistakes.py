@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.common import published
 from humanmcp.common.paths import sample
 from humanmcp.locales import sentences_of
+from humanmcp.protocol.diagnostics.kinds import KINDS, code_of, title_of
 from humanmcp.protocol.spec import methods, versions
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Mistake(NamedTuple):
     """A kind of mistake as a person reads of it; `page` is its page in the manual, "" for none."""
 
     code: str
+    title: str
     sentence: str
     why: str
     example: Example | None
@@ -77,18 +79,18 @@ class Mistake(NamedTuple):
 
 def codes() -> list[str]:
     """Return the code of every kind of mistake, by letter and number."""
-    found = [code for code in sentences_of("problem", "en") if "." not in code]
-    return sorted(found, key=lambda code: (code[0], int(code[1:])))
+    return sorted(KINDS, key=lambda code: (code[0], int(code[1:])))
 
 
-def find(code: str, language: str) -> Mistake | None:
-    """Return what there is to know of a kind of mistake; None for a code that does not exist."""
-    sentences = sentences_of("problem", language)
-    if code not in sentences or "." in code:
+def find(typed: str, language: str) -> Mistake | None:
+    """Return what there is to know of a kind of mistake, by its name or code; None for neither."""
+    code = code_of(typed)
+    if not code:
         return None
-    why = sentences.get(f"{code}.why", "")
+    sentences = sentences_of("problem", language)
+    sentence, why = plain(sentences[code]), plain(sentences.get(f"{code}.why", ""))
     return Mistake(
-        code, plain(sentences[code]), plain(why), examples().get(code), published.page_of(code)
+        code, title_of(code), sentence, why, examples().get(code), published.page_of(code)
     )
 
 

@@ -12,6 +12,7 @@ from humanmcp.export.conversation import ANSWERING, ASKING, build_conversation
 from humanmcp.export.markdown import ROOM, note, sender
 from humanmcp.locales import describe, say
 from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.json.jsonrpc import one_line, visible
 from humanmcp.protocol.json.tree import pretty
 
@@ -92,10 +93,9 @@ def _entry(entry: Entry, options: ExportOptions) -> Iterator[str]:
     yield "<div>"
     yield from _explained(entry, language)
     for diagnostic in entry.hints:
-        yield (
-            f'<p class="problem level-{diagnostic.severity.value}"><b>{_safe(diagnostic.code)}</b> '
-            f"{_safe(describe(diagnostic, language))}</p>"
-        )
+        title, level = _safe(title_of(diagnostic.code)), diagnostic.severity.value
+        said = _safe(describe(diagnostic, language))
+        yield f'<p class="problem level-{level}"><b>{title}</b> {said}</p>'
     if entry.observed and entry.observed.request and entry.kind in ANSWERING:
         answers = say(ROOM, "answers", language, method=entry.method, name=entry.name)
         yield f"<p>{_safe(answers)}</p>"

@@ -21,6 +21,7 @@ from humanmcp.protocol.conversation.transcript import (
     SAID_AGAIN,
     Direction,
 )
+from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.http.client import words_of
 from humanmcp.protocol.json.jsonrpc import one_line, visible
 from humanmcp.protocol.json.tree import pretty
@@ -105,7 +106,7 @@ def _section(entry: Entry, options: ExportOptions) -> Iterator[str]:
         yield f"{markdown_cell(card.what)} ([{say(ROOM, 'page', language)}]({card.page}))"
     for diagnostic in entry.hints:
         yield ""
-        yield f"- **{diagnostic.code}** {markdown_cell(describe(diagnostic, language))}"
+        yield f"- **{title_of(diagnostic.code)}** {markdown_cell(describe(diagnostic, language))}"
     text = entry.frame.text
     if text.strip():
         yield ""

@@ -90,12 +90,18 @@ def who(by: str, language: str) -> str:
 
 def describe(diagnostic: Diagnostic, language: str) -> str:
     """Return a problem's sentence, without its place; of many of a kind with their number."""
-    sentence = say("problem", diagnostic.code, language, **fillings_of(diagnostic, language))
-    return (
-        sentence
-        if diagnostic.times == 1
-        else f"{diagnostic.times} \u00d7 {diagnostic.code}: {sentence}"
-    )
+    if diagnostic.times > 1:
+        return titled(diagnostic, language)
+    return say("problem", diagnostic.code, language, **fillings_of(diagnostic, language))
+
+
+def titled(diagnostic: Diagnostic, language: str) -> str:
+    """Return a problem's sentence after its name, its code and the number of many of a kind."""
+    from humanmcp.protocol.diagnostics.kinds import title_of  # noqa: PLC0415 - a layer above
+
+    many = f"{diagnostic.times} \u00d7 " if diagnostic.times > 1 else ""
+    sentence = describe_or_code(diagnostic._replace(times=1), language)
+    return f"{many}{title_of(diagnostic.code)}: {sentence}"
 
 
 def describe_or_code(diagnostic: Diagnostic, language: str) -> str:

@@ -42,7 +42,7 @@ from humanmcp.protocol.conversation.exchange import (
     UnreadableArrived,
 )
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
-from humanmcp.protocol.diagnostics.kinds import ShownOther
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import Decision
 from humanmcp.protocol.rules.timeouts import PROBE
@@ -339,7 +339,7 @@ class ExchangeHandler:
         """Judge a person's reply: it goes out, or back to them with its problems."""
         exchange = self.session.exchanges.get(number)
         if reply.shown and exchange and reply.shown != digest_of(exchange.request.raw):
-            self.journal.refuse(number, (ShownOther().unplaced(),))
+            self.journal.refuse(number, (kinds.other_request_shown().unplaced(),))
             return
         try:
             outcome = self.session.reply(number, reply.text, reply.form, anyway=reply.anyway)

@@ -17,6 +17,7 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.rules.following import fill
 from humanmcp.protocol.spec import versions
@@ -153,7 +154,7 @@ class RuleSteps:
         """Judge a message and write it. False when it does not pass the check: then it is left."""
         verdict = self._session.submit(json.dumps(message, ensure_ascii=False))
         if verdict.line is None:
-            first = verdict.errors[0].code
+            first = title_of(verdict.errors[0].code)
             logger.warning("%s does not say %s: %s", decision.by, message["method"], first)
             return False
         self._journal.write(verdict.line, exchange.number, by=decision.by)

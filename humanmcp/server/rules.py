@@ -19,6 +19,7 @@ from humanmcp.protocol.conversation.approvals import (
     pattern_of,
 )
 from humanmcp.protocol.conversation.exchange import Refused, Sent
+from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import (
     Book,
@@ -198,7 +199,7 @@ class AutomaticAnswers:
             return Acted(decision, outcome)
         if isinstance(outcome, Refused):
             first = outcome.verdict.errors[0]
-            logger.warning("%s does not pass the check: %s", decision.by, first.code)
+            logger.warning("%s does not pass the check: %s", decision.by, title_of(first.code))
         return LEFT_TO_A_PERSON
 
     def answered(self, _exchange: Exchange, decision: Decision) -> None:

@@ -30,8 +30,7 @@ from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import InboxError, Role, SessionFacts
 from humanmcp.inbox.inbox_session import InboxSession
-from humanmcp.locales import describe as sentence
-from humanmcp.locales import language_of, say
+from humanmcp.locales import language_of, say, titled
 from humanmcp.locales.stop import StopError, sentence_of, trouble
 from humanmcp.protocol.conversation.transcript import BY_CHECK, HELD, Direction
 from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
@@ -249,7 +248,7 @@ def _say_what_is_left(
     if listening is not None and listening.unanswered and not quiet:
         to_stderr(say("tap", "unanswered", language, count=len(listening.unanswered)))
         for one in listening.unanswered[:MOST_NAMED]:
-            to_stderr("  ", f"{one.seq}: {sentence(one.diagnostic, language)}")
+            to_stderr("  ", f"{one.seq}: {titled(one.diagnostic, language)}")
     if recorder.missing:
         logger.error("%s lines are missing: %s", recorder.missing, recorder.trouble or "-")
         why = sentence_of(recorder.trouble, language) if recorder.trouble else "-"

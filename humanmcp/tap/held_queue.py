@@ -23,7 +23,7 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import CHANGED, DROPPED, INSTEAD, LET_GO, Direction
-from humanmcp.protocol.diagnostics.kinds import SaidFirstAtTap
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.rules.answer_book import by_rule
@@ -149,7 +149,7 @@ class HeldQueue:
     def refuse_outgoing(self) -> None:
         """Give back what people want to say first: both ends of a tap are taken."""
         for ticket, _outgoing in self._inbox_session.outgoing():
-            self._inbox_session.settle(ticket, (SaidFirstAtTap().unplaced(),))
+            self._inbox_session.settle(ticket, (kinds.own_message_at_tap().unplaced(),))
 
     def next(self) -> float:
         """Return when something happens by itself; infinity for never."""

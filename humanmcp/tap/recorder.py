@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
 from humanmcp.common.timestamps import Stamps, log_time
 from humanmcp.inbox.contract import InboxError
-from humanmcp.locales import describe as sentence
+from humanmcp.locales import titled
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import (
     COMMAND,
@@ -477,7 +477,7 @@ class Listening:
             "detail": dict(diagnostic.detail),
         }
         raw = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
-        self._remark(raw, f"{seq}: {diagnostic.code} {sentence(diagnostic, self._language)}")
+        self._remark(raw, f"{seq}: {titled(diagnostic, self._language)}")
 
 
 class TextLog:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common import mistakes
 from humanmcp.common.terminal import SEVERITY_COLOURS, Painted, to_stdout
-from humanmcp.locales import UnknownSentenceError, describe_or_code, say
+from humanmcp.locales import UnknownSentenceError, say, titled
 from humanmcp.locales.stop import StopError, stopped
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.diagnostics.model import Severity, blocking
@@ -149,7 +149,7 @@ def explained(
     yield (
         Painted(f"{place}: " if place else "", "bold"),
         Painted(say("check", diagnostic.severity.value, language), colour),
-        f" {_coded(diagnostic, language)}",
+        f" {one_line(titled(diagnostic, language))}",
     )
     if diagnostic.line:
         yield from _excerpt(diagnostic, text, colour, shift)
@@ -160,12 +160,6 @@ def explained(
         yield ("    ", Painted(f"= {because}", "dim"))
     if diagnostic.page:
         yield ("    ", Painted(f"= {diagnostic.page}", "dim"))
-
-
-def _coded(diagnostic: Diagnostic, language: str) -> str:
-    """Return the sentence behind its code; of many of a kind it has both itself."""
-    sentence = one_line(describe_or_code(diagnostic, language))
-    return sentence if diagnostic.times > 1 else f"{diagnostic.code}: {sentence}"
 
 
 def _why(diagnostic: Diagnostic, language: str) -> str:
@@ -299,7 +293,8 @@ def explain(codes: Sequence[str], language: str) -> None:
     """
     if not codes:
         for code in mistakes.codes():
-            to_stdout(Painted(code, "bold"), f": {_found(code, language).sentence}")
+            mistake = _found(code, language)
+            to_stdout(Painted(mistake.title, "bold"), f": {mistake.sentence}")
         return
     found = [_found(code, language) for code in codes]
     for mistake in found:
@@ -307,14 +302,14 @@ def explain(codes: Sequence[str], language: str) -> None:
 
 
 def _found(code: str, language: str) -> Mistake:
-    mistake = mistakes.find(code.upper(), language)
+    mistake = mistakes.find(code, language)
     if mistake is None:
         raise CaseError("no such code", got=code)
     return mistake
 
 
 def _explain(mistake: Mistake, language: str) -> None:
-    to_stdout(Painted(mistake.code, "bold"), f": {mistake.sentence}")
+    to_stdout(Painted(mistake.title, "bold"), f": {mistake.sentence}")
     if mistake.why:
         to_stdout(mistake.why)
     if mistake.example is None:

@@ -182,7 +182,7 @@ def add_arguments(parser: Parser) -> None:
     out = parser.add_mutually_exclusive_group()
     flag("--json", to=out, action="store_true")
     flag("--fix", to=out, action="store_true")
-    flag("--explain", to=out, nargs="*", metavar="CODE")
+    flag("--explain", to=out, nargs="*", metavar="NAME")
     flag("--lines", to=out, action="store_true")
     add_flags(parser, "lang")
 

@@ -94,7 +94,7 @@ class Files:
         self.host = host
 
     def send(self, key: Key, text: str, form: TextForm = MESSAGE, *, anyway: bool = False) -> Told:
-        """Save the text; `problems.txt` has sentences and no codes."""
+        """Save the text; what is wrong stands in `problems.txt`."""
         assert form is MESSAGE
         assert key.number
         if anyway:

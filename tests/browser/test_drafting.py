@@ -80,7 +80,7 @@ def test_words_in_a_field_of_several_types_are_asked_about(
     page = window().goto(declare(desk, host))
     field = page.locator("#form-fields").get_by_label("what")
     field.fill("hello")
-    expect(page.locator("#form-fields .at-field .code")).to_have_text("J20")
+    expect(page.locator("#form-fields .at-field .code")).to_have_text("plain-text (J20)")
     page.locator("#form-fields .at-field .fix").click()
     expect(field).to_have_value('"hello"')
     expect(field).to_be_focused()

@@ -111,7 +111,7 @@ def conversations() -> Iterator[str]:
                 before = state.negotiated
                 heard = state.observe(direction, found)
                 number = heard.request.number if heard.request else 0
-                yield f"    {number} {heard.method} {heard.name} {heard.ambiguous} {[type(one).__name__ for one in heard.found]}"
+                yield f"    {number} {heard.method} {heard.name} {heard.ambiguous} {[one.kind for one in heard.found]}"
                 yield f"    {state.version} {state.log_level} {sorted(state.watched)} {[(one.number, one.continues) for one in state.open]}"
                 if state.negotiated != before:
                     yield f"    {state.negotiated}"

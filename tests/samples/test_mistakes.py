@@ -6,10 +6,10 @@ from typing import Final
 
 import pytest
 
-from docs import make_reference
 from humanmcp.cli import main
 from humanmcp.common import mistakes
 from humanmcp.common.mistakes import Example
+from humanmcp.protocol.diagnostics.kinds import KINDS, title_of
 
 EXAMPLES: Final = mistakes.examples()
 IN_CONVERSATION: Final = frozenset(
@@ -88,7 +88,7 @@ def test_the_wrong_example_has_the_mistake_and_the_right_one_has_none(
 def test_every_mistake_has_an_example_or_a_reason_for_none() -> None:
     """A new kind of mistake comes with its example."""
     assert set(EXAMPLES).isdisjoint(IN_CONVERSATION)
-    assert set(EXAMPLES) | IN_CONVERSATION == set(make_reference.kinds())
+    assert set(EXAMPLES) | IN_CONVERSATION == set(KINDS)
 
 
 def test_every_quote_names_where_it_stands() -> None:
@@ -110,13 +110,13 @@ def test_where_versions_differ_each_is_quoted() -> None:
 
 
 def test_explain_shows_wrong_right_and_who_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    """In small letters, too, and in both languages."""
-    assert main(["check", "--lang", "en", "--explain", "r04"]) == 0
+    """By name and by code, in any letters, and in both languages."""
+    assert main(["check", "--lang", "en", "--explain", "Wrong-ID-Type"]) == 0
     said = capsys.readouterr().out
     example = EXAMPLES["R04"]
     for text in (example.request, example.wrong, example.right, example.quotes[0].says):
         assert text in said
-    assert main(["check", "--lang", "ja", "--explain", "M02", "X01"]) == 0
+    assert main(["check", "--lang", "ja", "--explain", "m02", "X01"]) == 0
     said = capsys.readouterr().out
     assert "誤り:" in said
     assert "https://modelcontextprotocol.io/specification/2024-11-05/server/tools" in said
@@ -126,8 +126,10 @@ def test_explain_without_a_code_lists_them_all(capsys: pytest.CaptureFixture[str
     """One line each: who installed the wheel has no other list."""
     assert main(["check", "--lang", "en", "--explain"]) == 0
     said = capsys.readouterr().out
-    assert [line.partition(":")[0] for line in said.splitlines()] == mistakes.codes()
-    assert set(mistakes.codes()) == set(make_reference.kinds())
+    assert [line.partition(":")[0] for line in said.splitlines()] == [
+        title_of(code) for code in mistakes.codes()
+    ]
+    assert set(mistakes.codes()) == set(KINDS)
 
 
 def test_explain_refuses_a_code_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:

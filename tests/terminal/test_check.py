@@ -56,7 +56,11 @@ def test_a_mistake_is_shown_with_its_place_a_caret_a_fix_and_the_page(check: Any
     """E04 and E18, exit status 1: what compilers taught people to read."""
     ran = check(WRONG)
     lines = ran.out.splitlines()
-    at = next(at for at, line in enumerate(lines) if "answer.json:4:30: error M10" in line)
+    at = next(
+        at
+        for at, line in enumerate(lines)
+        if "answer.json:4:30: error misspelt-required-member (M10)" in line
+    )
     assert (
         lines[at + 1] == '  4 |     "tools": [ {"name": "x", "input_schema": {"type": "object"}}, ]'
     )

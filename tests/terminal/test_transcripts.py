@@ -105,7 +105,7 @@ def test_a_transcript_is_judged_in_both_directions_with_its_own_line_numbers(
     assert (ran.json["messages"], ran.json["errors"], ran.json["warnings"]) == (7, 2, 2)
     assert ran.status == 1
     shown = check(*lines).out
-    assert "said.jsonl:6:45: error M01" in shown
+    assert "said.jsonl:6:45: error not-an-array (M01)" in shown
     assert shown.splitlines()[-1] == "7 messages checked, with 2 errors, 2 warnings."
 
 

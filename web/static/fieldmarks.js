@@ -55,6 +55,9 @@ function mark(control, problem, fix) {
   control.parentElement?.append(line);
 }
 
+/** The name of a kind of problem and its code; an older one has no name. @param {Problem} problem */
+const title = (problem) => problem.name ? `${problem.name} (${problem.code})` : problem.code;
+
 /** @param {Problem} problem @param {ProblemAct} fix */
 export function problemParts(problem, fix) {
   const why = { class: "why", href: problem.page, target: "_blank", rel: "noreferrer noopener" };
@@ -62,7 +65,7 @@ export function problemParts(problem, fix) {
     make("span", { class: "what" }, visible(problem.text)),
     ...problem.fix ? [button(problem.fix.label, "fix", () => fix(problem))] : [],
     ...problem.page ? [make("a", why, say("why"))] : [],
-    make("a", { ...why, class: "code", href: at(`/mistake/${problem.code}`) }, problem.code),
+    make("a", { ...why, class: "code", href: at(`/mistake/${problem.code}`) }, title(problem)),
   ];
 }
 

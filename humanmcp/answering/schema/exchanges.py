@@ -19,6 +19,7 @@ from humanmcp.locales import UnknownSentenceError, describe_or_code, say
 from humanmcp.locales.explain import Card
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Frame
+from humanmcp.protocol.diagnostics.kinds import name_of
 from humanmcp.protocol.diagnostics.model import (
     Applicability,
     Diagnostic,
@@ -57,6 +58,7 @@ class DiagnosticShape(TypedDict):
     """
 
     code: str
+    name: str
     level: Annotated[str, Severity]
     blocks: bool
     message: str
@@ -153,6 +155,7 @@ def diagnostic_shape(diagnostic: Diagnostic, language: str) -> DiagnosticShape:
     message = describe_or_code(diagnostic, language)
     fix = None if diagnostic.fix is None else _fix_shape(diagnostic.fix, language)
     said = {"level": diagnostic.severity.value, "message": message, "text": message}
+    said["name"] = name_of(diagnostic.code)
     return filled(DiagnosticShape, diagnostic, **said, field="", count=diagnostic.times, fix=fix)
 
 

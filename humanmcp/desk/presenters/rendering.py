@@ -20,6 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from humanmcp.answering.summary import INLINE
 from humanmcp.common.timestamps import clock
 from humanmcp.locales import LANGUAGES, say, sentences_of, who
+from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.json.jsonrpc import has_many_values, one_line, visible
 from humanmcp.protocol.json.tree import leaves
 from humanmcp.protocol.validation.rules.tools import mime_of
@@ -153,6 +154,7 @@ def _environment() -> Environment:
     environment.filters |= {"markdown": blocks}
     environment.globals["static"] = static()
     environment.filters |= {"visible": visible, "one_line": one_line, "clock": clock}
+    environment.filters |= {"problem_title": title_of}
     return environment
 
 

@@ -76,7 +76,7 @@ from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.locales import UnknownSentenceError, describe, say
 from humanmcp.protocol.conversation.approvals import AllowPattern, patterns_for
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
-from humanmcp.protocol.diagnostics.kinds import ShownOther
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import PLACEHOLDER
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import follow, pretty
@@ -519,7 +519,7 @@ def _why(code: str, language: str) -> str:
     """Return why nothing was sent; "" for a code that there is not."""
     with suppress(UnknownSentenceError):
         return say(approvals.ROOM, code, language) if code else ""
-    other = ShownOther().unplaced()
+    other = kinds.other_request_shown().unplaced()
     return describe(other, language) if code == other.code else ""
 
 

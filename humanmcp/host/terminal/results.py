@@ -26,6 +26,7 @@ from humanmcp.protocol.conversation.exchange import (
     ResponseArrived,
 )
 from humanmcp.protocol.conversation.exchange import UnreadableArrived as Unreadable
+from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.diagnostics.model import TextForm, unreadable
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
 from humanmcp.protocol.json.jsonrpc import Flaw, one_line, visible
@@ -122,7 +123,7 @@ def diagnostic_line(
         Painted(
             say("check", diagnostic.severity.value, language), SEVERITY_COLOURS[diagnostic.severity]
         ),
-        f" {diagnostic.code}{f' {place}' if place else ''}: {said}",
+        f" {title_of(diagnostic.code)}{f' {place}' if place else ''}: {said}",
         Painted(f"  {diagnostic.page}" if diagnostic.page else "", "dim"),
     )
 

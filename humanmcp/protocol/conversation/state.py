@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.kinds import ProgressFell, TokenUnknown
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import RawDiagnostic, json_text, quoted
 from humanmcp.protocol.json.jsonrpc import Json, Kind, Message, RequestId, object_in
 from humanmcp.protocol.spec import methods, versions
@@ -195,12 +195,14 @@ class Progress:
         if key is None:
             return []
         if key not in self._last:
-            return [TokenUnknown(("params", "progressToken"), token=quoted(token))]
+            return [kinds.unknown_progress_token(("params", "progressToken"), token=quoted(token))]
         before = self._last[key]
         if not _is_number(value) or before is None or value > before:
             return []
         written = json_text(before), json_text(value)
-        return [ProgressFell(("params", "progress"), before=written[0], now=written[1])]
+        return [
+            kinds.progress_not_rising(("params", "progress"), before=written[0], now=written[1])
+        ]
 
     def hear(self, notice: Message) -> tuple[RawDiagnostic, ...]:
         """Judge and remember a notification; one that is not about progress says nothing here."""

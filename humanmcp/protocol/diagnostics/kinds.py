@@ -1,1100 +1,384 @@
-"""The kinds of problems: one class each, in families by what is wrong."""
+"""The kinds of problems: one value each, by its name and its short code.
+
+What is said of each stands under its code in `locales/`, in each language: the sentence, which the
+fields given to the kind fill, and the reason. The codes: J.. the JSON text, R.. the JSON-RPC
+envelope, M.. what MCP asks, N.. an incoming line, F.. the files a person writes, X.. the check.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.diagnostics.locate import RawDiagnostic, shown
+from humanmcp.protocol.diagnostics.locate import RawDiagnostic
 from humanmcp.protocol.diagnostics.model import Applicability, Severity
-from humanmcp.protocol.json.jsonrpc import Flaw
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.locate import Detail
+    from humanmcp.protocol.diagnostics.locate import Detail, FixAction, Path
 
-_MCP: Final = "https://modelcontextprotocol.io/specification/2025-11-25/"
-_RPC: Final = "https://www.jsonrpc.org/specification"
-_W: Final = Severity.WARNING
 
-# -- the members of a message -------------------------------------------------------------------
+class ProblemKind:
+    """A kind of problem: its code, how bad it is, and where the specification says so.
 
-
-class RpcDiagnostic(RawDiagnostic, page=f"{_MCP}basic#messages"):
-    """A message whose envelope is not as JSON-RPC and MCP want it."""
-
-
-class VersionMissing(RpcDiagnostic, code="R01", page=f"{_RPC}#response_object"):
-    """`jsonrpc`: "MUST be exactly "2.0"." Clients drop a message without it."""
-
-
-class IdMissing(RpcDiagnostic, code="R02", page=f"{_RPC}#response_object"):
-    """The id tells which request is answered."""
-
-    id: str
-
-
-class WrongId(RpcDiagnostic, page=f"{_RPC}#response_object"):
-    """`id`: "It MUST be the same as the value of the id member in the Request Object"."""
-
-    typed: str
-    id: str
-
-
-class OtherId(WrongId, code="R03"):
-    """The host ignores an answer to an id that it did not send."""
-
-
-class IdOfOtherType(WrongId, code="R04"):
-    """Some clients convert an id, others drop the answer."""
-
-
-class IdMalformed(WrongId, code="R16"):
-    """MCP allows text and whole numbers."""
-
-
-class ResultAndError(RpcDiagnostic, code="R05", page=f"{_RPC}#response_object"):
-    """One of them "MUST be included, but both members MUST NOT be included"."""
-
-
-class NoBody(RpcDiagnostic, code="R06", page=f"{_RPC}#response_object"):
-    """What is answered stands after `result`, a refusal after `error`."""
-
-    typed: str
-
-
-class LooksLikeRequest(RpcDiagnostic, code="R07"):
-    """The id is enough to say what is answered."""
-
-
-class NotOneObject(RpcDiagnostic, code="R14"):
-    """A message is one object."""
-
-    got: str
-
-
-class MemberMisspelt(RpcDiagnostic, code="R15"):
-    """Names are compared letter by letter."""
-
-    key: str
-    typed: str
-
-
-class MemberStrange(RpcDiagnostic, code="R17"):
-    """The TypeScript clients drop a message with anything else at its top."""
-
-    key: str
-
-
-class BatchNotAllowed(RpcDiagnostic, code="R12"):
-    """Batches existed in 2025-03-26 only."""
-
-
-class BatchOfOne(RpcDiagnostic, code="R13"):
-    """2025-03-26 answers a batch with one; it is sent when all in it are answered."""
-
-
-class ResultNoObject(RpcDiagnostic, code="R20"):
-    """Even an empty answer is an object."""
-
-    got: str
-
-
-# -- errors -------------------------------------------------------------------------------------
-class ErrorDiagnostic(RawDiagnostic, page=f"{_RPC}#error_object"):
-    """An error object that is not as JSON-RPC wants it."""
-
-
-class CodeNotWhole(ErrorDiagnostic, code="R08"):
-    """JSON-RPC: "This MUST be an integer." The TypeScript clients drop anything else."""
-
-
-class WordsMissing(ErrorDiagnostic, code="R09"):
-    """Most hosts show the message."""
-
-
-class WordsEmpty(ErrorDiagnostic, code="R56", severity=_W):
-    """Allowed, and the reader of the error learns nothing."""
-
-
-class ReservedCode(ErrorDiagnostic, code="R10", severity=_W):
-    """JSON-RPC reserves -32768 to -32000."""
-
-    number: str
-    version: str
-
-    @property
-    def detail(self) -> Detail:  # the sentence calls it {code}, which is another thing here
-        """Return what fills its sentence."""
-        return (("code", self.number), ("version", self.version))
-
-
-class ErrorMemberStrange(ErrorDiagnostic, code="R11", severity=_W):
-    """Clients ignore the rest."""
-
-    key: str
-
-
-class ErrorNoObject(ErrorDiagnostic, code="R18"):
-    """It is a number for programs and a sentence for people."""
-
-    got: str
-
-
-class CodeMissing(ErrorDiagnostic, code="R19"):
-    """Programs go by the number."""
-
-
-class ErrorInError(ErrorDiagnostic, code="R25"):
-    """The envelope is added by itself."""
-
-
-# -- answers to what no longer waits --------------------------------------------------------------
-class AnswerTooLate(RawDiagnostic):
-    """An answer to a request that is over."""
-
-
-class AnswerToCancelled(AnswerTooLate, code="R21", page=f"{_MCP}basic/utilities/cancellation"):
-    """After `notifications/cancelled` nothing more is sent for the id."""
-
-
-class AlreadyAnswered(AnswerTooLate, code="R22"):
-    """One request has one answer."""
-
-
-class NoMoreWaiting(AnswerTooLate, code="R23"):
-    """The client closed the connection, or gave up on this request."""
-
-
-class OtherAnswered(AnswerTooLate, code="R53"):
-    """A client that used one id for two requests takes one answer."""
-
-    id: str
-
-
-class NotificationAnswered(AnswerTooLate, code="R55", page=f"{_RPC}#notification"):
-    """JSON-RPC: "The Server MUST NOT reply to a Notification"."""
-
-    id: str
-    method: str
-
-
-class NoSuchRequest(RpcDiagnostic, code="R50"):
-    """The host ignores an answer to an id that it did not send."""
-
-    pending: str
-    typed: str
-
-
-class NothingWaits(RpcDiagnostic, code="R51", page=f"{_RPC}#notification"):
-    """Only requests are answered, each once."""
-
-    typed: str
-
-
-class NoRequestWaits(RpcDiagnostic, code="R52", page=f"{_RPC}#notification"):
-    """Only requests are answered, each once."""
-
-
-class IdNeeded(RpcDiagnostic, code="R54"):
-    """Of several requests the id tells which is answered."""
-
-    id: str
-
-
-# -- something of the person's own ----------------------------------------------------------------
-class TooEarly(RawDiagnostic, code="R24", page=f"{_MCP}basic/lifecycle#initialization"):
-    """Before `initialized` servers "SHOULD NOT send requests other than pings and logging"."""
-
-
-class MethodMissing(RpcDiagnostic, code="R30", page=f"{_RPC}#request_object"):
-    """What is said first has a method."""
-
-
-class MethodNoText(RpcDiagnostic, code="R31", page=f"{_RPC}#request_object"):
-    """It names what is asked for or told."""
-
-    got: str
-
-
-class CapabilityNotDeclared(RawDiagnostic, code="R32", page=f"{_MCP}basic/lifecycle#operation"):
-    """MCP: "Only use capabilities that were successfully negotiated"."""
-
-    capability: str
-    method: str
-
-
-class NotSentByServers(RawDiagnostic, code="R33"):
-    """Each version lists what may be sent, and in which direction."""
-
-    method: str
-    version: str
-
-
-class ErrorWithoutId(RpcDiagnostic, code="R34", page=f"{_RPC}#response_object"):
-    """It says that a line was no message, and so follows one."""
-
-
-class MethodAndBody(RpcDiagnostic, code="R35"):
-    """The members tell what kind of message it is."""
-
-
-class OwnIdMalformed(RpcDiagnostic, code="R36", page=f"{_MCP}basic#requests"):
-    """MCP: "Requests MUST include a string or integer ID"."""
-
-    typed: str
-
-
-class NotificationWithId(RpcDiagnostic, code="R37", page=f"{_MCP}basic#notifications"):
-    """MCP: "Notifications MUST NOT include an ID"."""
-
-
-class ParamsNoObject(RpcDiagnostic, code="R38"):
-    """MCP names its parameters; lists and null are not used."""
-
-
-class NoServerRequests(RawDiagnostic, code="R39"):
-    """2026-07-28 asks the client inside of answers."""
-
-    method: str
-
-
-class ServerCapabilityNotDeclared(RawDiagnostic, code="R40", severity=_W):
-    """What a server sends should be among what it declared."""
-
-    capability: str
-    method: str
-
-
-class SubscriptionMissing(RawDiagnostic, code="R41", severity=_W):
-    """2026-07-28 sends it to those who listen, under the id of their request."""
-
-
-# -- lines that are no message: `jsonrpc.Flaw` says which ----------------------------------------
-
-
-class LineDiagnostic(RawDiagnostic, page=f"{_MCP}basic/transports#stdio"):
-    """Nothing is written to stdout "that is not a valid MCP message"."""
-
-
-class NotJson(LineDiagnostic, code=Flaw.NOT_JSON):
-    """Often a log line of the other program that went to the wrong place."""
-
-    column: str
-
-
-class LineNotUtf8(LineDiagnostic, code=Flaw.NOT_UTF8):
-    """MCP: "JSON-RPC messages MUST be UTF-8 encoded." The bytes are kept as they came."""
-
-    byte: str
-
-
-class LineTooDeep(LineDiagnostic, code=Flaw.TOO_DEEP):
-    """It may be an attempt to make a program fail."""
-
-    limit: str
-
-
-class LineWithLongNumber(LineDiagnostic, code=Flaw.LONG_NUMBER):
-    """Such numbers take very long to read."""
-
-
-class LineNoObject(LineDiagnostic, code=Flaw.NO_OBJECT):
-    """A message is one JSON object."""
-
-    got: str
-
-
-class LineNoMessage(LineDiagnostic, code=Flaw.NO_MESSAGE):
-    """The members tell the kind of a message; none of them is there."""
-
-
-class LineIdMalformed(LineDiagnostic, code=Flaw.ID_MALFORMED, page=f"{_MCP}basic#requests"):
-    """MCP: "Requests MUST include a string or integer ID"."""
-
-    got: str
-
-
-class LineIdMissing(LineDiagnostic, code=Flaw.ID_MISSING, page=f"{_MCP}basic#responses"):
-    """An answer carries the id of its request."""
-
-
-class BatchUnread(LineDiagnostic, code=Flaw.IN_BATCH):
-    """2025-06-18 took batches out."""
-
-
-class BatchTooLong(LineDiagnostic, code=Flaw.LONG_BATCH):
-    """All messages of an array are taken in at once, and other sessions wait for so long."""
-
-    limit: str
-
-
-class MarkBeforeLine(LineDiagnostic, code="N11", severity=_W):
-    """The TypeScript clients drop a line with a byte-order mark."""
-
-
-# -- a conversation that passes or waits ----------------------------------------------------------
-class IdInUse(RawDiagnostic, code="N10", severity=_W, page=f"{_MCP}basic#requests"):
-    """MCP: "The request ID MUST NOT have been previously used by the requestor"."""
-
-
-class AnswerToNothing(RawDiagnostic, code="N30", severity=_W):
-    """Its id is new, or was answered already."""
-
-
-class NotOfServers(RawDiagnostic, code="N31", severity=_W):
-    """Each method goes one way only, and not every version has it."""
-
-    method: str
-    version: str
-
-
-class OtherKind(RawDiagnostic, code="N32"):
-    """The receiver waits for one kind of message and would get the other."""
-
-    was: str
-    now: str
-
-
-class IdChanged(RawDiagnostic, code="N33"):
-    """The sender of the request finds the answer by its id."""
-
-    was: str
-    now: str
-
-
-class SaidFirstAtTap(RawDiagnostic, code="N34"):
-    """Ids that neither side has counted would confuse both."""
-
-
-class ShownOther(RawDiagnostic, code="N40"):
-    """A client may repeat a request with other arguments; a page may be open in two windows."""
-
-
-class AnswersMissing(RawDiagnostic, code="N35"):
-    """The sender of the array waits for an answer to every request in it."""
-
-    ids: str
-
-
-class ProgressFell(RawDiagnostic, code="N36", severity=_W, page=f"{_MCP}basic/utilities/progress"):
-    """MCP: "The `progress` value MUST increase with each notification"."""
-
-    before: str
-    now: str
-
-
-class TokenUnknown(RawDiagnostic, code="N37", severity=_W, page=f"{_MCP}basic/utilities/progress"):
-    """It names a token that was "provided in an active request"."""
-
-    token: str
-
-
-class LeftWithoutAnswer(RawDiagnostic, code="N38", severity=_W):
-    """The sender waits for it until its own limit."""
-
-    method: str
-    id: str
-
-
-class AnswerDropped(RawDiagnostic, code="N39", severity=_W):
-    """The sender still waits: the line that was meant to answer it was dropped."""
-
-    method: str
-    id: str
-    line: str
-
-
-class CheckFailed(RawDiagnostic, code="X01"):
-    """The fault is not in the text; everything else goes on as before."""
-
-    why: str
-
-
-_SPEC: Final = "https://modelcontextprotocol.io/specification/"
-_SERVER: Final = f"{_SPEC}2025-11-25/server/"
-_BASIC: Final = f"{_SPEC}2025-11-25/basic"
-_H: Final = Severity.HINT
-
-
-# -- families: the fields that many sentences share -----------------------------------------------
-class AboutMember(RawDiagnostic):
-    """`key` is the place or the name that it is about."""
-
-    key: str
-
-
-class WrongType(AboutMember):
-    """Clients check the types of members and reject the whole result."""
-
-    got: str
-
-
-class WrongValue(AboutMember):
-    """A value of the right type that means nothing, or something else."""
-
-    value: str
-
-
-class NoneOfThese(WrongValue):
-    """Only a few words have a meaning."""
-
-    allowed: str
-
-
-class OutOfRange(WrongValue):
-    """Clients check the range."""
-
-    limit: str
-
-
-class WrongName(AboutMember):
-    """A name that the version does not know, or does not allow."""
-
-    version: str
-
-
-class InPlace(RawDiagnostic):
-    """`where` tells places apart, also in sentences that do not say it."""
-
-    where: str
-
-
-class LackingMember(InPlace):
-    """A member without which clients reject the whole result."""
-
-    key: str
-    example: str
-
-
-class OtherMethod(RawDiagnostic):
-    """A method that the version does not have, or has for something else."""
-
-    method: str
-    version: str
-
-
-# -- members that are missing, or strange ---------------------------------------------------------
-class ResultTypeMissing(LackingMember, code="M07", page=f"{_SPEC}2026-07-28/basic#responses"):
-    """Since 2026-07-28 each result says whether it is complete."""
-
-
-class MemberMissing(LackingMember, code="M09"):
-    """Clients reject a result without it."""
-
-
-class MemberMisnamed(InPlace, code="M10"):
-    """Names are compared letter by letter."""
-
-    key: str
-    typed: str
-
-
-class NearlyAMember(WrongName, code="M11"):
-    """A misspelt name is lost without an error, and the answer means something else."""
-
-    meant: str
-
-
-class MemberUnknown(WrongName, code="M12", severity=_W):
-    """Clients ignore it; members of one's own go into `_meta`."""
-
-
-class MemberTooNew(WrongName, code="M13", severity=_W):
-    """Each version adds members that older clients do not know."""
-
-    since: str
-
-
-class MemberTooOld(WrongName, code="M14", severity=_W):
-    """A later version took it out or put it elsewhere."""
-
-    since: str
-
-
-class KindMissing(InPlace, code="M26"):
-    """It tells what kind of object this is."""
-
-    key: str
-    allowed: str
-
-
-class NoneOfMembers(InPlace, code="M27"):
-    """A resource has its content as text, or as base64 in `blob`."""
-
-    allowed: str
-
-
-class OneIsLost(RawDiagnostic, code="M28", severity=_W):
-    """Text and blob are two ways to give the same content."""
-
-    kept: str
-    lost: str
-
-
-class MetaKey(WrongName, code="M73", severity=_W, page=_BASIC):
-    """Other programs may put keys of their own beside it."""
-
-
-class ReservedPrefix(WrongName, code="M80", severity=_W, page=_BASIC):
-    """MCP: "Any prefix where the second label is `modelcontextprotocol` or `mcp` is reserved"."""
-
-
-class ExtensionName(WrongName, code="M93", severity=_W):
-    """Without a prefix two extensions could have the same name."""
-
-
-# -- values of the wrong type ---------------------------------------------------------------------
-class NotAList(WrongType, code="M01"):
-    """A single item, too, is written in a list."""
-
-    example: str
-
-
-class NotText(WrongType, code="M15"):
-    """Clients check the types of members."""
-
-
-class NotAnObject(WrongType, code="M16"):
-    """An object holds named values."""
-
-
-class NotATruth(WrongType, code="M17"):
-    """The text "true" is not the value `true`."""
-
-
-class NotWhole(WrongValue, code="M18"):
-    """Numbers are written without quotes, here without a fraction."""
-
-
-class NotANumber(WrongValue, code="M19"):
-    """Numbers are written without quotes."""
-
-
-class NullValue(WrongType, code="M20"):
-    """A member without a value is left out; the TypeScript clients reject null."""
-
-
-class NotAFormValue(WrongType, code="M76"):
-    """The fields of a form hold plain values."""
-
-
-class NotAToken(WrongType, code="M81"):
-    """Ids and progress tokens are text or whole numbers."""
-
-
-# -- values that mean nothing ---------------------------------------------------------------------
-class TypeUnknown(NoneOfThese, code="M02"):
-    """Clients reject the whole result for a type that they do not know."""
-
-
-class SchemaOfNoObject(NoneOfThese, code="M03", page=f"{_SERVER}tools#tool"):
-    """The arguments of a tool are an object of named values."""
-
-
-class NotAllowed(NoneOfThese, code="M21"):
-    """Only these words have a meaning here."""
-
-
-class FormNotFlat(NoneOfThese, code="M67"):
-    """The client makes an input field of each property."""
-
-
-class TooSmall(OutOfRange, code="M22"):
-    """Clients reject a smaller one."""
-
-
-class TooGreat(OutOfRange, code="M23"):
-    """Clients reject a greater one."""
-
-
-class TooMany(AboutMember, code="M25"):
-    """The best matches are sent, with `"hasMore": true`."""
-
-    limit: str
-    count: str
-
-
-class ValueTooNew(RawDiagnostic, code="M24"):
-    """An older client rejects a type that it does not know."""
-
-    value: str
-    allowed: str
-    since: str
-    version: str
-
-
-class NotBase64(WrongValue, code="M29", page="https://www.rfc-editor.org/rfc/rfc4648#section-4"):
-    """Bytes are sent in groups of four, filled up with `=`."""
-
-
-class DataUrl(WrongValue, code="M30"):
-    """The type is in `mimeType`; a data: URL says it twice, and clients reject it."""
-
-
-class NotAUri(WrongValue, code="M31", severity=_W):
-    """Some clients reject an address without a scheme."""
-
-
-class NotAMediaType(WrongValue, code="M32", severity=_W):
-    """A media type is two words with a slash between."""
-
-
-class NotATime(WrongValue, code="M33"):
-    """Times are written in ISO 8601, with the zone."""
-
-
-class ToolName(WrongValue, code="M39", severity=_W, page=f"{_SERVER}tools#tool-names"):
-    """The name goes to the model's API, which allows nothing else."""
-
-
-class NotAnIcon(WrongValue, code="M65", severity=_W):
-    """Clients load https: and data: addresses only."""
-
-
-class NotADigest(WrongValue, code="M72", severity=_W):
-    """Hosts do not load a skill whose files differ."""
-
-
-class NotAFileUri(WrongValue, code="M94"):
-    """Both TypeScript clients refuse any other address for a root."""
-
-
-# -- results --------------------------------------------------------------------------------------
-class MessageAsResult(RawDiagnostic, code="M34"):
-    """The envelope is added by itself."""
-
-
-class ErrorAsResult(RawDiagnostic, code="M35"):
-    """Inside a result a client does not see it as an error."""
-
-
-class ResultInResult(RawDiagnostic, code="M36"):
-    """The members of the answer belong directly in `result`."""
-
-
-class NotEmpty(AboutMember, code="M37"):
-    """The client only wants to know that it was heard; TypeScript's reject more."""
-
-
-class BareText(RawDiagnostic, code="M64", page=f"{_SERVER}tools#tool-result"):
-    """A tool returns a list of items: texts, images and resources."""
-
-
-class NoPlainText(RawDiagnostic, code="M69"):
-    """Each method has a result of its own shape."""
-
-    method: str
-
-
-class TaskNotAskedFor(RawDiagnostic, code="M75"):
-    """A task is only made when the request has `params.task`."""
-
-
-class ResultTypeUnknown(RawDiagnostic, code="M51", page=f"{_SPEC}2026-07-28/basic#responses"):
-    """A client must treat any other value as invalid."""
-
-    value: str
-    allowed: str
-
-
-class MayNotAsk(RawDiagnostic, code="M52"):
-    """Only some requests are repeated with the user's answers."""
-
-    allowed: str
-
-
-class NothingAsked(RawDiagnostic, code="M53"):
-    """Without them the client does not know what to ask or to repeat."""
-
-
-class AskedAsComplete(RawDiagnostic, code="M54"):
-    """As "complete" the questions are not asked."""
-
-
-class AskedAndAnswered(AboutMember, code="M55"):
-    """The client drops it: the result comes with the answer to the repeated request."""
-
-
-class TasksNotDeclared(RawDiagnostic, code="M56"):
-    """The client would reject a task."""
-
-
-# -- what a client sent ---------------------------------------------------------------------------
-class NoSuchTool(RawDiagnostic, code="M62", severity=_W, page=f"{_SERVER}tools#error-handling"):
-    """A server answers with the error -32602."""
-
-    tool: str
-    tools: str
-
-
-class ResultOfOther(OtherMethod, code="M68", severity=_W):
-    """What the client makes of a result is not defined."""
-
-
-class MayBeOfExtension(OtherMethod, code="M71", severity=_H):
-    """Nothing is known of how it must look."""
-
-
-class NotStrictJson(RawDiagnostic, code="M82", severity=_W):
-    """Some parsers accept it, others drop the line."""
-
-
-class MethodUnknown(OtherMethod, code="M83", severity=_H):
-    """It may belong to an extension, or to something that is not MCP."""
-
-
-class MethodMisspelt(OtherMethod, code="M84", severity=_H):
-    """The usual answer is the error -32601."""
-
-    meant: str
-
-
-class MethodOfOther(OtherMethod, code="M85", severity=_W):
-    """Client and server agreed on one version, or the request states it."""
-
-    versions: str
-
-
-class BeforeInitialized(RawDiagnostic, code="M86", severity=_H, page=f"{_BASIC}/lifecycle"):
-    """Many servers answer all the same."""
-
-    method: str
-
-
-class ArgsForArguments(RawDiagnostic, code="M87", severity=_W, page=f"{_SERVER}tools"):
-    """The schema allows unknown names, so nothing complains."""
-
-
-class MetaMissing(AboutMember, code="M88", severity=_W, page=f"{_SPEC}2026-07-28/basic"):
-    """Without a handshake each request says for itself what it is."""
-
-
-class RequestWithoutId(RawDiagnostic, code="M89", severity=_W):
-    """Only what has an id is a request, and only a request is answered."""
-
-    method: str
-
-
-class VersionUnknown(RawDiagnostic, code="M90", severity=_W):
-    """The client then picks another, or falls back to `initialize`."""
-
-    typed: str
-
-
-JSON: Final = "https://www.rfc-editor.org/rfc/rfc8259"
-_R: Final = Severity.REPAIRED
-STDIO: Final = "https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio"
-
-
-class JsonDiagnostic(RawDiagnostic, page=JSON):
-    """A mistake in a text as JSON. What fills its sentence is made safe to show.
-
-    With `everywhere` a person makes it all over a text, so that many are one with one fix. `label`
-    names its fix where the edit does not tell it. `applicability` says how far the fix may be
-    trusted.
+    It is called to report a problem of its kind. Of a mistake in a text as JSON, `everywhere` says
+    that a person makes it all over a text, so that many are one with one fix; `label` names the fix
+    where the edit does not tell it, and `applicability` says how far the fix may be trusted.
     """
 
-    everywhere: ClassVar[bool] = False
-    label: ClassVar[str] = ""
-    applicability: ClassVar[Applicability] = Applicability.SAFE
+    name: str
 
-    def __init_subclass__(  # noqa: PLR0913 - the columns of the table
-        cls,
-        *,
-        code: str = "",
+    def __init__(  # noqa: PLR0913 - the columns of the table
+        self,
+        code: str,
         severity: Severity = Severity.ERROR,
+        *,
         page: str = "",
         everywhere: bool = False,
         label: str = "",
         applicability: Applicability = Applicability.SAFE,
     ) -> None:
-        """Register a kind of mistake."""
-        super().__init_subclass__(code=code, severity=severity, page=page)
-        cls.everywhere, cls.label, cls.applicability = everywhere, label, applicability
-
-    if not TYPE_CHECKING:
-
-        def __init__(self, path=(), mend=None, **fillings):  # noqa: ANN001, ANN003, ANN204 - as it is declared
-            super().__init__(path, mend, **{name: shown(text) for name, text in fillings.items()})
-
-
-# -- marks: commas, colons, brackets ----------------------------------------------------------
-class CommaMissing(JsonDiagnostic, code="J01"):
-    """Between two members or items there is a comma."""
-
-
-class CommaExtra(JsonDiagnostic, code="J02"):
-    """JSON has commas between items only; JavaScript and Python allow one after the last."""
-
-
-class FullWidth(JsonDiagnostic, code="J03", everywhere=True):
-    """An input method for Japanese writes marks that look almost the same."""
-
-    char: str
-    half: str
-
-
-class NotClosed(JsonDiagnostic, code="J07", label="close"):
-    """Every bracket that opens is closed, the innermost first."""
-
-    char: str
-    opened: str
-
-
-class ColonMissing(JsonDiagnostic, code="J13"):
-    """A member is a name, a colon and a value."""
-
-
-class BracketExtra(JsonDiagnostic, code="J26"):
-    """Each closing bracket belongs to one that was opened."""
-
-    char: str
-
-
-class WrongBracket(JsonDiagnostic, code="J28"):
-    """A list ends with `]`, an object with `}`."""
-
-    typed: str
-    meant: str
-
-
-class Semicolon(JsonDiagnostic, code="J32", everywhere=True):
-    """TypeScript, in which the specification writes, separates members with semicolons."""
-
-
-class BraceMissing(JsonDiagnostic, code="J38"):
-    """A message is one object, from its first brace to its last."""
-
-    char: str
-
-
-class Unexpected(JsonDiagnostic, code="J29"):
-    """From here on no guess would be safe."""
-
-    typed: str
-
-
-# -- white space and comments -------------------------------------------------------------------
-class Comment(JsonDiagnostic, code="J08", everywhere=True, applicability=Applicability.REMOVES):
-    """Some programs allow comments in their settings; a message is plain JSON."""
-
-
-class FullWidthSpace(JsonDiagnostic, code="J11", everywhere=True):
-    """Between the parts of JSON stand plain spaces, tabs and line breaks only."""
-
-
-class InvisibleCharacter(JsonDiagnostic, code="J18", everywhere=True):
-    """Web pages and chats hold non-breaking and zero-width spaces."""
-
-    char: str
-
-
-# -- names and texts ----------------------------------------------------------------------------
-class SmartQuotes(JsonDiagnostic, code="J04", everywhere=True):
-    """Word processors and chats turn quotes into smart ones."""
-
-    char: str
-
-
-class WrongQuotes(JsonDiagnostic, code="J05", everywhere=True, label="replace_all"):
-    """Python and JavaScript allow single quotes and backticks."""
-
-    char: str
-
-
-class NameUnquoted(JsonDiagnostic, code="J06", everywhere=True):
-    """In JavaScript a name needs no quotes."""
-
-    key: str
-
-
-class NameTwice(JsonDiagnostic, code="J09"):
-    """Readers keep one of them and say nothing: a part of the answer is lost."""
-
-    key: str
-
-
-class ControlCharacter(JsonDiagnostic, code="J15", everywhere=True):
-    """A text holds no raw control characters."""
-
-    written: str
-
-
-class EscapeUnknown(JsonDiagnostic, code="J16", everywhere=True):
-    r"""A backslash begins an escape: a path is written `C:\\Users`."""
-
-    typed: str
-
-
-class QuoteNotClosed(JsonDiagnostic, code="J17", label="close", applicability=Applicability.GUESS):
-    """Without its end the rest of the line belongs to the text."""
-
-
-class QuoteNotOpened(JsonDiagnostic, code="J37", applicability=Applicability.GUESS):
-    """Where such a text begins is a guess."""
-
-
-class TextUnquoted(JsonDiagnostic, code="J22", label="quote"):
-    """Only numbers, `true`, `false` and `null` are values without quotes."""
-
-    text: str
-
-
-class HalfCharacter(JsonDiagnostic, code="J23", applicability=Applicability.GUESS):
-    """Python clients reject a whole message for half of a surrogate pair."""
-
-    value: str
-
-
-class QuoteInText(JsonDiagnostic, code="J33", everywhere=True):
-    """The first plain double quote ends the text."""
-
-
-class TextsJoined(JsonDiagnostic, code="J36", label="join"):
-    """Python joins texts that stand side by side, and its `pprint` breaks long ones so."""
-
-
-# -- numbers, words, values ---------------------------------------------------------------------
-class NoJsonNumber(JsonDiagnostic, code="J10", everywhere=True, applicability=Applicability.GUESS):
-    """JavaScript's parser drops a line with NaN or an infinity, and the call times out."""
-
-    value: str
-
-
-class LiteralMisspelt(JsonDiagnostic, code="J14", everywhere=True):
-    """`true`, `false` and `null` are written in small letters."""
-
-    typed: str
-    meant: str
-
-
-class NumberMisspelt(JsonDiagnostic, code="J21"):
-    """No leading zero or plus, and digits on both sides of the point."""
-
-    value: str
-    meant: str
-
-
-class NumberTooLong(JsonDiagnostic, code="J24", label="quote", applicability=Applicability.GUESS):
-    """Parsers limit the length of numbers: long ones take very long."""
-
-
-class ValueMissing(
-    JsonDiagnostic, code="J34", label="null", applicability=Applicability.PLACEHOLDER
-):
-    """A name and its colon are followed by a value."""
-
-
-# -- the text as a whole ------------------------------------------------------------------------
-class SecondDocument(JsonDiagnostic, code="J12"):
-    """One answer is one object; which of two is meant cannot be told."""
-
-
-class EmptyAnswer(JsonDiagnostic, code="J19"):
-    """An empty line is no message."""
-
-
-class PlainText(JsonDiagnostic, code="J20"):
-    """A message is an object; words alone answer a tool call only as Text."""
-
-
-class TooDeep(JsonDiagnostic, code="J25"):
-    """Several parsers stop at about 200 levels."""
-
-    limit: str
-
-
-class TooLarge(JsonDiagnostic, code="J27", page=""):
-    """The TypeScript SDK closes the connection at a line above 10 MiB."""
-
-    size: str
-
-
-class TextAfter(JsonDiagnostic, code="J30", applicability=Applicability.REMOVES):
-    """Whatever follows the last bracket breaks the line for a client."""
-
-
-class ShellQuotes(JsonDiagnostic, code="J31"):
-    """cmd.exe writes the quotes of `echo '{…}'`."""
-
-
-class TextBefore(JsonDiagnostic, code="J35"):
-    """A client reads one document from each line."""
-
-
-class EscapedJson(JsonDiagnostic, code="J39"):
-    """Programs, logs and web pages write a quote inside a text in another way."""
-
-    marks: str
-
-
-class LargeAnswer(JsonDiagnostic, code="J40", severity=_W, page=""):
-    """What a tool returns goes into a model's limited context."""
-
-    size: str
-
-
-class LineMarks(JsonDiagnostic, code="J41"):
-    """Mail programs and editors put marks or numbers before lines."""
-
-    marks: str
-
-
-class TextAround(JsonDiagnostic, code="J42"):
-    """Other text around a document makes the line unreadable."""
-
-
-class WrittenAsYaml(JsonDiagnostic, code="J43"):
-    """What YAML leaves out, JSON writes."""
-
-
-class AnswerInQuotes(JsonDiagnostic, code="J44"):
-    """JSON inside quotes is only text for the client."""
-
-
-class LooksSecret(JsonDiagnostic, code="J45", severity=_W, page=""):
-    """It goes out as it is, and stays in the files of the session."""
-
-    name: str
-
-
-class CodeFence(JsonDiagnostic, code="J50", severity=_R):
-    """Chats put code between fences."""
-
-
-class SeveralLines(JsonDiagnostic, code="J51", severity=_R, page=STDIO):
-    """Messages "MUST NOT contain embedded newlines"."""
-
-
-# -- the file that a person wrote ---------------------------------------------------------------
-class FileDiagnostic(RawDiagnostic, page=STDIO):
-    """Not the UTF-8 of one answer: "JSON-RPC messages MUST be UTF-8 encoded", says MCP."""
-
-
-class ByteOrderMark(FileDiagnostic, code="F01", severity=_R):
-    """A client drops a line that begins with it."""
-
-
-class OtherEncoding(FileDiagnostic, code="F02", severity=_R):
-    """Windows PowerShell 5.1 writes UTF-16 with `>`."""
-
-    encoding: str
-
-
-class ReadAsCp932(FileDiagnostic, code="F03", severity=_R):
-    """Python clients close the connection when they get anything but UTF-8."""
-
-
-class NotUtf8(FileDiagnostic, code="F04"):
-    """A wrong guess would send something that was not typed."""
-
-    char: str
-
-
-class NoTextAtAll(FileDiagnostic, code="F05"):
-    """Null bytes and incomplete characters cannot be sent."""
-
-
-class RestLeftOut(FileDiagnostic, code="F06", severity=_R):
-    """A whole answer stood before it and was sent."""
-
-    text: str
+        self.code, self.severity, self.page = code, severity, page
+        self.everywhere, self.label, self.applicability = everywhere, label, applicability
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __call__(
+        self,
+        path: Path = (),
+        fix: FixAction | None = None,
+        *,
+        at_name: bool = False,
+        broken: Detail = (),
+        **fields: str,
+    ) -> RawDiagnostic:
+        """Report one. Its fields fill the sentence; `broken` is the rule of a JSON Schema."""
+        detail = (*fields.items(), *broken)
+        return RawDiagnostic(self, detail, path, fix, at_name, self.severity)
+
+
+_SPEC: Final = "https://modelcontextprotocol.io/specification/"
+_MCP: Final = f"{_SPEC}2025-11-25/"
+_MESSAGES: Final = f"{_MCP}basic#messages"
+_STDIO: Final = f"{_MCP}basic/transports#stdio"
+_HEADERS: Final = f"{_SPEC}2026-07-28/basic/transports/streamable-http#server-validation"
+_RPC: Final = "https://www.jsonrpc.org/specification"
+_RESPONSE: Final = f"{_RPC}#response_object"
+_ERROR: Final = f"{_RPC}#error_object"
+_JSON: Final = "https://www.rfc-editor.org/rfc/rfc8259"
+_EXTENSIONS: Final = "https://github.com/modelcontextprotocol/"
+_SKILLS: Final = f"{_EXTENSIONS}ext-skills/blob/main/specification/stable/skills.mdx"
+_APPS: Final = f"{_EXTENSIONS}ext-apps/blob/main/specification/2026-01-26/apps.mdx"
+
+_W: Final = Severity.WARNING
+_H: Final = Severity.HINT
+_R: Final = Severity.REPAIRED
+_GUESS: Final = Applicability.GUESS
+_REMOVES: Final = Applicability.REMOVES
+_PLACEHOLDER: Final = Applicability.PLACEHOLDER
+
+# -- the members of a message ----------------------------------------------------------------------
+wrong_jsonrpc_version = ProblemKind("R01", page=_RESPONSE)
+missing_id = ProblemKind("R02", page=_RESPONSE)
+wrong_id = ProblemKind("R03", page=_RESPONSE)
+wrong_id_type = ProblemKind("R04", page=_RESPONSE)
+invalid_id = ProblemKind("R16", page=_RESPONSE)
+result_and_error = ProblemKind("R05", page=_RESPONSE)
+no_result_or_error = ProblemKind("R06", page=_RESPONSE)
+method_in_answer = ProblemKind("R07", page=_MESSAGES)
+message_not_object = ProblemKind("R14", page=_MESSAGES)
+misspelt_envelope_member = ProblemKind("R15", page=_MESSAGES)
+unknown_envelope_member = ProblemKind("R17", page=_MESSAGES)
+batch_not_allowed = ProblemKind("R12", page=_MESSAGES)
+batch_of_one = ProblemKind("R13", page=_MESSAGES)
+result_not_object = ProblemKind("R20", page=_MESSAGES)
+
+# -- errors ----------------------------------------------------------------------------------------
+error_code_not_integer = ProblemKind("R08", page=_ERROR)
+missing_error_message = ProblemKind("R09", page=_ERROR)
+empty_error_message = ProblemKind("R56", _W, page=_ERROR)
+reserved_error_code = ProblemKind("R10", _W, page=_ERROR)
+unknown_error_member = ProblemKind("R11", _W, page=_ERROR)
+error_not_object = ProblemKind("R18", page=_ERROR)
+missing_error_code = ProblemKind("R19", page=_ERROR)
+error_inside_error = ProblemKind("R25", page=_ERROR)
+
+# -- answers to what no longer waits ---------------------------------------------------------------
+answer_after_cancel = ProblemKind("R21", page=f"{_MCP}basic/utilities/cancellation")
+already_answered = ProblemKind("R22")
+client_stopped_waiting = ProblemKind("R23")
+id_already_answered = ProblemKind("R53")
+answer_to_notification = ProblemKind("R55", page=f"{_RPC}#notification")
+unknown_request_id = ProblemKind("R50", page=_MESSAGES)
+nothing_waits_for_id = ProblemKind("R51", page=f"{_RPC}#notification")
+no_request_waits = ProblemKind("R52", page=f"{_RPC}#notification")
+several_requests_wait = ProblemKind("R54", page=_MESSAGES)
+
+# -- messages of their own -------------------------------------------------------------------------
+sent_too_early = ProblemKind("R24", page=f"{_MCP}basic/lifecycle#initialization")
+missing_method = ProblemKind("R30", page=f"{_RPC}#request_object")
+method_not_string = ProblemKind("R31", page=f"{_RPC}#request_object")
+undeclared_client_capability = ProblemKind("R32", page=f"{_MCP}basic/lifecycle#operation")
+not_a_server_method = ProblemKind("R33")
+error_without_id = ProblemKind("R34", page=_RESPONSE)
+method_beside_result = ProblemKind("R35", page=_MESSAGES)
+invalid_request_id = ProblemKind("R36", page=f"{_MCP}basic#requests")
+notification_with_id = ProblemKind("R37", page=f"{_MCP}basic#notifications")
+params_not_object = ProblemKind("R38", page=_MESSAGES)
+no_server_requests = ProblemKind("R39")
+undeclared_server_capability = ProblemKind("R40", _W)
+missing_subscription_id = ProblemKind("R41", _W)
+
+# -- lines that are no message: `jsonrpc.Flaw` says which ------------------------------------------
+line_not_json = ProblemKind("N01", page=_STDIO)
+line_not_utf8 = ProblemKind("N02", page=_STDIO)
+line_too_deep = ProblemKind("N03", page=_STDIO)
+line_number_too_long = ProblemKind("N04", page=_STDIO)
+line_not_object = ProblemKind("N05", page=_STDIO)
+line_not_message = ProblemKind("N06", page=_STDIO)
+line_with_invalid_id = ProblemKind("N07", page=f"{_MCP}basic#requests")
+response_without_id = ProblemKind("N08", page=f"{_MCP}basic#responses")
+batch_not_read = ProblemKind("N09", page=_STDIO)
+batch_too_long = ProblemKind("N17", page=_STDIO)
+bom_before_line = ProblemKind("N11", _W, page=_STDIO)
+
+# -- a conversation that passes or waits -----------------------------------------------------------
+id_in_use = ProblemKind("N10", _W, page=f"{_MCP}basic#requests")
+unmatched_response = ProblemKind("N30", _W)
+unexpected_server_method = ProblemKind("N31", _W)
+message_kind_changed = ProblemKind("N32")
+id_changed = ProblemKind("N33")
+own_message_at_tap = ProblemKind("N34")
+other_request_shown = ProblemKind("N40")
+missing_batch_answers = ProblemKind("N35")
+progress_not_rising = ProblemKind("N36", _W, page=f"{_MCP}basic/utilities/progress")
+unknown_progress_token = ProblemKind("N37", _W, page=f"{_MCP}basic/utilities/progress")
+request_never_answered = ProblemKind("N38", _W)
+answer_dropped = ProblemKind("N39", _W)
+
+# -- members that are missing or unknown -----------------------------------------------------------
+missing_result_type = ProblemKind("M07", page=f"{_SPEC}2026-07-28/basic#responses")
+missing_member = ProblemKind("M09")
+misspelt_required_member = ProblemKind("M10")
+misspelt_member = ProblemKind("M11")
+unknown_member = ProblemKind("M12", _W)
+member_too_new = ProblemKind("M13", _W)
+member_removed = ProblemKind("M14", _W)
+missing_kind = ProblemKind("M26")
+missing_one_of = ProblemKind("M27")
+conflicting_members = ProblemKind("M28", _W)
+invalid_meta_key = ProblemKind("M73", _W, page=f"{_MCP}basic")
+reserved_meta_prefix = ProblemKind("M80", _W, page=f"{_MCP}basic")
+extension_without_prefix = ProblemKind("M93", _W)
+
+# -- values of the wrong type ----------------------------------------------------------------------
+not_an_array = ProblemKind("M01")
+not_a_string = ProblemKind("M15")
+not_an_object = ProblemKind("M16")
+not_a_boolean = ProblemKind("M17")
+not_an_integer = ProblemKind("M18")
+not_a_number = ProblemKind("M19")
+null_value = ProblemKind("M20")
+invalid_form_value = ProblemKind("M76")
+not_string_or_integer = ProblemKind("M81")
+
+# -- values that are not allowed -------------------------------------------------------------------
+unknown_type = ProblemKind("M02")
+schema_not_object = ProblemKind("M03", page=f"{_MCP}server/tools#tool")
+value_not_allowed = ProblemKind("M21")
+form_not_flat = ProblemKind("M67")
+number_too_small = ProblemKind("M22")
+number_too_large = ProblemKind("M23")
+too_many_values = ProblemKind("M25")
+value_too_new = ProblemKind("M24")
+invalid_base64 = ProblemKind("M29", page="https://www.rfc-editor.org/rfc/rfc4648#section-4")
+data_url_as_base64 = ProblemKind("M30")
+not_a_uri = ProblemKind("M31", _W)
+not_a_media_type = ProblemKind("M32", _W)
+not_a_time = ProblemKind("M33")
+invalid_tool_name = ProblemKind("M39", _W, page=f"{_MCP}server/tools#tool-names")
+invalid_icon_url = ProblemKind("M65", _W)
+invalid_digest = ProblemKind("M72", _W)
+not_a_file_uri = ProblemKind("M94")
+
+# -- results ---------------------------------------------------------------------------------------
+message_as_result = ProblemKind("M34")
+error_as_result = ProblemKind("M35")
+result_inside_result = ProblemKind("M36")
+result_not_empty = ProblemKind("M37")
+bare_text_result = ProblemKind("M64", page=f"{_MCP}server/tools#tool-result")
+text_not_allowed = ProblemKind("M69")
+unrequested_task = ProblemKind("M75")
+unknown_result_type = ProblemKind("M51", page=f"{_SPEC}2026-07-28/basic#responses")
+input_required_not_allowed = ProblemKind("M52")
+nothing_asked = ProblemKind("M53")
+questions_marked_complete = ProblemKind("M54")
+result_beside_questions = ProblemKind("M55")
+undeclared_tasks = ProblemKind("M56")
+unfilled_placeholder = ProblemKind("M61")
+
+# -- what a client sent ----------------------------------------------------------------------------
+unknown_tool = ProblemKind("M62", _W, page=f"{_MCP}server/tools#error-handling")
+result_of_unknown_method = ProblemKind("M68", _W)
+maybe_extension_method = ProblemKind("M71", _H)
+not_strict_json = ProblemKind("M82", _W)
+unknown_method = ProblemKind("M83", _H)
+misspelt_method = ProblemKind("M84", _H)
+method_of_other_version = ProblemKind("M85", _W)
+request_before_initialized = ProblemKind("M86", _H, page=f"{_MCP}basic/lifecycle")
+args_for_arguments = ProblemKind("M87", _W, page=f"{_MCP}server/tools")
+missing_meta_member = ProblemKind("M88", _W, page=f"{_SPEC}2026-07-28/basic")
+request_without_id = ProblemKind("M89", _W)
+unknown_client_version = ProblemKind("M90", _W)
+undeclared_directory_read = ProblemKind("M108", _W)
+
+# -- marks: commas, colons, brackets ---------------------------------------------------------------
+missing_comma = ProblemKind("J01", page=_JSON)
+extra_comma = ProblemKind("J02", page=_JSON)
+full_width_character = ProblemKind("J03", page=_JSON, everywhere=True)
+unclosed_bracket = ProblemKind("J07", page=_JSON, label="close")
+missing_colon = ProblemKind("J13", page=_JSON)
+extra_bracket = ProblemKind("J26", page=_JSON)
+wrong_bracket = ProblemKind("J28", page=_JSON)
+semicolon_in_json = ProblemKind("J32", page=_JSON, everywhere=True)
+missing_brace = ProblemKind("J38", page=_JSON)
+unexpected_character = ProblemKind("J29", page=_JSON)
+
+# -- white space and comments ----------------------------------------------------------------------
+comment_in_json = ProblemKind("J08", page=_JSON, everywhere=True, applicability=_REMOVES)
+full_width_space = ProblemKind("J11", page=_JSON, everywhere=True)
+invisible_character = ProblemKind("J18", page=_JSON, everywhere=True)
+
+# -- names and strings -----------------------------------------------------------------------------
+smart_quotes = ProblemKind("J04", page=_JSON, everywhere=True)
+wrong_quotes = ProblemKind("J05", page=_JSON, everywhere=True, label="replace_all")
+unquoted_name = ProblemKind("J06", page=_JSON, everywhere=True)
+duplicate_name = ProblemKind("J09", page=_JSON)
+control_character = ProblemKind("J15", page=_JSON, everywhere=True)
+unknown_escape = ProblemKind("J16", page=_JSON, everywhere=True)
+unclosed_quote = ProblemKind("J17", page=_JSON, label="close", applicability=_GUESS)
+unopened_quote = ProblemKind("J37", page=_JSON, applicability=_GUESS)
+unquoted_string = ProblemKind("J22", page=_JSON, label="quote")
+lone_surrogate = ProblemKind("J23", page=_JSON, applicability=_GUESS)
+unescaped_quote = ProblemKind("J33", page=_JSON, everywhere=True)
+adjacent_strings = ProblemKind("J36", page=_JSON, label="join")
+
+# -- numbers, words, values ------------------------------------------------------------------------
+unsupported_number = ProblemKind("J10", page=_JSON, everywhere=True, applicability=_GUESS)
+misspelt_literal = ProblemKind("J14", page=_JSON, everywhere=True)
+invalid_number = ProblemKind("J21", page=_JSON)
+number_too_long = ProblemKind("J24", page=_JSON, label="quote", applicability=_GUESS)
+missing_value = ProblemKind("J34", page=_JSON, label="null", applicability=_PLACEHOLDER)
+
+# -- the text as a whole ---------------------------------------------------------------------------
+second_document = ProblemKind("J12", page=_JSON)
+empty_answer = ProblemKind("J19", page=_JSON)
+plain_text = ProblemKind("J20", page=_JSON)
+nested_too_deep = ProblemKind("J25", page=_JSON)
+answer_too_large = ProblemKind("J27")
+text_after_answer = ProblemKind("J30", page=_JSON, applicability=_REMOVES)
+shell_quotes = ProblemKind("J31", page=_JSON)
+text_before_answer = ProblemKind("J35", page=_JSON)
+escaped_json = ProblemKind("J39", page=_JSON)
+large_answer = ProblemKind("J40", _W)
+line_prefixes = ProblemKind("J41", page=_JSON)
+text_around_answer = ProblemKind("J42", page=_JSON)
+yaml_not_json = ProblemKind("J43", page=_JSON)
+quoted_answer = ProblemKind("J44", page=_JSON)
+possible_secret = ProblemKind("J45", _W)
+code_fence = ProblemKind("J50", _R, page=_JSON)
+several_lines = ProblemKind("J51", _R, page=_STDIO)
+
+# -- the file that a person wrote ------------------------------------------------------------------
+byte_order_mark = ProblemKind("F01", _R, page=_STDIO)
+other_encoding = ProblemKind("F02", _R, page=_STDIO)
+read_as_cp932 = ProblemKind("F03", _R, page=_STDIO)
+file_not_utf8 = ProblemKind("F04", page=_STDIO)
+bytes_not_text = ProblemKind("F05", page=_STDIO)
+rest_not_sent = ProblemKind("F06", _R, page=_STDIO)
+
+# -- JSON Schemas, and what does not fit one -------------------------------------------------------
+structured_content_mismatch = ProblemKind("M06")
+arguments_mismatch = ProblemKind("M08", _W)
+invalid_json_schema = ProblemKind("M40", _W)
+form_value_mismatch = ProblemKind("M79")
+schema_not_checked = ProblemKind("M91", _H)
+unusable_schema = ProblemKind("M92", _W)
+tool_input_mismatch = ProblemKind("M96")
+
+# -- HTTP headers ----------------------------------------------------------------------------------
+missing_header = ProblemKind("N12", _W, page=_HEADERS)
+wrong_header = ProblemKind("N13", _W, page=_HEADERS)
+repeated_header = ProblemKind("N14", _W, page=_HEADERS)
+undecodable_header = ProblemKind("N15", _W, page=_HEADERS)
+header_without_argument = ProblemKind("N16", _W, page=_HEADERS)
+
+# -- forms and turns of a model --------------------------------------------------------------------
+undeclared_input_request = ProblemKind("M57")
+content_without_accept = ProblemKind("M77", _W)
+missing_form_field = ProblemKind("M78")
+tool_not_in_request = ProblemKind("M95")
+duplicate_call_id = ProblemKind("M97")
+unsupported_model_content = ProblemKind("M98")
+
+# -- tools, resources and pages of a list ----------------------------------------------------------
+duplicate_in_list = ProblemKind("M38", _W)
+required_without_property = ProblemKind("M41", _H)
+empty_cursor = ProblemKind("M42", _W)
+same_cursor = ProblemKind("M43", _W)
+error_hidden_from_model = ProblemKind("M50", _H)
+missing_structured_content = ProblemKind("M58")
+structured_content_without_text = ProblemKind("M59", _H)
+empty_contents = ProblemKind("M60", _W)
+media_type_mismatch = ProblemKind("M66", _W)
+resource_uri_differs = ProblemKind("M70", _H)
+invalid_argument_header = ProblemKind("M99", _W)
+
+# -- handshake, subscriptions, extensions ----------------------------------------------------------
+protocol_version_differs = ProblemKind("M04", _W)
+undeclared_capability = ProblemKind("M05", _W)
+invalid_protocol_version = ProblemKind("M44")
+no_supported_versions = ProblemKind("M45", _W)
+unusual_supported_versions = ProblemKind("M46", _W)
+capabilities_in_server_info = ProblemKind("M47", _W)
+old_completions_name = ProblemKind("M48", _W)
+server_named_as_client = ProblemKind("M49", _H)
+misplaced_capability = ProblemKind("M63", _W)
+wrong_subscription_id = ProblemKind("M74")
+wrong_skill_uri = ProblemKind("M100", _W, page=_SKILLS)
+missing_skill_file = ProblemKind("M101", _W, page=_SKILLS)
+skill_file_outside = ProblemKind("M102", _W, page=_SKILLS)
+too_many_skill_files = ProblemKind("M103", _W, page=_SKILLS)
+skill_too_large = ProblemKind("M104", _W, page=_SKILLS)
+skills_without_resources = ProblemKind("M105", _W, page=_SKILLS)
+wrong_app_type = ProblemKind("M106", _W, page=_APPS)
+not_a_ui_uri = ProblemKind("M107", _W, page=_APPS)
+
+# -- the check itself ------------------------------------------------------------------------------
+check_failed = ProblemKind("X01")
+
+KINDS: Final[dict[str, ProblemKind]] = {}
+"""Every kind of problem by its code. The name of its variable is its name."""
+for _variable, _kind in list(globals().items()):
+    if isinstance(_kind, ProblemKind):
+        _kind.name = _variable.replace("_", "-")
+        KINDS[_kind.code] = _kind
+
+WRONG_IDS: Final = frozenset({wrong_id.code, wrong_id_type.code, invalid_id.code})
+"""What may be wrong with the id of an answer."""
+
+
+def name_of(code: str) -> str:
+    """Return the name of a kind of problem; "" where a newer humanmcp found it."""
+    return KINDS[code].name if code in KINDS else ""
+
+
+def title_of(code: str) -> str:
+    """Return a kind of problem as people read it: `unknown-member (M12)`."""
+    return f"{KINDS[code].name} ({code})" if code in KINDS else code
+
+
+def code_of(typed: str) -> str:
+    """Return the code of the kind that somebody calls by its name or code; "" for neither."""
+    code = typed.upper()
+    named = (kind.code for kind in KINDS.values() if kind.name == typed.lower())
+    return code if code in KINDS else next(named, "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 import json
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias, dataclass_transform
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, LineIndex, Severity, TextEdit
 from humanmcp.protocol.json.jsonrpc import item_spans, member_spans, one_line, skip_space
@@ -16,6 +16,7 @@ from humanmcp.protocol.json.tree import pointer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from humanmcp.protocol.diagnostics.kinds import ProblemKind
     from humanmcp.protocol.json.jsonrpc import Json
 
 Step: TypeAlias = str | int
@@ -62,70 +63,31 @@ class FixAction(NamedTuple):
     label: str = "fix"
 
 
-def _placed(*, default: Any = ..., kw_only: bool = False) -> Any:  # noqa: ANN401 - as `field` is
-    """Tell mypy which fields may be given by their position."""
+class RawDiagnostic(NamedTuple):
+    """One problem, whose place is still a path: `kinds.py` says of which kinds there are.
 
-
-@dataclass_transform(kw_only_default=True, field_specifiers=(_placed,))
-class _Typed:
-    """What makes the annotations of a diagnostic's class the arguments of it, for mypy."""
-
-
-class RawDiagnostic(_Typed):
-    """One problem, whose place is still a path.
-
-    Each kind is a class that registers itself by its code; its docstring is the reason, `page` is
-    where the specification says so. Its fields fill its sentence, which stands under the code in
-    `locales/` in each language, and mypy holds its makers to them. `at_name` points at the
-    member's name.
+    `detail` fills the sentence; `at_name` points at the member's name.
     """
 
-    code: ClassVar[str] = ""
-    severity: ClassVar[Severity]
-    page: ClassVar[str] = ""
-    if TYPE_CHECKING:
-        path: Path = _placed(default=(), kw_only=False)
-        fix: FixAction | None = _placed(default=None, kw_only=False)
-        at_name: bool = False
+    kind: ProblemKind
+    detail: Detail = ()
+    path: Path = ()
+    fix: FixAction | None = None
+    at_name: bool = False
+    severity: Severity = Severity.ERROR
 
-        @property
-        def detail(self) -> Detail:
-            """Return what fills its sentence."""
-
-    else:
-
-        def __init__(self, path=(), fix=None, *, at_name=False, broken=(), **fillings):  # noqa: ANN001, ANN003, ANN204
-            detail = (*fillings.items(), *broken)
-            fillings.update(path=path, fix=fix, at_name=at_name, detail=detail)
-            self.__dict__ = fillings  # of a text with 40,000 problems a copy of each would count
-
-    def __init_subclass__(
-        cls, *, code: str = "", severity: Severity = Severity.ERROR, page: str = ""
-    ) -> None:
-        """Register a kind of diagnostic under its code. A family hands its page down."""
-        cls.code, cls.severity, cls.page = code, severity, page or cls.page
-        if code and KINDS.setdefault(code, cls) is not cls:
-            raise TypeError(f"{code} is the code of {KINDS[code].__name__}")
+    @property
+    def code(self) -> str:
+        """The short code of its kind."""
+        return self.kind.code
 
     def without_fix(self, severity: Severity) -> RawDiagnostic:
         """Return the same as it is said of what the peer sent: so bad, and without a fix."""
-        other: RawDiagnostic = object.__new__(type(self))
-        vars(other).update(vars(self), severity=severity, fix=None)
-        return other
+        return self._replace(severity=severity, fix=None)
 
     def unplaced(self) -> Diagnostic:
         """Return it as a problem of a message whose text is not looked at."""
         return Diagnostic(self.code, self.severity, self.detail, pointer(self.path))
-
-
-KINDS: Final[dict[str, type[RawDiagnostic]]] = {}
-"""Every class of a diagnostic, by its code."""
-
-
-class SchemaDiagnostic(RawDiagnostic):
-    """What does not fit a JSON Schema: which rule is broken fills the sentence of that rule."""
-
-    broken: Detail
 
 
 def quoted(value: Json) -> str:

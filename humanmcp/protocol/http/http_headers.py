@@ -10,8 +10,8 @@ import binascii
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.protocol.diagnostics.locate import RawDiagnostic, quoted
-from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.locate import quoted
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import META_VERSION
@@ -20,7 +20,8 @@ from humanmcp.protocol.validation.header_arguments import mirrored
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from humanmcp.protocol.diagnostics.locate import Path
+    from humanmcp.protocol.diagnostics.kinds import ProblemKind
+    from humanmcp.protocol.diagnostics.locate import Path, RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
 VERSION: Final = "mcp-protocol-version"
@@ -167,39 +168,6 @@ def decode_value(value: str) -> str | None:
         return None
 
 
-_PAGE: Final = (
-    "https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http"
-)
-
-
-class HeaderMismatch(RawDiagnostic, page=f"{_PAGE}#server-validation"):
-    """What stands between client and server goes by the headers, the server by the body."""
-
-    header: str
-    got: str
-    wanted: str
-
-
-class HeaderMissing(HeaderMismatch, code="N12", severity=Severity.WARNING):
-    """Who goes by the headers does not see what the body says."""
-
-
-class HeaderDiffers(HeaderMismatch, code="N13", severity=Severity.WARNING):
-    """Headers and body must say the same."""
-
-
-class HeaderTwice(HeaderMismatch, code="N14", severity=Severity.WARNING):
-    """One reader takes the first, another one the last."""
-
-
-class HeaderBroken(HeaderMismatch, code="N15", severity=Severity.WARNING):
-    """What HTTP cannot carry in a header is written as `=?base64?…?=`."""
-
-
-class HeaderStray(HeaderMismatch, code="N16", severity=Severity.WARNING):
-    """A decision would be made by something that the body never said."""
-
-
 _DECIMAL: Final = re.compile(r"(-?[0-9]+)(?:\.0+)?")
 _LONGEST_NUMBER: Final = 4000
 """Digits; Python refuses to read numbers much longer than that."""
@@ -211,7 +179,7 @@ class Mismatch(NamedTuple):
     `got` is what the header says, `wanted` what the body says; None where it says nothing.
     """
 
-    kind: type[HeaderMismatch]
+    kind: ProblemKind
     header: str
     at: Path
     got: str | None = None
@@ -222,16 +190,16 @@ class Mismatch(NamedTuple):
         """Say it to the client's developer, in the words of an error."""
         where = ".".join(str(step) for step in self.at) or "the body"
         said = {
-            HeaderMissing: f"is missing, and {where} is there",
-            HeaderDiffers: f"does not match {where}",
-            HeaderTwice: "appears more than once",
-            HeaderBroken: "is not valid base64 of UTF-8",
-            HeaderStray: f"is there, and {where} is not",
+            kinds.missing_header: f"is missing, and {where} is there",
+            kinds.wrong_header: f"does not match {where}",
+            kinds.repeated_header: "appears more than once",
+            kinds.undecodable_header: "is not valid base64 of UTF-8",
+            kinds.header_without_argument: f"is there, and {where} is not",
         }
         return f"Header mismatch: {self.header} {said[self.kind]}"
 
     @property
-    def found(self) -> HeaderMismatch:
+    def found(self) -> RawDiagnostic:
         """The same as the check says it."""
         got, wanted = quoted(self.got), quoted(self.wanted)
         return self.kind(self.at, header=self.header, got=got, wanted=wanted)
@@ -252,7 +220,7 @@ def mismatch_in(message: Message, headers: Headers, schema: Json = None) -> Mism
 
 def _twice(headers: Headers) -> Mismatch | None:
     name = headers.repeated()
-    return Mismatch(HeaderTwice, SPELLING[name], ()) if name else None
+    return Mismatch(kinds.repeated_header, SPELLING[name], ()) if name else None
 
 
 def _standard(message: Message, headers: Headers) -> Iterator[Mismatch]:
@@ -278,13 +246,13 @@ def _compared(
 ) -> Iterator[Mismatch]:
     header, said = SPELLING[name], wanted if isinstance(wanted, str) else None
     if value is None:
-        yield Mismatch(HeaderMissing, header, at, wanted=said)
+        yield Mismatch(kinds.missing_header, header, at, wanted=said)
         return
     read = decode_value(value) if encoded else value
     if read is None:
-        yield Mismatch(HeaderBroken, header, at, value, said)
+        yield Mismatch(kinds.undecodable_header, header, at, value, said)
     elif read != wanted:
-        yield Mismatch(HeaderDiffers, header, at, value, said)
+        yield Mismatch(kinds.wrong_header, header, at, value, said)
 
 
 def param_mismatch(
@@ -297,18 +265,18 @@ def param_mismatch(
         value = follow(arguments, *path)
         wanted = as_text(value)
         if len(values) > 1:
-            return Mismatch(HeaderTwice, header, at)
+            return Mismatch(kinds.repeated_header, header, at)
         if not values:
             if wanted is not None:
-                return Mismatch(HeaderMissing, header, at, wanted=wanted)
+                return Mismatch(kinds.missing_header, header, at, wanted=wanted)
             continue
         if value is None:
-            return Mismatch(HeaderStray, header, at, values[0])
+            return Mismatch(kinds.header_without_argument, header, at, values[0])
         read = decode_value(values[0])
         if read is None:
-            return Mismatch(HeaderBroken, header, at, values[0], wanted)
+            return Mismatch(kinds.undecodable_header, header, at, values[0], wanted)
         if wanted is None or not _agrees(kind, value, wanted, read):
-            return Mismatch(HeaderDiffers, header, at, values[0], wanted)
+            return Mismatch(kinds.wrong_header, header, at, values[0], wanted)
     return None
 
 

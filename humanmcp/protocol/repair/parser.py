@@ -51,20 +51,20 @@ def examine(text: str) -> RepairResult:
     return RepairResult(mistakes, tuple(edits), whole=True)
 
 
-_SHAKY: Final = (kinds.QuoteNotClosed, kinds.ValueMissing, kinds.QuoteNotOpened)
+_SHAKY: Final = (kinds.unclosed_quote, kinds.missing_value, kinds.unopened_quote)
 """Mistakes that leave open where a text or a value ends."""
 _LEANING: Final = (
-    *(kinds.CommaMissing, kinds.NotClosed, kinds.ColonMissing, kinds.TextUnquoted),
-    *(kinds.BracketExtra, kinds.WrongBracket, kinds.TextsJoined, kinds.BraceMissing),
+    *(kinds.missing_comma, kinds.unclosed_bracket, kinds.missing_colon, kinds.unquoted_string),
+    *(kinds.extra_bracket, kinds.wrong_bracket, kinds.adjacent_strings, kinds.missing_brace),
 )
 """Mends that say how a text is built, and so lean on what was guessed elsewhere."""
 
 
 def _grade(mistakes: list[Mistake]) -> None:
     """Call a guess what follows from one: where a quote is lost, brackets are as well."""
-    if any(isinstance(each.diagnostic, _SHAKY) for each in mistakes):
+    if any(each.diagnostic.kind in _SHAKY for each in mistakes):
         for each in mistakes:
-            if isinstance(each.diagnostic, _LEANING):
+            if each.diagnostic.kind in _LEANING:
                 each.applicability = least(each.applicability, Applicability.GUESS)
 
 
@@ -104,7 +104,7 @@ class _RepairParser(ScalarReader):
             if closed:
                 edits.append(TextEdit(end - 1, end, ""))
                 self.text = self.text[: end - 1] + " " + self.text[end:]
-            self.mistake(kinds.ShellQuotes, self.at, self.at + 1, tuple(edits))
+            self.mistake(kinds.shell_quotes, self.at, self.at + 1, tuple(edits))
             self.at += 1
             self.space()
 
@@ -128,28 +128,28 @@ class _RepairParser(ScalarReader):
         rest = self.text[number.end() :].strip() if number else ""
         if literal or (number and not rest and number[0][:1] in "+-.0123456789"):
             return
-        self.mistake(kinds.PlainText, self.at, len(self.text.rstrip()), ())
+        self.mistake(kinds.plain_text, self.at, len(self.text.rstrip()), ())
         raise UnrepairableError
 
     def _after_the_end(self) -> None:
         start, char = self.at, self.mark()
         end = len(self.text)
         if char == ";":
-            self.swap(kinds.Semicolon, start, start + 1, "")
+            self.swap(kinds.semicolon_in_json, start, start + 1, "")
             self.at += 1
         elif char in "}]":
-            self.swap(kinds.BracketExtra, start, start + 1, "", char=char)
+            self.swap(kinds.extra_bracket, start, start + 1, "", char=char)
             self.at += 1
         elif char == ",":
-            self.swap(kinds.CommaExtra, start, start + 1, "")
+            self.swap(kinds.extra_comma, start, start + 1, "")
             self.at += 1
         else:
             cut = (TextEdit(start, end, ""),)
             if char in "{[":  # which of them is meant, nobody can tell: no fix
-                self.mistake(kinds.SecondDocument, start, end, ())
+                self.mistake(kinds.second_document, start, end, ())
                 self.edits += cut
             else:
-                self.mistake(kinds.TextAfter, start, len(self.text.rstrip()), cut)
+                self.mistake(kinds.text_after_answer, start, len(self.text.rstrip()), cut)
             self.at = end
 
     # -- values ----------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ class _RepairParser(ScalarReader):
         elif char == "[":
             self._list()
         elif not char:
-            self.swap(kinds.ValueMissing, self.at, self.at, "null")
+            self.swap(kinds.missing_value, self.at, self.at, "null")
         elif self.text[self.at] in QUOTES:
             self.text_value()
         elif char in "+-.0123456789" or self.is_minus():
@@ -172,7 +172,7 @@ class _RepairParser(ScalarReader):
             self._unexpected()
 
     def _unexpected(self) -> None:
-        self.mistake(kinds.Unexpected, self.at, self.at + 1, (), typed=self.peek())
+        self.mistake(kinds.unexpected_character, self.at, self.at + 1, (), typed=self.peek())
         raise UnrepairableError
 
     # -- containers ------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ class _RepairParser(ScalarReader):
         self._open.append(("{", self.at))
         if lost:
             at = self.at
-            self.mistake(kinds.BraceMissing, at, at + 1, (TextEdit(at, at, "{"),), char="{")
+            self.mistake(kinds.missing_brace, at, at + 1, (TextEdit(at, at, "{"),), char="{")
         else:
             self.take_mark()
         self.space()
@@ -214,7 +214,7 @@ class _RepairParser(ScalarReader):
             start = self.at
             name = self._name()
             if name in names:
-                self.mistake(kinds.NameTwice, start, self.at, (), key=name)
+                self.mistake(kinds.duplicate_name, start, self.at, (), key=name)
             names.add(name)
             if char := self._colon():
                 self.value(char)
@@ -222,7 +222,7 @@ class _RepairParser(ScalarReader):
 
     def _stray_comma(self) -> None:
         start = self.at
-        self.swap(kinds.CommaExtra, start, start + 1, "")
+        self.swap(kinds.extra_comma, start, start + 1, "")
         self.at += 1
         self.space()
 
@@ -233,14 +233,14 @@ class _RepairParser(ScalarReader):
         if char in (",", ";"):
             at = self.at
             if char == ";":
-                self.swap(kinds.Semicolon, at, at + 1, ",")
+                self.swap(kinds.semicolon_in_json, at, at + 1, ",")
                 self.at += 1
             else:
                 self.take_mark()
             self.space()
             return at
         if char not in ("]", "}", ""):
-            self.mistake(kinds.CommaMissing, last, self.at, (TextEdit(last, last, ","),))
+            self.mistake(kinds.missing_comma, last, self.at, (TextEdit(last, last, ","),))
         return -1
 
     def _close(self, char: str, comma: int) -> None:
@@ -255,30 +255,35 @@ class _RepairParser(ScalarReader):
         elif not char or any(kind == other for kind, _at in self._open):
             self._never_closed(opener, opened, own, self.at)
         else:
-            self.swap(kinds.WrongBracket, self.at, self.at + 1, own, typed=char, meant=own)
+            self.swap(kinds.wrong_bracket, self.at, self.at + 1, own, typed=char, meant=own)
             self.at += 1
 
     def _drop_comma(self, comma: int) -> None:
         """Take back a comma that nothing follows."""
-        for kind in (kinds.FullWidth, kinds.Semicolon):  # mended before, from full-width
+        for kind in (
+            kinds.full_width_character,
+            kinds.semicolon_in_json,
+        ):  # mended before, from full-width
             note = self.saturated.get(kind)
             if note is not None and note.edits[-1].start == comma:
                 self.take_back(note.edits.pop())
                 if not note.edits:
                     del self.notes[kind], self.saturated[kind]
         semicolon = WIDE.get(self.text[comma], self.text[comma]) == ";"
-        extra = kinds.Semicolon if semicolon else kinds.CommaExtra
+        extra = kinds.semicolon_in_json if semicolon else kinds.extra_comma
         self.swap(extra, comma, comma + 1, "")
 
     def _never_closed(self, opener: str, opened: int, own: str, at: int) -> None:
         place = at
         while place > 0 and self.text[place - 1] in SPACES:
             place -= 1
-        before = next(iter(self.notes.get(kinds.NotClosed, ())), None)
+        before = next(iter(self.notes.get(kinds.unclosed_bracket, ())), None)
         edit = TextEdit(place, place, own)
         if before is None:
             line = str(self.text.count("\n", 0, opened) + 1)
-            self.mistake(kinds.NotClosed, opened, opened + 1, (edit,), char=opener, opened=line)
+            self.mistake(
+                kinds.unclosed_bracket, opened, opened + 1, (edit,), char=opener, opened=line
+            )
             return
         if before.edits[-1].start == place:  # one edit for one place: `]}` in this order
             edit = TextEdit(place, place, before.edits[-1].new + own)
@@ -298,10 +303,10 @@ class _RepairParser(ScalarReader):
         start, end, name = self.at, found.end(), found[0]
         if self.text[end : end + 1] in ('"', "”") and self.is_name(end + 1):
             edit = TextEdit(start, start, '"')
-            self.mistake(kinds.QuoteNotOpened, start, end, (edit,))
+            self.mistake(kinds.unopened_quote, start, end, (edit,))
             self.close_with(end)
             return name
-        self.swap(kinds.NameUnquoted, start, end, f'"{name}"', key=name)
+        self.swap(kinds.unquoted_name, start, end, f'"{name}"', key=name)
         self.at = end
         return name
 
@@ -313,19 +318,19 @@ class _RepairParser(ScalarReader):
             self.take_mark()
         elif char == "=":
             end = self.at + (2 if self.text.startswith("=>", self.at) else 1)
-            self.swap(kinds.ColonMissing, self.at, end, ":")
+            self.swap(kinds.missing_colon, self.at, end, ":")
             self.at = end
         elif char in (",", "}", "]", ""):
-            self.swap(kinds.ValueMissing, last, last, ": null")
+            self.swap(kinds.missing_value, last, last, ": null")
             self.at = last
             return ""
         else:
-            self.mistake(kinds.ColonMissing, last, self.at, (TextEdit(last, last, ":"),))
+            self.mistake(kinds.missing_colon, last, self.at, (TextEdit(last, last, ":"),))
             return char
         last = self.at
         char = self.space()
         if char not in (",", "}", "]", ""):
             return char
-        self.swap(kinds.ValueMissing, last, last, " null")
+        self.swap(kinds.missing_value, last, last, " null")
         self.at = last
         return ""

@@ -140,7 +140,7 @@ def read(text: str) -> Reading:
     """Read a text as JSON."""
     size = size_of(text)
     if size > LONGEST:
-        found = diagnostic(kinds.TooLarge(size=f"{size / 1048576:.1f}"), text)
+        found = diagnostic(kinds.answer_too_large(size=f"{size / 1048576:.1f}"), text)
         return _unreadable(text, size, found)
     deep = deeper_than(text, DEEPEST)
     if size >= 0 and not deep:
@@ -158,9 +158,9 @@ def _notes(text: str, size: int) -> tuple[Diagnostic, ...]:
     """Return what is done for the person, and what may be too much for some clients."""
     notes: tuple[Diagnostic, ...] = ()
     if "\n" in text.strip():
-        notes = (diagnostic(kinds.SeveralLines(), text),)
+        notes = (diagnostic(kinds.several_lines(), text),)
     if size > LONG:
-        notes = (*notes, diagnostic(kinds.LargeAnswer(size=f"{size / 1_000_000:.1f}"), text))
+        notes = (*notes, diagnostic(kinds.large_answer(size=f"{size / 1_000_000:.1f}"), text))
     return notes
 
 
@@ -179,7 +179,7 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
 
     first, last, repaired = _repairs(text)
     if not text[first:last].strip():
-        return _unreadable(text, size, diagnostic(kinds.EmptyAnswer(), text))
+        return _unreadable(text, size, diagnostic(kinds.empty_answer(), text))
     if _OTHERWISE.match(text, first) or _BEGINS.match(text, first) is None:
         rewritten = _rewritten(text, first, last, repaired, size)
         if rewritten is not None:
@@ -227,7 +227,7 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
 def _too_much(text: str, first: int, last: int, *, deep: bool) -> Diagnostic | None:
     """Return what keeps a text from being examined: its depth, or its length."""
     if deep:
-        return diagnostic(kinds.TooDeep(limit=str(DEEPEST)), text)
+        return diagnostic(kinds.nested_too_deep(limit=str(DEEPEST)), text)
     return _first_only(text, first, last) if last - first > LONG else None
 
 
@@ -243,15 +243,15 @@ def _rewritten(
     marks, plain = embedded.unescaped(body), embedded.line_marks(body)
     edits: tuple[TextEdit, ...]
     if marks is not None:
-        found = diagnostic(kinds.EscapedJson(marks=marks.marks), text, first, last)
+        found = diagnostic(kinds.escaped_json(marks=marks.marks), text, first, last)
         edits = (TextEdit(first, last, marks.text),)
         label, applicability = "replace", Applicability.SAFE
     elif plain is not None and _is_json(applied(body, plain.edits)):
-        found = diagnostic(kinds.LineMarks(marks=plain.shown), text, first, last)
+        found = diagnostic(kinds.line_prefixes(marks=plain.shown), text, first, last)
         edits = tuple(TextEdit(e.start + first, e.end + first, "") for e in plain.edits)
         label, applicability = "delete", Applicability.REMOVES
     elif (written := embedded.as_json(body)) is not None:
-        found = diagnostic(kinds.WrittenAsYaml(), text, first, last)
+        found = diagnostic(kinds.yaml_not_json(), text, first, last)
         edits = (TextEdit(first, last, written),)
         label, applicability = "replace", Applicability.GUESS
     else:
@@ -287,9 +287,9 @@ def _embedded(
     start, end = first + around.start, first + around.end
     rest = (TextEdit(0, start, ""), TextEdit(end, len(text), ""))
     if around.code == "J35":  # what follows are marks of the line that began before it
-        found = diagnostic(kinds.TextBefore(), text, first, start)
+        found = diagnostic(kinds.text_before_answer(), text, first, start)
     else:
-        found = diagnostic(kinds.TextAround(), text, first, last)
+        found = diagnostic(kinds.text_around_answer(), text, first, last)
     fix = Fix(rest, "only", Applicability.REMOVES)
     return start, end, [*repaired, found._replace(fix=fix)]
 
@@ -302,7 +302,9 @@ def _first_only(text: str, first: int, last: int) -> Diagnostic | None:
         at = first + error.pos
         if at < len(text.rstrip()):
             return _unexpected(text, at)
-        return diagnostic(kinds.NotClosed(char=text[first], opened="1"), text, first, first + 1)
+        return diagnostic(
+            kinds.unclosed_bracket(char=text[first], opened="1"), text, first, first + 1
+        )
     except ValueError:  # an integer of more than 4300 digits
         return None
     return None
@@ -318,11 +320,11 @@ def _repairs(text: str) -> tuple[int, int, list[Diagnostic]]:
     repaired: list[Diagnostic] = []
     if text.startswith(_BOM):
         first = 1
-        repaired.append(diagnostic(kinds.ByteOrderMark(), text, 0, 1))
+        repaired.append(diagnostic(kinds.byte_order_mark(), text, 0, 1))
     fence = _FENCE.fullmatch(text, first)
     if fence:
         first, last = fence.span(1)
-        repaired.append(diagnostic(kinds.CodeFence(), text, 0, len(text)))
+        repaired.append(diagnostic(kinds.code_fence(), text, 0, len(text)))
     return first, last, repaired
 
 
@@ -333,7 +335,7 @@ def diagnostic(diagnostic: RawDiagnostic, text: str, start: int = 0, end: int = 
 
 
 def _unexpected(text: str, at: int) -> Diagnostic:
-    return diagnostic(kinds.Unexpected(typed=text[at : at + 1]), text, at, at + 1)
+    return diagnostic(kinds.unexpected_character(typed=text[at : at + 1]), text, at, at + 1)
 
 
 def _moved(edits: tuple[TextEdit, ...], by: int) -> tuple[TextEdit, ...]:
@@ -382,8 +384,8 @@ def decode(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
         return _neither(body)
     if "\0" in text:
         at = text.index("\0")
-        return text, (diagnostic(kinds.NoTextAtAll(), text, at, at + 1),)
-    return text, (diagnostic(kinds.ByteOrderMark(), text),) if bom else ()
+        return text, (diagnostic(kinds.bytes_not_text(), text, at, at + 1),)
+    return text, (diagnostic(kinds.byte_order_mark(), text),) if bom else ()
 
 
 def _otherwise(raw: bytes, encoding: str, shown_as: str = "") -> tuple[str, tuple[Diagnostic, ...]]:
@@ -392,9 +394,9 @@ def _otherwise(raw: bytes, encoding: str, shown_as: str = "") -> tuple[str, tupl
         text = raw.decode(encoding)
     except UnicodeDecodeError:
         text = raw.decode(shown_as or encoding, "replace")
-        return text, (diagnostic(kinds.NoTextAtAll(), text),)
+        return text, (diagnostic(kinds.bytes_not_text(), text),)
     name = encoding.removesuffix("-2").upper()
-    return text, (diagnostic(kinds.OtherEncoding(encoding=name), text),)
+    return text, (diagnostic(kinds.other_encoding(encoding=name), text),)
 
 
 def _without_mark(raw: bytes) -> str:
@@ -413,13 +415,13 @@ def _neither(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     """Decode what is no UTF-8: Japanese when it surely is, else text to be shown only."""
     if b"\0" in raw:
         text = raw.decode("utf-8", "replace")
-        return text, (diagnostic(kinds.NoTextAtAll(), text),)
+        return text, (diagnostic(kinds.bytes_not_text(), text),)
     japanese = _cp932(raw)
     if japanese is not None:
-        return japanese, (diagnostic(kinds.ReadAsCp932(), japanese),)
+        return japanese, (diagnostic(kinds.read_as_cp932(), japanese),)
     text = raw.decode("cp1252", "replace")
     at = next((at for at, char in enumerate(text) if char > "\x7f"), 0)
-    return text, (diagnostic(kinds.NotUtf8(char=text[at : at + 1]), text, at, at + 1),)
+    return text, (diagnostic(kinds.file_not_utf8(char=text[at : at + 1]), text, at, at + 1),)
 
 
 def _cp932(raw: bytes) -> str | None:

@@ -15,20 +15,15 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import json_text
+from humanmcp.protocol.diagnostics.locate import RawDiagnostic, json_text, shown
 from humanmcp.protocol.diagnostics.model import Applicability, TextEdit
 from humanmcp.protocol.json.jsonrpc import half_characters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from humanmcp.protocol.diagnostics.kinds import JsonDiagnostic
-
-_Given = ParamSpec("_Given")
-"""What fills the sentence of a kind of mistake."""
+    from humanmcp.protocol.diagnostics.kinds import ProblemKind
 
 SPACES: Final = " \t\r\n"
 WIDE_SPACE: Final = "\u3000"
@@ -57,7 +52,7 @@ _ENOUGH: Final = 10
 class Mistake:
     """One mistake, or all of a kind: what fills its sentence, its place, and its edits."""
 
-    diagnostic: JsonDiagnostic
+    diagnostic: RawDiagnostic
     start: int
     end: int
     label: str
@@ -68,8 +63,8 @@ class Mistake:
     @property
     def times(self) -> int:
         """How often it was found, where that is said."""
-        once = self.diagnostic.everywhere or isinstance(self.diagnostic, kinds.NotClosed)
-        return 1 if once else self.count
+        kind = self.diagnostic.kind
+        return 1 if kind.everywhere or kind is kinds.unclosed_bracket else self.count
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +76,13 @@ class RepairResult:
     whole: bool
 
 
-def _label(diagnostic: JsonDiagnostic, edits: tuple[TextEdit, ...]) -> str:
+def _label(kind: ProblemKind, edits: tuple[TextEdit, ...]) -> str:
     """Return the label of a fix by what its edit does."""
     if edits and not edits[0].new:
         return "delete"
     if edits and edits[0].start == edits[0].end:
         return "insert"
-    return "replace_all" if diagnostic.everywhere else "replace"
+    return "replace_all" if kind.everywhere else "replace"
 
 
 class UnrepairableError(Exception):
@@ -114,27 +109,22 @@ class RepairScanner:
 
     def mistake(
         self,
-        kind: Callable[_Given, JsonDiagnostic],
+        kind: ProblemKind,
         start: int,
         end: int,
         edits: tuple[TextEdit, ...],
-        *args: _Given.args,
-        **fillings: _Given.kwargs,
+        **fields: str,
     ) -> Mistake:
         """Take note of a mistake; one of a kind that stands all over a text is one mistake."""
         note = self.saturated.get(kind)
         if note is None:
-            diagnostic = kind(*args, **fillings)
-            note = Mistake(
-                diagnostic,
-                start,
-                end,
-                diagnostic.label or _label(diagnostic, edits),
-                diagnostic.applicability,
-            )
+            detail = tuple((name, shown(text)) for name, text in fields.items())
+            diagnostic = RawDiagnostic(kind, detail, severity=kind.severity)
+            label = kind.label or _label(kind, edits)
+            note = Mistake(diagnostic, start, end, label, kind.applicability)
             notes = self.notes.setdefault(kind, [])
             notes.append(note)
-            if diagnostic.everywhere or len(notes) == _ENOUGH:
+            if kind.everywhere or len(notes) == _ENOUGH:
                 self.saturated[kind] = note
         self.edits += edits
         note.edits += edits
@@ -143,15 +133,14 @@ class RepairScanner:
 
     def swap(
         self,
-        kind: Callable[_Given, JsonDiagnostic],
+        kind: ProblemKind,
         start: int,
         end: int,
         new: str,
-        *args: _Given.args,
-        **fillings: _Given.kwargs,
+        **fields: str,
     ) -> Mistake:
         """Take note of a mistake that other characters in its place mend."""
-        return self.mistake(kind, start, end, (TextEdit(start, end, new),), *args, **fillings)
+        return self.mistake(kind, start, end, (TextEdit(start, end, new),), **fields)
 
     def take_back(self, edit: TextEdit) -> None:
         """Forget an edit that was made a moment ago."""
@@ -172,11 +161,11 @@ class RepairScanner:
             if char in SPACES:
                 self.at += 1
             elif char == WIDE_SPACE:
-                self.swap(kinds.FullWidthSpace, self.at, self.at + 1, " ")
+                self.swap(kinds.full_width_space, self.at, self.at + 1, " ")
                 self.at += 1
             elif char in UNSEEN:
                 shown = f"U+{ord(char):04X}"
-                self.swap(kinds.InvisibleCharacter, self.at, self.at + 1, " ", char=shown)
+                self.swap(kinds.invisible_character, self.at, self.at + 1, " ", char=shown)
                 self.at += 1
             elif not self._comment(char):
                 break
@@ -192,7 +181,7 @@ class RepairScanner:
             end = len(text) if end < 0 else end
         else:
             return False
-        self.swap(kinds.Comment, start, end, "")
+        self.swap(kinds.comment_in_json, start, end, "")
         self.at = end
         return True
 
@@ -208,7 +197,7 @@ class RepairScanner:
         """Pass over one punctuation mark, mending a full-width one."""
         char = self.text[self.at]
         if (half := self.mark()) != char:
-            self.swap(kinds.FullWidth, self.at, self.at + 1, half, char=char, half=half)
+            self.swap(kinds.full_width_character, self.at, self.at + 1, half, char=char, half=half)
         self.at += 1
 
 
@@ -279,14 +268,14 @@ class ScalarReader(RepairScanner):
         if word in ("true", "false", "null"):
             self.at = end
         elif (half := unicodedata.normalize("NFKC", word)) in ("true", "false", "null"):
-            self.swap(kinds.FullWidth, start, end, half, char=word[0], half=half[0])
+            self.swap(kinds.full_width_character, start, end, half, char=word[0], half=half[0])
             self.at = end
         elif word in LITERALS:
             meant = LITERALS[word]
-            self.swap(kinds.LiteralMisspelt, start, end, meant, typed=word, meant=meant)
+            self.swap(kinds.misspelt_literal, start, end, meant, typed=word, meant=meant)
             self.at = end
         elif word in NO_NUMBERS:
-            self.swap(kinds.NoJsonNumber, start, end, "null", value=word)
+            self.swap(kinds.unsupported_number, start, end, "null", value=word)
             self.at = end
         else:
             self.bare_text()
@@ -299,11 +288,11 @@ class ScalarReader(RepairScanner):
         end = start + len(raw)
         if self.text[end : end + 1] == '"' and self._closes(end + 1, on_line=False):
             edit = TextEdit(start, start, '"')  # the text has lost its first quote
-            self.mistake(kinds.QuoteNotOpened, start, end, (edit,))
+            self.mistake(kinds.unopened_quote, start, end, (edit,))
             self._inside(start, end, '"')
             self.close_with(end)
             return
-        self.swap(kinds.TextUnquoted, start, end, json_text(raw), text=raw)
+        self.swap(kinds.unquoted_string, start, end, json_text(raw), text=raw)
         self.at = end
 
     def number(self) -> None:
@@ -315,26 +304,26 @@ class ScalarReader(RepairScanner):
         if plain and plain[0] == raw:
             self.at = plain.end()
             if raw.lstrip("-").isdigit() and len(raw) > 4300:
-                self.swap(kinds.NumberTooLong, start, self.at, f'"{raw}"')
+                self.swap(kinds.number_too_long, start, self.at, f'"{raw}"')
             elif math.isinf(float(raw)):
-                self.swap(kinds.NoJsonNumber, start, self.at, "null", value=raw)
+                self.swap(kinds.unsupported_number, start, self.at, "null", value=raw)
             return
         self.at = start + len(raw)
         if raw in NO_NUMBERS:
-            self.swap(kinds.NoJsonNumber, start, self.at, "null", value=raw)
+            self.swap(kinds.unsupported_number, start, self.at, "null", value=raw)
             return
         half = "".join("-" if char in MINUS else WIDE.get(char, char) for char in raw)
         if half != raw and NUMBER.fullmatch(half):
             wide = next(char for char in raw if char not in half)
             plain_char = WIDE.get(wide, "-")
-            self.swap(kinds.FullWidth, start, self.at, half, char=wide, half=plain_char)
+            self.swap(kinds.full_width_character, start, self.at, half, char=wide, half=plain_char)
             return
         meant = _usual_number(half)
         if meant is None:
             self.at = start
             self.bare_text()
             return
-        note = self.swap(kinds.NumberMisspelt, start, self.at, meant, value=raw, meant=meant)
+        note = self.swap(kinds.invalid_number, start, self.at, meant, value=raw, meant=meant)
         if _LEADING_ZERO.match(half):
             note.applicability = Applicability.GUESS
 
@@ -388,12 +377,12 @@ class ScalarReader(RepairScanner):
         first, last = pieces[0], pieces[-1]
         self._straighten(first.start, first.inner)
         for piece, following in pairwise(pieces):
-            self.swap(kinds.TextsJoined, piece.last, following.inner, "")
+            self.swap(kinds.adjacent_strings, piece.last, following.inner, "")
         if last.closed:
             self._straighten(last.last, last.end)
         else:
             edit = TextEdit(last.last, last.last, '"')
-            self.mistake(kinds.QuoteNotClosed, last.start, last.inner, (edit,))
+            self.mistake(kinds.unclosed_quote, last.start, last.inner, (edit,))
         for piece in pieces:
             self._inside(piece.inner, piece.last, self.text[piece.start : piece.inner])
         self.at = last.end
@@ -417,7 +406,7 @@ class ScalarReader(RepairScanner):
         if quote == '"':
             return
         if quote in ("＂", "＇"):
-            self.swap(kinds.FullWidth, start, end, '"', char=quote, half='"')
+            self.swap(kinds.full_width_character, start, end, '"', char=quote, half='"')
         else:
             self.swap(_kind_of_quote(quote), start, end, '"', char=quote)
 
@@ -505,14 +494,14 @@ class ScalarReader(RepairScanner):
                 length = self._backslash(at, end, opener, whole_path=whole_path)
             elif char == '"':
                 if opener in "'`":
-                    self.swap(kinds.WrongQuotes, at, at + 1, '\\"', char=char)
+                    self.swap(kinds.wrong_quotes, at, at + 1, '\\"', char=char)
                 else:
-                    self.swap(kinds.QuoteInText, at, at + 1, '\\"')
+                    self.swap(kinds.unescaped_quote, at, at + 1, '\\"')
             elif char < " ":
                 new = _WRITTEN[char]
-                self.swap(kinds.ControlCharacter, at, at + 1, new, written=new)
+                self.swap(kinds.control_character, at, at + 1, new, written=new)
             else:
-                self.swap(kinds.HalfCharacter, at, at + 1, "\ufffd", value=f"U+{ord(char):04X}")
+                self.swap(kinds.lone_surrogate, at, at + 1, "\ufffd", value=f"U+{ord(char):04X}")
             found = _SUSPECT.search(text, at + length, end)
         if escapes and not whole_path:  # of a path each backslash is doubled
             self._halves(start, end)
@@ -521,14 +510,14 @@ class ScalarReader(RepairScanner):
         """Mend one escape; return its length."""
         follows = self.text[at + 1 : at + 2] if at + 1 < end else ""
         if follows == opener and opener != '"':  # \' in a single-quoted text
-            self.swap(kinds.WrongQuotes, at, at + 1, "", char=opener)
+            self.swap(kinds.wrong_quotes, at, at + 1, "", char=opener)
             return 2
         right = follows != "" and follows in '"\\/bfnrt'
         if follows == "u":
             right = _HEXES.fullmatch(self.text, at + 2, min(at + 6, end)) is not None
         if right and not (whole_path and follows not in ('"', "\\")):
             return 2
-        self.swap(kinds.EscapeUnknown, at, at + 1, "\\\\", typed=f"\\{follows}")
+        self.swap(kinds.unknown_escape, at, at + 1, "\\\\", typed=f"\\{follows}")
         return 1
 
     def _halves(self, start: int, end: int) -> None:
@@ -541,13 +530,13 @@ class ScalarReader(RepairScanner):
             if last > end:
                 break
             half = self.text[first:last]
-            self.swap(kinds.HalfCharacter, first, last, "\\ufffd", value=half)
+            self.swap(kinds.lone_surrogate, first, last, "\\ufffd", value=half)
 
 
-def _kind_of_quote(quote: str) -> type[kinds.SmartQuotes | kinds.WrongQuotes]:
+def _kind_of_quote(quote: str) -> ProblemKind:
     """Return what a quote is that is none of JSON."""
     curly = quote in CURLY or quote in CURLY_SINGLE
-    return kinds.SmartQuotes if curly else kinds.WrongQuotes
+    return kinds.smart_quotes if curly else kinds.wrong_quotes
 
 
 @cache

@@ -16,13 +16,14 @@ from humanmcp.protocol.spec.versions import R2025_11, features
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from humanmcp.protocol.diagnostics.kinds import ProblemKind
     from humanmcp.protocol.json.jsonrpc import Json
 
 
 class FormatTrouble(NamedTuple):
     """What is wrong with a text: its kind, and the value that mends it where there is one."""
 
-    kind: type[kinds.WrongValue]
+    kind: ProblemKind
     mended: Json = None
 
 
@@ -42,26 +43,26 @@ def _base64(text: str) -> FormatTrouble | None:
         return None
     joined = "".join(text.split())  # MIME breaks base64 into lines of 76 characters
     if joined != text and len(joined) % 4 == 0 and re.fullmatch(_BASE64, joined):
-        return FormatTrouble(kinds.NotBase64, joined)
+        return FormatTrouble(kinds.invalid_base64, joined)
     prefix = re.match(_DATA_URL, text)
     if prefix:
-        return FormatTrouble(kinds.DataUrl, text[prefix.end() :])
-    return FormatTrouble(kinds.NotBase64)
+        return FormatTrouble(kinds.data_url_as_base64, text[prefix.end() :])
+    return FormatTrouble(kinds.invalid_base64)
 
 
 def _file_uri(text: str) -> FormatTrouble | None:
     """MCP, roots: `uri` "**MUST** be a `file://` URI in the current specification"."""
-    return FORMS["uri"](text) if text.startswith("file://") else FormatTrouble(kinds.NotAFileUri)
+    return FORMS["uri"](text) if text.startswith("file://") else FormatTrouble(kinds.not_a_file_uri)
 
 
 def _moment(text: str) -> FormatTrouble | None:
     """ISO 8601 with the zone, as `2026-11-20T10:30:00Z`: what the schemas of the SDKs take."""
     found = re.fullmatch(_MOMENT, text)
     if found is None or int(found[3]) > _days(int(found[1]), int(found[2])):
-        return FormatTrouble(kinds.NotATime)
+        return FormatTrouble(kinds.not_a_time)
     zone = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text[10:].upper()) if found[5] == "" else ""
     mended = f"{text[:10]}T{(zone or text[10:].upper())[1:]}"
-    return None if mended == text else FormatTrouble(kinds.NotATime, mended)
+    return None if mended == text else FormatTrouble(kinds.not_a_time, mended)
 
 
 def _days(year: int, month: int) -> int:
@@ -71,7 +72,7 @@ def _days(year: int, month: int) -> int:
     return 30 if month in (4, 6, 9, 11) else 31
 
 
-def _shaped(pattern: str, kind: type[kinds.WrongValue]) -> Callable[[str], FormatTrouble | None]:
+def _shaped(pattern: str, kind: ProblemKind) -> Callable[[str], FormatTrouble | None]:
     """Judge by a pattern alone."""
 
     def judge(text: str) -> FormatTrouble | None:
@@ -86,19 +87,19 @@ _compiled: Final = cache(re.compile)
 FORMS: Final[Mapping[str, Callable[[str], FormatTrouble | None]]] = {
     "base64": _base64,
     # RFC 3986: a scheme, a colon, and something after it.
-    "uri": _shaped(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]+", kinds.NotAUri),
+    "uri": _shaped(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]+", kinds.not_a_uri),
     "file uri": _file_uri,
     # MCP, icons: `src` is an https: or data: URI.
-    "icon": _shaped(r"(?s)(?:https?|data):.*", kinds.NotAnIcon),
+    "icon": _shaped(r"(?s)(?:https?|data):.*", kinds.invalid_icon_url),
     # SEP-2640: `sha256:` and 64 lowercase hexadecimal characters.
-    "digest": _shaped(r"sha256:[0-9a-f]{64}", kinds.NotADigest),
+    "digest": _shaped(r"sha256:[0-9a-f]{64}", kinds.invalid_digest),
     # RFC 6838: a type, a slash, a subtype, perhaps parameters.
     "mime": _shaped(
-        r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+(?:\s*;.*)?", kinds.NotAMediaType
+        r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+(?:\s*;.*)?", kinds.not_a_media_type
     ),
     "moment": _moment,
     # MCP, tools: 1 to 128 of A-Z a-z 0-9 _ - . (said in 2025-11-25, wanted by models before).
-    "tool name": _shaped(r"[A-Za-z0-9_.\-]{1,128}", kinds.ToolName),
+    "tool name": _shaped(r"[A-Za-z0-9_.\-]{1,128}", kinds.invalid_tool_name),
 }
 """The forms of plain text, by the name that the table of shapes uses."""
 
@@ -113,29 +114,29 @@ _OFFICIAL: Final = frozenset({"io.modelcontextprotocol", "io.modelcontextprotoco
 """The prefixes under which MCP and its extensions have keys of their own."""
 
 
-def _meta_key(name: str, version: str) -> type[kinds.WrongName] | None:
+def _meta_key(name: str, version: str) -> ProblemKind | None:
     """MCP, `_meta`: "an optional prefix, and a name", and which prefixes are kept for MCP."""
     if not features(version).meta_names:
         return None
     prefix, slash, last = name.rpartition("/")
     if not re.fullmatch(_NAME, last) or (slash and not re.fullmatch(_LABELS, prefix)):
-        return kinds.MetaKey
+        return kinds.invalid_meta_key
     labels = prefix.split(".")
     # "Any prefix where the second label is `modelcontextprotocol` or `mcp` is reserved"; in
     # 2025-06-18 the label before the last one counted.
     second = labels[-2:-1] if version < R2025_11 else labels[1:2]
     kept = not _RESERVED.isdisjoint(second) and prefix not in _OFFICIAL
-    return kinds.ReservedPrefix if kept else None
+    return kinds.reserved_meta_prefix if kept else None
 
 
-def _extension_id(name: str, _version: str) -> type[kinds.WrongName] | None:
+def _extension_id(name: str, _version: str) -> ProblemKind | None:
     """SEP-2133: `{vendor-prefix}/{extension-name}`, "the prefix is mandatory"."""
     prefix, _slash, last = name.rpartition("/")
     fits = re.fullmatch(_LABELS, prefix) and last and re.fullmatch(_NAME, last)
-    return None if fits else kinds.ExtensionName
+    return None if fits else kinds.extension_without_prefix
 
 
-NAMES: Final[Mapping[str, Callable[[str, str], type[kinds.WrongName] | None]]] = {
+NAMES: Final[Mapping[str, Callable[[str, str], ProblemKind | None]]] = {
     "meta key": _meta_key,
     "extension id": _extension_id,
 }

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import __version__
-from humanmcp.protocol.diagnostics.kinds import FormNotFlat, SchemaOfNoObject
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.spec.types import (
     ANYTHING,
     BASE64,
@@ -121,7 +121,7 @@ FORM_FIELD: Final = ByMember(
         "boolean": "BooleanField",
         "array": "ListField",
     },
-    unknown_value=FormNotFlat,
+    unknown_value=kinds.form_not_flat,
 )
 CONTENTS: Final = ByPresence({"text": "TextResourceContents", "blob": "BlobResourceContents"})
 _MOMENT: Final = "2026-11-20T10:30:00Z"
@@ -381,7 +381,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "InputSchema": Shape(
         {
-            "type": must(OneOf(("object",), unknown_value=SchemaOfNoObject)),
+            "type": must(OneOf(("object",), unknown_value=kinds.schema_not_object)),
             "properties": may(MapOf(ANY_OBJECT), then=(R2026_07, MapOf(ANYTHING)), example=_ASKED),
             "required": may(ListOf(TEXT), example=list(_ASKED)),
             "$schema": may(TEXT),
@@ -604,7 +604,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "Choices": Shape(
         {
-            "type": may(OneOf(("string",), unknown_value=FormNotFlat)),
+            "type": may(OneOf(("string",), unknown_value=kinds.form_not_flat)),
             "enum": may(ListOf(TEXT)),
             "anyOf": may(ListOf("TitledChoice")),
         },

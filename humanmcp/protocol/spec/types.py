@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias, dataclass_transform
 
-from humanmcp.protocol.diagnostics.kinds import NotAllowed
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.spec.versions import ALL, R2024_11
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.diagnostics.kinds import NoneOfThese
+    from humanmcp.protocol.diagnostics.kinds import ProblemKind
     from humanmcp.protocol.json.jsonrpc import Json
 
 
@@ -61,7 +61,7 @@ class OneOf(Record):
     """One of a few values. `unknown_value` says what another value is."""
 
     values: tuple[str, ...]
-    unknown_value: type[NoneOfThese] = NotAllowed
+    unknown_value: ProblemKind = kinds.value_not_allowed
 
 
 class ListOf(Record):
@@ -91,7 +91,7 @@ class ByMember(Record):
     member: str
     shapes: Mapping[str, str]
     usual: str = ""
-    unknown_value: type[NoneOfThese] | None = None
+    unknown_value: ProblemKind | None = None
 
 
 class ByPresence(Record):

@@ -9,24 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, ExchangeState
-from humanmcp.protocol.diagnostics.kinds import (
-    AlreadyAnswered,
-    AnswerTooLate,
-    NotificationAnswered,
-    OtherAnswered,
-    WrongId,
-)
-from humanmcp.protocol.diagnostics.locate import KINDS
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.json.jsonrpc import Kind, object_in, visible
 from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.spec import methods
-from humanmcp.protocol.validation.check import check, id_of, in_order, unmatched
+from humanmcp.protocol.validation.check import TOO_LATE, check, id_of, in_order, unmatched
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+    from humanmcp.protocol.diagnostics.locate import RawDiagnostic
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
@@ -95,8 +89,10 @@ def unaddressed(
     for one in reversed(over):  # ids may repeat in 2026-07-28: the last one is meant
         if typed is not None and one.id.key == typed.key:
             late = _over(one, over, text)  # the rest no longer matters
-            if notice and late.code == AlreadyAnswered.code:
-                other = NotificationAnswered(method=visible(notice), id=visible(one.id.token))
+            if notice and late.code == kinds.already_answered.code:
+                other = kinds.answer_to_notification(
+                    method=visible(notice), id=visible(one.id.token)
+                )
                 late = _instead(late, other)
             return (late,)
     pending = [one for one in exchanges if one.state is ExchangeState.PENDING]
@@ -105,21 +101,18 @@ def unaddressed(
     if len(answerable) != 1:
         return (*broken, wrong)
     rest = check(answerable[0], text, negotiated=negotiated).diagnostics
-    return in_order((wrong, *(one for one in rest if not issubclass(KINDS[one.code], WrongId))))
+    return in_order((wrong, *(one for one in rest if one.code not in kinds.WRONG_IDS)))
 
 
 def _over(last: Exchange, over: Sequence[Exchange], text: str) -> Diagnostic:
     """Say that a request can no longer be answered."""
-    late = next(
-        each
-        for each in check(last, text).diagnostics
-        if issubclass(KINDS[each.code], AnswerTooLate)
-    )
+    codes = {kind.code for kind in TOO_LATE.values()}
+    late = next(each for each in check(last, text).diagnostics if each.code in codes)
     answered = (one for one in over if one.state is ExchangeState.ANSWERED)
     if last.state is ExchangeState.ABANDONED and any(one.id.key == last.id.key for one in answered):
-        return _instead(late, OtherAnswered(id=visible(last.id.token)))
+        return _instead(late, kinds.id_already_answered(id=visible(last.id.token)))
     return late
 
 
-def _instead(late: Diagnostic, other: AnswerTooLate) -> Diagnostic:
+def _instead(late: Diagnostic, other: RawDiagnostic) -> Diagnostic:
     return late._replace(code=other.code, detail=other.detail)

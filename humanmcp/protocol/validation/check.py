@@ -81,9 +81,9 @@ _ERROR: Final = frozenset({"code", "message", "data"})
 PLAIN: Final = frozenset({"J20", "R20"})
 """What is said of a text that is no object: words, or a number, `true`, a quoted text."""
 TOO_LATE: Final = {
-    ExchangeState.CANCELLED: kinds.AnswerToCancelled,
-    ExchangeState.ANSWERED: kinds.AlreadyAnswered,
-    ExchangeState.ABANDONED: kinds.NoMoreWaiting,
+    ExchangeState.CANCELLED: kinds.answer_after_cancel,
+    ExchangeState.ANSWERED: kinds.already_answered,
+    ExchangeState.ABANDONED: kinds.client_stopped_waiting,
 }
 """What is said of an answer whose request is over."""
 
@@ -187,14 +187,14 @@ def _findings(
     inner = _inner_json(value)
     if inner is not None:
         fix = FixAction(FixKind.REPLACE, _ROOTS[form], inner, label="unquote")
-        return [kinds.AnswerInQuotes(_ROOTS[form], fix)]
+        return [kinds.quoted_answer(_ROOTS[form], fix)]
     if form is TextForm.RESULT:
         return judge_result(exchange, value, negotiated) + unwritten(
             value, ("result",), reading.json
         )
     if form is TextForm.ERROR:
         if isinstance(value, dict) and "error" in value and "code" not in value:
-            return [kinds.ErrorInError(("error",), unwrap(("error",), ("error",)))]
+            return [kinds.error_inside_error(("error",), unwrap(("error",), ("error",)))]
         found = judge_error(value, exchange.version, ("error",))
         found = found or _rules_for_errors(exchange, value, negotiated)
         return one_each([*found, *unwritten(value, ("error",), reading.json)])
@@ -297,11 +297,11 @@ def _check_plain(
     diagnostics = _plain_diagnostics(exchange, text, result, negotiated)
     size = size_of(line)
     if size < 0:
-        diagnostics.append(diagnostic(kinds.HalfCharacter(value="\\ud…"), text, 0, len(text)))
+        diagnostics.append(diagnostic(kinds.lone_surrogate(value="\\ud…"), text, 0, len(text)))
     elif size > LONGEST:
-        diagnostics.append(diagnostic(kinds.TooLarge(size=f"{size / 1048576:.1f}"), text))
+        diagnostics.append(diagnostic(kinds.answer_too_large(size=f"{size / 1048576:.1f}"), text))
     elif size > LONG:
-        diagnostics.append(diagnostic(kinds.LargeAnswer(size=f"{size / 1_000_000:.1f}"), text))
+        diagnostics.append(diagnostic(kinds.large_answer(size=f"{size / 1_000_000:.1f}"), text))
     diagnostics += _secrets(exchange, text)
     blocked = any(each.blocks for each in diagnostics)
     forced = line.encode("utf-8", "replace").decode() if text.strip() else None
@@ -316,9 +316,9 @@ def _plain_diagnostics(
     late = TOO_LATE.get(exchange.state)
     found: list[RawDiagnostic] = [late()] if late else []
     if not text.strip():
-        return [diagnostic(kinds.EmptyAnswer(), text, 0, len(text))]
+        return [diagnostic(kinds.empty_answer(), text, 0, len(text))]
     if not methods.of(exchange.method).plain_text:
-        found.append(kinds.NoPlainText(method=exchange.method))
+        found.append(kinds.text_not_allowed(method=exchange.method))
     else:
         found += judge_result(exchange, result, negotiated)
     if not found:

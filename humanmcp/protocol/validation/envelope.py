@@ -10,7 +10,6 @@ from functools import wraps
 from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec
 
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.kinds import CheckFailed
 from humanmcp.protocol.diagnostics.locate import (
     FixAction,
     FixKind,
@@ -35,6 +34,7 @@ from humanmcp.protocol.validation.shape_checker import judge
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from humanmcp.protocol.diagnostics.kinds import ProblemKind
     from humanmcp.protocol.diagnostics.locate import Path
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, RequestId
@@ -76,7 +76,7 @@ def judge_envelope(
     if isinstance(value, list):
         return [_batch(value, version)]
     if not isinstance(value, dict):
-        return [kinds.NotOneObject(got=json_type(value))]
+        return [kinds.message_not_object(got=json_type(value))]
     found: list[RawDiagnostic] = []
     if not is_bare(value):
         if not _looks_like_an_answer(value):
@@ -93,7 +93,7 @@ def _looks_like_an_answer(value: JsonObject) -> bool:
 
 def _batch(value: list[Json], version: str) -> RawDiagnostic:
     """JSON-RPC arrays existed in 2025-03-26; there too each request is answered by itself here."""
-    kind = kinds.BatchOfOne if features(version).batches else kinds.BatchNotAllowed
+    kind = kinds.batch_of_one if features(version).batches else kinds.batch_not_allowed
     return kind((), unwrap((), (0,)) if len(value) == 1 else None)
 
 
@@ -103,7 +103,7 @@ def _no_answer(value: JsonObject, expected: RequestId) -> RawDiagnostic:
         fix = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "error": ', "}")
     else:
         fix = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "result": ', "}")
-    return kinds.NoBody((), fix, typed=_names(value))
+    return kinds.no_result_or_error((), fix, typed=_names(value))
 
 
 def _names(value: JsonObject) -> str:
@@ -119,18 +119,18 @@ def version_of_json_rpc(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
     if "jsonrpc" in answer.value:
         if answer.value["jsonrpc"] == "2.0":
             return ()
-        return (kinds.VersionMissing(("jsonrpc",), replace_with(("jsonrpc",), "2.0")),)
+        return (kinds.wrong_jsonrpc_version(("jsonrpc",), replace_with(("jsonrpc",), "2.0")),)
     typed = alike("jsonrpc", answer.strange)
     if typed is not None:
         return (misspelt((), typed, "jsonrpc"),)
-    return (kinds.VersionMissing((), insert(("jsonrpc",), "2.0")),)
+    return (kinds.wrong_jsonrpc_version((), insert(("jsonrpc",), "2.0")),)
 
 
 def misspelt(path: Path, typed: str, meant: str) -> RawDiagnostic:
     """Report a member of the envelope whose name is spelt in another way."""
     at = (*path, typed)
     fix = rename_to(at, meant)
-    return kinds.MemberMisspelt(at, fix, at_name=True, key=meant, typed=shown(typed))
+    return kinds.misspelt_envelope_member(at, fix, at_name=True, key=meant, typed=shown(typed))
 
 
 @rule()
@@ -146,17 +146,17 @@ def id_of_the_request(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
         if nearly:
             return (misspelt((), nearly, "id"),)
         fix = FixAction(FixKind.INSERT, ("id",), wanted, label="insert")
-        return (kinds.IdMissing((), fix, id=wanted),)
+        return (kinds.missing_id((), fix, id=wanted),)
     got = value["id"]
-    kind: type[kinds.WrongId] = kinds.OtherId
+    kind: ProblemKind = kinds.wrong_id
     if isinstance(got, bool) or not isinstance(got, (str, int, float)):
-        kind = kinds.IdMalformed
+        kind = kinds.invalid_id
     elif _same_id(got, expected, typed):
         return ()
     elif str(got) == str(expected.value):
-        kind = kinds.IdOfOtherType
+        kind = kinds.wrong_id_type
     elif isinstance(got, float):
-        kind = kinds.IdMalformed
+        kind = kinds.invalid_id
     fix = FixAction(FixKind.REPLACE, ("id",), wanted, label="replace")
     return (kind(("id",), fix, typed=shown(typed or quoted(got)), id=shown(wanted)),)
 
@@ -176,11 +176,11 @@ def result_or_error(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
     """
     value = answer.value
     if "method" in value:
-        return (kinds.LooksLikeRequest(("method",), delete(("method",)), at_name=True),)
+        return (kinds.method_in_answer(("method",), delete(("method",)), at_name=True),)
     if "result" in value and "error" in value:
         none = next((name for name in ("error", "result") if value[name] is None), None)
         fix = delete((none,)) if none else None
-        return (kinds.ResultAndError(("error",), fix, at_name=True),)
+        return (kinds.result_and_error(("error",), fix, at_name=True),)
     if "result" in value or "error" in value:
         return ()
     typed = _misspelt_body(answer)
@@ -198,7 +198,7 @@ def nothing_else(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
     if "method" in value or (not bodied and typed is None):
         return ()  # which is said already
     return [
-        kinds.MemberStrange((name,), delete((name,)), at_name=True, key=shown(name))
+        kinds.unknown_envelope_member((name,), delete((name,)), at_name=True, key=shown(name))
         for name in answer.strange
         if name != typed
         and half_width(name) not in ("jsonrpc", "id")
@@ -218,7 +218,7 @@ def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> RawD
         member = "error" if "code" in strange and "message" in strange else "result"
         whole = f'{{"jsonrpc": "2.0", "id": {expected.token}, "{member}": {body}}}'
         fix = FixAction(FixKind.REPLACE, (), whole, label="wrap")
-    return kinds.NoBody((), fix, typed=_names(value))
+    return kinds.no_result_or_error((), fix, typed=_names(value))
 
 
 # -- what an error must be ------------------------------------------------------------------------
@@ -230,24 +230,24 @@ def judge_error(error: Json, version: str, path: Path) -> list[RawDiagnostic]:
         fix = None
         if isinstance(error, str):
             fix = replace_with(path, {"code": -32603, "message": error}, "wrap")
-        return [kinds.ErrorNoObject(path, fix, got=json_type(error))]
+        return [kinds.error_not_object(path, fix, got=json_type(error))]
     found = _judge_code(error, version, path)
     if not isinstance(error.get("message"), str):
         at = (*path, "message")
         if "message" not in error:
-            missing = kinds.WordsMissing(path, insert(at, "…"))
+            missing = kinds.missing_error_message(path, insert(at, "…"))
             found.append(_renamed(error, "message", path) or missing)
         else:
             got = error["message"]
             fix = wrap(at, '"', '"') if isinstance(got, (int, float)) else replace_with(at, "…")
-            found.append(kinds.WordsMissing(at, fix))
+            found.append(kinds.missing_error_message(at, fix))
     elif not error["message"].strip():
-        found.append(kinds.WordsEmpty((*path, "message")))
-    taken = {each.path[-1] for each in found if isinstance(each, kinds.MemberMisspelt)}
+        found.append(kinds.empty_error_message((*path, "message")))
+    taken = {each.path[-1] for each in found if each.kind is kinds.misspelt_envelope_member}
     extra = [name for name in error if name not in ("code", "message", "data", *taken)]
     for name in extra:
         at = (*path, name)
-        found.append(kinds.ErrorMemberStrange(at, delete(at), at_name=True, key=shown(name)))
+        found.append(kinds.unknown_error_member(at, delete(at), at_name=True, key=shown(name)))
     return found
 
 
@@ -259,10 +259,10 @@ def _renamed(error: JsonObject, name: str, path: Path) -> RawDiagnostic | None:
 def _judge_code(error: JsonObject, version: str, path: Path) -> list[RawDiagnostic]:
     at = (*path, "code")
     if "code" not in error:
-        return [_renamed(error, "code", path) or kinds.CodeMissing(path, insert(at, -32603))]
+        return [_renamed(error, "code", path) or kinds.missing_error_code(path, insert(at, -32603))]
     code = error["code"]
     if isinstance(code, bool) or not isinstance(code, int):
-        return [kinds.CodeNotWhole(at, _code_mend(code, at))]
+        return [kinds.error_code_not_integer(at, _code_mend(code, at))]
     return _judge_number(code, error, version, path)
 
 
@@ -288,30 +288,29 @@ def _judge_number(code: int, error: JsonObject, version: str, path: Path) -> lis
     if shape is not None:
         at = (*path, "data")
         if "data" not in error:
-            return [kinds.MemberMissing(path, key="data", example="{…}", where="error")]
+            return [kinds.missing_member(path, key="data", example="{…}", where="error")]
         return judge(error["data"], shape, version, at)
     at = (*path, "code")
-    reserved = kinds.ReservedCode(at, number=str(code), version=version)
+    reserved = kinds.reserved_error_code(at, code=str(code), version=version)
     if code in STANDARD or not -32768 <= code <= -32000:
         return []
     if not features(version).error_codes:
         own = -32099 <= code <= -32000  # JSON-RPC leaves these to implementations
         return [] if own else [reserved]
     instead = RETIRED_2026.get(code)
-    reserved.fix = replace_with(at, instead) if instead else None
-    return [reserved]
+    return [reserved._replace(fix=replace_with(at, instead) if instead else None)]
 
 
 Given = ParamSpec("Given")
 
-FAILED: Final = CheckFailed.code
+FAILED: Final = kinds.check_failed.code
 """The code of a problem that says that the check itself failed."""
 
 
 def failure(error: BaseException, severity: Severity = Severity.ERROR) -> Diagnostic:
     """Return the problem that says that the check itself failed. The text is not to blame."""
     why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return CheckFailed(why=shown(why)).without_fix(severity).unplaced()
+    return kinds.check_failed(why=shown(why)).without_fix(severity).unplaced()
 
 
 def failed(text: str, error: BaseException) -> Verdict:

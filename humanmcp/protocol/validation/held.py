@@ -9,12 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, Exchange
-from humanmcp.protocol.diagnostics.kinds import (
-    AnswersMissing,
-    AnswerToNothing,
-    IdChanged,
-    OtherKind,
-)
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict, line_and_column, unreadable
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, read_text, wire_line
@@ -69,7 +64,7 @@ def judge_answers(asked: tuple[Exchange, ...], text: str, negotiated: Negotiated
         diagnostics += (_moved(one, index, at, reading, text) for one in inner)
     if waiting:
         ids = ", ".join(one.id.token for one in asked if one in waiting.values())
-        diagnostics.append(AnswersMissing(ids=ids).unplaced())
+        diagnostics.append(kinds.missing_batch_answers(ids=ids).unplaced())
     line = f"[{','.join(lines)}]"
     blocked = any(diagnostic.blocks for diagnostic in diagnostics)
     return Verdict(text, None if blocked else line, line, check.in_order(tuple(diagnostics)))
@@ -79,7 +74,7 @@ def _judge_one(
     exchange: Exchange | None, item: Message, negotiated: NegotiatedState
 ) -> tuple[str, tuple[Diagnostic, ...]]:
     if exchange is None:
-        return jsonrpc.compact(item.raw), (AnswerToNothing(("id",)).unplaced(),)
+        return jsonrpc.compact(item.raw), (kinds.unmatched_response(("id",)).unplaced(),)
     verdict = check.check(exchange, item.raw, negotiated=negotiated)
     return verdict.line or verdict.forced or jsonrpc.compact(item.raw), verdict.diagnostics
 
@@ -216,11 +211,11 @@ def _changes(held: HeldMessage, line: str) -> tuple[Diagnostic, ...]:
         return ()
     was, now = _kind(before), _kind(after)
     if was != now:
-        return (OtherKind(was=was, now=now).unplaced(),)
+        return (kinds.message_kind_changed(was=was, now=now).unplaced(),)
     if not isinstance(before, Message) or not isinstance(after, Message):
         return ()  # arrays: which of their messages became which, nobody can say
     if before.id is not None and after.id is not None and before.id.key != after.id.key:
-        return (IdChanged(("id",), was=before.id.token, now=after.id.token).unplaced(),)
+        return (kinds.id_changed(("id",), was=before.id.token, now=after.id.token).unplaced(),)
     return ()
 
 

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.kinds import TooDeep
-from humanmcp.protocol.diagnostics.locate import (
-    Placer,
-    RawDiagnostic,
-    SchemaDiagnostic,
-    Source,
-    quoted,
-    shown,
-)
+from humanmcp.protocol.diagnostics.locate import Placer, RawDiagnostic, Source, quoted, shown
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.jsonrpc import Kind, Message, is_large
 from humanmcp.protocol.json.tree import alike, follow
@@ -29,7 +21,6 @@ from humanmcp.protocol.validation.envelope import judge_envelope, remarking
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import judge_result, one_each
 from humanmcp.protocol.validation.rules.elicitation import declares_more
-from humanmcp.protocol.validation.rules.lifecycle import OtherVersion
 from humanmcp.protocol.validation.rules.registry import RuleSet
 from humanmcp.protocol.validation.shape_checker import judge
 
@@ -61,10 +52,6 @@ class HeardMessage(NamedTuple):
 
 rule: Final[RuleSet[HeardMessage]] = RuleSet()
 """What MCP asks of what comes in, beside its envelope and the shape of its parameters."""
-
-
-class ArgumentsUnfit(SchemaDiagnostic, code="M08", severity=Severity.WARNING):
-    """A real server would refuse the call."""
 
 
 @remarking
@@ -109,7 +96,7 @@ def _with_params(
 
 def same_id(message: Message, version: str) -> Diagnostic:
     """Say of a request that another one with the same id is still open."""
-    return _placed(message, [kinds.IdInUse(("id",))], message.method, version)[0]
+    return _placed(message, [kinds.id_in_use(("id",))], message.method, version)[0]
 
 
 @remarking
@@ -156,7 +143,7 @@ def _level(diagnostic: RawDiagnostic, *, strict: bool) -> Severity:
     Another version than the one asked for is what a server must choose that does not have that
     one; of a person's own draft it is more often a slip.
     """
-    if isinstance(diagnostic, OtherVersion):
+    if diagnostic.kind is kinds.protocol_version_differs:
         # "Otherwise, the server MUST respond with another protocol version it supports."
         return Severity.HINT
     is_error = diagnostic.severity is Severity.ERROR
@@ -167,7 +154,7 @@ def _envelope(message: Message) -> list[RawDiagnostic]:
     if message.body.get("jsonrpc") == "2.0":
         return _as_text(message)
     at = ("jsonrpc",) if "jsonrpc" in message.body else ()
-    return [kinds.VersionMissing(at), *_as_text(message)]
+    return [kinds.wrong_jsonrpc_version(at), *_as_text(message)]
 
 
 def _as_text(message: Message) -> list[RawDiagnostic]:
@@ -175,9 +162,9 @@ def _as_text(message: Message) -> list[RawDiagnostic]:
     try:
         strict(message.raw)
     except ValueError:
-        return [kinds.NotStrictJson()]
+        return [kinds.not_strict_json()]
     except RecursionError:
-        return [TooDeep(limit=str(DEEPEST))]
+        return [kinds.nested_too_deep(limit=str(DEEPEST))]
     return []
 
 
@@ -195,17 +182,17 @@ def method_of_the_version(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     at, name = ("method",), shown(message.method)
     meant = alike(message.method, (*methods.REQUESTS, *methods.NOTIFICATIONS))
     if message.kind is Kind.NOTIFICATION and message.method in methods.REQUESTS:
-        yield kinds.RequestWithoutId(at, method=name)
+        yield kinds.request_without_id(at, method=name)
     elif record.name:
         there = ", ".join(record.versions)
-        yield kinds.MethodOfOther(at, method=name, version=version, versions=there)
+        yield kinds.method_of_other_version(at, method=name, version=version, versions=there)
     elif meant is not None:
-        yield kinds.MethodMisspelt(at, method=name, version=version, meant=meant)
+        yield kinds.misspelt_method(at, method=name, version=version, meant=meant)
     else:
         extended = declares_more(negotiated.server_capabilities) or declares_more(
             negotiated.client_capabilities
         )
-        kind = kinds.MayBeOfExtension if extended else kinds.MethodUnknown
+        kind = kinds.maybe_extension_method if extended else kinds.unknown_method
         yield kind(at, method=name, version=version)
 
 
@@ -218,7 +205,7 @@ def version_that_there_is(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     unserved = versions.unserved_in(heard.message)
     if unserved is not None:
         at = ("params", "_meta", versions.META_VERSION)
-        yield kinds.VersionUnknown(at, typed=quoted(unserved))
+        yield kinds.unknown_client_version(at, typed=quoted(unserved))
 
 
 @rule()
@@ -233,7 +220,7 @@ def initialized_first(heard: HeardMessage) -> Iterator[RawDiagnostic]:
         features(version).stateless or negotiated.initialized or methods.of(message.method).early
     )
     if message.kind is Kind.REQUEST and not ready:
-        yield kinds.BeforeInitialized(("method",), method=shown(message.method))
+        yield kinds.request_before_initialized(("method",), method=shown(message.method))
 
 
 @rule("tools/call")
@@ -243,7 +230,7 @@ def arguments_by_their_name(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#calling-tools
     """
     if heard.is_request and "args" in heard.params and "arguments" not in heard.params:
-        yield kinds.ArgsForArguments(("params", "args"), at_name=True)
+        yield kinds.args_for_arguments(("params", "args"), at_name=True)
 
 
 @rule("tools/call")
@@ -261,15 +248,13 @@ def call_of_a_listed_tool(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     tool = tools.get(name) if isinstance(name, str) else None
     if tool is None:
         names = shown(", ".join(tools)) or "?"
-        yield kinds.NoSuchTool(("params", "name"), tool=quoted(name), tools=names)
+        yield kinds.unknown_tool(("params", "name"), tool=quoted(name), tools=names)
         return
     schema = follow(tool, "inputSchema")
     at = ("params", "arguments") if "arguments" in params else ("params",)
-    yield from validator.first_found(ArgumentsUnfit, params.get("arguments", {}), schema, at)
-
-
-class DirectoryReadUndeclared(RawDiagnostic, code="M108", severity=Severity.WARNING):
-    """A server that did not declare it need not know the method."""
+    yield from validator.first_found(
+        kinds.arguments_mismatch, params.get("arguments", {}), schema, at
+    )
 
 
 @rule("resources/directory/read")
@@ -283,7 +268,7 @@ def directory_read_that_was_declared(heard: HeardMessage) -> Iterator[RawDiagnos
     capabilities = heard.negotiated.server_capabilities
     declared = follow(capabilities, "extensions", methods.SKILLS.id, "directoryRead")
     if heard.is_request and capabilities is not None and declared is not True:
-        yield DirectoryReadUndeclared(("method",))
+        yield kinds.undeclared_directory_read(("method",))
 
 
 def _params(message: Message, version: str) -> list[RawDiagnostic]:
@@ -291,7 +276,7 @@ def _params(message: Message, version: str) -> list[RawDiagnostic]:
     record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)
     params: Json = message.body.get("params", {})
     if not isinstance(params, dict):
-        return [kinds.ParamsNoObject(("params",))]
+        return [kinds.params_not_object(("params",))]
     if not record.name:
         return []
     found = judge(params, record.params, version, ("params",))
@@ -311,13 +296,14 @@ def _meta_first(found: list[RawDiagnostic], params: JsonObject) -> list[RawDiagn
     missing = [key for key in needed if not isinstance(meta, dict) or key not in meta]
     if not missing:
         return found
+    said = {("key", key) for key in ("_meta", *needed)}
     rest = [
         each
         for each in found
-        if not (isinstance(each, kinds.MemberMissing) and each.key in ("_meta", *needed))
+        if each.kind is not kinds.missing_member or said.isdisjoint(each.detail)
     ]
     at = ("params", "_meta") if isinstance(meta, dict) else ("params",)
-    return [kinds.MetaMissing(at, key=missing[0]), *rest]
+    return [kinds.missing_meta_member(at, key=missing[0]), *rest]
 
 
 QUESTION: Final = "question"

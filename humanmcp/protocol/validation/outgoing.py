@@ -94,12 +94,12 @@ def _judge(
     value: Json, version: str, negotiated: NegotiatedState, *, initialized: bool
 ) -> list[RawDiagnostic]:
     if isinstance(value, list):
-        return [kinds.BatchNotAllowed()]
+        return [kinds.batch_not_allowed()]
     if not isinstance(value, dict):
-        return [kinds.NotOneObject(got=json_type(value))]
+        return [kinds.message_not_object(got=json_type(value))]
     method = value["method"]
     if not isinstance(method, str):
-        return [kinds.MethodNoText(("method",), got=json_type(method))]
+        return [kinds.method_not_string(("method",), got=json_type(method))]
     found = _envelope(value)
     is_request = "id" in value
     rules = own_request if is_request else own_notice
@@ -108,13 +108,13 @@ def _judge(
         found = _too_early(version)
     if method == _CANCELLED and "params" not in value:
         example = '{"requestId": 1}'
-        return [*found, kinds.MemberMissing(key="params", example=example, where=method)]
+        return [*found, kinds.missing_member(key="params", example=example, where=method)]
     record = methods.named(method, is_request=is_request)
     params = value.get("params", {})
     if not isinstance(params, dict):
         fix = delete(("params",)) if params in (None, []) else None
-        return [*found, kinds.ParamsNoObject(("params",), fix)]
-    if record.name and not any(isinstance(each, _NO_SUCH) for each in found):
+        return [*found, kinds.params_not_object(("params",), fix)]
+    if record.name and not any(each.kind in _NO_SUCH for each in found):
         found += judge(params, record.params, version, ("params",))
     return found
 
@@ -129,15 +129,15 @@ def gates(message: Message, version: str, negotiated: NegotiatedState) -> list[R
     rules = own_request if message.kind is Kind.REQUEST else own_notice
     own = OwnMessage(message.body, message.method, version, negotiated)
     found = rules.first(message.method, own)
-    return [each for each in found if isinstance(each, _GATES)]
+    return [each for each in found if each.kind in _GATES]
 
 
 _GATES: Final = (
-    kinds.CapabilityNotDeclared,
-    kinds.ServerCapabilityNotDeclared,
-    kinds.SubscriptionMissing,
+    kinds.undeclared_client_capability,
+    kinds.undeclared_server_capability,
+    kinds.missing_subscription_id,
 )
-_NO_SUCH: Final = (kinds.NotSentByServers, kinds.NotificationWithId, kinds.NoServerRequests)
+_NO_SUCH: Final = (kinds.not_a_server_method, kinds.notification_with_id, kinds.no_server_requests)
 """What is said where nothing of this name goes this way: its parameters are then of another one."""
 
 
@@ -153,13 +153,13 @@ def _no_method(
         if _may_follow(value, unreadable=unreadable, invalid=invalid):
             return [*_envelope(value), *judge_error(value["error"], version, ("error",))]
         if value.get("id") is None:
-            return [kinds.ErrorWithoutId(("error",))]
+            return [kinds.error_without_id(("error",))]
     if "result" in value or "error" in value:
-        return [kinds.NothingWaits(("id",), typed=quoted(value.get("id")))]
+        return [kinds.nothing_waits_for_id(("id",), typed=quoted(value.get("id")))]
     typed = alike("method", list(value))
     if typed is not None:
         return [misspelt((), typed, "method")]
-    return [kinds.MethodMissing()]
+    return [kinds.missing_method()]
 
 
 def _may_follow(
@@ -180,14 +180,14 @@ def _envelope(value: JsonObject) -> list[RawDiagnostic]:
     if value.get("jsonrpc") != "2.0":
         there = "jsonrpc" in value
         fix = (replace_with if there else insert)(("jsonrpc",), "2.0")
-        found.append(kinds.VersionMissing(("jsonrpc",) if there else (), fix))
+        found.append(kinds.wrong_jsonrpc_version(("jsonrpc",) if there else (), fix))
     members = ("jsonrpc", "id", "error") if "error" in value else _MEMBERS
     for name in value:
         if name in ("result", "error") and "method" in value:
-            found.append(kinds.MethodAndBody((name,), delete((name,)), at_name=True))
+            found.append(kinds.method_beside_result((name,), delete((name,)), at_name=True))
         elif name not in members:
             fix = delete((name,))
-            found.append(kinds.MemberStrange((name,), fix, at_name=True, key=shown(name)))
+            found.append(kinds.unknown_envelope_member((name,), fix, at_name=True, key=shown(name)))
     return found
 
 
@@ -215,7 +215,7 @@ def own_id(own: OwnMessage) -> Iterator[RawDiagnostic]:
     """
     typed = own.value["id"]
     if isinstance(typed, bool) or not isinstance(typed, (str, int)):
-        yield kinds.OwnIdMalformed(("id",), replace_with(("id",), "h-1"), typed=quoted(typed))
+        yield kinds.invalid_request_id(("id",), replace_with(("id",), "h-1"), typed=quoted(typed))
 
 
 @own_request()
@@ -226,7 +226,7 @@ def notification_without_id(own: OwnMessage) -> Iterator[RawDiagnostic]:
     https://modelcontextprotocol.io/specification/2025-11-25/basic#notifications
     """
     if own.method.startswith("notifications/"):
-        yield kinds.NotificationWithId(("id",), delete(("id",)), at_name=True)
+        yield kinds.notification_with_id(("id",), delete(("id",)), at_name=True)
 
 
 @own_request()
@@ -236,7 +236,7 @@ def requests_that_there_are(own: OwnMessage) -> Iterator[RawDiagnostic]:
     https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns
     """
     if not features(own.version).server_requests:
-        yield kinds.NoServerRequests(("method",), method=shown(own.method))
+        yield kinds.no_server_requests(("method",), method=shown(own.method))
     elif own.version not in methods.named(own.method, is_request=True).to_client:
         yield _not_ours(own.method, own.version)
 
@@ -252,7 +252,7 @@ def declared_by_the_client(own: OwnMessage) -> Iterator[RawDiagnostic]:
     missing = methods.undeclared(own.method, own.value.get("params"), declared)
     if missing:
         name = shown(own.method)
-        yield kinds.CapabilityNotDeclared(("method",), capability=missing, method=name)
+        yield kinds.undeclared_client_capability(("method",), capability=missing, method=name)
 
 
 def _beyond(method: str, version: str, negotiated: NegotiatedState) -> list[RawDiagnostic]:
@@ -265,7 +265,7 @@ def _beyond(method: str, version: str, negotiated: NegotiatedState) -> list[RawD
         return [diagnostic]
     if _declared(method, negotiated):
         return []
-    return [kinds.MayBeOfExtension(("method",), method=shown(method), version=version)]
+    return [kinds.maybe_extension_method(("method",), method=shown(method), version=version)]
 
 
 def _declared(method: str, negotiated: NegotiatedState) -> bool:
@@ -285,7 +285,7 @@ def _not_ours(method: str, version: str) -> RawDiagnostic:
     ]
     meant = alike(method, ours)
     fix = replace_with(("method",), meant) if meant else None
-    return kinds.NotSentByServers(("method",), fix, method=shown(method), version=version)
+    return kinds.not_a_server_method(("method",), fix, method=shown(method), version=version)
 
 
 @own_notice()
@@ -294,7 +294,7 @@ def notices_that_there_are(own: OwnMessage) -> Iterator[RawDiagnostic]:
     if own.version in methods.named(own.method, is_request=False).to_client:
         return
     if own.version in methods.of(own.method).to_client:
-        yield kinds.IdMissing((), insert(("id",), "h-1"), id='"h-1"')
+        yield kinds.missing_id((), insert(("id",), "h-1"), id='"h-1"')
     else:
         yield from _beyond(own.method, own.version, own.negotiated)
 
@@ -309,7 +309,7 @@ def subscription_named(own: OwnMessage) -> Iterator[RawDiagnostic]:
     if not streamed or not methods.named(own.method, is_request=False).capability:
         return
     if follow(own.value, "params", "_meta", versions.META_SUBSCRIPTION) is None:
-        yield kinds.SubscriptionMissing(("method",))
+        yield kinds.missing_subscription_id(("method",))
 
 
 @own_notice()
@@ -322,7 +322,7 @@ def declared_by_the_server(own: OwnMessage) -> Iterator[RawDiagnostic]:
     capability = methods.named(method, is_request=False).capability
     by_request = features(own.version).subscriptions and method == LOG
     if capability and declared is not None and capability not in declared and not by_request:
-        yield kinds.ServerCapabilityNotDeclared(("method",), capability=capability, method=method)
+        yield kinds.undeclared_server_capability(("method",), capability=capability, method=method)
 
 
 def _too_early(version: str) -> list[RawDiagnostic]:
@@ -330,4 +330,4 @@ def _too_early(version: str) -> list[RawDiagnostic]:
 
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
     """
-    return [] if features(version).stateless else [kinds.TooEarly(("method",))]
+    return [] if features(version).stateless else [kinds.sent_too_early(("method",))]

@@ -56,7 +56,7 @@ def judge_result(
     kind = method.result
     if not method.is_in(exchange.version):
         said = shown(exchange.method)
-        found.append(kinds.ResultOfOther(path, method=said, version=exchange.version))
+        found.append(kinds.result_of_unknown_method(path, method=said, version=exchange.version))
     if kind:
         kind, typed = _arm(exchange, value, kind, path)
         found += typed
@@ -72,7 +72,7 @@ def one_each(found: list[RawDiagnostic]) -> list[RawDiagnostic]:
         key = (each.path, each.fix.path if each.fix else each.path)
         first = kept.setdefault(key, each)
         # of a member that the shape does not know (M11) a rule knows more
-        if blocks(each) and not blocks(first) and not isinstance(each, kinds.NearlyAMember):
+        if blocks(each) and not blocks(first) and each.kind is not kinds.misspelt_member:
             kept[key] = each
     return list(kept.values())
 
@@ -93,13 +93,13 @@ def _misplaced(
         return _no_object(exchange, value, negotiated, path)
     if "jsonrpc" in value and ("result" in value or "error" in value or "method" in value):
         inner = unwrap(path, ("result",)) if "result" in value else None
-        return kinds.MessageAsResult(path, inner)
+        return kinds.message_as_result(path, inner)
     kind = methods.of(exchange.method).result
     if set(value) == {"result"} and kind != "TaskStateResult":
-        return kinds.ResultInResult(path, unwrap(path, ("result",)))
+        return kinds.result_inside_result(path, unwrap(path, ("result",)))
     is_error = {"code", "message"} <= set(value) or set(value) == {"error"}
     if is_error and kind not in ("", "TaskPayload"):
-        return kinds.ErrorAsResult(path)
+        return kinds.error_as_result(path)
     if kind == "CallToolResult" and "content" not in value and set(value) <= {"text", "type"}:
         return _bare_text(exchange, value, negotiated, path)
     return None
@@ -119,7 +119,7 @@ def _no_object(
     elif isinstance(value, list) and kind and (member := _list_in(kind)):
         around = json_text(example_of(kind, exchange.version) | {member: HOLE})
         fix = wrap(path, *around.split(json_text(HOLE)))
-    return kinds.ResultNoObject(path, fix, got=json_type(value))
+    return kinds.result_not_object(path, fix, got=json_type(value))
 
 
 def _list_in(kind: str) -> str:
@@ -135,7 +135,7 @@ def _bare_text(
     text = value.get("text")
     if not isinstance(text, str):
         return None
-    return kinds.BareText(
+    return kinds.bare_text_result(
         path, replace_with(path, tool_text(exchange.version, text, negotiated), "wrap")
     )
 
@@ -184,7 +184,7 @@ def _arm(
         )
     if methods.of(exchange.method).as_task and "task" in value and "content" not in value:
         if not wished:
-            return "", [kinds.TaskNotAskedFor((*path, "task"), at_name=True)]
+            return "", [kinds.unrequested_task((*path, "task"), at_name=True)]
         return "CreateTaskResult", []
     return kind, []
 
@@ -199,17 +199,17 @@ def _typed_arm(  # noqa: PLR0911 - one return an arm
     if result_type == "complete":
         if asks and asking:
             fix = (replace_with if "resultType" in value else insert)(at, "input_required")
-            return "", [kinds.AskedAsComplete(at, fix)]
+            return "", [kinds.questions_marked_complete(at, fix)]
         return kind, []
     if result_type == "input_required":
         if not asking:
             can = sorted(one.name for one in methods.REQUESTS.values() if one.asks_back)
-            return "", [kinds.MayNotAsk(at, allowed=", ".join(can))]
+            return "", [kinds.input_required_not_allowed(at, allowed=", ".join(can))]
         return "InputRequiredResult", _asked_and_answered(value, path)
     extension = methods.answering(exchange.method, result_type)
     if extension is not None:
         allowed = methods.declares(exchange.request, extension)
-        return (extension.result, []) if allowed else ("", [kinds.TasksNotDeclared(at)])
+        return (extension.result, []) if allowed else ("", [kinds.undeclared_tasks(at)])
     if not isinstance(result_type, str):
         return kind, []
     return "", _odd_type(exchange, value, kind, path)
@@ -225,7 +225,7 @@ def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> l
         "complete" if result_type.lower().startswith("complet") else None
     )
     fix = replace_with(at, meant) if meant else None
-    found = kinds.ResultTypeUnknown(at, fix, value=quoted(result_type), allowed=allowed)
+    found = kinds.unknown_result_type(at, fix, value=quoted(result_type), allowed=allowed)
     rest = judge({**value, "resultType": "complete"}, kind, exchange.version, path)
     return [found, *rest]
 
@@ -236,13 +236,13 @@ def _asked_and_answered(value: JsonObject, path: Path) -> list[RawDiagnostic]:
     extra = [name for name in names if name in value]
     if extra:
         at = (*path, extra[0])
-        return [kinds.AskedAndAnswered(at, delete(at), at_name=True, key=extra[0])]
+        return [kinds.result_beside_questions(at, delete(at), at_name=True, key=extra[0])]
     there, at = "inputRequests" in value, (*path, "inputRequests")
     if value.get("inputRequests") == {} or (not there and "requestState" not in value):
         params = {"mode": "form", **example_of("FormInput", versions.LATEST_STATELESS)}
         asked = {"answer": {"method": "elicitation/create", "params": params}}
         fix = (replace_with if there else insert)(at, asked)
-        return [kinds.NothingAsked(at if there else path, fix)]
+        return [kinds.nothing_asked(at if there else path, fix)]
     return []
 
 
@@ -306,25 +306,27 @@ def unmatched(text: str, pending: Sequence[Exchange]) -> Diagnostic:
     start, end = spot or (0, 0)
     if not pending:
         if typed is None:
-            return diagnostic(kinds.NoRequestWaits(), text, start, end)
-        return diagnostic(kinds.NothingWaits(typed=shown(typed.token)), text, start, end)
+            return diagnostic(kinds.no_request_waits(), text, start, end)
+        return diagnostic(kinds.nothing_waits_for_id(typed=shown(typed.token)), text, start, end)
     tokens = list(dict.fromkeys(each.id.token for each in pending))  # two may have the same id
     ids = ", ".join(shown(token) for token in tokens[:8])
     if typed is None and isinstance(read(text).value, list):
         batches = features(pending[0].version).batches
         return diagnostic(
-            kinds.BatchOfOne() if batches else kinds.BatchNotAllowed(), text, start, end
+            kinds.batch_of_one() if batches else kinds.batch_not_allowed(), text, start, end
         )
     if typed is None:
-        lacking = kinds.IdMissing(id=ids) if len(tokens) == 1 else kinds.IdNeeded(id=ids)
+        lacking = (
+            kinds.missing_id(id=ids) if len(tokens) == 1 else kinds.several_requests_wait(id=ids)
+        )
         found = diagnostic(lacking, text, start, end)
     else:
         same = [each for each in pending if str(each.id.value) == str(typed.value)]
         if same:
             wanted = same[0].id.token
-            other = kinds.IdOfOtherType(typed=typed.token, id=wanted)
+            other = kinds.wrong_id_type(typed=typed.token, id=wanted)
             return _with_fix(diagnostic(other, text, start, end), spot, wanted)
-        strange = kinds.NoSuchRequest(pending=ids, typed=shown(typed.token))
+        strange = kinds.unknown_request_id(pending=ids, typed=shown(typed.token))
         found = diagnostic(strange, text, start, end)
     return _with_fix(found, spot, tokens[0]) if len(tokens) == 1 else found
 

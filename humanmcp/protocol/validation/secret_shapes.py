@@ -214,7 +214,7 @@ def warn_of_secrets(text: str, *, by_name: bool = True, known: str = "") -> tupl
     """Return a warning about each secret that a person types. What stands in `known` is not new."""
     return grouped(
         tuple(
-            diagnostic(kinds.LooksSecret(name=each.name), text, each.start, each.end)
+            diagnostic(kinds.possible_secret(name=each.name), text, each.start, each.end)
             for each in typed_secrets(text, by_name=by_name)
             if not known or text[each.start : each.end] not in known
         )

@@ -31,6 +31,7 @@ from humanmcp.protocol.spec.versions import R2025_06, R2025_11, STATELESS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from humanmcp.protocol.diagnostics.kinds import ProblemKind
     from humanmcp.protocol.diagnostics.locate import FixAction, Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
     from humanmcp.protocol.spec.formats import FormatTrouble
@@ -48,7 +49,7 @@ def name_of(path: Path) -> str:
 
 
 def wrong_type(
-    kind: type[kinds.WrongType], value: Json, path: Path, fix: FixAction | None = None
+    kind: ProblemKind, value: Json, path: Path, fix: FixAction | None = None
 ) -> RawDiagnostic:
     """Report a value by the place and the JSON type that stands there."""
     return kind(path, fix, key=name_of(path), got=json_type(value))
@@ -56,7 +57,7 @@ def wrong_type(
 
 def null(path: Path) -> RawDiagnostic:
     """Report `null` for a member that is better left out."""
-    return wrong_type(kinds.NullValue, None, path, delete(path))
+    return wrong_type(kinds.null_value, None, path, delete(path))
 
 
 def not_text(value: Json, path: Path) -> RawDiagnostic:
@@ -64,7 +65,7 @@ def not_text(value: Json, path: Path) -> RawDiagnostic:
     fix = None
     if value is not None and not isinstance(value, (dict, list)):
         fix = wrap(path, '"', '"')
-    return wrong_type(kinds.NotText, value, path, fix)
+    return wrong_type(kinds.not_a_string, value, path, fix)
 
 
 def not_number(value: Json, path: Path, *, whole: bool) -> RawDiagnostic:
@@ -76,19 +77,19 @@ def not_number(value: Json, path: Path, *, whole: bool) -> RawDiagnostic:
             fix = replace_with(path, int(digits), "unquote")
     elif isinstance(value, float):
         fix = replace_with(path, round(value))
-    kind = kinds.NotWhole if whole else kinds.NotANumber
+    kind = kinds.not_an_integer if whole else kinds.not_a_number
     return kind(path, fix, key=name_of(path), value=quoted(value))
 
 
 def not_an_object(value: Json, path: Path) -> RawDiagnostic:
     """Report what should be an object."""
     if value is None:
-        return wrong_type(kinds.NotAnObject, None, path, replace_with(path, {}))
+        return wrong_type(kinds.not_an_object, None, path, replace_with(path, {}))
     # `"tools": true` among capabilities means `{}`; a list of names means an object of them
     fix = replace_with(path, {}) if value is True else None
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         fix = replace_with(path, {item: {} for item in value})
-    return wrong_type(kinds.NotAnObject, value, path, fix)
+    return wrong_type(kinds.not_an_object, value, path, fix)
 
 
 def no_arm(value: Json, path: Path, kind: types.ByMember, version: str) -> RawDiagnostic:
@@ -101,21 +102,21 @@ def no_arm(value: Json, path: Path, kind: types.ByMember, version: str) -> RawDi
             fix = replace_with(path, {"type": "text", "text": value}, "wrap")
         elif isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
             fix = unwrap(path, (0,))
-        return wrong_type(kinds.NotAnObject, value, path, fix)
+        return wrong_type(kinds.not_an_object, value, path, fix)
     tag = value.get(kind.member)
     at = (*path, kind.member)
     if kind.member not in value:
         meant = next((name for name in names if name in value), None)
         fix = insert(at, meant) if meant else None
         where = name_of(path)
-        return kinds.KindMissing(path, fix, key=kind.member, allowed=allowed, where=where)
+        return kinds.missing_kind(path, fix, key=kind.member, allowed=allowed, where=where)
     if isinstance(tag, str) and tag in kind.shapes:
         since = SHAPES[kind.shapes[tag]].since
-        return kinds.ValueTooNew(at, value=tag, since=since, version=version, allowed=allowed)
+        return kinds.value_too_new(at, value=tag, since=since, version=version, allowed=allowed)
     meant = alike(tag, names)
     fix = None if meant is None else replace_with(at, meant)
     strange = kind.unknown_value or (
-        kinds.TypeUnknown if kind.member == "type" else kinds.NotAllowed
+        kinds.unknown_type if kind.member == "type" else kinds.value_not_allowed
     )
     return strange(at, fix, value=quoted(tag), allowed=allowed, key=name_of(at))
 
@@ -123,7 +124,7 @@ def no_arm(value: Json, path: Path, kind: types.ByMember, version: str) -> RawDi
 def missing(name: str, path: Path, member: Member, version: str) -> RawDiagnostic:
     """Report a member that must be there."""
     value = example(member, version)
-    kind = kinds.ResultTypeMissing if name == "resultType" else kinds.MemberMissing
+    kind = kinds.missing_result_type if name == "resultType" else kinds.missing_member
     fix = insert((*path, name), value)
     return kind(path, fix, key=name, example=json_text(value), where=name_of(path))
 
@@ -131,7 +132,7 @@ def missing(name: str, path: Path, member: Member, version: str) -> RawDiagnosti
 def none_of(names: tuple[str, ...], path: Path) -> RawDiagnostic:
     """Report an object that has none of the members of which it needs one."""
     allowed = " / ".join(json_text(name) for name in names)
-    return kinds.NoneOfMembers(path, allowed=allowed, where=name_of(path))
+    return kinds.missing_one_of(path, allowed=allowed, where=name_of(path))
 
 
 def ill_formed(trouble: FormatTrouble, value: str, path: Path) -> RawDiagnostic:
@@ -140,7 +141,7 @@ def ill_formed(trouble: FormatTrouble, value: str, path: Path) -> RawDiagnostic:
     return trouble.kind(path, fix, key=name_of(path), value=shown(value))
 
 
-def beyond(kind: type[kinds.OutOfRange], value: Json, limit: float, path: Path) -> RawDiagnostic:
+def beyond(kind: ProblemKind, value: Json, limit: float, path: Path) -> RawDiagnostic:
     """Report a number outside its range."""
     fix = replace_with(path, limit)
     return kind(path, fix, key=name_of(path), value=quoted(value), limit=quoted(limit))
@@ -148,7 +149,7 @@ def beyond(kind: type[kinds.OutOfRange], value: Json, limit: float, path: Path) 
 
 def too_many(count: int, most: int, path: Path) -> RawDiagnostic:
     """Report a list that is too long."""
-    return kinds.TooMany(path, key=name_of(path), limit=str(most), count=str(count))
+    return kinds.too_many_values(path, key=name_of(path), limit=str(most), count=str(count))
 
 
 _TRUTHS: Final = {
@@ -161,7 +162,7 @@ def not_a_truth(value: Json, path: Path) -> RawDiagnostic:
     """Report what should be `true` or `false`."""
     meant = _TRUTHS.get(str(value).strip().lower()) if isinstance(value, (str, int)) else None
     fix = None if meant is None else replace_with(path, meant)
-    return wrong_type(kinds.NotATruth, value, path, fix)
+    return wrong_type(kinds.not_a_boolean, value, path, fix)
 
 
 def not_one_of(value: Json, kind: types.OneOf, path: Path) -> RawDiagnostic:
@@ -198,7 +199,7 @@ def _check(  # noqa: C901, PLR0912 - one arm a kind
             pass
         case types.Text("token"):
             if not isinstance(value, (str, int)) or isinstance(value, bool):
-                problems.append(wrong_type(kinds.NotAToken, value, path))
+                problems.append(wrong_type(kinds.not_string_or_integer, value, path))
         case types.Text("answer" | "one answer"):
             _check_form_value(value, kind, path, problems)
         case types.Text(form):
@@ -245,12 +246,12 @@ def _check_form_value(
         return
     if isinstance(value, list) and kind.form == "one answer":
         given = quoted(value)
-        late = kinds.ValueTooNew(
+        late = kinds.value_too_new(
             path, value=given, since=R2025_11, allowed=_ONE_VALUE, version=R2025_06
         )
         problems.append(late)
     elif not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        odd = wrong_type(kinds.NotAFormValue, value, path)
+        odd = wrong_type(kinds.invalid_form_value, value, path)
         problems.append(null(path) if value is None else odd)
 
 
@@ -261,9 +262,9 @@ def _check_number(
     if not whole and (kind.whole or type(value) is not float):  # `True` is an int, too
         problems.append(not_number(value, path, whole=kind.whole))
     elif kind.least is not None and value < kind.least:
-        problems.append(beyond(kinds.TooSmall, value, kind.least, path))
+        problems.append(beyond(kinds.number_too_small, value, kind.least, path))
     elif kind.most is not None and value > kind.most:
-        problems.append(beyond(kinds.TooGreat, value, kind.most, path))
+        problems.append(beyond(kinds.number_too_large, value, kind.most, path))
 
 
 # -- lists and objects of free names ------------------------------------------------------------
@@ -296,7 +297,7 @@ def _not_a_list(value: Json, path: Path, kind: types.ListOf, version: str) -> Ra
         listed = [{"name": name, **item} for name, item in value.items()]
         mend = replace_with(path, listed, "wrap")
     got, shows = json_type(value), json_text(example_of(kind, version))
-    return kinds.NotAList(path, mend, key=name_of(path), got=got, example=shows)
+    return kinds.not_an_array(path, mend, key=name_of(path), got=got, example=shows)
 
 
 def _named(value: JsonObject, kind: types.ListOf, version: str) -> bool:
@@ -354,7 +355,7 @@ def _check_by_presence(
     there = [name for name in kind.shapes if name in value]
     if len(there) > 1:  # two of them: the first one counts for most clients
         at = (*path, there[1])
-        problems.append(kinds.OneIsLost(at, delete(at), kept=there[0], lost=there[1]))
+        problems.append(kinds.conflicting_members(at, delete(at), kept=there[0], lost=there[1]))
         value = {name: item for name, item in value.items() if name != there[1]}
     elif not there or ("uri" not in value and "type" in value):
         problems.append(_neither(value, path, kind, version))
@@ -372,10 +373,8 @@ def _neither(value: JsonObject, path: Path, kind: types.ByPresence, version: str
             rest = {name: item for name, item in value.items() if name != "type"}
             mend = replace_with(path, {"uri": example_uri, **rest})
         shows, where = json_text(example_uri), name_of(path)
-        return kinds.MemberMissing(path, mend, key="uri", example=shows, where=where)
-    lacking = none_of(tuple(kind.shapes), path)
-    lacking.fix = insert((*path, "text"), "…")
-    return lacking
+        return kinds.missing_member(path, mend, key="uri", example=shows, where=where)
+    return none_of(tuple(kind.shapes), path)._replace(fix=insert((*path, "text"), "…"))
 
 
 # -- objects ------------------------------------------------------------------------------------
@@ -406,7 +405,7 @@ def _check_object(
         problems.append(none_of(shape.any_of, path))
 
 
-_IGNORED: Final = (kinds.MemberUnknown, kinds.MemberTooNew, kinds.MemberTooOld)
+_IGNORED: Final = (kinds.unknown_member, kinds.member_too_new, kinds.member_removed)
 
 
 def _names(value: JsonObject, path: Path, shape: Shape, version: str) -> list[RawDiagnostic]:
@@ -418,7 +417,7 @@ def _names(value: JsonObject, path: Path, shape: Shape, version: str) -> list[Ra
     }
     strange = [name for name in value if not _is_member(name, shape, version)]
     if shape.closed and strange:
-        return [kinds.NotEmpty(path, replace_with(path, {}), key=shown(strange[0]))]
+        return [kinds.result_not_empty(path, replace_with(path, {}), key=shown(strange[0]))]
     problems: list[RawDiagnostic] = []
     lacking = {name: member for name, member in absent.items() if version in member.required}
     for name, member in lacking.items():
@@ -434,7 +433,7 @@ def _names(value: JsonObject, path: Path, shape: Shape, version: str) -> list[Ra
     if not shape.open:
         odd = _strange(strange, absent, value, path, shape, version)
         # first things first: what is missing counts more than what is merely ignored
-        problems += [each for each in odd if not lacking or not isinstance(each, _IGNORED)]
+        problems += [each for each in odd if not lacking or each.kind not in _IGNORED]
     return problems
 
 
@@ -452,7 +451,7 @@ def _nested(  # noqa: PLR0913, PLR0917 - what the sentence needs
         return None
     whole = {key: item for key, item in value.items() if key not in inner} | {name: inner}
     mend, shows = replace_with(path, whole, "wrap"), shown(json_text(inner))
-    return kinds.MemberMissing(path, mend, key=name, example=shows, where=name_of(path))
+    return kinds.missing_member(path, mend, key=name, example=shows, where=name_of(path))
 
 
 def _misspelt(  # noqa: PLR0913, PLR0917 - what the sentence needs
@@ -461,7 +460,9 @@ def _misspelt(  # noqa: PLR0913, PLR0917 - what the sentence needs
     at = (*path, typed)
     mend = rename_to(at, name) if fits(value, member.kind(version), version) else None
     where = name_of(path)
-    return kinds.MemberMisnamed(at, mend, at_name=True, key=name, typed=shown(typed), where=where)
+    return kinds.misspelt_required_member(
+        at, mend, at_name=True, key=name, typed=shown(typed), where=where
+    )
 
 
 def _strange(  # noqa: PLR0913, PLR0917 - what the sentences need
@@ -480,12 +481,12 @@ def _strange(  # noqa: PLR0913, PLR0917 - what the sentences need
             problems += _of_another_version(member, value[name], at, version)
         elif (meant := alike(name, absent)) is not None:
             mend = rename_to(at, meant)
-            near = kinds.NearlyAMember(
+            near = kinds.misspelt_member(
                 at, mend, at_name=True, key=key, version=version, meant=meant
             )
             problems.append(near)
         elif len(problems) <= ENOUGH:
-            odd = kinds.MemberUnknown(at, delete(at), at_name=True, key=key, version=version)
+            odd = kinds.unknown_member(at, delete(at), at_name=True, key=key, version=version)
             problems.append(odd)
     return problems
 
@@ -495,7 +496,7 @@ def _of_another_version(member: Member, value: Json, at: Path, version: str) -> 
     known = member.since not in STATELESS
     problems = judge(value, member.kind(version), member.since, at) if known else []
     early = version < member.since
-    kind = kinds.MemberTooNew if early else kinds.MemberTooOld
+    kind = kinds.member_too_new if early else kinds.member_removed
     since, key = member.since if early else member.until, shown(str(at[-1]))
     late = kind(at, delete(at), at_name=True, key=key, version=version, since=since)
     return problems or [late]

@@ -15,8 +15,6 @@ from humanmcp.protocol.conversation.state import METHOD as PROGRESS
 from humanmcp.protocol.conversation.state import MOST_OPEN, ConversationState, ObservedMessage
 from humanmcp.protocol.conversation.transcript import Direction, Perspective
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.kinds import AnswerDropped, LeftWithoutAnswer
-from humanmcp.protocol.diagnostics.locate import KINDS
 from humanmcp.protocol.diagnostics.model import Severity, unreadable
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message, ids_in
@@ -45,10 +43,10 @@ def line_hints(
     """Return what there is to say of a line as a line, whatever its messages say."""
     said = []
     if raw.startswith(_BOM):
-        said.append(kinds.MarkBeforeLine().unplaced())
+        said.append(kinds.bom_before_line().unplaced())
     if isinstance(found, Batch) and not features(version).batches:
         severity = Severity.ERROR if strict else Severity.WARNING
-        said.append(kinds.BatchNotAllowed().without_fix(severity).unplaced())
+        said.append(kinds.batch_not_allowed().without_fix(severity).unplaced())
     return tuple(said)
 
 
@@ -74,7 +72,7 @@ def _judged_for(observed: ObservedMessage, negotiated: NegotiatedState) -> tuple
     if observed.likely is None:
         return ()
     found = check.review(observed.likely.exchange, observed.message, negotiated)
-    return tuple(each for each in found if not issubclass(KINDS[each.code], kinds.WrongId))
+    return tuple(each for each in found if each.code not in kinds.WRONG_IDS)
 
 
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
@@ -86,7 +84,10 @@ def _found(
     message = observed.message
     if message.kind.is_answer:
         if observed.request is None:
-            return (kinds.AnswerToNothing(("id",)).unplaced(), *_judged_for(observed, negotiated))
+            return (
+                kinds.unmatched_response(("id",)).unplaced(),
+                *_judged_for(observed, negotiated),
+            )
         return check.review(observed.request.exchange, message, negotiated, strict=strict)
     if observed.direction is Direction.IN:
         request = observed.request if message.kind is Kind.REQUEST else None
@@ -95,7 +96,9 @@ def _found(
     method = message.method
     record = methods.named(method, is_request=message.kind is Kind.REQUEST)
     if version not in record.to_client:
-        return (kinds.NotOfServers(("method",), method=method, version=version).unplaced(),)
+        return (
+            kinds.unexpected_server_method(("method",), method=method, version=version).unplaced(),
+        )
     also = (*observed.found, *gates(message, version, negotiated))
     return check.from_server(message, version, also, strict=strict)
 
@@ -113,8 +116,8 @@ class NeverAnswered(NamedTuple):
         token = self.request.request.id.token if self.request.request.id is not None else ""
         method, line = self.request.method, str(self.dropped)
         if not self.dropped:
-            return LeftWithoutAnswer(method=method, id=token).unplaced()
-        return AnswerDropped(method=method, id=token, line=line).unplaced()
+            return kinds.request_never_answered(method=method, id=token).unplaced()
+        return kinds.answer_dropped(method=method, id=token, line=line).unplaced()
 
 
 class Unanswered:

@@ -6,9 +6,8 @@ import logging
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from humanmcp.locales import describe as sentence
-from humanmcp.locales import say
-from humanmcp.protocol.diagnostics.kinds import RestLeftOut
+from humanmcp.locales import say, titled
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import shown
 from humanmcp.protocol.diagnostics.model import Applicability, Severity
 from humanmcp.protocol.json.jsonrpc import one_line, visible
@@ -70,7 +69,7 @@ class Document(NamedTuple):
         """What is to be said of it once it was sent: how it was read, and what was left out."""
         if not self.behind:
             return self.repairs
-        return (*self.repairs, RestLeftOut(text=shown(self.behind.strip())).unplaced())
+        return (*self.repairs, kinds.rest_not_sent(text=shown(self.behind.strip())).unplaced())
 
 
 class DocumentOutcome(NamedTuple):
@@ -208,7 +207,7 @@ def _to_tell(outcome: DocumentOutcome) -> list[Diagnostic]:
 
 
 def _sentence(document: Document, diagnostic: Diagnostic, language: str) -> str:
-    several = visible(sentence(diagnostic, language))
+    several = visible(titled(diagnostic, language))
     if not diagnostic.line:
         return several
     line, column = _place(document, diagnostic)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.locales import describe as sentence
-from humanmcp.locales import say, who
+from humanmcp.locales import say, titled, who
 from humanmcp.protocol.conversation.exchange import (
     ExchangeState,
     NoticeArrived,
@@ -127,7 +126,7 @@ class StatusTxt:
             if exchange is not None and entry.number in self._handler.timers:
                 yield from self._question(exchange)
             for diagnostic in entry.look():
-                yield f"    {one_line(sentence(diagnostic, self._options.language))}"
+                yield f"    {one_line(titled(diagnostic, self._options.language))}"
 
     def _reactions(self) -> Iterator[str]:
         """Return what the client made of what was said first, asked, or wrong on purpose."""

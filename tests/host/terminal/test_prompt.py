@@ -187,7 +187,9 @@ def test_what_a_server_does_wrong_is_explained(tmp_path: Path) -> None:
         "you sent no request with the id 1: other clients ignore this response. "
         "Because of --lenient it answers 101 (initialize)"
     ) in run.stderr
-    remarks = re.findall(r"^  (?:warning|hint) (\w+) (\S*):", run.stderr, re.MULTILINE)
+    remarks = re.findall(
+        r"^  (?:warning|hint) [a-z0-9-]+ \((\w+)\) (\S*):", run.stderr, re.MULTILINE
+    )
     assert remarks == [
         ("M09", "/result"),  # no capabilities
         ("M04", "/result/protocolVersion"),  # another version
@@ -213,7 +215,7 @@ def test_what_is_no_message_is_explained_once(tmp_path: Path) -> None:
     """A server that prints its log on stdout: each line is marked, the reason is said once."""
     noise = "print('Starting'); print('Ready'); input()"
     run = typed(tmp_path, ("--patience", "1"), server=(sys.executable, "-uc", noise))
-    assert run.stderr.count("error N01") == 2
+    assert run.stderr.count("error line-not-json (N01)") == 2
     assert run.stderr.count("a server's stdout is only for MCP") == 1
 
 
@@ -222,8 +224,8 @@ def test_a_line_is_sent_as_typed_and_explained(tmp_path: Path) -> None:
     run = typed(tmp_path, (), "raw {broken", 'raw { "jsonrpc":"2.0","id":77,"method":"nosuch" }')
     assert "Client :  {broken\n" in run.stderr
     assert 'Client :  { "jsonrpc":"2.0","id":77,"method":"nosuch" }\n' in run.stderr
-    assert "error J07" in run.stdout
-    assert "hint M83" in run.stdout
+    assert "error unclosed-bracket (J07)" in run.stdout
+    assert "hint unknown-method (M83)" in run.stdout
     assert "-32601" in run.stdout
 
 
@@ -377,7 +379,7 @@ def test_the_parameters_of_a_method_are_checked_and_sent(tmp_path: Path) -> None
     lines = ('resources/read {"url": "x:y"}', "notifications/progress {}", "tools/lists")
     run = typed(tmp_path, (), *lines)
     assert '"uri" is missing: you wrote "url"' in run.stdout
-    assert re.search(r"warning \w+ .*progressToken", run.stdout)
+    assert re.search(r"warning [a-z-]+ \(\w+\) .*progressToken", run.stdout)
     assert "tools/list" in run.stdout
     said = [one["method"] for who, one in wire(run.stderr) if who == "Client"]
     assert said[-3:] == ["resources/read", "notifications/progress", "tools/lists"]

@@ -4,12 +4,12 @@ import pytest
 
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.autofix import trust
-from humanmcp.protocol.diagnostics.locate import HOLE, FixAction, FixKind
+from humanmcp.protocol.diagnostics.locate import HOLE, FixAction, FixKind, RawDiagnostic
 from humanmcp.protocol.diagnostics.model import Applicability
 
 SAFE, GUESS = Applicability.SAFE, Applicability.GUESS
 REMOVES, PLACEHOLDER = Applicability.REMOVES, Applicability.PLACEHOLDER
-FOUND = kinds.MethodMissing()
+FOUND = kinds.missing_method()
 
 
 def replaced(old: str, new: str, *path: str) -> Applicability:
@@ -75,14 +75,14 @@ def test_a_name_of_the_path_is_no_new_word() -> None:
         (FOUND, '"is_error"', '"isError"', SAFE),
         (FOUND, '"meta"', '"_meta"', GUESS),
         (FOUND, '"contnet"', '"content"', GUESS),
-        (kinds.MemberMisspelt(("x",), key="content", typed="contnet"), '"contnet"',
+        (kinds.misspelt_envelope_member(("x",), key="content", typed="contnet"), '"contnet"',
          '"content"', SAFE),
-        (kinds.MemberMisspelt(("x",), key="content", typed="words"), '"words"',
+        (kinds.misspelt_envelope_member(("x",), key="content", typed="words"), '"words"',
          '"content"', GUESS),
     ],
 )  # fmt: skip
 def test_a_name_is_renamed_to_the_same_in_another_spelling(
-    found: kinds.MethodMissing, old: str, new: str, applicability: Applicability
+    found: RawDiagnostic, old: str, new: str, applicability: Applicability
 ) -> None:
     """One slip is no guess where the name is known to be missing."""
     assert trust(found, FixAction(FixKind.RENAME, ("x",), new), old, new) == applicability

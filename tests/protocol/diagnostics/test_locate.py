@@ -76,9 +76,9 @@ def test_so_it_does_in_what_a_server_says_of_its_own(
 
 def test_without_a_text_there_is_no_line() -> None:
     """A finding about nothing typed stands nowhere."""
-    (diagnostic,) = Placer(Source("{}", "")).diagnostics([kinds.MethodMissing()])
+    (diagnostic,) = Placer(Source("{}", "")).diagnostics([kinds.missing_method()])
     assert (diagnostic.start, diagnostic.end, diagnostic.line, diagnostic.column) == (0, 2, 0, 0)
-    (diagnostic,) = Placer(Source("{}", "{}")).diagnostics([kinds.MethodMissing()])
+    (diagnostic,) = Placer(Source("{}", "{}")).diagnostics([kinds.missing_method()])
     assert (diagnostic.line, diagnostic.column) == (1, 1)
 
 
@@ -94,7 +94,7 @@ def test_what_is_not_in_the_text_stands_at_what_is_around_it() -> None:
         (("result", "z"), '{"a": [1, {"b": 2}]}'),
         (("error", "a"), '{"a": [1, {"b": 2}]}'),
     ):
-        (diagnostic,) = placer.diagnostics([kinds.MethodMissing(path)])
+        (diagnostic,) = placer.diagnostics([kinds.missing_method(path)])
         assert text[diagnostic.start : diagnostic.end] == at, path
     assert placer.spot(("error",)) is None
     assert placer.spot(("result", "z")) is None

@@ -3,7 +3,8 @@
 import json
 
 from humanmcp import locales
-from humanmcp.protocol.diagnostics.kinds import MemberStrange, MemberUnknown
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.diagnostics.locate import MOST_PLACED, Placer, RawDiagnostic, Source
 from humanmcp.protocol.diagnostics.model import (
     MOST,
@@ -34,8 +35,8 @@ def test_the_same_member_in_many_tools_is_one_problem() -> None:
     verdict = check(asked(LIST, version=R2024), text)
     (found,) = (each for each in verdict.diagnostics if each.detail[0] == ("key", "execution"))
     assert found.times == 33
-    assert locales.describe(found, "en").startswith(f"33 \u00d7 {found.code}: ")
-    assert locales.describe(found, "ja").startswith(f"33 \u00d7 {found.code}: ")
+    assert locales.describe(found, "en").startswith(f"33 \u00d7 {title_of(found.code)}: ")
+    assert locales.describe(found, "ja").startswith(f"33 \u00d7 {title_of(found.code)}: ")
     assert found.fix is not None
     assert "execution" not in found.fix.apply(text)
     assert found.fix.applicability is Applicability.REMOVES
@@ -66,9 +67,9 @@ def test_of_many_findings_a_thousand_are_placed_and_errors_first() -> None:
     """Each place is looked for in the text, and an error behind 40,000 warnings still blocks."""
     text = json.dumps({f"x{at}": at for at in range(40_000)})
     found: list[RawDiagnostic] = [
-        MemberUnknown((f"x{at}",), key=f"x{at}", version=R2025) for at in range(39_999)
+        kinds.unknown_member((f"x{at}",), key=f"x{at}", version=R2025) for at in range(39_999)
     ]
-    found.append(MemberStrange(("x39999",), key="x39999"))
+    found.append(kinds.unknown_envelope_member(("x39999",), key="x39999"))
     placed = Placer(Source(text, text)).diagnostics(found)
     assert len(placed) == MOST_PLACED
     assert [text[each.start : each.end] for each in placed[:3]] == ["39999", "0", "1"]

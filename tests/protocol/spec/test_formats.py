@@ -5,6 +5,7 @@ import calendar
 import pytest
 
 from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.kinds import ProblemKind
 from humanmcp.protocol.spec.formats import FORMS, NAMES, FormatTrouble
 from humanmcp.protocol.spec.versions import R2025_03, R2025_06, R2025_11
 
@@ -18,11 +19,11 @@ def test_comes_in_fours(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "trouble"),
     [
-        ("QUJDR", FormatTrouble(kinds.NotBase64)),
-        ("QUJD\nREVG", FormatTrouble(kinds.NotBase64, "QUJDREVG")),
-        ("QUJD\nREV", FormatTrouble(kinds.NotBase64)),
-        ("data:image/png;base64,QUJD", FormatTrouble(kinds.DataUrl, "QUJD")),
-        ("no base64!!!", FormatTrouble(kinds.NotBase64)),
+        ("QUJDR", FormatTrouble(kinds.invalid_base64)),
+        ("QUJD\nREVG", FormatTrouble(kinds.invalid_base64, "QUJDREVG")),
+        ("QUJD\nREV", FormatTrouble(kinds.invalid_base64)),
+        ("data:image/png;base64,QUJD", FormatTrouble(kinds.data_url_as_base64, "QUJD")),
+        ("no base64!!!", FormatTrouble(kinds.invalid_base64)),
     ],
 )
 def test_what_is_nearly_base64_is_mended(text: str, trouble: FormatTrouble) -> None:
@@ -64,26 +65,28 @@ def test_each_month_has_its_days_and_no_more(year: int) -> None:
 )
 def test_an_extension_is_named_with_the_prefix_of_its_vendor(name: str, *, right: bool) -> None:
     """SEP-2133: the prefix is mandatory."""
-    assert NAMES["extension id"](name, R2025_11) == (None if right else kinds.ExtensionName)
+    assert NAMES["extension id"](name, R2025_11) == (
+        None if right else kinds.extension_without_prefix
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "version", "kind"),
     [
         ("a", R2025_06, None),
-        ("a b", R2025_06, kinds.MetaKey),
+        ("a b", R2025_06, kinds.invalid_meta_key),
         ("a b", R2025_03, None),
         ("com.example/a", R2025_06, None),
-        ("1.example/a", R2025_06, kinds.MetaKey),
-        ("com.mcp.tools/a", R2025_11, kinds.ReservedPrefix),
-        ("com.mcp.tools/a", R2025_06, kinds.ReservedPrefix),
-        ("tools.mcp.com/a", R2025_11, kinds.ReservedPrefix),
+        ("1.example/a", R2025_06, kinds.invalid_meta_key),
+        ("com.mcp.tools/a", R2025_11, kinds.reserved_meta_prefix),
+        ("com.mcp.tools/a", R2025_06, kinds.reserved_meta_prefix),
+        ("tools.mcp.com/a", R2025_11, kinds.reserved_meta_prefix),
         ("mcp.example.com/a", R2025_11, None),
         ("io.modelcontextprotocol/a", R2025_11, None),
     ],
 )
 def test_a_key_of_meta_keeps_out_of_the_prefixes_of_mcp(
-    name: str, version: str, kind: type[kinds.WrongName] | None
+    name: str, version: str, kind: ProblemKind | None
 ) -> None:
     """2025-06-18 brought the rule, and looked at the last label but one instead of the second."""
     assert NAMES["meta key"](name, version) == kind

@@ -3,16 +3,17 @@
 import pytest
 
 from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.kinds import ProblemKind
 from humanmcp.protocol.spec.versions import R2025_11
 from humanmcp.protocol.validation.shape_checker import ENOUGH, judge
 from tests.asking import asked, check
 
 
-@pytest.mark.parametrize(("count", "kinds"), [(100, []), (101, [kinds.TooMany])])
-def test_a_hundred_completions_are_allowed(count: int, kinds: list[type]) -> None:
+@pytest.mark.parametrize(("count", "said"), [(100, []), (101, [kinds.too_many_values])])
+def test_a_hundred_completions_are_allowed(count: int, said: list[ProblemKind]) -> None:
     """MCP, completion: "Maximum 100 items per response"."""
     found = judge({"values": ["a"] * count}, "Completion", R2025_11)
-    assert [type(one) for one in found] == kinds
+    assert [one.kind for one in found] == said
 
 
 def test_a_walk_stops_when_enough_is_found() -> None:

@@ -118,7 +118,8 @@ def test_what_is_unusual_about_a_line_stands_beside_it(tmp_path: Path) -> None:
         server.say("hello")
         server.say(CALL.replace("arguments", "args"))
         server.says(
-            "line 1: not a message: unreadable; humanmcp sends nothing for it\n    This line",
+            "line 1: not a message: unreadable; humanmcp sends nothing for it\n"
+            "    line-not-json (N01): This line",
             "line 2: tools/call sky (id 7): waits for you\n",
             'This client sent "args"',
         )

@@ -15,8 +15,7 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from humanmcp.protocol.diagnostics.locate import RawDiagnostic, SchemaDiagnostic
-from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.json.tree import leaves
 from humanmcp.protocol.validation.json_schema.errors import (
     References,
@@ -29,7 +28,8 @@ from humanmcp.protocol.validation.json_schema.work import UncheckedError, Work, 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.protocol.diagnostics.locate import Path
+    from humanmcp.protocol.diagnostics.kinds import ProblemKind
+    from humanmcp.protocol.diagnostics.locate import Path, RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
     Detail: TypeAlias = tuple[tuple[str, str], ...]
@@ -175,13 +175,7 @@ def mismatch(value: Json, schema: Json) -> tuple[Path, Detail] | None:
     return (differences[0].path, differences[0].detail) if differences else None
 
 
-class Unchecked(SchemaDiagnostic, code="M91", severity=Severity.HINT):
-    """The schema costs too much, or says what we do not know."""
-
-
-def first_found(
-    kind: type[SchemaDiagnostic], value: Json, schema: Json, path: Path
-) -> list[RawDiagnostic]:
+def first_found(kind: ProblemKind, value: Json, schema: Json, path: Path) -> list[RawDiagnostic]:
     """Report the first difference as of this kind, or as a hint that there was no comparison."""
     differences, missed = compare(value, schema)
     if differences:
@@ -192,7 +186,7 @@ def first_found(
 
 def unchecked_at(path: Path, missed: Detail) -> list[RawDiagnostic]:
     """Report as a hint that something was not held against its schema, where it was not."""
-    return [Unchecked(path, broken=missed)] if missed else []
+    return [kinds.schema_not_checked(path, broken=missed)] if missed else []
 
 
 def within_limits(schema: Json) -> bool:

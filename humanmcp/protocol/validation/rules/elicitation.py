@@ -5,15 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.state import declared_by
-from humanmcp.protocol.diagnostics.locate import (
-    RawDiagnostic,
-    SchemaDiagnostic,
-    delete,
-    quoted,
-    replace_with,
-    shown,
-)
-from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.locate import RawDiagnostic, delete, quoted, replace_with, shown
 from humanmcp.protocol.json.tree import alike
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation.json_schema import validator
@@ -33,30 +26,6 @@ def declares_more(capabilities: Mapping[str, Json] | None) -> bool:
     return any((capabilities or {}).get(name) for name in ("experimental", "extensions"))
 
 
-class NotToBeAsked(RawDiagnostic, code="M57"):
-    """A client refuses a question that it did not declare."""
-
-    capability: str
-
-
-class ContentWithoutAccept(RawDiagnostic, code="M77", severity=Severity.WARNING):
-    """Servers read it only where the user has accepted."""
-
-    action: str
-
-
-class FieldMissing(RawDiagnostic, code="M78"):
-    """The server refuses the form."""
-
-    key: str
-
-
-class FieldUnfit(SchemaDiagnostic, code="M79"):
-    """The server refuses the form."""
-
-    key: str
-
-
 @rule(*(one.name for one in methods.REQUESTS.values() if one.asks_back))
 def declared_by_client(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """A server must not ask for what this request's client did not declare.
@@ -74,7 +43,7 @@ def declared_by_client(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         missing = methods.undeclared(method, request.get("params"), declared)
         if missing:
             at = answer.at("inputRequests", name, "method")
-            yield NotToBeAsked(at, capability=missing)
+            yield kinds.undeclared_input_request(at, capability=missing)
 
 
 @rule("elicitation/create")
@@ -86,7 +55,7 @@ def nothing_filled_in(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """
     action, at = answer.value.get("action"), answer.at("content")
     if action in ("decline", "cancel") and answer.value.get("content"):
-        yield ContentWithoutAccept(at, delete(at), at_name=True, action=str(action))
+        yield kinds.content_without_accept(at, delete(at), at_name=True, action=str(action))
 
 
 @rule("elicitation/create")
@@ -113,10 +82,12 @@ def _unfit(
     """Report one way in which the answers of a form break its schema: by the field, if any."""
     if detail.get("rule") == "required" and not inside:
         names = detail["names"].split(", ")
-        return [FieldMissing(at, key=name) for name in names]
+        return [kinds.missing_form_field(at, key=name) for name in names]
     key = str(inside[0]) if inside else "content"
     fillings = detail | _titled(schema, inside, detail)
-    return [FieldUnfit((*at, *inside), key=shown(key), broken=tuple(fillings.items()))]
+    return [
+        kinds.form_value_mismatch((*at, *inside), key=shown(key), broken=tuple(fillings.items()))
+    ]
 
 
 def _titled(schema: JsonObject, inside: Path, detail: dict[str, str]) -> dict[str, str]:
@@ -133,31 +104,6 @@ def _titled(schema: JsonObject, inside: Path, detail: dict[str, str]) -> dict[st
 TEXT_ONLY: Final = "humanmcp host"
 """The client whose conversation with a model holds text and calls of tools, and nothing else."""
 _HELD: Final = frozenset({"text", "tool_use"})
-
-
-class ToolNotInRequest(RawDiagnostic, code="M95"):
-    """The server cannot call it."""
-
-    tool: str
-    tools: str
-
-
-class InputUnfit(SchemaDiagnostic, code="M96"):
-    """The server refuses the call."""
-
-    tool: str
-
-
-class IdTaken(RawDiagnostic, code="M97"):
-    """The result of a call names it by its id."""
-
-    id: str
-
-
-class NeitherTextNorCall(RawDiagnostic, code="M98"):
-    """This host would leave it out."""
-
-    kind: str
 
 
 @rule("sampling/createMessage")
@@ -178,7 +124,7 @@ def text_and_calls_only(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     for block, at in _blocks(answer.value.get("content"), answer.at("content")):
         kind = block.get("type")
         if isinstance(kind, str) and kind not in _HELD:
-            yield NeitherTextNorCall((*at, "type"), kind=shown(kind))
+            yield kinds.unsupported_model_content((*at, "type"), kind=shown(kind))
 
 
 def _blocks(content: Json, path: Path) -> Iterator[tuple[JsonObject, Path]]:
@@ -217,13 +163,13 @@ def _call(exchange: Exchange, block: JsonObject, path: Path) -> list[RawDiagnost
         meant = alike(name, list(offered))
         fix = replace_with((*path, "name"), meant) if meant else None
         tools = shown(", ".join(offered)) or "-"
-        return [ToolNotInRequest((*path, "name"), fix, tool=quoted(name), tools=tools)]
+        return [kinds.tool_not_in_request((*path, "name"), fix, tool=quoted(name), tools=tools)]
     at = (*path, "input")
     differences, missed = validator.compare(given, offered[name].get("inputSchema"))
     if not differences:
         return validator.unchecked_at(at, missed)
     inside, rule = differences[0]
-    return [InputUnfit((*at, *inside), tool=quoted(name), broken=rule)]
+    return [kinds.tool_input_mismatch((*at, *inside), tool=quoted(name), broken=rule)]
 
 
 def _own_id(own: Json, taken: set[str], path: Path) -> list[RawDiagnostic]:
@@ -238,4 +184,4 @@ def _own_id(own: Json, taken: set[str], path: Path) -> list[RawDiagnostic]:
     )
     taken.add(free)
     at = (*path, "id")
-    return [IdTaken(at, replace_with(at, free), id=quoted(own))]
+    return [kinds.duplicate_call_id(at, replace_with(at, free), id=quoted(own))]

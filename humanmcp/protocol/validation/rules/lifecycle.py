@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.diagnostics.kinds import MemberMissing
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import (
     RawDiagnostic,
     delete,
@@ -15,13 +15,11 @@ from humanmcp.protocol.diagnostics.locate import (
     replace_with,
     shown,
 )
-from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.objects import SHAPES
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.rules.registry import rule
-from humanmcp.protocol.validation.rules.tools import TwiceInList
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,60 +27,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.locate import Path
     from humanmcp.protocol.json.jsonrpc import Json
     from humanmcp.protocol.validation.rules.registry import JudgedAnswer
-
-
-class NotDeclared(RawDiagnostic, code="M05", severity=Severity.WARNING):
-    """Clients do not ask for what was not declared."""
-
-    capability: str
-    method: str
-
-
-class NoSuchVersion(RawDiagnostic, code="M44"):
-    """A client ends the session with a version that it does not know."""
-
-    value: str
-    allowed: str
-
-
-class OtherVersion(RawDiagnostic, code="M04", severity=Severity.WARNING):
-    """A client that has only the one it asked for disconnects."""
-
-    asked: str
-    answered: str
-
-
-class OldNameOfCompletions(RawDiagnostic, code="M48", severity=Severity.WARNING):
-    """A client looks for the name of today."""
-
-
-class CapabilitiesInServerInfo(RawDiagnostic, code="M47", severity=Severity.WARNING):
-    """Clients read the other place."""
-
-    only: str
-
-
-class CapabilityOutside(RawDiagnostic, code="M63", severity=Severity.WARNING):
-    """Clients look for it inside `capabilities`."""
-
-    key: str
-
-
-class CalledClient(RawDiagnostic, code="M49", severity=Severity.HINT):
-    """The name is shown to users as that of the server."""
-
-    value: str
-
-
-class NoVersions(RawDiagnostic, code="M45", severity=Severity.WARNING):
-    """A client has nothing to choose from."""
-
-
-class OtherVersions(RawDiagnostic, code="M46", severity=Severity.WARNING):
-    """A client falls back to a handshake."""
-
-    value: str
-    allowed: str
 
 
 @rule()
@@ -100,7 +44,7 @@ def declared_capability(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     if not capability or capability in capabilities:
         return
     if capability != "completions" or features(answer.exchange.version).completions:
-        yield NotDeclared(answer.path, capability=capability, method=shown(method))
+        yield kinds.undeclared_capability(answer.path, capability=capability, method=shown(method))
 
 
 @rule("initialize")
@@ -119,9 +63,13 @@ def agreed_version(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     if typed not in versions.HANDSHAKE:
         meant = wanted if speaks else versions.LATEST_HANDSHAKE
         allowed = ", ".join(versions.HANDSHAKE)
-        yield NoSuchVersion(at, replace_with(at, meant), value=shown(typed), allowed=allowed)
+        yield kinds.invalid_protocol_version(
+            at, replace_with(at, meant), value=shown(typed), allowed=allowed
+        )
     elif speaks and typed != wanted:
-        yield OtherVersion(at, replace_with(at, wanted), asked=str(wanted), answered=typed)
+        yield kinds.protocol_version_differs(
+            at, replace_with(at, wanted), asked=str(wanted), answered=typed
+        )
 
 
 @rule("initialize", "server/discover")
@@ -134,7 +82,7 @@ def name_of_completions(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     if not isinstance(declared, dict) or "completion" not in declared:
         return
     if features(answer.exchange.version).completions and "completions" not in declared:
-        yield OldNameOfCompletions(at, rename_to(at, "completions"), at_name=True)
+        yield kinds.old_completions_name(at, rename_to(at, "completions"), at_name=True)
 
 
 @rule("initialize")
@@ -152,11 +100,11 @@ def capabilities_in_their_place(answer: JudgedAnswer) -> Iterator[RawDiagnostic]
             if not isinstance(declared, dict) or name not in declared
         ]
         names = shown(", ".join(only)) or "?"
-        yield CapabilitiesInServerInfo(at, delete(at), at_name=True, only=names)
+        yield kinds.capabilities_in_server_info(at, delete(at), at_name=True, only=names)
     for name in SHAPES["ServerCapabilities"].members:
         if name in answer.value:
             at = answer.at(name)
-            yield CapabilityOutside(at, delete(at), at_name=True, key=name)
+            yield kinds.misplaced_capability(at, delete(at), at_name=True, key=name)
 
 
 @rule("initialize")
@@ -164,7 +112,7 @@ def name_of_the_server(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """Who answers is the server, and its name seldom says "client"."""
     name = follow(answer.value, "serverInfo", "name")
     if isinstance(name, str) and "client" in name.lower():
-        yield CalledClient(answer.at("serverInfo", "name"), value=shown(name))
+        yield kinds.server_named_as_client(answer.at("serverInfo", "name"), value=shown(name))
 
 
 @rule("server/discover")
@@ -179,10 +127,12 @@ def versions_that_there_are(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     fix = replace_with(at, list(versions.STATELESS))
     unknown = [each for each in named if isinstance(each, str) and each not in versions.ALL]
     if not named:
-        yield NoVersions(at, fix)
+        yield kinds.no_supported_versions(at, fix)
     elif unknown or not any(each in versions.STATELESS for each in named):
         wrong = shown(json_text(unknown or named))
-        yield OtherVersions(at, fix, value=wrong, allowed=", ".join(versions.ALL))
+        yield kinds.unusual_supported_versions(
+            at, fix, value=wrong, allowed=", ".join(versions.ALL)
+        )
 
 
 # -- tasks and subscriptions --------------------------------------------------------------------
@@ -207,14 +157,9 @@ def outcome_beside_status(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         return
     name, example = needed
     if name not in answer.value:
-        yield MemberMissing(answer.path, key=name, example=json_text(example), where="result")
-
-
-class OtherSubscription(RawDiagnostic, code="M74"):
-    """The client would not know which of its subscriptions it ends."""
-
-    typed: str
-    id: str
+        yield kinds.missing_member(
+            answer.path, key=name, example=json_text(example), where="result"
+        )
 
 
 @rule("subscriptions/listen")
@@ -230,16 +175,8 @@ def own_subscription(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     if type(typed) is not type(wanted) or typed != wanted:
         at = answer.at("_meta", versions.META_SUBSCRIPTION)
         own = shown(answer.exchange.id.token)
-        yield OtherSubscription(at, replace_with(at, wanted), typed=quoted(typed), id=own)
+        yield kinds.wrong_subscription_id(at, replace_with(at, wanted), typed=quoted(typed), id=own)
 
-
-_W: Final = Severity.WARNING
-_SKILLS: Final = (
-    "https://github.com/modelcontextprotocol/ext-skills/blob/main/specification/stable/skills.mdx"
-)
-_APPS: Final = (
-    "https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx"
-)
 
 # -- skills ---------------------------------------------------------------------------------------
 
@@ -247,43 +184,6 @@ MOST_FILES: Final = 512
 MOST_BYTES: Final = 16 * 1024 * 1024
 """The limits of one skill: "Servers **SHOULD NOT** serve a skill that exceeds either limit." """
 _OWN_FILE: Final = "/SKILL.md"
-
-
-class SkillPath(RawDiagnostic, code="M100", severity=_W, page=_SKILLS):
-    """The name of a skill is told by its address alone."""
-
-    name: str
-
-
-class SkillFileMissing(RawDiagnostic, code="M101", severity=_W, page=_SKILLS):
-    """Hosts read no file of a skill that its list does not name."""
-
-    uri: str
-
-
-class SkillFileOutside(RawDiagnostic, code="M102", severity=_W, page=_SKILLS):
-    """What a user approves is the folder of the skill."""
-
-    uri: str
-    folder: str
-
-
-class SkillFilesTooMany(RawDiagnostic, code="M103", severity=_W, page=_SKILLS):
-    """A host need not load a larger skill."""
-
-    count: str
-    limit: str
-
-
-class SkillTooLarge(RawDiagnostic, code="M104", severity=_W, page=_SKILLS):
-    """A host need not load a larger skill."""
-
-    size: str
-    limit: str
-
-
-class SkillsNeedResources(RawDiagnostic, code="M105", severity=_W, page=_SKILLS):
-    """Skills are read as resources."""
 
 
 @rule("skills/list", "skills/get")
@@ -312,7 +212,7 @@ def _path(uri: str, name: Json, path: Path) -> Iterator[RawDiagnostic]:
         return
     folder = uri.removesuffix(_OWN_FILE)
     if folder == uri or folder.rpartition("/")[2] != name:
-        yield SkillPath((*path, "uri"), name=shown(name))
+        yield kinds.wrong_skill_uri((*path, "uri"), name=shown(name))
 
 
 def _files(uri: str, files: Json, path: Path) -> Iterator[RawDiagnostic]:
@@ -321,7 +221,7 @@ def _files(uri: str, files: Json, path: Path) -> Iterator[RawDiagnostic]:
     uris = [each for each in (follow(one, "uri") for one in files) if isinstance(each, str)]
     if uri not in uris:
         mend = None if files else replace_with(path, "dynamic")
-        yield SkillFileMissing(path, mend, uri=shown(uri))
+        yield kinds.missing_skill_file(path, mend, uri=shown(uri))
     folder = uri.removesuffix(_OWN_FILE) + "/"
     seen: set[str] = set()
     for at, one in enumerate(files):
@@ -329,16 +229,18 @@ def _files(uri: str, files: Json, path: Path) -> Iterator[RawDiagnostic]:
         if not isinstance(each, str):
             continue
         if each in seen:
-            yield TwiceInList((*path, at, "uri"), key="uri", value=shown(each))
+            yield kinds.duplicate_in_list((*path, at, "uri"), key="uri", value=shown(each))
         elif not each.startswith(folder):
-            yield SkillFileOutside((*path, at, "uri"), uri=shown(each), folder=shown(folder))
+            yield kinds.skill_file_outside(
+                (*path, at, "uri"), uri=shown(each), folder=shown(folder)
+            )
         seen.add(each)
     if len(files) > MOST_FILES:
-        yield SkillFilesTooMany(path, count=str(len(files)), limit=str(MOST_FILES))
+        yield kinds.too_many_skill_files(path, count=str(len(files)), limit=str(MOST_FILES))
     sizes = [follow(one, "size") for one in files]
     size = sum(one for one in sizes if type(one) is int)
     if size > MOST_BYTES:
-        yield SkillTooLarge(path, size=str(size), limit=str(MOST_BYTES))
+        yield kinds.skill_too_large(path, size=str(size), limit=str(MOST_BYTES))
 
 
 @rule("initialize", "server/discover")
@@ -353,25 +255,13 @@ def skills_with_resources(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         return
     if follow(declared, "extensions", methods.SKILLS.id) is not None:
         at = answer.at("capabilities", "resources")
-        yield SkillsNeedResources(answer.at("capabilities"), insert(at, {}))
+        yield kinds.skills_without_resources(answer.at("capabilities"), insert(at, {}))
 
 
 # -- apps -----------------------------------------------------------------------------------------
 
 APP_SCHEME: Final = "ui://"
 APP_TYPE: Final = "text/html;profile=mcp-app"
-
-
-class AppType(RawDiagnostic, code="M106", severity=_W, page=_APPS):
-    """Hosts show a page of this media type only."""
-
-    wanted: str
-
-
-class AppAddress(RawDiagnostic, code="M107", severity=_W, page=_APPS):
-    """Hosts look for the page of a tool under this scheme only."""
-
-    typed: str
 
 
 @rule("resources/list", "resources/templates/list", "resources/read")
@@ -389,9 +279,9 @@ def pages_by_their_type(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
                 continue
             at, typed = answer.at(member, index, "mimeType"), follow(one, "mimeType")
             if isinstance(typed, str) and typed != APP_TYPE:
-                yield AppType(at, replace_with(at, APP_TYPE), wanted=APP_TYPE)
+                yield kinds.wrong_app_type(at, replace_with(at, APP_TYPE), wanted=APP_TYPE)
             elif typed is None and member == "contents" and "mimeType" not in one:
-                yield AppType(at[:-1], insert(at, APP_TYPE), wanted=APP_TYPE)
+                yield kinds.wrong_app_type(at[:-1], insert(at, APP_TYPE), wanted=APP_TYPE)
 
 
 _ADDRESSED: Final = {"resources": "uri", "resourceTemplates": "uriTemplate", "contents": "uri"}
@@ -410,4 +300,4 @@ def page_of_a_tool(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         for steps in _PAGE_OF_TOOL if isinstance(tool, dict) and "_meta" in tool else ():
             uri = follow(tool, *steps)
             if uri is not None and not (isinstance(uri, str) and uri.startswith(APP_SCHEME)):
-                yield AppAddress(answer.at("tools", index, *steps), typed=quoted(uri))
+                yield kinds.not_a_ui_uri(answer.at("tools", index, *steps), typed=quoted(uri))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import PLACEHOLDER, RawDiagnostic
 from humanmcp.protocol.json.tree import leaves
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
@@ -16,12 +17,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.locate import Path
     from humanmcp.protocol.json.jsonrpc import Json
     from humanmcp.protocol.validation.rules.registry import JudgedAnswer
-
-
-class Unwritten(RawDiagnostic, code="M61"):
-    """The words of an example would reach the user as an answer."""
-
-    text: str
 
 
 _OURS: Final = tuple(PLACEHOLDERS.values())
@@ -53,7 +48,7 @@ def _left_in(content: Json, path: Path) -> Iterator[RawDiagnostic]:
         if words.startswith(_OURS) or words.endswith(_OURS):
             left = next(one for one in _OURS if words.startswith(one) or words.endswith(one))
             where = (*path, at) if isinstance(content, list) else path
-            yield Unwritten((*where, "text"), text=left)
+            yield kinds.unfilled_placeholder((*where, "text"), text=left)
 
 
 def unwritten(value: Json, path: Path, text: str) -> list[RawDiagnostic]:
@@ -64,4 +59,4 @@ def unwritten(value: Json, path: Path, text: str) -> list[RawDiagnostic]:
     if _TYPED not in text and _ESCAPED not in text:
         return []
     left = [at for at, leaf in leaves(value, path) if leaf == PLACEHOLDER]
-    return [Unwritten(at, text=PLACEHOLDER) for at in left]
+    return [kinds.unfilled_placeholder(at, text=PLACEHOLDER) for at in left]

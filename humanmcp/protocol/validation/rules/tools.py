@@ -5,17 +5,15 @@ from __future__ import annotations
 import binascii
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.diagnostics.kinds import NotAList
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import (
     RawDiagnostic,
-    SchemaDiagnostic,
     delete,
     json_text,
     quoted,
     replace_with,
     shown,
 )
-from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import features
@@ -29,26 +27,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.locate import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
     from humanmcp.protocol.validation.rules.registry import JudgedAnswer
-
-
-class NoSchema(SchemaDiagnostic, code="M40", severity=Severity.WARNING):
-    """Clients that compile it refuse the tool, or the whole list."""
-
-
-class UnusableSchema(SchemaDiagnostic, code="M92", severity=Severity.WARNING):
-    """Clients refuse it, although it is a schema."""
-
-
-class RequiredUnknown(RawDiagnostic, code="M41", severity=Severity.HINT):
-    """It can never be given by its description."""
-
-    key: str
-
-
-class NoHeader(RawDiagnostic, code="M99", severity=Severity.WARNING):
-    """Clients leave out a tool with such a header."""
-
-    value: str
 
 
 @rule("tools/list")
@@ -65,7 +43,10 @@ def usable_schemas(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
                 yield from _schema(answer.exchange, schema, answer.at("tools", index, member))
 
 
-_LOOKS: Final = ((NoSchema, validator.trouble_in), (UnusableSchema, validator.unusable_in))
+_LOOKS: Final = (
+    (kinds.invalid_json_schema, validator.trouble_in),
+    (kinds.unusable_schema, validator.unusable_in),
+)
 
 
 def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagnostic]:
@@ -75,7 +56,7 @@ def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagn
             return []  # the shape says so
         at = (*path, "required")
         fix = replace_with(at, [required]) if isinstance(required, str) else None
-        return [NotAList(at, fix, key="required", got="text", example='["…"]')]
+        return [kinds.not_an_array(at, fix, key="required", got="text", example='["…"]')]
     for kind, look in _LOOKS:
         trouble = look(schema)
         if trouble is not None:
@@ -85,7 +66,7 @@ def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagn
     missing = [each for each in required or () if isinstance(each, str) and each not in names]
     found = _headers(schema, path) if features(exchange.version).header_arguments else []
     if missing and "$ref" not in schema and "allOf" not in schema:
-        found.append(RequiredUnknown((*path, "required"), key=shown(missing[0])))
+        found.append(kinds.required_without_property((*path, "required"), key=shown(missing[0])))
     return found
 
 
@@ -102,21 +83,7 @@ def _headers(schema: JsonObject, path: Path) -> list[RawDiagnostic]:
     if wrong is None:
         return []
     at, name = wrong
-    return [NoHeader((*path, *at), value=quoted(name))]
-
-
-class StructuredUnfit(SchemaDiagnostic, code="M06"):
-    """Clients that check it report an error in the place of the answer."""
-
-
-class StructuredMissing(RawDiagnostic, code="M58"):
-    """Clients that check it report an error in the place of the answer."""
-
-    tool: str
-
-
-class NotAsText(RawDiagnostic, code="M59", severity=Severity.HINT):
-    """Older clients show the text only."""
+    return [kinds.invalid_argument_header((*path, *at), value=quoted(name))]
 
 
 @rule("tools/call")
@@ -134,9 +101,9 @@ def structured_content(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         return
     if "structuredContent" in answer.value:
         structured, at = answer.value["structuredContent"], answer.at("structuredContent")
-        yield from validator.first_found(StructuredUnfit, structured, schema, at)
+        yield from validator.first_found(kinds.structured_content_mismatch, structured, schema, at)
     else:
-        yield StructuredMissing(answer.path, tool=shown(tool))
+        yield kinds.missing_structured_content(answer.path, tool=shown(tool))
 
 
 @rule("tools/call")
@@ -155,7 +122,7 @@ def structured_content_as_text(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     fix = None
     if not validator.is_large(structured):
         fix = replace_with(at, [{"type": "text", "text": json_text(structured)}])
-    yield NotAsText(at, fix)
+    yield kinds.structured_content_without_text(at, fix)
 
 
 def _structures(answer: JudgedAnswer) -> bool:
@@ -186,13 +153,6 @@ def mime_of(content: bytes) -> str:
     return next((mime for mime, magic in BEGINNINGS if content.startswith(magic)), "")
 
 
-class OtherPicture(RawDiagnostic, code="M66", severity=Severity.WARNING):
-    """Models refuse a picture of another type."""
-
-    said: str
-    really: str
-
-
 @rule("tools/call")
 def type_of_pictures(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """Images and sounds begin like files of the type that they are said to be of."""
@@ -213,11 +173,7 @@ def type_of_pictures(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         really = mime_of(first)
         where = answer.at("content", at, "mimeType")
         fix = replace_with(where, really) if really else None
-        yield OtherPicture(where, fix, said=shown(str(said)), really=really or "?")
-
-
-class ErrorNotSeen(RawDiagnostic, code="M50", severity=Severity.HINT):
-    """A model that does not see it cannot mend its call."""
+        yield kinds.media_type_mismatch(where, fix, said=shown(str(said)), really=really or "?")
 
 
 @rule("tools/call", errors=True)
@@ -231,25 +187,10 @@ def error_that_a_model_could_mend(answer: JudgedAnswer) -> Iterator[RawDiagnosti
     unknown = negotiated.tools is not None and answer.exchange.tool not in negotiated.tools
     code = answer.value.get("code")
     if code not in _NOT_FOR_A_MODEL and not unknown:
-        yield ErrorNotSeen(answer.path)
+        yield kinds.error_hidden_from_model(answer.path)
 
 
 _NOT_FOR_A_MODEL: Final = (-32700, -32600, -32601, -32603, -32042, -32021, -32022)
-
-
-class EmptyCursor(RawDiagnostic, code="M42", severity=Severity.WARNING):
-    """A client asks for another page by it, and for the same again."""
-
-
-class SameCursor(RawDiagnostic, code="M43", severity=Severity.WARNING):
-    """The client would ask for this page again, and again."""
-
-
-class TwiceInList(RawDiagnostic, code="M38", severity=Severity.WARNING):
-    """Clients keep one of the two, or refuse the list."""
-
-    key: str
-    value: str
 
 
 @rule()
@@ -263,9 +204,9 @@ def next_page(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         return
     cursor, at = answer.value["nextCursor"], answer.at("nextCursor")
     if cursor == "":
-        yield EmptyCursor(at, delete(at))
+        yield kinds.empty_cursor(at, delete(at))
     elif isinstance(cursor, str) and cursor == answer.exchange.request.params.get("cursor"):
-        yield SameCursor(at, delete(at))
+        yield kinds.same_cursor(at, delete(at))
 
 
 @rule(*(one.name for one in methods.LISTS))
@@ -285,21 +226,8 @@ def entries_apart(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
             continue
         if own in seen:
             at = answer.at(listing.member, index, listing.key)
-            yield TwiceInList(at, key=listing.key, value=shown(own))
+            yield kinds.duplicate_in_list(at, key=listing.key, value=shown(own))
         seen.add(own)
-
-
-class NothingRead(RawDiagnostic, code="M60", severity=Severity.WARNING):
-    """A client cannot tell it from an empty resource."""
-
-    instead: str
-
-
-class OtherResource(RawDiagnostic, code="M70", severity=Severity.HINT):
-    """A client may hold it for what it asked for."""
-
-    asked: str
-    answered: str
 
 
 @rule("resources/read")
@@ -311,7 +239,7 @@ def something_read(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """
     if answer.value.get("contents") == [] and not answer.asks_back:
         code = features(answer.exchange.version).resource_not_found
-        yield NothingRead(answer.at("contents"), instead=str(code))
+        yield kinds.empty_contents(answer.at("contents"), instead=str(code))
 
 
 @rule("resources/read")
@@ -324,7 +252,9 @@ def read_what_was_asked(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     if uris and not any(_within(uri, wanted) for uri in uris):
         at = answer.at("contents", 0, "uri")
         answered = shown(str(uris[0]))
-        yield OtherResource(at, replace_with(at, wanted), asked=shown(wanted), answered=answered)
+        yield kinds.resource_uri_differs(
+            at, replace_with(at, wanted), asked=shown(wanted), answered=answered
+        )
 
 
 def _within(uri: Json, wanted: str) -> bool:

@@ -7,9 +7,9 @@ process, takes no test with it.
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.json.jsonrpc import Json
 from humanmcp.protocol.validation.json_schema import validator
-from humanmcp.protocol.validation.rules.tools import StructuredUnfit
 
 COSTLY: Final = "too costly"
 LARGE: Final = "too large"
@@ -134,6 +134,6 @@ def _say_of(one: Hostile) -> list[str]:
     validator.unusable_in(one.schema)
     said = []
     for value in one.values:
-        found = validator.first_found(StructuredUnfit, value, one.schema, ())
+        found = validator.first_found(kinds.structured_content_mismatch, value, one.schema, ())
         said += [dict(each.detail)["rule"] for each in found]
     return said

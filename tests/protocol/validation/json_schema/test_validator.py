@@ -12,9 +12,9 @@ import jsonschema
 import pytest
 from hypothesis import assume, example, given
 
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.json.jsonrpc import Json
 from humanmcp.protocol.validation.json_schema import validator
-from humanmcp.protocol.validation.rules.tools import StructuredUnfit
 from tests.protocol.validation.json_schema.hostile_schemas import HOSTILE
 from tests.waiting import PATIENCE
 
@@ -118,7 +118,7 @@ def test_what_is_not_compared_is_said_to_be_unchecked(
     schema: dict[str, Any], value: Json, why: str
 ) -> None:
     """Silence looked like approval."""
-    found = validator.first_found(StructuredUnfit, value, schema, ("result",))
+    found = validator.first_found(kinds.structured_content_mismatch, value, schema, ("result",))
     assert [(each.code, dict(each.detail)["rule"]) for each in found] == [("M91", why)]
 
 

@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 
 from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import RawDiagnostic
 from humanmcp.protocol.json.jsonrpc import Message, RequestId, read
 from humanmcp.protocol.validation import envelope, incoming, outgoing
 from humanmcp.protocol.validation.rules import elicitation, lifecycle, registry, tools
-from humanmcp.protocol.validation.rules.lifecycle import CalledClient
 from humanmcp.protocol.validation.rules.registry import JudgedAnswer, Rule, judge, rule
-from humanmcp.protocol.validation.rules.tools import ErrorNotSeen
 from tests.asking import R2026, asked, check, codes, stating
 
 TWICE = {"tools": [{"name": "a"}, {"name": "a"}], "nextCursor": ""}
@@ -75,11 +74,11 @@ def test_a_rule_is_found_by_its_method(monkeypatch: pytest.MonkeyPatch) -> None:
 
     @rule("ping")
     def never(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-        yield CalledClient(answer.at("name"), value="x")
+        yield kinds.server_named_as_client(answer.at("name"), value="x")
 
     @rule(errors=True)
     def nor_errors(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-        yield ErrorNotSeen(answer.path)
+        yield kinds.error_hidden_from_model(answer.path)
 
     assert [each.code for each in judge(answer("ping", {}))] == ["M49"]
     assert judge(answer("tools/list", TWICE)) == []
