@@ -21,7 +21,7 @@ PHONE: Final[dict[str, Any]] = {"viewport": {"width": 390, "height": 844}, "has_
 @pytest.fixture
 def host(home: Path, desk: Desking) -> Iterator[Serving]:
     """A server that offers the tool for approvals, and a host that has listed its tools."""
-    with Serving(home, "--opening", "book", "--approvals") as serving:
+    with Serving(home, "--handshake", "book", "--approvals") as serving:
         serving.say(INITIALIZE)
         serving.hear()
         serving.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
