@@ -27,6 +27,7 @@ from humanmcp.protocol.validation.results import tool_text
 from humanmcp.protocol.validation.rules.tools import mime_of
 from humanmcp.protocol.validation.starting_draft import call, tools_in
 from humanmcp.terminal import command, waits
+from humanmcp.terminal.approving import ask, can_ask, decide, is_decided
 from humanmcp.terminal.cases import STDIN, read_bytes, read_text
 from humanmcp.terminal.in_editor import in_editor
 from humanmcp.terminal.inbox import asker_of
@@ -109,6 +110,12 @@ def add_arguments(parser: Parser) -> None:
     flag("--message", to=ways, metavar="FILE")
     flag("--as-is", to=ways, action="store_true")
     flag("--start-over", to=ways, action="store_true")
+    flag("--allow", to=ways, action="store_true")
+    flag("--deny", to=ways, nargs="?", const="", metavar="REASON")
+    flag("--change", to=ways, metavar="FILE")
+    flag("--allow-like", to=ways, metavar="NUMBER")
+    flag("--answers", to=ways, nargs="+", metavar="ANSWER")
+    flag("--digest", default="", metavar="DIGEST")
     flag("--image", action="append", default=[], metavar="FILE")
     flag("--file", action="append", default=[], metavar="FILE")
     flag("--template", metavar="NAME")
@@ -129,7 +136,9 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
 
 
 def _answer(answering: Answering, arguments: argparse.Namespace, settings: Settings) -> int:
-    """Send what is given, else open the editor."""
+    """Send what is given, else ask what to allow, else open the editor."""
+    if is_decided(arguments):
+        return decide(answering, arguments)
     draft, anyway = _given(arguments, answering), bool(arguments.send_anyway)
     if arguments.fault is not None:
         draft = _broken(answering, draft or _starting_text(answering, arguments), arguments.fault)
@@ -138,6 +147,10 @@ def _answer(answering: Answering, arguments: argparse.Namespace, settings: Setti
     if (why_not := _closed(answering)) is not None:
         result = SendResult(Outcome.OVER, answering.case.item)
         return not_sent(answering, answering.sentence("too late", happened=why_not), result)
+    if draft is None and answering.case.approval is not None and can_ask():
+        status = ask(answering)
+        if status is not None:
+            return status
     start = draft or _starting_text(answering, arguments)
     if arguments.keep_open:
         return keep_open(answering, start, anyway=anyway)

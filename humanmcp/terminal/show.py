@@ -18,6 +18,7 @@ from humanmcp.protocol.json.jsonrpc import Malformed, one_line
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.spec import methods
 from humanmcp.terminal import command, waits
+from humanmcp.terminal.approving import next_commands, print_card
 from humanmcp.terminal.cases import explained
 from humanmcp.terminal.inbox import asker_of, request_in_short, unreadable_in
 from humanmcp.terminal.waits import choose, choose_session, label, listed_sessions, open_inbox
@@ -152,7 +153,7 @@ def _print(shown: ShownExchange, language: str) -> None:
     if item.state is ExchangeState.PENDING and waits.kept_waiting(item, language):
         to_stdout(Painted(waits.kept_waiting(item, language), "dim"))
     to_stdout("")
-    _explain(shown)
+    _explain(shown, language)
     if item.state is ExchangeState.PENDING:
         to_stdout("  ", Painted(say(ROOM, "silence", language), "bold"), " ", card.silence)
     to_stdout("  ", Painted(card.page, "dim"))
@@ -172,9 +173,12 @@ def _print(shown: ShownExchange, language: str) -> None:
         to_stdout(Painted(_what_next(shown, language), "dim"))
 
 
-def _explain(shown: ShownExchange) -> None:
+def _explain(shown: ShownExchange, language: str) -> None:
     """Say what it is, in words; a question to the person comes before all else."""
     card = shown.card
+    if shown.case.approval is not None:
+        print_card(shown.case, language)
+        to_stdout("")
     if shown.case.inquiry is not None:
         _ask(shown.case.inquiry)
     to_stdout(Painted(card.title, "bold" if shown.case.inquiry is None else "dim"))
@@ -201,6 +205,8 @@ def _ask(inquiry: Inquiry) -> None:
 def _what_next(shown: ShownExchange, language: str) -> str:
     """Return which commands decide about it."""
     key = shown.item.key
+    if shown.case.approval is not None and shown.item.purpose is Purpose.ANSWER:
+        return next_commands(shown.case, shown.name, language)
     if shown.case.inquiry is not None and shown.case.inquiry.options:
         code = "next choice" if shown.case.inquiry.free_text else "next choice only"
         return say(ROOM, code, language, name=shown.name)
@@ -209,7 +215,10 @@ def _what_next(shown: ShownExchange, language: str) -> str:
         return say(ROOM, code, language, name=shown.name)
     alone = shown.name == str(key.number)
     held = str(key.number) if alone else f"{key.number} --session {key.session}"
-    return say(ROOM, "next held", language, name=shown.name, held=held)
+    words = say(ROOM, "next held", language, name=shown.name, held=held)
+    if shown.case.approval is None:
+        return words
+    return f"{words}\n{next_commands(shown.case, shown.name, language)}"
 
 
 def _show_sender(shown: ShownExchange, language: str) -> None:

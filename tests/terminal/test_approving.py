@@ -1,0 +1,154 @@
+"""Permission prompts and questions of an agent in the terminal: shown, and decided with one key."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from humanmcp.inbox.contract import Key
+from humanmcp.protocol.conversation.approvals import digest_of
+from humanmcp.terminal import approving as card
+from humanmcp.terminal.replying import Answering
+from tests.terminal.rooms import Room, Shell, approving, case_of, permission
+
+
+@pytest.fixture
+def asked(room: Room) -> Callable[[str], Key]:
+    """Return what lets a host ask, in a session whose server takes replies."""
+
+    def ask(line: str) -> Key:
+        session = approving(room, folder="/home/ann/app")
+        room.serve(session)
+        return room.ask(session, 3, line)
+
+    return ask
+
+
+def decided(room: Room, key: Key) -> Any:  # noqa: ANN401 - any JSON value
+    """Return what the host reads of the answer; None if it has none."""
+    answer = room.inbox.item(key).answer
+    return answer and json.loads(json.loads(answer.line)["result"]["content"][0]["text"])
+
+
+def test_show_says_who_wants_to_do_what_and_where(
+    asked: Callable[[str], Key], shell: Shell
+) -> None:
+    """What could hide is shown, and the next command decides."""
+    asked(permission("Bash", command="rm \u202ex", description="Clean up"))
+    out = shell("show", "3").out
+    assert "claude-code 2.1 wants to run a command" in out
+    assert "/home/ann/app" in out
+    assert "    rm ⟦U+202E⟧x" in out
+    assert "answer 3 --allow" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "sent"),
+    [
+        (["--allow"], {"behavior": "allow", "updatedInput": {"command": "git status"}}),
+        (["--deny", "not now"], {"behavior": "deny", "message": "not now"}),
+        (["--deny"], {"behavior": "deny", "message": "A person denied this."}),
+    ],
+)
+def test_a_flag_decides(
+    asked: Callable[[str], Key], room: Room, shell: Shell, words: list[str], sent: object
+) -> None:
+    """No JSON is typed."""
+    key = asked(permission("Bash", command="git status"))
+    assert shell("answer", "3", *words).status == 0
+    assert decided(room, key) == sent
+
+
+def test_what_is_allowed_for_the_session_is_named_by_its_number(
+    asked: Callable[[str], Key], room: Room, shell: Shell
+) -> None:
+    """A number that there is not lists the patterns, and sends nothing."""
+    key = asked(permission("Bash", command="git status"))
+    refused = shell("answer", "3", "--allow-like", "7")
+    assert refused.status
+    assert "2 Bash: commands that begin with “git status”" in refused.err
+    assert decided(room, key) is None
+    assert shell("answer", "3", "--allow-like", "2").status == 0
+    assert len(room.inbox.holds(key.session)) == 1
+
+
+def test_a_long_input_is_allowed_with_the_digest_that_show_printed(
+    asked: Callable[[str], Key], room: Room, shell: Shell
+) -> None:
+    """Another digest, and none, send nothing."""
+    line = permission("Bash", command="true\n" * 60 + "rm -rf /")
+    key = asked(line)
+    assert "Open it first" in shell("answer", "3", "--allow").err
+    assert "The request changed" in shell("answer", "3", "--allow", "--digest", "0" * 64).out
+    assert decided(room, key) is None
+    assert f"--digest {digest_of(line)}" in shell("show", "3").out
+    assert shell("answer", "3", "--allow", "--digest", digest_of(line)).status == 0
+    assert decided(room, key)["behavior"] == "allow"
+
+
+def test_several_questions_are_answered_by_numbers_and_own_words(
+    asked: Callable[[str], Key], room: Room, shell: Shell
+) -> None:
+    """One word for each question."""
+    questions = [
+        {"question": "Which?", "options": [{"label": "A", "description": "first"}, {"label": "B"}]},
+        {"question": "Where?", "multiSelect": True, "options": ["x", "y", "z"]},
+        {"question": "Why?"},
+    ]
+    key = asked(permission("AskUserQuestion", questions=questions))
+    assert "first" in shell("show", "3").out
+    assert "Answer every question" in shell("answer", "3", "--answers", "2").err
+    assert shell("answer", "3", "--answers", "2", "1,3", "no reason").status == 0
+    answers = {"Which?": "B", "Where?": "x, z", "Why?": "no reason"}
+    assert decided(room, key)["updatedInput"]["answers"] == answers
+
+
+def test_a_call_that_is_no_permission_prompt_is_answered_as_usual(room: Room, shell: Shell) -> None:
+    """The flags of approvals say so."""
+    room.ask(room.session(), 3)
+    assert "not a permission prompt" in shell("answer", "3", "--allow").err
+
+
+def typing(*words: str) -> Callable[[], str]:
+    """Return what a person types, one after the other."""
+    left: Iterator[str] = iter(words)
+    return lambda: next(left)
+
+
+@pytest.mark.parametrize(
+    ("keys", "lines", "sent"),
+    [
+        ("a", (), {"behavior": "allow", "updatedInput": {"command": "git status"}}),
+        ("zd", ("no",), {"behavior": "deny", "message": "no"}),
+        (
+            "cc",
+            ("yes", '{"command": "ls"}'),
+            {"behavior": "allow", "updatedInput": {"command": "ls"}},
+        ),
+        ("l", ("2",), {"behavior": "allow", "updatedInput": {"command": "git status"}}),
+        ("q", (), None),
+    ],
+)
+def test_one_key_decides_at_a_terminal(
+    asked: Callable[[str], Key], room: Room, keys: str, lines: tuple[str, ...], sent: object
+) -> None:
+    """What is typed wrongly is asked for again; q leaves it waiting."""
+    key = asked(permission("Bash", command="git status"))
+    answering = Answering(case_of(room.inbox, key), "3", "claude-code", "en", json=False)
+    assert card.ask(answering, typing(*keys), typing(*lines)) == 0
+    assert decided(room, key) == sent
+
+
+def test_at_a_terminal_a_long_input_is_opened_first(
+    asked: Callable[[str], Key], room: Room, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The key that allows does so only after the one that opens."""
+    key = asked(permission("Bash", command="true\n" * 60 + "rm -rf /"))
+    answering = Answering(case_of(room.inbox, key), "3", "claude-code", "en", json=False)
+    assert card.ask(answering, typing("a", "q"), typing()) == 0
+    assert "rm -rf" not in capsys.readouterr().out
+    assert decided(room, key) is None
+    assert card.ask(answering, typing("o", "a"), typing()) == 0
+    assert "rm -rf /" in capsys.readouterr().out
+    assert decided(room, key)["behavior"] == "allow"
