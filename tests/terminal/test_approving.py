@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from humanmcp.answering.case import case_of
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.terminal import approving as card
 from humanmcp.terminal.replying import Answering
-from tests.terminal.rooms import Room, Shell, approving, case_of, permission
+from tests.terminal.rooms import Room, Shell, approving, permission
 
 
 @pytest.fixture
