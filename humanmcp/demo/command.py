@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.demo.steps import Course
+    from humanmcp.demo.steps import LessonSteps
 
 WEATHER_BOOK: Final = "weather.toml"
 DEMO_FOLDER: Final = "demo"
@@ -44,17 +44,19 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Play the session. Returns 0 when it came to its end, 1 when the connection did not last."""
     watched = sys.stdin.isatty() or bool(arguments.by_hand)
-    course = weather(language_of(settings.lang))
+    lesson_steps = weather(language_of(settings.lang))
     by_hand = watched and not settings.book
     book = settings.book or str(paths.sample(WEATHER_BOOK))
     strictness = Strictness(arguments.mood)
     opened = by_hand and arguments.open and has_browser()
-    done, _ = play(course, settings, strictness, "demo", by_hand=by_hand, book=book, opened=opened)
+    done, _ = play(
+        lesson_steps, settings, strictness, "demo", by_hand=by_hand, book=book, opened=opened
+    )
     return done
 
 
 def play(  # noqa: PLR0913 - a lesson, and how to play it
-    course: Course,
+    lesson_steps: LessonSteps,
     settings: Settings,
     strictness: Strictness,
     name: str,
@@ -85,11 +87,11 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
     typed = by_hand and sys.stdin.isatty()
     pause = BETWEEN_STEPS if is_terminal() and not by_hand else 0
     screen = Screen(language, program(), by_hand=by_hand, typed=typed, opened=opened, command=name)
-    version = course.meta.get(META_VERSION, "")
-    started = HttpDemoServer(command, version) if course.http else DemoServer(command)
+    version = lesson_steps.meta.get(META_VERSION, "")
+    started = HttpDemoServer(command, version) if lesson_steps.http else DemoServer(command)
     with in_order(), started as child:
         runner = DemoRunner(
-            child, course, strictness, screen, pause, asks_again=by_hand, typed=typed
+            child, lesson_steps, strictness, screen, pause, asks_again=by_hand, typed=typed
         )
         try:
             return (0 if runner.play(home, folder, language) else 1), runner.passed

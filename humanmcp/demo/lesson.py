@@ -22,8 +22,8 @@ from humanmcp.demo.steps import (
     ANSWERS,
     INITIALIZE,
     SURVIVED,
-    Course,
     DemoStep,
+    LessonSteps,
     Passing,
     initialized,
     weather,
@@ -91,29 +91,33 @@ class Lesson:
 
 
 def lesson_of(
-    frames: Iterable[Frame], course: Course, language: str, *, own: bool = False
+    frames: Iterable[Frame], lesson_steps: LessonSteps, language: str, *, own: bool = False
 ) -> Lesson | None:
     """Read the lines of a session from its beginning; None when its client is another one.
 
     Of a client of one's `own` it is not known what it understands: that it lived through something
     is shown by the next thing that it says.
     """
-    reading = _Reading(course, language, own=own)
+    reading = _Reading(lesson_steps, language, own=own)
     for frame in frames:
         message = message_in(frame)
         if frame.direction is Direction.OUT:
             reading.said(frame.raw, message)
         elif isinstance(message, Message):
             reading.heard(message)
-    return Lesson(tuple(reading.found), len(course.requests)) if reading.found else None
+    return Lesson(tuple(reading.found), len(lesson_steps.requests)) if reading.found else None
 
 
 class _Reading:
     """A lesson as far as it was read."""
 
-    def __init__(self, course: Course, language: str, *, own: bool) -> None:
+    def __init__(self, lesson_steps: LessonSteps, language: str, *, own: bool) -> None:
         self.found: list[LessonStep] = []
-        self._course, self._host, self._wanted = course, course.host(), course.requests
+        self._lesson_steps, self._host, self._wanted = (
+            lesson_steps,
+            lesson_steps.host(),
+            lesson_steps.requests,
+        )
         self._language = language
         self._own = own
         self._reactions: list[Reaction] = []
@@ -137,7 +141,7 @@ class _Reading:
 
     @property
     def _passed(self) -> bool:
-        return self._course.passes(len(self.found) - 1, self._reactions, self._host.tools)
+        return self._lesson_steps.passes(len(self.found) - 1, self._reactions, self._host.tools)
 
     def _react(self) -> None:
         reactions, language = self._reactions, self._language
@@ -177,7 +181,7 @@ class _Reading:
             bool(last.said)
             and last.failed
             and method == self._wanted[at].method
-            and not self._course.leads_on(at, self._host.tools, passed=False)
+            and not self._lesson_steps.leads_on(at, self._host.tools, passed=False)
         )
 
     def _give_up(self, id_: object) -> None:
@@ -259,7 +263,7 @@ STATELESS_METHODS: Final = _host_methods(versions.STATELESS)
 _BOTH: Final = frozenset(LANGUAGES)
 
 
-def parse_lesson(written: Mapping[str, Any], language: str) -> Course:
+def parse_lesson(written: Mapping[str, Any], language: str) -> LessonSteps:
     """Read a decoded lesson for a reader of this language.
 
     Raises:
@@ -278,7 +282,7 @@ def parse_lesson(written: Mapping[str, Any], language: str) -> Course:
     if not stateless:
         found.insert(1, initialized(language))
     answers = table(written.get("host_answers", {}), "host_answers")
-    return Course(
+    return LessonSteps(
         _words(written.get("title"), "title", language),
         tuple(found),
         _words(written.get("teaches"), "teaches", language),
@@ -466,7 +470,7 @@ def client_name(name: str, home: Path) -> str:
     return f"{AT_DESK} {file.stem}.toml"
 
 
-def lesson_of_client(client: str, home: Path) -> Callable[[str], Course] | None:
+def lesson_of_client(client: str, home: Path) -> Callable[[str], LessonSteps] | None:
     """Return the lesson that a client plays by its name; None for any other client."""
     begin, _, name = client.rpartition(" ")
     if begin != AT_DESK:
@@ -478,7 +482,7 @@ def lesson_of_client(client: str, home: Path) -> Callable[[str], Course] | None:
     return find_lesson(name) if name in map(name_of, lesson_files()) else None
 
 
-def find_lesson(name: str) -> Callable[[str], Course]:
+def find_lesson(name: str) -> Callable[[str], LessonSteps]:
     """Return what makes a lesson in a language, by its name or its file.
 
     Raises:

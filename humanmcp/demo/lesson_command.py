@@ -43,22 +43,33 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if arguments.check:
             raise stopped("lesson", "check what")
         return _list(language)
-    course = find_lesson(arguments.name)(language)
-    total = len(course.requests)
-    to_stdout(say(ROOM, "head", language, title=course.title, count=total, teaches=course.teaches))
+    lesson_steps = find_lesson(arguments.name)(language)
+    total = len(lesson_steps.requests)
+    to_stdout(
+        say(
+            ROOM,
+            "head",
+            language,
+            title=lesson_steps.title,
+            count=total,
+            teaches=lesson_steps.teaches,
+        )
+    )
     if arguments.check:
         return 0
     home = make_private(home_folder(settings.home))
     name, book = f"lesson {arguments.name}", settings.book
-    course = course.played_by(client_name(arguments.name, home))
-    done, passed = play(course, settings, Strictness.STRICT, name, by_hand=not book, book=book)
+    lesson_steps = lesson_steps.played_by(client_name(arguments.name, home))
+    done, passed = play(
+        lesson_steps, settings, Strictness.STRICT, name, by_hand=not book, book=book
+    )
     to_stdout(say(ROOM, "result", language, passed=sum(passed), count=total))
     return done or int(sum(passed) < total)
 
 
 def _list(language: str) -> int:
     for name in (WEATHER, *map(name_of, lesson_files())):
-        course = find_lesson(name)(language)
-        to_stdout(f"{name:<16} ", course.title)
+        lesson_steps = find_lesson(name)(language)
+        to_stdout(f"{name:<16} ", lesson_steps.title)
     to_stdout(say(ROOM, "how", language))
     return 0

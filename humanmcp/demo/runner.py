@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.demo.good_host import Reaction, Strictness
-    from humanmcp.demo.steps import Course, DemoStep
+    from humanmcp.demo.steps import DemoStep, LessonSteps
     from humanmcp.http.transport import HttpPart
     from humanmcp.protocol.json.jsonrpc import Message
 
@@ -193,7 +193,7 @@ class DemoRunner:
     def __init__(  # noqa: PLR0913 - the parts of a lesson that is played
         self,
         child: DemoServer,
-        course: Course,
+        lesson_steps: LessonSteps,
         strictness: Strictness,
         screen: Screen,
         pause: float,
@@ -207,8 +207,8 @@ class DemoRunner:
         `typed` what is typed in this terminal is an answer.
         """
         self._child = child
-        self._course = course
-        self._host = course.host(strictness)
+        self._lesson_steps = lesson_steps
+        self._host = lesson_steps.host(strictness)
         self._heard: list[Reaction] = []
         self.passed: list[bool] = []
         """Of each request that is over, whether its answer passed."""
@@ -221,7 +221,7 @@ class DemoRunner:
 
     def play(self, home: Path, wanted: Path, language: str) -> bool:
         """Play all steps; the text files are `wanted`. False when the connection ended before."""
-        script, number, last = self._course.steps, 0, 0
+        script, number, last = self._lesson_steps.steps, 0, 0
         try:
             while number < len(script):
                 number, step = number + 1, script[number]
@@ -232,7 +232,7 @@ class DemoRunner:
                     if self._typed:
                         out = self._folder / "out.txt"
                         threading.Thread(target=take_typed, args=(0, out), daemon=True).start()
-                if not line and (self._course.teaches or self._asks_again):
+                if not line and (self._lesson_steps.teaches or self._asks_again):
                     if not self._asks_again or script[last].method == "initialize":
                         self._screen.cannot_go_on()
                         return True
@@ -244,11 +244,11 @@ class DemoRunner:
                     return False
                 if step.example is not None:
                     last = number - 1
-                    passed = request is not None and self._course.passes(
+                    passed = request is not None and self._lesson_steps.passes(
                         len(self.passed), self._heard, self._host.tools
                     )
                     self.passed.append(passed)
-                    if self._course.teaches:
+                    if self._lesson_steps.teaches:
                         self._screen.judged(step, passed=passed)
                 time.sleep(self._pause)
         except EndedError:
@@ -259,7 +259,7 @@ class DemoRunner:
 
     def _say(self, step: DemoStep) -> tuple[str, Message | None]:
         """Send a step's message. Returns its line, and the request to wait for if it is one."""
-        params = self._course.params(step, self._host.tools, passed=all(self.passed[-1:]))
+        params = self._lesson_steps.params(step, self._host.tools, passed=all(self.passed[-1:]))
         if params is None:
             return "", None  # there is no tool to call
         if step.method.startswith("notifications/"):

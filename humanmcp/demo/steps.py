@@ -173,7 +173,7 @@ class DemoStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class LessonSteps:
     """A lesson in the language of its reader: what a practice host says, and what passes."""
 
     title: str
@@ -196,7 +196,7 @@ class Course:
         """Return True if a client of one's own can pass it: it is about what a client survives."""
         return any(step.passes.survives for step in self.steps)
 
-    def played_by(self, client: str) -> Course:
+    def played_by(self, client: str) -> LessonSteps:
         """Return the same lesson by a host that calls itself otherwise."""
         if self.meta:
             info = {**self.meta[META_CLIENT], "name": client}
@@ -256,9 +256,9 @@ def initialized(language: str) -> DemoStep:
     return _said("initialized", "notifications/initialized", {}, None, "", language)
 
 
-def weather(language: str) -> Course:
+def weather(language: str) -> LessonSteps:
     """Return the lesson that `humanmcp demo` plays: every answer that the host can use passes."""
-    return Course(say("demo", "weather", language), script(language))
+    return LessonSteps(say("demo", "weather", language), script(language))
 
 
 def script(language: str) -> tuple[DemoStep, ...]:

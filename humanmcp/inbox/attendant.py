@@ -251,7 +251,7 @@ def _after(seconds: float, now: float) -> float:
     return now + seconds if seconds < POLL_GRID else on_a_beat(now + seconds)
 
 
-class Crowd:
+class SessionCount:
     """The sessions of one process, which share its time."""
 
     def __init__(self) -> None:
@@ -268,10 +268,10 @@ class PollSchedule:
     """The next moments. `rung` is set from the bell's thread; all else belongs to the session."""
 
     def __init__(
-        self, bell: Doorbell | None, crowd: Crowd | None = None, *, text: bool = True
+        self, bell: Doorbell | None, session_count: SessionCount | None = None, *, text: bool = True
     ) -> None:
         """Everything is to be looked at now. `text`: there is an `out.txt`."""
-        self._crowd = crowd or Crowd()
+        self._session_count = session_count or SessionCount()
         self.rung = False
         self.duties = -math.inf
         self.files = False
@@ -317,7 +317,7 @@ class PollSchedule:
     def _slow(self, seconds: float, now: float) -> float:
         """Return the moment of the next slow look: the longer nothing happens, the rarer."""
         silence = (now - self._last_event_at) / RARER
-        return _after(min(SLOWEST_POLL, max(seconds, silence, self._crowd.pause)), now)
+        return _after(min(SLOWEST_POLL, max(seconds, silence, self._session_count.pause)), now)
 
     def next(self) -> float:
         """Return the moment at which something is to be looked at."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from humanmcp.demo.steps import Course
+    from humanmcp.demo.steps import LessonSteps
     from humanmcp.desk.auth.guard import Address
     from humanmcp.inbox.contract import Inbox
 
@@ -122,7 +122,7 @@ class Classroom:
         self.language = language
         self.record = records.read(folder / records.ROOM_FILE, RoomRecord) or RoomRecord()
         self.record.lesson = self.record.lesson or WEATHER
-        self._courses: dict[str, Callable[[str], Course]] = {}
+        self._lessons: dict[str, Callable[[str], LessonSteps]] = {}
         self.door = RoomDoor()
         self.attendant = Attendant()
         self.knocks: dict[int, Knock] = {}
@@ -293,7 +293,7 @@ class Classroom:
                 self.address,
                 self.language,
                 self.attendant,
-                lambda seat, language: self.course(language, seat.lesson),
+                lambda seat, language: self.lesson_steps(language, seat.lesson),
                 self.lesson_of,
                 self._changed,
                 partial(self._around, self),
@@ -368,12 +368,12 @@ class Classroom:
 
     # -- the lesson -----------------------------------------------------------------------------
 
-    def course(self, language: str = "", lesson: str = "") -> Course:
+    def lesson_steps(self, language: str = "", lesson: str = "") -> LessonSteps:
         """Return a lesson, that of this room or another, in a language."""
         name = lesson or self.record.lesson
-        if name not in self._courses:
-            self._courses[name] = find_lesson(name)
-        return self._courses[name](language or language_of(self.language))
+        if name not in self._lessons:
+            self._lessons[name] = find_lesson(name)
+        return self._lessons[name](language or language_of(self.language))
 
     def lesson_of(self, record: SeatRecord) -> str:
         """Return the name of the lesson of a seat."""
@@ -385,8 +385,8 @@ class Classroom:
         Raises:
             StopError: there is no such lesson, its file cannot be used, or it is played over HTTP.
         """
-        self._courses[lesson] = course = find_lesson(lesson)
-        if course("en").http:
+        self._lessons[lesson] = lesson_steps = find_lesson(lesson)
+        if lesson_steps("en").http:
             raise stopped("room", "lesson over http", name=lesson)
         self._anew = lesson != (self.record.lesson or lesson)
         self.record.lesson = lesson
@@ -394,14 +394,14 @@ class Classroom:
     def lessons(self) -> list[str]:
         """Return the lessons to choose from: those that come along, and that of the room."""
         names = [WEATHER, *map(name_of, lesson_files())]
-        names = [one for one in names if not self.course("en", one).http]
+        names = [one for one in names if not self.lesson_steps("en", one).http]
         return names if self.record.lesson in names else [self.record.lesson, *names]
 
     def next_lesson(self, seat: RoomSeat, language: str) -> tuple[str, str] | None:
         """Return name and title of the lesson after that of a seat; None after the last one."""
         names, now = self.lessons(), self.lesson_of(seat.record)
         later = names[names.index(now) + 1 :][:1] if now in names else []
-        return next(((one, self.course(language, one).title) for one in later), None)
+        return next(((one, self.lesson_steps(language, one).title) for one in later), None)
 
     def take_lesson(self, lesson: str) -> None:
         """Begin a lesson in every seat."""

@@ -2,7 +2,7 @@
 
 It is attended as the seat's session is, by the same thread, and talks to it over a connection in
 memory: no process and no thread for each learner. What is said when, and what passes, is the
-lesson's (`Course`); what a good host makes of each answer, `demo/good_host.py` knows.
+lesson's (`LessonSteps`); what a good host makes of each answer, `demo/good_host.py` knows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from humanmcp.demo.good_host import Reaction
-    from humanmcp.demo.steps import Course, DemoStep
+    from humanmcp.demo.steps import DemoStep, LessonSteps
     from humanmcp.inbox.contract import Draft, Inbox
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.room.classroom import Classroom
@@ -93,19 +93,19 @@ class Practice:
 
     def __init__(
         self,
-        course: Course,
+        lesson_steps: LessonSteps,
         line: PracticeLine,
         on_change: Callable[[], object],
         on_outcome: Callable[[int, Outcome], object] = lambda *_: None,
     ) -> None:
-        """Begin with the first step of the course."""
-        self._course = course
+        """Begin with the first step."""
+        self._lesson_steps = lesson_steps
         self._connection, self._inbox, self.session = line
         self._on_change = on_change
         self._on_outcome = on_outcome
         self._given: dict[int, Reply] = {}
         self._replayed: list[tuple[str, Reply]] = []
-        self._host = course.host()
+        self._host = lesson_steps.host()
         self._heard: list[Reaction] = []
         self._next = 0
         self._asked: tuple[DemoStep, Message] | None = None
@@ -124,7 +124,7 @@ class Practice:
     @property
     def standing(self) -> LessonStanding:
         """Where the learner is."""
-        total = len(self._course.requests)
+        total = len(self._lesson_steps.requests)
         outcomes = tuple(self._outcomes[:total])
         return LessonStanding(len(outcomes) + 1, total, outcomes, self._since)
 
@@ -164,7 +164,7 @@ class Practice:
             self._hear(heard.content, now)
         if now >= self._deadline and self._asked is not None:
             self._give_up(self._asked)
-        while self._asked is None and not self._over and self._next < len(self._course.steps):
+        while self._asked is None and not self._over and self._next < len(self._lesson_steps.steps):
             self._say_next(now)
         if self._asked is None:  # that was all
             self._over = True
@@ -182,11 +182,11 @@ class Practice:
 
     def _say_next(self, now: float) -> None:
         again = self._list_again
-        step = list_again("en") if again else self._course.steps[self._next]
+        step = list_again("en") if again else self._lesson_steps.steps[self._next]
         self._next += not again
         self._list_again = False
         passed = Outcome.FAILED not in self._outcomes[-1:]
-        params = self._course.params(step, self._host.tools, passed=passed)
+        params = self._lesson_steps.params(step, self._host.tools, passed=passed)
         if params is None:  # it needs another answer to the step before
             self._ask_again()
             return
@@ -208,11 +208,11 @@ class Practice:
     def _ask_again(self) -> None:
         """Go back to the last request: what follows needs an answer to it that passes."""
         at = len(self._outcomes) - 1
-        if at < 0 or self._course.requests[at].method == "initialize":  # nobody says it twice
-            self._next = len(self._course.steps)
+        if at < 0 or self._lesson_steps.requests[at].method == "initialize":  # nobody says it twice
+            self._next = len(self._lesson_steps.steps)
             return
         self._outcomes.pop()
-        self._next = self._course.steps.index(self._course.requests[at])
+        self._next = self._lesson_steps.steps.index(self._lesson_steps.requests[at])
 
     def _has_to_give(self) -> bool:
         """Send an answer that is ready. True while its request is on its way to the inbox."""
@@ -291,7 +291,7 @@ class Practice:
     def _finish(self) -> None:
         at, self._asked, self._deadline = self.step_of(self._number), None, math.inf
         if at:
-            passed = self._course.passes(at - 1, self._heard, self._host.tools)
+            passed = self._lesson_steps.passes(at - 1, self._heard, self._host.tools)
             outcome = Outcome.PASSED if passed else Outcome.FAILED
             if at in self._answered_for:
                 outcome = Outcome.GIVEN
@@ -332,7 +332,7 @@ def table(classroom: Classroom, language: str) -> str:
     made = io.StringIO()
     writer = csv.writer(made)
     rows = [(seat, lesson) for seat in classroom.seats for lesson in _lessons(classroom, seat)]
-    total = max((len(classroom.course(lesson=one).requests) for _, one in rows), default=0)
+    total = max((len(classroom.lesson_steps(lesson=one).requests) for _, one in rows), default=0)
     columns = ("seat", "name", "mark", "joined", "lesson", "step", "steps", "passed", "tries")
     heads = [say("room", f"table.{one}", language) for one in (*columns, "mistakes", "sent")]
     heads += [say("room", "table.step n", language, step=step + 1) for step in range(total)]
@@ -362,7 +362,7 @@ def _row(
     yield record.joined
     yield lesson.rpartition("/")[2]
     yield str(at)
-    yield str(len(classroom.course(lesson=lesson).requests))
+    yield str(len(classroom.lesson_steps(lesson=lesson).requests))
     yield str(passed)
     yield str(sum(one.tries for one in steps.values()))
     yield _counted(code for one in steps.values() for code in one.mistakes)

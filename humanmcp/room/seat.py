@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from humanmcp.demo.steps import Course
+    from humanmcp.demo.steps import LessonSteps
     from humanmcp.desk.auth.guard import Address
     from humanmcp.inbox.attendant import Attendant
     from humanmcp.inbox.contract import Inbox
@@ -88,7 +88,7 @@ MISTAKE_AFTER: Final = 2.0
 class SeatParts(NamedTuple):
     """What every seat has of its room. `around` is asked what stands around a seat's pages.
 
-    `course` makes the lesson of a seat in a language, `lesson` names it.
+    `lesson_steps` makes the lesson of a seat in a language, `lesson` names it.
 
     `inbox` opens the inbox of a seat whose folder this is.
     """
@@ -97,7 +97,7 @@ class SeatParts(NamedTuple):
     address: Address
     language: str
     attendant: Attendant
-    course: Callable[[SeatRecord, str], Course]
+    lesson_steps: Callable[[SeatRecord, str], LessonSteps]
     lesson: Callable[[SeatRecord], str]
     changed: Callable[[RoomSeat], object]
     around: Callable[[RoomSeat, Request], Mapping[str, Any]]
@@ -140,7 +140,7 @@ class RoomSeat:
             play=lambda _language: self.practise(),
             judged=self._judged,
             around=partial(parts.around, self),
-            course=lambda language: parts.course(record, language),
+            lesson_steps=lambda language: parts.lesson_steps(record, language),
         )
         self.watched = replace(self.desk, live=Live(board), judged=lambda *_: None)
         """The same desk for the teacher, whose streams are no sign of the learner's life."""
@@ -194,27 +194,27 @@ class RoomSeat:
         return self.practice.standing if own is None and self.practice is not None else own
 
     def _own_standing(self) -> LessonStanding | None:
-        course = self._course
+        lesson_steps = self._lesson_steps
         found = (one.facts for one in self.board.sessions() if one.facts.client not in {"", HOST})
-        facts = next(found, None) if course.tries_clients else None
+        facts = next(found, None) if lesson_steps.tries_clients else None
         if facts is None:
             return None
         lesson = lesson_of(
-            self.inbox.last_frames_before(facts.name, 0, _LESSON), course, "en", own=True
+            self.inbox.last_frames_before(facts.name, 0, _LESSON), lesson_steps, "en", own=True
         )
         steps = lesson.answered if lesson else ()
         outcomes = tuple(Outcome.FAILED if one.failed else Outcome.PASSED for one in steps)
-        return LessonStanding(len(outcomes) + 1, len(course.requests), outcomes)
+        return LessonStanding(len(outcomes) + 1, len(lesson_steps.requests), outcomes)
 
     @property
-    def _course(self) -> Course:
-        return self._parts.course(self.record, language_of(self._parts.language))
+    def _lesson_steps(self) -> LessonSteps:
+        return self._parts.lesson_steps(self.record, language_of(self._parts.language))
 
     def maker(self, mode: Mode) -> ServerParts:
         """Return what makes sessions in this seat's inbox."""
         options = ServeOptions(mode, language=self._parts.language, notify=self._came)
         book = self.folder / BOOK
-        if mode is Mode.BY_HAND and not (self._course.teaches or book.exists()):
+        if mode is Mode.BY_HAND and not (self._lesson_steps.teaches or book.exists()):
             book = sample(WEATHER_BOOK)  # by hand one starts from its lists, as in the demo
         return ServerParts(self.folder, BookFile(book), options, lambda _text: None)
 
@@ -234,7 +234,7 @@ class RoomSeat:
             connection = MemoryConnection()
             server = self.maker(Mode.BY_HAND).session(connection, self.inbox)
             self.practice = Practice(
-                self._course,
+                self._lesson_steps,
                 PracticeLine(connection, self.inbox, server.journal.name),
                 self._changed,
                 partial(self._step_is_over, self._played),
@@ -257,7 +257,7 @@ class RoomSeat:
         if practice is None or practice.standing.step >= step:
             return
         self.note(opened=step)
-        examples = [as_reply(one.example or {}) for one in self._course.requests]
+        examples = [as_reply(one.example or {}) for one in self._lesson_steps.requests]
         given = {at: one._replace(by=BY) for at, one in enumerate(examples[: step - 1], 1)}
         if practice.has_ended:
             self.practise(given)

@@ -19,7 +19,7 @@ from humanmcp.common.file_descriptors import need_files
 from humanmcp.common.logfile import log_to
 from humanmcp.common.settings import add_flags
 from humanmcp.common.stop_signals import StopSignals
-from humanmcp.inbox.attendant import Attendant, Crowd
+from humanmcp.inbox.attendant import Attendant, SessionCount
 from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.locales import language_of, say
@@ -245,7 +245,7 @@ class ServerParts(NamedTuple):
     title: str = ""
     files: str = ""
     """The folder of the text files; "" for that of each session."""
-    crowd: Crowd = Crowd()
+    session_count: SessionCount = SessionCount()
 
     def session(
         self,
@@ -281,7 +281,7 @@ class ServerParts(NamedTuple):
             token=lambda: os.urandom(16).hex(),
             tell_stderr=self.aside,
             when_quiet=when_quiet,
-            crowd=self.crowd,
+            session_count=self.session_count,
             resumed=resumed,
         )
 

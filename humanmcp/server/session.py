@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.common.book_file import BookFile
-    from humanmcp.inbox.attendant import Crowd
+    from humanmcp.inbox.attendant import SessionCount
     from humanmcp.protocol.session import Session
     from humanmcp.server.connection import Incoming
     from humanmcp.server.journal import Journal
@@ -74,7 +74,7 @@ class ServedSession:
         token: Callable[[], str],
         tell_stderr: Callable[[str], object],
         when_quiet: Callable[[ServedSession], object],
-        crowd: Crowd,
+        session_count: SessionCount,
         resumed: Resumed | None = None,
     ) -> None:
         """Put the parts together. `token` makes an unguessable text for the hold.
@@ -83,7 +83,7 @@ class ServedSession:
 
         `tell_stderr` receives what the book does instead of a person. `when_quiet` is
         called once, as soon as no line comes for a moment and the session is more than a probe.
-        `crowd` are the sessions that share the time of this process.
+        `session_count` are the sessions that share the time of this process.
         """
         self.session = session
         self.journal = journal
@@ -92,8 +92,8 @@ class ServedSession:
         self.clock = journal.clock
         self.exit_status = 0
         """What a process that serves this session alone ends with."""
-        self._schedule = PollSchedule(journal.bell, crowd)
-        self._crowd = crowd
+        self._schedule = PollSchedule(journal.bell, session_count)
+        self._session_count = session_count
         self._tell_stderr = tell_stderr
         self._wake: Callable[[], object] = lambda: None
         keepalive = Keepalive(session, journal, options, book_file, token)
@@ -129,7 +129,7 @@ class ServedSession:
     def begin(self, wake: Callable[[], object]) -> None:
         """Begin: listen to the client's lines and to the inbox."""
         self._wake = wake
-        self._crowd.size += 1
+        self._session_count.size += 1
         self._automatic.attach(self.handler, wake, self._tell_stderr)
         if self._resumed is not None:
             self._resume(self._resumed)
@@ -245,7 +245,7 @@ class ServedSession:
 
         What waits is over; or it is left `to_others`, to the process that goes on with the session.
         """
-        self._crowd.size -= 1
+        self._session_count.size -= 1
         if not to_others:
             self.session.end()
         self.handler.timers.clear()

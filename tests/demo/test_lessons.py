@@ -33,12 +33,12 @@ class Seat:
 
     def __init__(self, name: str, language: str = "en") -> None:
         """Begin a lesson."""
-        self.course = find_lesson(name)(language)
+        self.lesson_steps = find_lesson(name)(language)
         self.line = MemoryConnection()
         self.frames: list[Frame] = []
         # No answer is given beforehand, so the host never looks into an inbox.
         where = PracticeLine(self.line, cast("Inbox", None), "s")
-        self.practice = Practice(self.course, where, lambda: None)
+        self.practice = Practice(self.lesson_steps, where, lambda: None)
         self.now = 0.0
         self.heard: list[dict[str, Any]] = []
         self.go()
@@ -70,7 +70,7 @@ class Seat:
 
     def answer(self, **instead: Any) -> None:  # noqa: ANN401 - any JSON value
         """Answer the open request as the lesson would, or otherwise."""
-        step = self.course.requests[len(self.practice.standing.outcomes)]
+        step = self.lesson_steps.requests[len(self.practice.standing.outcomes)]
         self.say({"id": self.open_id, **(instead or step.example or {})})
 
     @property
@@ -81,10 +81,10 @@ class Seat:
     @property
     def is_through(self) -> bool:
         """Whether every step passed, and the seat's page says the same of the same lines."""
-        shown = lesson_of(self.frames, self.course, "en")
+        shown = lesson_of(self.frames, self.lesson_steps, "en")
         assert shown is not None
         assert [not one.failed for one in shown.answered] == self.passed
-        return len(self.passed) == len(self.course.requests) and all(self.passed)
+        return len(self.passed) == len(self.lesson_steps.requests) and all(self.passed)
 
 
 def ask_back(seat: Seat) -> None:
@@ -97,7 +97,7 @@ def ask_back(seat: Seat) -> None:
             "params": {"message": "Which day?", "requestedSchema": schema},
         }
     )
-    assert seat.heard[-1]["result"] == seat.course.answers["elicitation/create"]
+    assert seat.heard[-1]["result"] == seat.lesson_steps.answers["elicitation/create"]
     seat.answer()
 
 
@@ -107,7 +107,7 @@ def answer_late(seat: Seat) -> None:
     seat.now += 15
     seat.go()
     assert "notifications/cancelled" in [one.get("method") for one in seat.heard]
-    seat.say({"id": late, **(seat.course.requests[2].example or {})})
+    seat.say({"id": late, **(seat.lesson_steps.requests[2].example or {})})
     seat.answer()
 
 
@@ -131,13 +131,13 @@ REST: dict[str, Callable[[Seat], None]] = {
 def test_every_lesson_can_be_passed(name: str, language: str) -> None:
     """With what its steps show, and with what they ask for beyond that."""
     seat = Seat(name, language)
-    assert seat.course.teaches
+    assert seat.lesson_steps.teaches
     if name in REST:
         seat.answer()
         seat.answer()
         REST[name](seat)
     else:
-        for _step in seat.course.requests:
+        for _step in seat.lesson_steps.requests:
             seat.answer()
     assert seat.is_through
 
@@ -152,7 +152,7 @@ def test_a_tool_list_from_which_no_tool_is_picked_is_asked_for_again_with_a_hint
         "tools/list",
         False,
     )
-    shown = lesson_of(seat.frames, seat.course, "en")
+    shown = lesson_of(seat.frames, seat.lesson_steps, "en")
     assert shown is not None
     assert (len(shown.steps), shown.steps[-1].said) == (2, "")
     assert "The model looks for a tool" in shown.steps[-1].before
@@ -189,7 +189,7 @@ def test_the_page_says_what_was_missing_with_a_hint() -> None:
     for _ in range(2):
         seat.answer()
     seat.answer(error={"code": -32602, "message": "no"})
-    shown = lesson_of(seat.frames, seat.course, "en")
+    shown = lesson_of(seat.frames, seat.lesson_steps, "en")
     assert shown is not None
     assert "Not passed. A protocol error goes to the host." in shown.steps[2].before
 
@@ -258,11 +258,11 @@ def test_the_command_lists_lessons_and_checks_one(
 
 def test_a_desk_knows_by_the_client_which_lesson_is_played(tmp_path: Path) -> None:
     """Room 6: `humanmcp lesson` is another process than the desk; a file is kept for it."""
-    course = find_lesson("recover")("en").played_by(client_name("recover", tmp_path))
-    said = (course.steps[0].params or {})["clientInfo"]["name"]
+    lesson_steps = find_lesson("recover")("en").played_by(client_name("recover", tmp_path))
+    said = (lesson_steps.steps[0].params or {})["clientInfo"]["name"]
     found = lesson_of_client(said, tmp_path)
     assert found is not None
-    assert found("en").title == course.title
+    assert found("en").title == lesson_steps.title
     (tmp_path / "my.toml").write_text(GOOD, encoding="utf-8")
     own = client_name(str(tmp_path / "my.toml"), tmp_path / "home")
     assert str(tmp_path) not in own
@@ -289,7 +289,7 @@ def test_a_client_of_ones_own_passes_when_it_says_something_more(
     ]
 
     def read(more: Sequence[Frame] = ()) -> list[bool]:
-        shown = lesson_of([*said, *more], seat.course, "en", own=True)
+        shown = lesson_of([*said, *more], seat.lesson_steps, "en", own=True)
         assert shown is not None
         return [not one.failed for one in shown.answered]
 

@@ -241,12 +241,12 @@ def test_a_lesson_says_what_passed_and_shows_no_example_where_nothing_is_to_be_a
             return []
         return [*late, *right(request)]
 
-    course = find_lesson("late-answer")("en")
-    steps = tuple(replace(one, patience=one.patience and 0.05) for one in course.steps)
+    lesson_steps = find_lesson("late-answer")("en")
+    steps = tuple(replace(one, patience=one.patience and 0.05) for one in lesson_steps.steps)
     server, screen = Server(tmp_path, answer), Screen("en", "humanmcp", by_hand=True)
     played = DemoRunner(
         server,  # type: ignore[arg-type]  # it has what the runner uses
-        replace(course, steps=steps),
+        replace(lesson_steps, steps=steps),
         Strictness.STRICT,
         screen,
         0,
@@ -263,8 +263,8 @@ def test_a_lesson_ends_where_the_model_has_no_tool_to_call(
 ) -> None:
     """Its tool `t` says nothing of the weather."""
     server, screen = Server(tmp_path, right), Screen("en", "humanmcp", by_hand=False)
-    course = find_lesson("picked-tool")("en")
-    played = DemoRunner(server, course, Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # as above
+    lesson_steps = find_lesson("picked-tool")("en")
+    played = DemoRunner(server, lesson_steps, Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # as above
     assert played.play(tmp_path, tmp_path, "en")
     assert played.passed == [True, False]
     assert "The model does not call your tool" in capsys.readouterr().out

@@ -14,8 +14,8 @@ from humanmcp.inbox.attendant import (
     SLOWEST_POLL,
     SOON,
     YOUNG,
-    Crowd,
     PollSchedule,
+    SessionCount,
 )
 
 HOUR = 3600.0
@@ -37,9 +37,9 @@ def schedule(*, bell: bool, files: bool, beside: int = 0) -> PollSchedule:
 
     `beside` are the sessions of the process.
     """
-    crowd = Crowd()
-    crowd.size = beside
-    made = PollSchedule(HANGS if bell else None, crowd)
+    session_count = SessionCount()
+    session_count.size = beside
+    made = PollSchedule(HANGS if bell else None, session_count)
     made.files = files
     return made
 

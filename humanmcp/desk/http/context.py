@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
     from humanmcp.answering.service import SendResult
-    from humanmcp.demo.steps import Course
+    from humanmcp.demo.steps import LessonSteps
     from humanmcp.desk.auth.guard import Address
     from humanmcp.desk.auth.login import Door
     from humanmcp.desk.state.board import Board, Live
@@ -81,7 +81,7 @@ class Desk:
     """Told what the check says of an answer, and whether a person wanted to send it."""
     around: Callable[[Request], Mapping[str, Any]] | None = None
     """What stands around each page of a desk in a room; None elsewhere."""
-    course: Callable[[str], Course] = weather
+    lesson_steps: Callable[[str], LessonSteps] = weather
     """Makes the lesson of the practice host, in a language."""
 
     @property

@@ -212,13 +212,13 @@ def _lesson(request: Request, key: Key | None) -> Lesson | None:
     facts = sessions[0] if sessions else key and desk.board.session(key.session).facts
     if not facts or request.cookies.get("help") == "no":
         return None
-    made = desk.course if facts.client == HOST else lesson_of_client(facts.client, desk.home)
+    made = desk.lesson_steps if facts.client == HOST else lesson_of_client(facts.client, desk.home)
     own = made is None and desk.around is not None and bool(facts.client)
-    course = (made or desk.course)(spoken(request))
-    if made is None and not (own and course.tries_clients):
+    lesson_steps = (made or desk.lesson_steps)(spoken(request))
+    if made is None and not (own and lesson_steps.tries_clients):
         return None
     frames = desk.inbox.last_frames_before(facts.name, 0, _LESSON)
-    return lesson_of(frames, course, spoken(request), own=own)
+    return lesson_of(frames, lesson_steps, spoken(request), own=own)
 
 
 def _sent(desk: Desk, name: str, language: str) -> dict[str, Any] | None:

@@ -326,13 +326,13 @@ def evictable(sessions: Collection[AnySession], now: float, address: str) -> Any
     more than half of all, one ends at once for any other address, whatever it waits for.
     """
     counts = Counter(one.address for one in sessions)
-    crowd = [
+    crowded = [
         one
         for one in sessions
         if one.address not in ("", address) and 2 * counts[one.address] > len(sessions)
     ]
-    if crowd:
-        return min(crowd, key=lambda one: (not one.is_idle, one.last_seen))
+    if crowded:
+        return min(crowded, key=lambda one: (not one.is_idle, one.last_seen))
     idle = [
         one
         for one in sessions

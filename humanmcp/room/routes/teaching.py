@@ -33,17 +33,17 @@ LONGEST_COUNT_DOWN: Final = 180
 def overview(request: Request) -> HTMLResponse:
     """Show every seat, who knocks, and which mistakes there are."""
     classroom, language = room_of(request), spoken(request)
-    course = classroom.course(language)
+    lesson_steps = classroom.lesson_steps(language)
     cards = sorted((_card(classroom, seat, language) for seat in classroom.seats), key=_urgency)
     return page(
         request,
         "room.html",
         room=classroom.record,
-        title=course.title,
-        steps=[one.code for one in course.requests],
+        title=lesson_steps.title,
+        steps=[one.code for one in lesson_steps.requests],
         seats=cards,
         sums=_sums(cards),
-        lessons=[(one, classroom.course(language, one).title) for one in classroom.lessons()],
+        lessons=[(one, classroom.lesson_steps(language, one).title) for one in classroom.lessons()],
         knocks=[one for one in classroom.knocks.values() if one.number not in classroom.granted],
         mistakes=classroom.misconceptions(),
         code=spaced(classroom.record.code),
@@ -64,7 +64,7 @@ def _card(classroom: Classroom, seat: RoomSeat, language: str) -> dict[str, Any]
         "words": seat.mark.words(language),
         "name": classroom.name_of(seat, language),
         "standing": standing,
-        "lesson": classroom.course(language, own).title if own else "",
+        "lesson": classroom.lesson_steps(language, own).title if own else "",
         "stuck": classroom.is_stuck(seat),
         "tries": step.tries if step else 0,
         "arrived": rows[0].arrived if rows else 0.0,
