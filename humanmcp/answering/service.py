@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from humanmcp.common.timestamps import now
-from humanmcp.inbox.contract import Action, Draft, Order, Reply, Role, TakenError
+from humanmcp.inbox.contract import Action, Draft, Order, Reply, TakenError
 from humanmcp.inbox.ordering import hand_in
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -161,7 +161,7 @@ def templates(case: Case) -> dict[str, str]:
 
 def breakable(case: Case) -> tuple[Fault, ...]:
     """List the faults that an answer can carry, if a client reads it."""
-    if case.facts.role not in (Role.SERVER, Role.TAP) or case.exchange is None:
+    if not case.facts.role.traits.has_client or case.exchange is None:
         return ()
     return (*faults.faults(case.exchange), *(OF_HTTP if case.facts.http_port else ()))
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.answering.case import read_line
 from humanmcp.common.timestamps import seconds_of
-from humanmcp.inbox.contract import Answer, Item, Key, Role
+from humanmcp.inbox.contract import Answer, Item, Key
 from humanmcp.inbox.records import letter_of, rank_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.state import ConversationState, name_of
@@ -336,7 +336,7 @@ def answered_at_once(
 
     They are in no folder of the inbox: the book answered, or humanmcp itself, as they came.
     """
-    for call in calls(inbox.frames(facts.name)) if facts.role is Role.SERVER else ():
+    for call in calls(inbox.frames(facts.name)) if facts.role.traits.serves else ():
         asked = jsonrpc.read(jsonrpc.encoded(call.line))
         if not call.answer or call.number in {0, *waited} or not isinstance(asked, Message):
             continue

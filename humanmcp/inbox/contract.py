@@ -45,6 +45,20 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
+class RoleTraits(NamedTuple):
+    """What a session of a role has. `parties` are who sends lines in, and who sends them out."""
+
+    parties: tuple[str, str]
+    serves: bool = False
+    """A person is a client's server: with a definition, an answer book, and orders for testing."""
+    has_client: bool = False
+    """A real client reads what goes out: a fault in it shows what that client does."""
+    speaks_first: bool = False
+    """A person may send a message that answers none."""
+    holds: bool = False
+    """Messages on their way are held for a person."""
+
+
 class Role(enum.Enum):
     """Which program a session belongs to, and so which role of MCP a person takes there."""
 
@@ -53,6 +67,20 @@ class Role(enum.Enum):
     CLIENT = "client"
     MODEL = "model"
     HOST = "host"
+
+    @property
+    def traits(self) -> RoleTraits:
+        """What its sessions have."""
+        return _TRAITS[self]
+
+
+_TRAITS: Final = {
+    Role.SERVER: RoleTraits(("host", "you"), serves=True, has_client=True, speaks_first=True),
+    Role.TAP: RoleTraits(("client", "server"), has_client=True, holds=True),
+    Role.CLIENT: RoleTraits(("server", "you"), speaks_first=True),
+    Role.MODEL: RoleTraits(("host", "you")),
+    Role.HOST: RoleTraits(("humanmcp", "you")),
+}
 
 
 class Life(enum.Enum):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.inbox.contract import Life, Order, Role
+from humanmcp.inbox.contract import Life, Order
 from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def hand_in(inbox: DeskInbox, session: str, reply: Reply) -> str:
     """
     if reply.order is not Order.SAY:
         facts = inbox.facts(session)
-        if facts.role is not Role.SERVER:
+        if not facts.role.traits.serves:
             raise OrderError("role")
         if facts.life is not Life.OPEN:
             raise OrderError("over")

@@ -14,7 +14,7 @@ from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.inbox.backends import open_inbox
-from humanmcp.inbox.contract import Life, Purpose, Role
+from humanmcp.inbox.contract import Life, Purpose
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.protocol.conversation.state import ConversationState
@@ -272,7 +272,7 @@ def taps(inbox: DeskInbox, wanted: str = "") -> tuple[str, ...]:
     return tuple(
         facts.name
         for facts in inbox.sessions()
-        if facts.role is Role.TAP and facts.life is Life.OPEN and facts.name.startswith(wanted)
+        if facts.role.traits.holds and facts.life is Life.OPEN and facts.name.startswith(wanted)
     )
 
 

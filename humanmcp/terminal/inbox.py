@@ -19,7 +19,7 @@ from humanmcp.common.terminal import (
     to_stdout,
 )
 from humanmcp.common.timestamps import clock
-from humanmcp.inbox.contract import Purpose, Role
+from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.jsonrpc import Message, one_line
@@ -105,7 +105,7 @@ def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
 
 def asker_of(facts: SessionFacts, language: str) -> str:
     """Name who asks in a session, and so who gets the answer: the client or the server."""
-    if facts.role is Role.CLIENT:
+    if facts.role.traits.parties[0] == "server":
         return say(ROOM, "a server", language, name=one_line(facts.title, 80)).strip()
     return client_of(facts) or say(ROOM, "no client yet", language)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering import summary
 from humanmcp.desk.presenters.forms import field_of
 from humanmcp.desk.presenters.rendering import ROOM
-from humanmcp.inbox.contract import Life, Purpose, Role
+from humanmcp.inbox.contract import Life, Purpose
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
@@ -143,7 +143,7 @@ class QuestionChoice:
 def question_choices(case: Case, language: str) -> tuple[QuestionChoice, ...]:
     """List what could be asked while this exchange waits; none where a server cannot ask."""
     item, facts, exchange, negotiated = case.item, case.facts, case.exchange, case.negotiated
-    ours = facts.role is Role.SERVER and item.purpose is Purpose.ANSWER
+    ours = facts.role.traits.serves and item.purpose is Purpose.ANSWER
     waits = item.state is ExchangeState.PENDING and facts.life is Life.OPEN
     if exchange is None or not ours or not waits:
         return ()

@@ -90,26 +90,12 @@ class Step:
     @property
     def sender(self) -> str:
         """Whom the line came from: the code of a party's name."""
-        return parties(self.role)[0 if self.inwards else 1]
+        return self.role.traits.parties[0 if self.inwards else 1]
 
     @property
     def lasted(self) -> float:
         """Seconds from the first of its lines to the last."""
         return seconds_of(self.until) - seconds_of(self.at) if self.until else 0.0
-
-
-_PARTIES: Final = {
-    Role.SERVER: ("host", "you"),
-    Role.CLIENT: ("server", "you"),
-    Role.MODEL: ("host", "you"),
-    Role.HOST: ("humanmcp", "you"),
-    Role.TAP: ("client", "server"),
-}
-
-
-def parties(role: Role) -> tuple[str, str]:
-    """Return who talks in a session: where lines come in from, and where they go out from."""
-    return _PARTIES[role]
 
 
 def folded(steps: Iterable[Step]) -> list[Step]:
@@ -445,8 +431,8 @@ def draw(
     )
     height = TOP + PITCH * (len(shown) + 1)
     role = shown[-1].role if shown else Role.SERVER
-    more, names = len(wire) - len(shown), parties(role)
-    if not model or role not in (Role.SERVER, Role.TAP):
+    more, names = len(wire) - len(shown), role.traits.parties
+    if not model or not role.traits.has_client:
         return Picture(WIDTH, height, LEFT, RIGHT, arrows, more, names)
     return Picture(
         WIDTH + ASIDE,

@@ -28,7 +28,6 @@ from humanmcp.export.reading import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.inbox.contract import (
     Life,
-    Role,
     SessionFacts,
     UnknownItemError,
 )
@@ -181,7 +180,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
         card=card if step.kind in ("request", "notification") else None,
         raw=frame.text,
         why=diagnostic_shapes(why, spoken(request)),
-        can_refuse=bool(why) and facts.is_open and facts.role is Role.SERVER,
+        can_refuse=bool(why) and facts.is_open and facts.role.traits.serves,
         laid_out=pretty(frame.text),
         copies=copies(frame.text) if len(frame.raw) < LONGEST else [],
         media=media_in(frame.text),

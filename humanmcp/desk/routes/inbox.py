@@ -69,7 +69,6 @@ from humanmcp.inbox.contract import (
     Life,
     Order,
     Reply,
-    Role,
     UnknownItemError,
 )
 from humanmcp.inbox.forgetting import NotForgottenError
@@ -277,7 +276,7 @@ def _message(desk: Desk, key: Key, language: str, opened: Opened = AS_IT_CAME) -
         diagnostics = service.judge(case, draft.text, draft.form, action).diagnostics
     raw = _laid_out(item.line[:RAW])
     talk = nodes.conversation_of(outlined)
-    ours = case.facts.role is Role.SERVER
+    ours = case.facts.role.traits.serves
     design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
     asked, question = case.inquiry, nodes.user_question(outlined)
     covered = (talk.covered if talk else frozenset()) | (asked.covered if asked else frozenset())

@@ -28,7 +28,7 @@ from humanmcp.desk.presenters.request_form import RequestForm, lists_of, picked_
 from humanmcp.desk.routes.server_definition import client_reactions
 from humanmcp.desk.state.board import SessionView
 from humanmcp.desk.state.saved_answers import listed
-from humanmcp.inbox.contract import Action, DeskInbox, Key, Life, Order, Purpose, Reply, Role
+from humanmcp.inbox.contract import Action, DeskInbox, Key, Life, Order, Purpose, Reply
 from humanmcp.inbox.ordering import OrderError
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
@@ -199,7 +199,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         waits=result is not None and result.outcome is Outcome.QUEUED,
         why=said.why,
         role=session.facts.role.value,
-        told=client_reactions(desk, name, language, 3) if session.facts.role is Role.SERVER else (),
+        told=client_reactions(desk, name, language, 3) if session.facts.role.traits.serves else (),
         lines=[(one.direction is Direction.IN, one.at, one.text) for one in reversed(frames)],
         opened="",
         **listed(desk.board, name),
@@ -209,7 +209,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
 def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
     """List what one may begin with: the lists that the server declared, its tools, and a ping."""
     negotiated, facts = desk.inbox.negotiated(name), desk.board.session(name).facts
-    if facts.role is Role.SERVER:
+    if facts.role.traits.serves:
         return _of_a_server(desk, name, facts.protocol_version or versions.LATEST_HANDSHAKE)
     declared = negotiated.server_capabilities
     asked = [
@@ -305,7 +305,7 @@ def taps(request: Request, wrong: str = "") -> HTMLResponse:
 
 
 def _runs(session: SessionView) -> bool:
-    return session.facts.role is Role.TAP and session.facts.life is Life.OPEN
+    return session.facts.role.traits.holds and session.facts.life is Life.OPEN
 
 
 def _view(desk: Desk, session: SessionView) -> TapView:

@@ -25,7 +25,7 @@ from humanmcp.desk.http.context import BY, Desk, FormValues, desk_of, note_versi
 from humanmcp.desk.presenters import nodes, rules, server_definition
 from humanmcp.desk.presenters.forms import MOST
 from humanmcp.desk.presenters.rendering import decoded
-from humanmcp.inbox.contract import Draft, Key, Life, Order, Reply, Role, UnknownItemError
+from humanmcp.inbox.contract import Draft, Key, Order, Reply, UnknownItemError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
@@ -202,11 +202,8 @@ def client_reactions(
 
 def _servers(desk: Desk) -> list[Any]:
     """List the open sessions in which we are the server."""
-    return [
-        one
-        for one in desk.board.sessions()
-        if one.facts.life is Life.OPEN and one.facts.role is Role.SERVER
-    ]
+    sessions = desk.board.sessions()
+    return [one for one in sessions if one.facts.is_open and one.facts.role.traits.serves]
 
 
 def _listed(entries: tuple[Any, ...], member: str, typed: dict[str, str] | None) -> dict[str, Any]:

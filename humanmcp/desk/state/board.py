@@ -24,7 +24,7 @@ from starlette.responses import Response
 from humanmcp.answering.summary import Badge, Row, badge_of, row
 from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.desk.auth.login import ONLY_SESSION
-from humanmcp.inbox.contract import InboxError, Key, Life, Purpose, Role, UnknownItemError
+from humanmcp.inbox.contract import InboxError, Key, Life, Purpose, UnknownItemError
 from humanmcp.inbox.records import rank_of
 from humanmcp.inbox.watch import Watch
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -166,7 +166,7 @@ class Board:
         found = self._look(seen, facts, number if known else None)
         missed = self._missed(seen, facts.name, found, number, known=known)
         last = self.inbox.last_frames_before(facts.name, 0, 1) if facts.is_open else ()
-        tap = facts.is_open and facts.role is Role.TAP
+        tap = facts.is_open and facts.role.traits.holds
         holds = tuple(self.inbox.holds(facts.name)) if tap else ()
         with self._lock:
             if not known or (seen.facts, seen.holds) != (facts, holds):
