@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 from tests.browser import chromium
-from tests.browser.seats import Sitting, Window, begin
+from tests.browser.seats import Opened, Sitting, Window, Windows, begin
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import PATIENCE, until
@@ -79,3 +79,15 @@ def window(browser: Browser, desk: Desking) -> Iterator[Callable[..., Window]]:
     for one in windows:
         one.close()
     assert [trouble for one in windows for trouble in one.troubles] == []
+
+
+@pytest.fixture
+def opened(host: Serving, desk: Desking, window: Windows) -> Opened:
+    """Shake hands, have the host say a line, and return the page of a person who sees it."""
+
+    def opened(line: str, **options: object) -> Page:
+        begin(host, desk)
+        host.say(line)
+        return window(**options).page
+
+    return opened

@@ -70,6 +70,7 @@ class Window:
 
 
 Windows = Callable[..., Window]
+Opened = Callable[..., Page]
 
 
 def close(context: BrowserContext) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.seats import INITIALIZE, Windows, begin, call, request
+from tests.browser.seats import INITIALIZE, Opened, Windows, call, request
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
@@ -32,13 +32,9 @@ def test_a_request_appears_without_a_reload(desk: Desking, host: Serving, window
     assert page.evaluate("window.untouched") is True
 
 
-def test_a_sentence_and_one_key_answer_a_call(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_a_sentence_and_one_key_answer_a_call(host: Serving, opened: Opened) -> None:
     """Open, type, Ctrl+Enter: exactly one line, the id that no JavaScript can hold, the text."""
-    begin(host, desk)
-    host.say(call("9007199254740993", city="Tokyo"))
-    page = window().page
+    page = opened(call("9007199254740993", city="Tokyo"))
     expect(page.locator("#sentence")).to_be_focused()
     page.keyboard.insert_text(SENTENCE)
     page.keyboard.press("Control+Enter")
@@ -60,12 +56,10 @@ def test_a_sentence_and_one_key_answer_a_call(
     ],
 )
 def test_a_mistake_is_named_on_its_line_and_mended_by_a_button(
-    desk: Desking, host: Serving, window: Windows, mistake: tuple[str, str], line: int
+    host: Serving, mistake: tuple[str, str], line: int, opened: Opened
 ) -> None:
     """The line, a mark beside it, the reason at Send, and the fix."""
-    begin(host, desk)
-    host.say(call())
-    page = window().page
+    page = opened(call())
     page.locator("#sentence").fill("sunny")
     page.locator("#tab-json").click()
     text = read_json(page)
@@ -125,11 +119,9 @@ def write_json(page: Page, text: str) -> None:
     )
 
 
-def test_two_clicks_and_a_key_send_once(desk: Desking, host: Serving, window: Windows) -> None:
+def test_two_clicks_and_a_key_send_once(host: Serving, opened: Opened) -> None:
     """Whatever comes at once, one line goes out; also for the id 0."""
-    begin(host, desk)
-    host.say(call("0"))
-    page = window().page
+    page = opened(call("0"))
     page.locator("#sentence").fill("sunny")
     posts: list[str] = []
     page.on("request", lambda one: posts.append(one.url) if one.url.endswith("/reply") else None)
@@ -147,11 +139,9 @@ def test_two_clicks_and_a_key_send_once(desk: Desking, host: Serving, window: Wi
     assert host.close()[1] == []
 
 
-def test_the_json_editor_is_no_trap(desk: Desking, host: Serving, window: Windows) -> None:
+def test_the_json_editor_is_no_trap(opened: Opened) -> None:
     """Tab indents in it; Esc, then Tab leaves it."""
-    begin(host, desk)
-    host.say(call())
-    page = window().page
+    page = opened(call())
     page.locator("#tab-json").click()
     # Where the editor was built it takes the place of the text area, a moment after the view opens.
     page.locator(".editor .cm-content" if EDITOR.exists() else "#document").click()
@@ -165,16 +155,12 @@ def test_the_json_editor_is_no_trap(desk: Desking, host: Serving, window: Window
     assert focused not in ("editor", "document")
 
 
-def test_what_is_typed_while_the_editor_loads_stays_and_goes_on_in_it(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_what_is_typed_while_the_editor_loads_stays_and_goes_on_in_it(opened: Opened) -> None:
     """The cursor too, and nothing is taken away in the middle of a composition.
 
     Written over, the first line had a style of Chromium's, which the policy of the page forbids.
     """
-    begin(host, desk)
-    host.say(call())
-    page = window().page
+    page = opened(call())
     held: list[Route] = []
     page.route("**/vendor/editor.js", lambda route: held.append(route))  # noqa: PLW0108 - playwright marks what it calls
     page.locator("#tab-json").click()

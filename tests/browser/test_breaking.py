@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.seats import Windows, begin, call, open_menu
+from tests.browser.seats import Opened, call, open_menu
 from tests.browser.test_answering import read_json
 from tests.browser.test_page import AXE, violations
 from tests.desk.desking import Desking
@@ -32,12 +32,10 @@ def opened_by_key(page: Page) -> bool:
 
 
 def test_an_answer_is_broken_and_sent_by_keyboard_alone(
-    desk: Desking, host: Serving, window: Windows
+    desk: Desking, host: Serving, opened: Opened
 ) -> None:
     """B, a line of the menu, Ctrl+Enter, asked once; recorded as deliberate."""
-    begin(host, desk)
-    host.say(call("7", city="Tokyo"))
-    page = window().page
+    page = opened(call("7", city="Tokyo"))
     expect(page.locator("#sentence")).to_be_focused()
     page.keyboard.type("sunny")
     page.keyboard.press("Escape")
@@ -59,11 +57,9 @@ def test_an_answer_is_broken_and_sent_by_keyboard_alone(
     assert desk.get(f"/api/exchanges/{name}/2")["answer"]["deliberate"] is True
 
 
-def test_one_click_puts_back_what_was_there(desk: Desking, host: Serving, window: Windows) -> None:
+def test_one_click_puts_back_what_was_there(host: Serving, opened: Opened) -> None:
     """Also after a second fault and a reload: the view and the words of before."""
-    begin(host, desk)
-    host.say(call())
-    page = window().page
+    page = opened(call())
     page.locator("#sentence").fill("sunny, 23 °C")
     break_it(page, "cut-in-half")
     break_it(page, "log-line")
@@ -78,13 +74,9 @@ def test_one_click_puts_back_what_was_there(desk: Desking, host: Serving, window
     assert json.loads(host.hear())["result"]["content"][0]["text"] == "sunny, 23 °C"
 
 
-def test_a_fault_of_an_answer_that_was_not_written_yet_is_the_only_one(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_a_fault_of_an_answer_that_was_not_written_yet_is_the_only_one(opened: Opened) -> None:
     """A tester need not think of words first. Another answer ends what was broken."""
-    begin(host, desk)
-    host.say(call())
-    page = window().page
+    page = opened(call())
     break_it(page, "unknown-field")
     expect(page.locator("#problems .problem.error")).to_have_count(1)
     open_menu(page)
@@ -94,12 +86,10 @@ def test_a_fault_of_an_answer_that_was_not_written_yet_is_the_only_one(
 
 
 def test_a_wrong_answer_that_is_kept_open_is_followed_by_the_right_one(
-    desk: Desking, host: Serving, window: Windows
+    host: Serving, opened: Opened
 ) -> None:
     """The button writes the line, and the same page then sends the right answer."""
-    begin(host, desk)
-    host.say(call())
-    page = window().page
+    page = opened(call())
     page.locator("#sentence").fill("sunny")
     break_it(page, "wrong-id")
     open_menu(page)
@@ -114,13 +104,9 @@ def test_a_wrong_answer_that_is_kept_open_is_followed_by_the_right_one(
     assert host.close()[1] == []
 
 
-def test_nothing_is_sent_between_the_choice_and_the_fault(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_nothing_is_sent_between_the_choice_and_the_fault(host: Serving, opened: Opened) -> None:
     """Ctrl+Enter at once sent the right answer, and a tester believed it was wrong."""
-    begin(host, desk)
-    host.say(call())
-    page = window().page
+    page = opened(call())
     page.locator("#sentence").fill("sunny")
     held: list[Route] = []
     page.route("**/break", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
@@ -139,13 +125,9 @@ def test_nothing_is_sent_between_the_choice_and_the_fault(
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run `make test`")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
-def test_axe_finds_nothing_where_it_is_broken(
-    desk: Desking, host: Serving, window: Windows, scheme: str, locale: str
-) -> None:
+def test_axe_finds_nothing_where_it_is_broken(scheme: str, locale: str, opened: Opened) -> None:
     """The menu and the banner, in both languages and themes."""
-    begin(host, desk)
-    host.say(call())
-    page = window(color_scheme=scheme, locale=locale).page
+    page = opened(call(), color_scheme=scheme, locale=locale)
     open_menu(page)
     found = violations(page)
     page.locator("#break").click()
@@ -158,12 +140,10 @@ def test_axe_finds_nothing_where_it_is_broken(
 
 @pytest.mark.parametrize(("width", "height"), [(320, 640), (390, 844), (640, 400)])
 def test_the_menus_fit_on_a_small_screen(
-    desk: Desking, host: Serving, window: Windows, width: int, height: int
+    desk: Desking, host: Serving, width: int, height: int, opened: Opened
 ) -> None:
     """More and the faults can be reached whole, and nothing scrolls sideways."""
-    begin(host, desk)
-    host.say(call())
-    page = window(viewport={"width": width, "height": height}, has_touch=True).page
+    page = opened(call(), viewport={"width": width, "height": height}, has_touch=True)
     name = until(host.find_session, "a session").name
     page.goto(f"{desk.facts.address}m/{name}/2")
     open_menu(page)

@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import INITIALIZE, Windows, begin, call, request
+from tests.browser.seats import INITIALIZE, Opened, Windows, begin, call, request
 from tests.browser.test_answering import read_json, write_json
 from tests.desk.desking import Desking
 from tests.serving import Serving
@@ -39,13 +39,9 @@ def declare(desk: Desking, host: Serving) -> str:
     return f"/m/{name}/3"
 
 
-def test_a_field_that_is_no_json_blocks_and_keeps_its_text(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_a_field_that_is_no_json_blocks_and_keeps_its_text(host: Serving, opened: Opened) -> None:
     """Cut the last brace of an inputSchema: said there, Send goes there, nothing is sent."""
-    begin(host, desk)
-    host.say(request("tools/list", None, "1"))
-    page = window().page
+    page = opened(request("tools/list", None, "1"))
     page.locator("#tab-form").click()
     schema = page.locator("#form-fields textarea.json").first
     schema.fill('{"type": "object", "properties": {"n": {"type": "integer"}}')
@@ -108,13 +104,9 @@ def test_what_is_no_number_is_not_sent_as_another(
     assert json.loads(host.hear())["result"]["structuredContent"] == {"what": 1, "days": 3}
 
 
-def test_a_removed_item_leaves_what_was_typed_into_the_others(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_a_removed_item_leaves_what_was_typed_into_the_others(opened: Opened) -> None:
     """The text of a field moves up with its item, and the focus stays in the list."""
-    begin(host, desk)
-    host.say(request("tools/list", None, "1"))
-    page = window().page
+    page = opened(request("tools/list", None, "1"))
     page.locator("#tab-form").click()
     fields = page.locator("#form-fields")
     page.get_by_role("button", name="+ Add").click()
@@ -131,11 +123,9 @@ def test_a_removed_item_leaves_what_was_typed_into_the_others(
     expect(page.locator("#found")).to_have_text("No problems.")
 
 
-def test_a_placeholder_is_no_text_of_anybody(desk: Desking, host: Serving, window: Windows) -> None:
+def test_a_placeholder_is_no_text_of_anybody(host: Serving, opened: Opened) -> None:
     """It is shown as one, it is not sent, and what is typed stands alone."""
-    begin(host, desk)
-    host.say(request("prompts/get", {"name": "greet"}, "1"))
-    page = window().page
+    page = opened(request("prompts/get", {"name": "greet"}, "1"))
     field = page.locator("#form-fields").get_by_label("text")
     expect(field).to_be_focused()
     expect(field).to_have_value("")
@@ -150,11 +140,9 @@ def test_a_placeholder_is_no_text_of_anybody(desk: Desking, host: Serving, windo
     assert message["content"]["text"] == "It is sunny."
 
 
-def test_a_replaced_draft_comes_back(desk: Desking, host: Serving, window: Windows) -> None:
+def test_a_replaced_draft_comes_back(host: Serving, opened: Opened) -> None:
     """One key after Esc takes a written answer away: Undo and Ctrl+Z bring it back."""
-    begin(host, desk)
-    host.say(call("1", city="Tokyo"))
-    page = window().page
+    page = opened(call("1", city="Tokyo"))
     box = page.locator("#sentence")
     box.fill("a careful answer")
     page.keyboard.press("Escape")

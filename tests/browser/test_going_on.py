@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.browser.seats import INITIALIZE, Windows, begin, call, request
+from tests.browser.seats import INITIALIZE, Opened, Windows, begin, call, request
 from tests.browser.test_answering import read_json, write_json
 from tests.desk.desking import Desking
 from tests.serving import Serving
@@ -126,12 +126,10 @@ def test_letters_typed_after_the_key_are_for_the_next_request(
 
 
 def test_what_came_while_the_next_page_was_on_its_way_is_opened(
-    desk: Desking, host: Serving, window: Windows
+    host: Serving, opened: Opened
 ) -> None:
     """The last answer goes out, and the next request comes just before the page of nothing."""
-    begin(host, desk)
-    host.say(call("1", city="Tokyo"))
-    page = window().page
+    page = opened(call("1", city="Tokyo"))
     page.locator("#sentence").fill("sunny")
 
     def late(route: Route) -> None:
@@ -176,13 +174,9 @@ def test_what_became_of_the_last_request_does_not_lock_the_next(
     assert json.loads(host.hear())["id"] == 2
 
 
-def test_letters_typed_while_nothing_could_be_sent_stay_in_the_box(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_letters_typed_while_nothing_could_be_sent_stay_in_the_box(opened: Opened) -> None:
     """An answer that is refused takes back what was typed behind it."""
-    begin(host, desk)
-    host.say(call("1", city="Tokyo"))
-    page = window().page
+    page = opened(call("1", city="Tokyo"))
     page.locator("#tab-json").click()
     write_json(page, read_json(page).replace('"id": 1', '"id": 7'))
     page.locator(".editor, #document:visible").first.focus()
@@ -209,13 +203,9 @@ def test_the_way_back_leads_to_what_was_open(desk: Desking, host: Serving, windo
 
 
 @pytest.mark.parametrize("menu", ["more", "menu"])
-def test_esc_closes_a_menu_and_goes_back_to_what_opened_it(
-    desk: Desking, host: Serving, window: Windows, menu: str
-) -> None:
+def test_esc_closes_a_menu_and_goes_back_to_what_opened_it(menu: str, opened: Opened) -> None:
     """More, and the settings."""
-    begin(host, desk)
-    host.say(call("1", city="Tokyo"))
-    page = window().page
+    page = opened(call("1", city="Tokyo"))
     expect(page.locator("#sentence")).to_be_focused()
     page.locator(f"button.{menu}").click()
     expect(page.locator(f"#{menu}")).to_be_visible()

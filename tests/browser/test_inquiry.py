@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import Windows, begin, call
+from tests.browser.seats import Opened, Windows, begin, call
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
@@ -35,13 +35,9 @@ def said(host: Serving) -> str:
     return text
 
 
-def test_the_question_is_the_headline_and_one_press_answers(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_the_question_is_the_headline_and_one_press_answers(host: Serving, opened: Opened) -> None:
     """What to know stands below; an option goes out word for word, with one click."""
-    begin(host, desk)
-    host.say(call("7", tool="whatever", **ASKED, urgent=True))
-    page = window().page
+    page = opened(call("7", tool="whatever", **ASKED, urgent=True))
     expect(page.locator("h1")).to_have_text(ASKED["question"])
     expect(page.locator(".context")).to_have_text(ASKED["context"])
     expect(page.locator(".asked th")).to_have_text(["urgent"])
@@ -88,12 +84,10 @@ def test_a_digit_answers_and_a_held_one_answers_once(
 
 
 def test_what_was_typed_stays_a_draft_when_an_option_is_chosen(
-    desk: Desking, host: Serving, window: Windows
+    desk: Desking, host: Serving, opened: Opened
 ) -> None:
     """Nothing typed is lost, and what is typed is never sent instead."""
-    begin(host, desk)
-    host.say(call("7", **ASKED))
-    page = window().page
+    page = opened(call("7", **ASKED))
     (waiting,) = desk.get("/api/exchanges")["waiting"]
     path = f"/api/exchanges/{waiting['session']}/{waiting['number']}"
     page.locator("#sentence").fill("half a thought")
@@ -102,13 +96,9 @@ def test_what_was_typed_stays_a_draft_when_an_option_is_chosen(
     assert "half a thought" in desk.get(path)["document"]
 
 
-def test_where_one_has_to_choose_the_box_is_put_away(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_where_one_has_to_choose_the_box_is_put_away(host: Serving, opened: Opened) -> None:
     """And still there for an error, or for what fits none of the options."""
-    begin(host, desk)
-    host.say(call("7", **ASKED, allow_free_text=False))
-    page = window().page
+    page = opened(call("7", **ASKED, allow_free_text=False))
     expect(page.locator("#options button")).to_have_count(3)
     expect(page.locator("#sentence")).to_be_hidden()
     page.get_by_text("Answer in another way").click()
@@ -128,13 +118,9 @@ LONG: Final = (
 )
 
 
-def test_a_long_question_can_be_read_as_it_was_meant(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_a_long_question_can_be_read_as_it_was_meant(opened: Opened) -> None:
     """Nothing is cut, its Markdown is read, no HTML is made, and the text is one press away."""
-    begin(host, desk)
-    host.say(call("7", tool="ask", question=LONG))
-    page = window().page
+    page = opened(call("7", tool="ask", question=LONG))
     question = page.locator(".question-text")
     expect(question.locator(".heading")).to_have_text("Which plan?")
     expect(question.locator("li")).to_have_count(12)
@@ -149,12 +135,10 @@ def test_a_long_question_can_be_read_as_it_was_meant(
 
 
 def test_what_is_longer_than_the_window_is_shown_whole_with_one_press(
-    desk: Desking, host: Serving, window: Windows
+    window: Windows, opened: Opened
 ) -> None:
     """Up to 60 % of the window, then "Show all"; also for any other argument."""
-    begin(host, desk)
-    host.say(call("7", tool="ask", message="A line of the message.\n" * 80))
-    page = window().page
+    page = opened(call("7", tool="ask", message="A line of the message.\n" * 80))
     text = page.locator(".asked .as-came")
     height = text.evaluate("one => one.clientHeight / innerHeight")
     assert 0.5 < height < 0.65
@@ -162,13 +146,9 @@ def test_what_is_longer_than_the_window_is_shown_whole_with_one_press(
     assert text.evaluate("one => one.scrollHeight - one.clientHeight") <= 1
 
 
-def test_a_digit_that_shall_not_send_leads_to_the_option(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_a_digit_that_shall_not_send_leads_to_the_option(host: Serving, opened: Opened) -> None:
     """The page says what the digits do, and the settings turn it off; Enter then sends."""
-    begin(host, desk)
-    host.say(call("7", **ASKED))
-    page = window().page
+    page = opened(call("7", **ASKED))
     hint = page.get_by_text("The keys 1 to 9 send an option immediately.")
     expect(hint).to_be_visible()
     page.locator("header .menu").click()

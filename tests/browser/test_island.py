@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.browser.chromium import launch_options
-from tests.browser.seats import Windows, begin, call
+from tests.browser.seats import Opened, Windows, begin, call
 from tests.browser.test_answering import read_json, write_json
 from tests.desk.desking import Desking
 from tests.serving import Serving
@@ -20,12 +20,10 @@ pytestmark = pytest.mark.browser
 
 
 def test_messages_that_arrive_touch_nothing_in_the_box(
-    desk: Desking, host: Serving, window: Windows
+    desk: Desking, host: Serving, opened: Opened
 ) -> None:
     """50 new messages and 50 updates: text, caret, focus and scroll stay."""
-    begin(host, desk)
-    host.say(call("1", city="Tokyo"))
-    page = window().page
+    page = opened(call("1", city="Tokyo"))
     box = page.locator("#sentence")
     expect(box).to_be_focused()
     page.keyboard.insert_text("line\n" * 40 + "half a sent")
@@ -74,12 +72,10 @@ def test_a_cancelled_request_keeps_the_text(desk: Desking, host: Serving, window
 
 
 def test_a_draft_survives_a_reload_and_a_restart_of_the_desk(
-    desk: Desking, host: Serving, window: Windows
+    desk: Desking, host: Serving, opened: Opened
 ) -> None:
     """The text comes back; the page connects again and shows what it missed, once."""
-    begin(host, desk)
-    host.say(call("1", city="Tokyo"))
-    page = window().page
+    page = opened(call("1", city="Tokyo"))
     page.locator("#sentence").fill("a careful draft")
     expect(page.locator("#saved-at")).to_contain_text("saved")
     page.reload()
@@ -189,13 +185,9 @@ def test_of_two_people_one_answers_and_the_other_keeps_the_text(
     assert host.close()[1] == []
 
 
-def test_send_can_be_taken_back_for_three_seconds(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_send_can_be_taken_back_for_three_seconds(host: Serving, opened: Opened) -> None:
     """With Undo nothing goes out and the box is as before; without, one line after 3 s."""
-    begin(host, desk)
-    host.say(call())
-    page = window().page
+    page = opened(call())
     page.evaluate("localStorage.setItem('humanmcp:choice:undo', 'on')")
     page.locator("#sentence").fill("sunny")
     page.locator("#send").click()
@@ -214,11 +206,9 @@ def test_send_can_be_taken_back_for_three_seconds(
     assert host.close()[1] == []
 
 
-def test_an_input_method_is_left_alone(desk: Desking, host: Serving, window: Windows) -> None:
+def test_an_input_method_is_left_alone(host: Serving, opened: Opened) -> None:
     """While something is composed no key sends and no letter acts; afterwards they do."""
-    begin(host, desk)
-    host.say(call())
-    page = window(locale="ja-JP").page
+    page = opened(call(), locale="ja-JP")
     expect(page.locator("#sentence")).to_be_focused()
     keys = page.context.new_cdp_session(page)
     keys.send("Input.imeSetComposition", {"text": "はれ", "selectionStart": 2, "selectionEnd": 2})
@@ -235,11 +225,9 @@ def test_an_input_method_is_left_alone(desk: Desking, host: Serving, window: Win
     assert host.close()[1] == []
 
 
-def test_switching_views_loses_nothing(desk: Desking, host: Serving, window: Windows) -> None:
+def test_switching_views_loses_nothing(host: Serving, opened: Opened) -> None:
     """Three views of one document: what one cannot show is still there in the others."""
-    begin(host, desk)
-    host.say(call())
-    page = window().page
+    page = opened(call())
     page.locator("#sentence").fill("sunny 😀")
     page.locator("#tab-json").click()
     text = read_json(page).replace('"result": {', '"result": {"_meta": {"n": 1.0e2}, ')
@@ -258,13 +246,9 @@ def test_switching_views_loses_nothing(desk: Desking, host: Serving, window: Win
     assert json.loads(line)["result"]["content"][0]["text"] == "rain"
 
 
-def test_the_json_editor_offers_what_can_be_written_there(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_the_json_editor_offers_what_can_be_written_there(opened: Opened) -> None:
     """Members and values of the place; nothing is chosen unless an arrow key chose it."""
-    begin(host, desk)
-    host.say(call("7", city="Tokyo"))
-    page = window().page
+    page = opened(call("7", city="Tokyo"))
     page.locator("#tab-json").click()
     editor = page.locator(".editor .cm-content")
     options = page.locator(".editor [role=option]")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from humanmcp.common.book_file import read_book
-from tests.browser.seats import Windows, begin, call, open_menu
+from tests.browser.seats import Opened, Windows, begin, call, open_menu
 from tests.desk.desking import Desking
 from tests.serving import Serving
 
@@ -39,13 +39,9 @@ def write(page: Page, sentence: str) -> None:
     expect(page.locator("[name='kept text']")).to_have_value(sentence)
 
 
-def test_a_rule_is_made_of_an_answer_and_removed(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_a_rule_is_made_of_an_answer_and_removed(desk: Desking, opened: Opened) -> None:
     """It is said as a sentence before it is saved, stands in the list, and goes again."""
-    begin(host, desk)
-    host.say(call("7", city="Tokyo", days=3))
-    page = window().page
+    page = opened(call("7", city="Tokyo", days=3))
     write(page, "sunny")
     page.get_by_label("Only when days is 3").uncheck()
     page.get_by_role("button", name="Update the preview").click()

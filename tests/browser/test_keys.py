@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.seats import Windows, begin, call, open_menu, until_keys_act
+from tests.browser.seats import Opened, Windows, begin, call, open_menu, until_keys_act
 from tests.desk.desking import Desking
 from tests.serving import Serving
 
@@ -37,13 +37,9 @@ def save_first_answer(page: Page, text: str) -> None:
     expect(page.locator("[data-saved]")).to_be_visible()
 
 
-def test_every_key_of_the_list_is_walked_here(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_every_key_of_the_list_is_walked_here(opened: Opened) -> None:
     """`?` and the button in the settings show the list; a new key is pressed here too."""
-    begin(host, desk)
-    host.say(call("1", city="Tokyo"))
-    page = window().page
+    page = opened(call("1", city="Tokyo"))
     expect(page.locator("#sentence")).to_be_focused()
     single_keys_act(page)
     page.keyboard.press("?")
@@ -56,12 +52,10 @@ def test_every_key_of_the_list_is_walked_here(
 
 
 def test_the_keys_that_write_save_and_replace_do_what_their_lines_say(
-    desk: Desking, host: Serving, window: Windows
+    host: Serving, opened: Opened
 ) -> None:
     """Pressed one after the other, as a person who tries the list from top to bottom."""
-    begin(host, desk)
-    host.say(call("1", city="Tokyo"))
-    page = window().page
+    page = opened(call("1", city="Tokyo"))
     sentence = page.locator("#sentence")
     save_first_answer(page, "sunny")
     sentence.fill("rain")

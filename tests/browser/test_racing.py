@@ -9,7 +9,7 @@ from playwright.sync_api import Route, expect
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.browser.seats import Windows, begin, call
+from tests.browser.seats import Opened, Windows, begin, call
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
@@ -20,12 +20,10 @@ CLOUDY = '{"content":[{"type":"text","text":"cloudy"}]}'
 
 
 def test_send_just_after_an_answer_from_elsewhere_says_who_was_first(
-    desk: Desking, host: Serving, window: Windows
+    host: Serving, opened: Opened
 ) -> None:
     """Send stays enabled until the news is here. Here it never comes: the worst race."""
-    begin(host, desk)
-    host.say(call())
-    page = window().page
+    page = opened(call())
     page.route("**/api/events*", lambda route: route.abort())
     page.route("**/api/changes*", lambda route: route.abort())
     page.reload()
@@ -77,12 +75,10 @@ def test_a_request_that_was_answered_while_the_page_opened_it_is_shown_as_answer
 
 
 def test_an_older_status_never_takes_the_place_of_a_newer_one(
-    desk: Desking, host: Serving, window: Windows
+    desk: Desking, host: Serving, opened: Opened
 ) -> None:
     """Of one exchange the page asks for one status at a time, and once more for later news."""
-    begin(host, desk)
-    host.say(call(city="Tokyo"))
-    page = window().page
+    page = opened(call(city="Tokyo"))
     expect(page.locator("#live")).to_have_attribute("data-how", "live")
     asked: list[str] = []
     before: list[str] = []
@@ -125,12 +121,10 @@ def test_a_tab_shows_what_came_before_its_script_began(
 
 
 def test_the_draft_that_the_desk_keeps_is_the_one_that_was_saved_last(
-    desk: Desking, host: Serving, window: Windows
+    host: Serving, window: Windows, opened: Opened
 ) -> None:
     """A slow line holds back the first of two: the second waits for it."""
-    begin(host, desk)
-    host.say(call(city="Tokyo"))
-    page = window().page
+    page = opened(call(city="Tokyo"))
     page.evaluate(
         """() => {
           const { fetch } = window;

@@ -6,7 +6,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import Window, Windows, begin, call, open_menu, request, until_keys_act
+from tests.browser.seats import (
+    Opened,
+    Window,
+    Windows,
+    begin,
+    call,
+    open_menu,
+    request,
+    until_keys_act,
+)
 from tests.browser.test_answering import read_json
 from tests.desk.desking import Desking
 from tests.serving import Serving
@@ -135,13 +144,9 @@ def test_a_form_fills_structured_content_and_its_text(
     assert '"temperature":23.50' in line
 
 
-def test_a_list_of_tools_is_written_in_a_form(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_a_list_of_tools_is_written_in_a_form(host: Serving, opened: Opened) -> None:
     """Add a tool, remove the others: the new one has what a tool must have."""
-    begin(host, desk)
-    host.say(request("tools/list", None, "1"))
-    page = window().page
+    page = opened(request("tools/list", None, "1"))
     page.locator("#tab-form").click()
     field = page.locator("#form-fields")
     page.get_by_role("button", name="+ Add").click()
@@ -155,11 +160,9 @@ def test_a_list_of_tools_is_written_in_a_form(
     assert tool["inputSchema"]["type"] == "object"
 
 
-def test_a_saved_answer_is_one_key(desk: Desking, host: Serving, window: Windows) -> None:
+def test_a_saved_answer_is_one_key(host: Serving, opened: Opened) -> None:
     """Save it once; the next call of the tool has it under 1, and the last answer under R."""
-    begin(host, desk)
-    host.say(call("1", city="Tokyo"))
-    page = window().page
+    page = opened(call("1", city="Tokyo"))
     page.locator("#sentence").fill("sunny all day")
     open_menu(page)
     page.locator("#keep-answer").click()

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from humanmcp.common.book_file import read_book
 from tests.asking import stating
-from tests.browser.seats import Windows, begin, request
+from tests.browser.seats import Opened, Windows, begin, request
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
@@ -16,13 +16,9 @@ from tests.waiting import until
 pytestmark = pytest.mark.browser
 
 
-def test_a_tool_with_an_argument_is_made_by_keys_and_no_json(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_a_tool_with_an_argument_is_made_by_keys_and_no_json(host: Serving, opened: Opened) -> None:
     """From the waiting `tools/list` to its answer: names, what they mean, two chords."""
-    begin(host, desk)
-    host.say(request("tools/list", token="8"))
-    page = window().page
+    page = opened(request("tools/list", token="8"))
     page.locator("#design").click()
     page.locator("main [name=name]:focus").fill("forecast")
     page.locator("[name=description]").fill("The weather")
@@ -94,13 +90,9 @@ def test_a_subscription_of_2026_07_28_is_told_and_the_client_watched(
         expect(page.locator("#told")).to_contain_text("The client sent tools/list again after")
 
 
-def test_what_is_typed_in_the_designer_comes_back(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_what_is_typed_in_the_designer_comes_back(opened: Opened) -> None:
     """After another page, Back, a reload and another row; until it is put into the answer."""
-    begin(host, desk)
-    host.say(request("tools/list", token="8"))
-    page = window().page
+    page = opened(request("tools/list", token="8"))
     page.locator("#design").click()
     designer = page.url
     name, second = page.locator("main [name=name]"), page.locator("[name='in name 2']")

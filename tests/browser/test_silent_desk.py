@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.browser.seats import Window, begin, call
+from tests.browser.seats import Opened, Window, call
 from tests.desk.desking import Desking
 from tests.serving import Serving
 
@@ -24,12 +24,10 @@ def test_a_desk_that_hangs_is_not_called_live(desk: Desking, window: Callable[..
 
 
 def test_a_desk_that_hangs_after_send_is_told_and_the_answer_goes_out_in_the_end(
-    desk: Desking, host: Serving, window: Callable[..., Window]
+    desk: Desking, host: Serving, window: Callable[..., Window], opened: Opened
 ) -> None:
     """The text stays in the box; it is sent once, when the desk goes on."""
-    begin(host, desk)
-    host.say(call())
-    page = window(locale="en-US").page
+    page = opened(call(), locale="en-US")
     page.locator("#sentence").fill("sunny")
     expect(page.locator("#saved-at")).not_to_be_empty()
     desk.process.send_signal(signal.SIGSTOP)

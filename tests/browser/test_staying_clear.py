@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from tests.browser.seats import Windows, begin, call, request
+from tests.browser.seats import Opened, Windows, begin, call, request
 from tests.browser.test_answering import read_json, write_json
 from tests.desk.desking import Desking
 from tests.serving import Serving
@@ -17,13 +17,9 @@ from tests.waiting import until
 pytestmark = pytest.mark.browser
 
 
-def test_why_send_is_blocked_stands_beside_it(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_why_send_is_blocked_stands_beside_it(opened: Opened) -> None:
     """With its fix, where the list of problems is below the fold."""
-    begin(host, desk)
-    host.say(request("tools/list", None, "1"))
-    page = window(viewport={"width": 1280, "height": 480}).page
+    page = opened(request("tools/list", None, "1"), viewport={"width": 1280, "height": 480})
     page.locator("#tab-json").click()
     whole = until(
         lambda: re.fullmatch(r"\{.*\}", read_json(page), re.DOTALL), "every line is drawn"
@@ -111,11 +107,9 @@ def test_what_was_answered_elsewhere_shows_its_answer_and_the_next(
     expect(page.locator(".asked")).to_contain_text("Osaka")
 
 
-def test_a_replaced_text_stays_in_the_folder(desk: Desking, host: Serving, window: Windows) -> None:
+def test_a_replaced_text_stays_in_the_folder(desk: Desking, opened: Opened) -> None:
     """Also where the browser is closed before Undo."""
-    begin(host, desk)
-    host.say(call("1", city="Tokyo"))
-    page = window().page
+    page = opened(call("1", city="Tokyo"))
     page.locator("#sentence").fill("a careful answer")
     page.locator("button.more").click()
     page.locator("#template").click()
@@ -124,14 +118,12 @@ def test_a_replaced_text_stays_in_the_folder(desk: Desking, host: Serving, windo
     assert any("a careful answer" in one.read_text(encoding="utf-8") for one in kept)
 
 
-def test_a_disabled_view_says_why(desk: Desking, host: Serving, window: Windows) -> None:
+def test_a_disabled_view_says_why(opened: Opened) -> None:
     """Form without a form and Text without a text have their reason.
 
     What opens first is a setting.
     """
-    begin(host, desk)
-    host.say('{"jsonrpc":"2.0","id":"own","method":"example/own"}')
-    page = window().page
+    page = opened('{"jsonrpc":"2.0","id":"own","method":"example/own"}')
     expect(page.locator("#tab-form")).to_have_attribute(
         "title", "There is no form for this answer. Write it as JSON."
     )

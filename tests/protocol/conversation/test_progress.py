@@ -39,61 +39,48 @@ ANSWERED = {"id": 1, "result": {"contents": [{"uri": "a:b", "text": "4"}]}}
 CANCELLED = {"method": "notifications/cancelled", "params": {"requestId": 1}}
 
 
+IN, OUT = Direction.IN, Direction.OUT
+
+
 @pytest.mark.parametrize(
-    ("values", "codes"),
+    ("said", "codes"),
     [
-        ([0], []),
-        ([-3, 0, 0.5, 7], []),
-        ([1, 1], ["N36"]),
-        ([2, 1.5], ["N36"]),
-        ([2, 1, 1.5], ["N36"]),  # what counts is the highest one
-        ([1e308, 2**70], ["N36"]),
-        ([2**53, 2**53 + 1], []),
-        ([3, True], ["M19"]),  # said by the shape, and only once
-        ([3, "4"], ["M19"]),
+        # the value MUST increase with each notification; what counts is the highest one
+        ([asked("p"), told("p", 0)], []),
+        ([asked("p"), told("p", -3), told("p", 0), told("p", 0.5), told("p", 7)], []),
+        ([asked("p"), told("p", 1), told("p", 1)], ["N36"]),
+        ([asked("p"), told("p", 2), told("p", 1), told("p", 1.5)], ["N36"]),
+        ([asked("p"), told("p", 1e308), told("p", 2**70)], ["N36"]),
+        ([asked("p"), told("p", 2**53), told("p", 2**53 + 1)], []),
+        (
+            [asked("p"), told("p", 3), told("p", value=True)],
+            ["M19"],
+        ),  # said by the shape, and only once
+        ([asked("p"), told("p", 3), told("p", "4")], ["M19"]),
+        # only tokens of active requests, each type its own
+        ([asked("p"), told("p", 1), ANSWERED, told("p", 2)], ["N37"]),
+        ([asked(0), told(0, 1), ANSWERED, told(0, 2)], ["N37"]),
+        ([asked(""), told("", 1), ANSWERED, told("", 2)], ["N37"]),
+        ([asked(7), told("7", 1)], ["N37"]),
+        ([asked("7"), told(7, 1)], ["N37"]),
+        # clients take the id as the token, and ids come again
+        ([asked(1), told(1, 50), ANSWERED, asked(1), told(1, 1)], []),
+        # both sides must handle the race of a cancellation
+        ([asked("p"), CANCELLED, told("p", 1)], []),
     ],
 )
-def test_what_a_server_says_of_progress_must_rise(values: list[object], codes: list[str]) -> None:
-    """MCP, progress: the value MUST increase with each notification."""
-    said = said_at_a_tap(
-        (Direction.IN, asked("p")), *((Direction.OUT, told("p", each)) for each in values)
-    )
-    assert said == codes
-
-
-@pytest.mark.parametrize("token", ["p", 7, 0, ""])
-def test_progress_follows_no_answer(token: object) -> None:
-    """MCP, progress: only tokens of active requests, each type its own."""
-    before = ((Direction.IN, asked(token)), (Direction.OUT, told(token, 1)))
-    assert said_at_a_tap(*before) == []
-    assert said_at_a_tap(*before, (Direction.OUT, ANSWERED), (Direction.OUT, told(token, 2))) == [
-        "N37"
-    ]
-    other = int(token) if token == "7" else str(token) + "7"
-    assert said_at_a_tap(*before, (Direction.OUT, told(other, 1))) == ["N37"]
-
-
-def test_seven_is_not_the_text_7() -> None:
-    """Tokens are compared with their type, as ids are."""
-    assert said_at_a_tap((Direction.IN, asked(7)), (Direction.OUT, told("7", 1))) == ["N37"]
-    assert said_at_a_tap((Direction.IN, asked("7")), (Direction.OUT, told(7, 1))) == ["N37"]
+def test_progress_rises_and_is_of_an_open_request(
+    said: list[dict[str, Any]], codes: list[str]
+) -> None:
+    """MCP's rules of progress, at a tap."""
+    client = (asked(0)["method"], CANCELLED["method"])
+    lines = [(IN if each.get("method") in client else OUT, each) for each in said]
+    assert said_at_a_tap(*lines) == codes
 
 
 def test_a_token_of_the_other_side_is_none() -> None:
     """A client cannot tell of the progress of what it asked itself."""
-    assert said_at_a_tap((Direction.IN, asked("p")), (Direction.IN, told("p", 1))) == ["N37"]
-
-
-def test_what_was_on_its_way_when_a_request_was_cancelled_is_nobodys_mistake() -> None:
-    """MCP, cancellation: both sides must handle that race."""
-    before = ((Direction.IN, asked("p")), (Direction.IN, CANCELLED))
-    assert said_at_a_tap(*before, (Direction.OUT, told("p", 1))) == []
-
-
-def test_a_token_that_comes_again_begins_anew() -> None:
-    """Clients take the id as the token, and ids come again."""
-    first = ((Direction.IN, asked(1)), (Direction.OUT, told(1, 50)), (Direction.OUT, ANSWERED))
-    assert said_at_a_tap(*first, (Direction.IN, asked(1)), (Direction.OUT, told(1, 1))) == []
+    assert said_at_a_tap((IN, asked("p")), (IN, told("p", 1))) == ["N37"]
 
 
 def test_a_person_is_told_too() -> None:
