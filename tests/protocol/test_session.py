@@ -86,22 +86,6 @@ def call(session: Session, id: object, **more: Any) -> Exchange:  # noqa: A002, 
     return arrived(session, "tools/call", id, name="t", arguments={}, **more)
 
 
-def test_a_request_becomes_a_pending_exchange_with_our_own_number() -> None:
-    """The peer's id may be anything; ours counts from 1."""
-    session = opened()
-    first, second = call(session, "x/../y"), call(session, 2**53 + 1)
-    assert (first.number, second.number) == (2, 3)
-    assert session.pending == (first, second)
-
-
-def test_the_handshake_settles_the_version() -> None:
-    """The negotiated version counts, not the one that was asked for."""
-    session = opened("2025-06-18")
-    assert session.state.negotiated_version == "2025-06-18"
-    assert call(session, 1).version == "2025-06-18"
-    assert session.version == "2025-06-18"
-
-
 def test_before_the_handshake_the_asked_version_counts_where_it_is_known() -> None:
     """An unknown one is answered in the latest handshake version."""
     for asked, version in (("2024-11-05", "2024-11-05"), ("2099-01-01", "2025-11-25")):
@@ -228,15 +212,6 @@ def test_of_two_requests_with_one_id_the_first_answer_wins() -> None:
     late = session.reply(first.number, "rainy", TextForm.TEXT)
     assert late == Late(session.exchanges[first.number])
     assert session.exchanges[first.number].state is ExchangeState.ABANDONED
-
-
-def test_an_id_of_another_type_is_another_id() -> None:
-    """7 and "7" are two ids; both are answered."""
-    session = opened()
-    for exchange in (call(session, 7), call(session, "7")):
-        outcome = session.reply(exchange.number, "sunny", TextForm.TEXT)
-        assert isinstance(outcome, Sent)
-        assert outcome.superseded == ()
 
 
 def test_a_batch_does_not_wait_for_a_request_whose_id_was_taken() -> None:
@@ -798,45 +773,6 @@ def test_the_end_abandons_what_waits() -> None:
 
 
 # -- the other seat ------------------------------------------------------------------------------
-
-
-def test_two_sessions_play_a_whole_conversation_back_to_back() -> None:
-    """h11's test: what one seat writes the other one reads, and nothing is in anybody's way."""
-    client, server = Session(SessionRole.CLIENT), Session()
-
-    def round_trip(text: str, result: str) -> ResponseArrived:
-        (asked,) = server.receive(text.encode())
-        assert isinstance(asked, RequestArrived)
-        sent = server.reply(asked.exchange.number, result, TextForm.RESULT)
-        assert isinstance(sent, Sent), sent
-        (answered,) = client.receive((sent.line or "").encode())
-        assert isinstance(answered, ResponseArrived)
-        assert answered.request is not None
-        assert answered.diagnostics == ()
-        return answered
-
-    hello = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "c", "version": "1"},
-    }
-    declared = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {"tools": {}},
-        "serverInfo": {"name": "s", "version": "1"},
-    }
-    round_trip(client.ask("initialize", hello), json.dumps(declared))
-    assert client.state.negotiated_version == server.state.negotiated_version == "2025-06-18"
-    ready = client.submit('{"jsonrpc":"2.0","method":"notifications/initialized"}')
-    assert ready.line is not None
-    server.receive(ready.line.encode())
-    assert server.negotiated.initialized
-    tools = {"tools": [{"name": "dice", "inputSchema": {"type": "object"}}]}
-    round_trip(client.ask("tools/list"), json.dumps(tools))
-    assert set(client.negotiated.tools or {}) == {"dice"}
-    said = round_trip(client.ask("tools/call", {"name": "dice", "arguments": {}}), SUNNY)
-    assert said.message.body["result"]["content"][0]["text"] == "sunny"
-    assert client.awaited == ()
 
 
 def test_swapped_answers_find_their_own_requests() -> None:

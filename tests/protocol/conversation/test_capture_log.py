@@ -39,11 +39,6 @@ def test_what_is_no_message_stands_in_no_log(frame: Frame) -> None:
     assert write_log_line(frame, TIME) is None
 
 
-def test_a_line_end_is_not_a_part_of_the_message() -> None:
-    """The carriage return of Windows."""
-    assert write_log_line(Frame(1, "", Direction.IN, b"{}\r"), TIME) == f"[{TIME}] IN: {{}}"
-
-
 @pytest.mark.parametrize("line", ["", "hello", f"[{TIME}] UP: {{}}", f"[{TIME[:-4]}] IN: {{}}"])
 def test_other_lines_are_none(line: str) -> None:
     """Another label, no time, no milliseconds."""

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from humanmcp.protocol.conversation import exchange
 from humanmcp.protocol.conversation.exchange import (
     REMEMBERED,
     REMEMBERED_SIZE,
@@ -79,25 +78,6 @@ def test_a_forgotten_request_is_one_that_nobody_waits_for() -> None:
     (gone,) = unaddressed(late % 1, remembered)
     assert over.code != gone.code
     assert gone.blocks
-
-
-def test_the_numbers_go_on_when_requests_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A number names one exchange of a session for ever: its file and its page carry it."""
-    monkeypatch.setattr(exchange, "REMEMBERED", 1)
-    session = Session()
-    assert [answered(session, token).number for token in (5, 6, 7)] == [1, 2, 3]
-
-
-def test_those_of_one_id_are_found_without_looking_at_the_others() -> None:
-    """A client that opens thousands of requests finds the last as fast as the first."""
-    session = Session()
-    first, other, second = (arrive(session, token) for token in (7, 8, 7))
-    assert session.same_id_pending(first) == (second,)
-    assert session.same_id_pending(second) == (first,)
-    assert session.same_id_pending(other) == ()
-    session.reply(first.number, "{}")
-    assert session.same_id_pending(second) == ()
-    assert session.pending == (other,)  # the first answer ended both
 
 
 def test_a_progress_notification_belongs_to_the_request_that_gave_its_token() -> None:

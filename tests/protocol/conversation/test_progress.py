@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import NoticeArrived, RequestRepeated, Sent
+from humanmcp.protocol.conversation.exchange import RequestRepeated
 from humanmcp.protocol.conversation.state import MOST_OPEN, Progress
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.session import Session, SessionRole
+from humanmcp.protocol.session import Session
 from tests.protocol.test_session import MODERN, call, line, opened
 from tests.protocol.validation.test_observed import said as said_at_a_tap
 
@@ -117,27 +117,6 @@ def test_what_we_say_while_a_person_thinks_goes_on_from_what_the_person_said() -
         assert spoken is not None
         values.append(json.loads(spoken)["params"]["progress"])
     assert values == [1, 5, 6]
-
-
-def test_after_the_answer_a_person_is_told_that_nobody_hears_it() -> None:
-    """The same, once the request is over."""
-    session = opened()
-    exchange = call(session, 1, _meta={"progressToken": "p"})
-    assert isinstance(session.reply(exchange.number, '{"content":[]}'), Sent)
-    verdict = session.judge(json.dumps({"jsonrpc": "2.0", **told("p", 1)}))
-    assert [diagnostic.code for diagnostic in verdict.diagnostics] == ["N37"]
-
-
-def test_the_clients_seat_is_told_what_a_server_does_wrong() -> None:
-    """The same check from the other side."""
-    session = Session(SessionRole.CLIENT)
-    session.ask("tools/call", {"name": "t", "_meta": {"progressToken": 1}})
-    codes = []
-    for value in (1, 1, 2):
-        (notice,) = session.receive(line("notifications/progress", progressToken=1, progress=value))
-        assert isinstance(notice, NoticeArrived)
-        codes.append([diagnostic.code for diagnostic in notice.remarks])
-    assert codes == [[], ["N36"], []]
 
 
 def test_a_held_request_that_comes_again_speaks_with_its_new_token() -> None:

@@ -42,28 +42,6 @@ class Ear(ConversationState):
         return self.observe(direction, message(id=id, result=result))
 
 
-def test_several_requests_in_flight_are_answered_in_any_order() -> None:
-    """The id tells; 0 is an id, and 1 is not "1"."""
-    ear = Ear()
-    ear.asks(0, "initialize")
-    ear.asks(1, "tools/list")
-    ear.asks("1", "prompts/list")
-    assert ear.answers("1").method == "prompts/list"
-    assert ear.answers(0).method == "initialize"
-    assert ear.answers(1).method == "tools/list"
-    assert ear.open == ()
-
-
-def test_both_sides_count_their_own_ids() -> None:
-    """The server's request 1 is not the client's."""
-    ear = Ear()
-    ear.asks(1, "tools/call", name="dice")
-    ear.asks(1, "sampling/createMessage", Direction.OUT)
-    assert ear.answers(1, Direction.IN).method == "sampling/createMessage"
-    observed = ear.answers(1)
-    assert (observed.method, observed.name) == ("tools/call", "dice")
-
-
 def test_an_id_that_comes_again_is_a_new_request() -> None:
     """The answer belongs to the one that is open."""
     ear = Ear()
@@ -87,29 +65,6 @@ def test_an_answer_to_two_open_requests_of_one_id_is_ambiguous() -> None:
 def test_an_answer_to_nothing_belongs_to_nothing(answer: dict[str, Any]) -> None:
     """An unknown id, or none."""
     assert Ear().observe(Direction.OUT, message(**answer)).request is None
-
-
-def test_a_cancelled_request_is_open_no_more() -> None:
-    """Except `initialize`, which must not be cancelled."""
-    ear = Ear()
-    ear.asks(0, "initialize")
-    request = ear.asks(1, "tools/list").request
-    for number, cancelled in ((1, request), (0, None), (7, None), (True, None)):
-        notice = message(method="notifications/cancelled", params={"requestId": number})
-        assert ear.observe(Direction.IN, notice).request == cancelled
-    assert [one.method for one in ear.open] == ["initialize"]
-
-
-def test_a_modern_repeat_is_linked_by_its_state() -> None:
-    """2026-07-28: a new id, the same requestState."""
-    ear = Ear()
-    first = ear.asks(1, "tools/call", name="dice", _meta=MODERN).request
-    assert first is not None
-    ear.answers(1, resultType="input_required", requestState="s1", inputRequests={"a": {}})
-    again = ear.asks(2, "tools/call", name="dice", requestState="s1", _meta=MODERN).request
-    assert again is not None
-    assert again.continues == first.number
-    assert ear.version == "2026-07-28"
 
 
 def test_without_a_state_method_name_and_keys_must_tell_for_certain() -> None:

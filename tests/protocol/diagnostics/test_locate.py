@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import Placer, Source
-from humanmcp.protocol.validation import check as draft_check
 from tests.asking import R2024, R2025, R2026, asked, check
 
 HELLO: dict[str, Any] = {
@@ -51,27 +49,6 @@ def test_what_is_wrong_with_a_member_that_is_there_stands_at_its_name(
     verdict = check(asked(method, {"name": "t", **FORM}, version=version), text)
     at = [text[one.start : one.end] for one in verdict.diagnostics if one.code == code]
     assert at == [f'"{name}"']
-
-
-@pytest.mark.parametrize(
-    ("said", "code", "name"),
-    [
-        ({"result": {}, "params": {"level": "info", "data": 1}}, "R35", "result"),
-        ({"id": 3, "params": {"level": "info", "data": 1}}, "R37", "id"),
-        ({"note": 1, "params": {"level": "info", "data": 1}}, "R17", "note"),
-    ],
-)
-def test_so_it_does_in_what_a_server_says_of_its_own(
-    said: dict[str, Any], code: str, name: str
-) -> None:
-    """And in what a client sends."""
-    text = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", **said})
-    known = NegotiatedState(server_capabilities={"logging": {}})
-    found = draft_check.check_outgoing(text, R2025, known).diagnostics
-    assert [(one.code, text[one.start : one.end]) for one in found] == [(code, f'"{name}"')]
-    heard = asked("tools/call", {"name": "t", "args": {}}).request
-    (one,) = draft_check.remarks(heard, R2025, NegotiatedState(initialized=True))
-    assert (one.code, heard.raw[one.start : one.end]) == ("M87", '"args"')
 
 
 def test_without_a_text_there_is_no_line() -> None:

@@ -17,7 +17,7 @@ from humanmcp.protocol.diagnostics.model import (
 )
 from humanmcp.protocol.json.jsonrpc import Malformed, read
 from humanmcp.protocol.validation.shape_checker import ENOUGH
-from tests.asking import R2024, R2025, asked, check, codes
+from tests.asking import R2024, R2025, asked, check
 
 LIST = "tools/list"
 
@@ -73,14 +73,6 @@ def test_of_many_findings_a_thousand_are_placed_and_errors_first() -> None:
     placed = Placer(Source(text, text)).diagnostics(found)
     assert len(placed) == MOST_PLACED
     assert [text[each.start : each.end] for each in placed[:3]] == ["39999", "0", "1"]
-
-
-def test_few_problems_stay_as_they_are() -> None:
-    """Three tools with the same mistake are three places to go to."""
-    text = tools(3, execution={"taskSupport": "optional"})
-    assert codes(check(asked(LIST, version=R2024), text).diagnostics).count("M13") == 3
-    few = tuple(Diagnostic("M12", Severity.WARNING, start=at) for at in range(3))
-    assert grouped(few) == few
 
 
 def test_where_one_of_many_has_no_fix_the_group_has_that_of_the_first() -> None:

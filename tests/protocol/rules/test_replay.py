@@ -112,19 +112,6 @@ def test_by_likeness_the_closest_answer_is_given_once_the_order_is_used_up() -> 
     assert played(replay, call(1, something="else entirely", and_more=[1, 2, 3] * 20)) is None
 
 
-def test_errors_are_replayed_too() -> None:
-    """An error is an answer."""
-    error = '{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"遠い"}}'
-    found = Replay(recorded(session((call(4, city="大阪"), error)))).find(
-        exchange(call(5, city="大阪"))
-    )
-    assert found is not None
-    assert (found.recorded.form, found.recorded.text) == (
-        TextForm.ERROR,
-        '{"code":-32602,"message":"遠い"}',
-    )
-
-
 def test_what_the_client_saw_is_what_is_replayed() -> None:
     """A changed answer, an answer instead of the server's; not what was dropped."""
     frames = [

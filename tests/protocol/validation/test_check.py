@@ -320,23 +320,6 @@ def test_initialize_echoes_the_version_if_it_is_known(wanted: str, answered: str
     assert json.loads(text)["result"]["protocolVersion"] == answered
 
 
-def test_drafts_repeat_what_was_asked_for() -> None:
-    """`resources/read` its uri, `subscriptions/listen` its id, an unknown tool its name."""
-    read = draft_check.start(asked("resources/read", {"uri": "file:///日本"}))
-    assert json.loads(read)["result"]["contents"][0]["uri"] == "file:///日本"
-    assert "日本" in read
-    listen = draft_check.start(
-        asked("subscriptions/listen", {"_meta": stating()}, token='"s"', version=R2026)
-    )
-    meta = json.loads(listen)["result"]["_meta"]
-    assert meta["io.modelcontextprotocol/subscriptionId"] == "s"
-    unknown = draft_check.templates(asked(CALL, {"name": "dice"}))["unknown_tool"]
-    assert json.loads(unknown)["error"]["message"] == "Unknown tool: dice"
-    tools = {"dice": {"name": "dice", "inputSchema": {"type": "object"}}}
-    again = draft_check.start(asked("tools/list"), NegotiatedState(tools=tools))
-    assert json.loads(again)["result"]["tools"] == [tools["dice"]]
-
-
 @pytest.mark.parametrize(
     ("method", "version"),
     [

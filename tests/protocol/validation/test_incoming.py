@@ -72,15 +72,6 @@ def test_args_for_arguments() -> None:
     assert said(message) == [("M87", "/params/args")]
 
 
-def test_a_call_before_initialized_is_a_hint() -> None:
-    """W08, 001-S4: only pings before the handshake is done; 2026-07-28 has no handshake."""
-    call = request("tools/call", {"name": "a"})
-    assert said(call, negotiated=NegotiatedState()) == [("M86", "/method")]
-    assert said(request("ping"), negotiated=NegotiatedState()) == []
-    modern = request("tools/call", {"name": "a", "_meta": stating()})
-    assert said(modern, R2026, NegotiatedState()) == []
-
-
 def test_an_unknown_tool_is_a_warning() -> None:
     """A server would answer -32602."""
     assert said(request("tools/call", {"name": "coin"}), negotiated=KNOWN) == [

@@ -126,22 +126,6 @@ def test_a_saying_is_mended_like_a_draft(text: str, becomes: str) -> None:
     assert judged(becomes) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "capability"),
-    [
-        (outgoing("roots/list", id=1), "roots"),
-        (outgoing("sampling/createMessage", ASK, id=1), "sampling"),
-        (outgoing("elicitation/create", FORM, id=1), "elicitation"),
-    ],
-)
-def test_a_client_is_not_asked_for_what_it_did_not_declare(text: str, capability: str) -> None:
-    """Trap table: capability not declared, MUST NOT."""
-    verdict = check.check_outgoing(text, R2025, NegotiatedState(initialized=True))
-    assert codes(verdict.diagnostics) == ["R32"]
-    assert dict(verdict.diagnostics[0].detail)["capability"] == capability
-    assert verdict.diagnostics[0].pointer == "/method"
-
-
 def test_an_empty_elicitation_capability_means_forms_only() -> None:
     """Trap table: `elicitation: {}`."""
     negotiated = NegotiatedState(client_capabilities={"elicitation": {}}, initialized=True)

@@ -31,11 +31,6 @@ def test_progress_names_the_token_that_its_request_gave() -> None:
         assert said["params"] == {"progressToken": wanted, "progress": 1, "total": 2}
 
 
-def test_bytes_that_are_half_a_character_are_written_as_they_are() -> None:
-    """Wrong on purpose: what a server with a broken encoding writes."""
-    assert whole_conversation.typed_bytes("\ud800") == b"\xed\xa0\x80"
-
-
 def test_messages_to_begin_from_are_those_that_the_version_has() -> None:
     """Progress for each that waits and gave a token, with the tool that it is about."""
     with_token = asked("tools/call", {"name": "dice", "_meta": {"progressToken": "p"}})

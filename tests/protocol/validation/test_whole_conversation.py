@@ -58,16 +58,6 @@ def heard(*lines: tuple[Direction, bytes], version: str = "2025-06-18") -> list[
     return [*found, *overheard.end()]
 
 
-def test_a_good_conversation_is_told_without_a_problem() -> None:
-    """Each message with its text, its id, and the method that it is about."""
-    assert heard((IN, CALL), (OUT, b" "), (OUT, DONE)) == [
-        Judged(1, IN, CALL.decode(), "tools/call", "1"),
-        Judged(3, OUT, DONE.decode(), "tools/call", "1"),
-    ]
-    (said,) = heard((IN, notice("notifications/roots/list_changed")))
-    assert (said.method, said.id) == ("notifications/roots/list_changed", "")
-
-
 def test_what_needs_the_handshake_is_wrong_without_it() -> None:
     """A line alone is judged as if it had been; a recording is not."""
     (alone,) = ConversationJudge("2025-06-18", initialized=True).line(1, IN, CALL)
@@ -103,17 +93,6 @@ def test_a_mark_before_a_line_is_named_with_its_message() -> None:
     """A byte order mark: clients and servers take it for no JSON."""
     (judged, *_left) = heard((IN, b"\xef\xbb\xbf" + CALL))
     assert len(judged.diagnostics) == 1
-
-
-def test_a_request_that_got_no_answer_is_named_at_the_end() -> None:
-    """At its own line, with its text; a subscription of 2026-07-28 stays open by design."""
-    *_said, first, second = heard((IN, CALL), (OUT, request("roots/list", 5)))
-    assert told(first) == (1, IN, "tools/call", ["N38"])
-    assert first.text == CALL.decode()
-    assert told(second)[:3] == (2, OUT, "roots/list")
-    assert first.diagnostics[0].detail == (("method", "tools/call"), ("id", "1"))
-    listening = request("subscriptions/listen")
-    assert [judged.line for judged in heard((IN, listening), version="2026-07-28")] == [1]
 
 
 @pytest.mark.parametrize(

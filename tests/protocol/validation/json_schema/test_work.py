@@ -115,19 +115,6 @@ def test_patterns_that_take_too_long_to_compile_are_not_all_weighed() -> None:
     assert len(weighed) == 2
 
 
-def test_what_was_counted_is_not_counted_anew() -> None:
-    """A schema that meets a value again has the same steps: each meeting would double them."""
-    weighed: list[str] = []
-
-    def weigh(pattern: str) -> int:
-        weighed.append(pattern)
-        return 1
-
-    schema: Json = {"allOf": [{"$ref": "#/$defs/a"}] * 3, "$defs": {"a": {"pattern": "a"}}}
-    Work(References(schema), weigh).of(schema, 5)
-    assert weighed == ["a", "a"]  # to compile it, and to match
-
-
 def test_values_are_counted_up_to_a_bound() -> None:
     """A hundred thousand in a hundred levels; another number than those of JSON is none."""
     assert size({"a": [1, "x"], "b": None}) == 5
