@@ -1,12 +1,17 @@
-"""The table of hosts."""
+"""The table of hosts, and what is printed for each."""
 
 import base64
+import html
 import json
+import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
+from humanmcp.cli import main
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.setup.hosts import (
     BY_NAME,
@@ -19,6 +24,8 @@ from humanmcp.setup.hosts import (
     is_ours,
     place,
 )
+from humanmcp.setup.starting import shell_command, snippet, yaml_entry
+from tests.desk.desking import Desking
 
 COMMAND = HostCommand("/opt/human mcp/humanmcp", ("serve", "--lang", "ja"))
 
@@ -90,3 +97,80 @@ def test_each_host_has_a_sentence_on_waiting(language: str) -> None:
     """In every language."""
     for host in HOSTS:
         assert say("config", host.waiting, language)
+
+
+ENTRY = {"command": "/x/humanmcp", "args": ["serve", "--title", 'the "one"'], "wait": 60}
+
+
+def test_values_are_written_as_toml_and_as_yaml() -> None:
+    """A JSON value reads the same in both."""
+    assert tomllib.loads(snippet(BY_NAME["codex"], "b", ENTRY)) == {"mcp_servers": {"b": ENTRY}}
+    assert '    args: ["serve", "--title", "the \\"one\\""]\n' in yaml_entry("a", "b", ENTRY)
+
+
+def test_a_command_of_the_host_s_own_is_quoted_for_the_shell() -> None:
+    """Three hosts have one; a space in a path stays in it."""
+    command = HostCommand("/opt/human mcp/humanmcp", ("serve",))
+    made = {host.name: shell_command(host, "me", command) for host in HOSTS}
+    assert {name for name, words in made.items() if words} == {"claude-code", "codex", "vscode"}
+    assert made["codex"] == "codex mcp add me -- '/opt/human mcp/humanmcp' serve"
+    assert shell_command(BY_NAME["zed"], "me", command) == ""
+
+
+# -- the page and the command say the same ------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def desking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desking]:
+    """A desk with an answer book of its own, which a server must be told of."""
+    folder = tmp_path_factory.mktemp("connect")
+    (folder / "my book.toml").write_text("", encoding="utf-8")
+    with Desking(folder / "home", "--book", str(folder / "my book.toml")) as desk:
+        yield desk
+
+
+def config(desking: Desking, host: str, language: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Ask `humanmcp config` what the page is to show of a host, in the order of the page."""
+    flags = ["--home", str(desking.home), "--book", str(desking.home.parent / "my book.toml")]
+    flags += [] if language == "en" else ["--lang", language]
+    main(["config", host, "--json", *flags])
+    made = json.loads(capsys.readouterr().out)
+    shown = [made["label"], made["snippet"].rstrip("\n"), made["shell"], made["link"]]
+    return "\n".join((*filter(None, shown), made["waiting"]))
+
+
+def on_the_page(section: str) -> str:
+    """Return the same of one host on the page."""
+    found = re.findall(
+        r'<summary>(.*?)</summary>|class="copyable">(.*?)</pre>|href="(.*?)"|"aside">(.*?)<',
+        section,
+        re.DOTALL,
+    )
+    return "\n".join(html.unescape("".join(parts)) for parts in found)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_offers_what_the_command_prints(
+    desking: Desking,
+    language: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """The same hosts in the same order, each with the same text, command, link and advice."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LC_ALL", raising=False)
+    monkeypatch.setenv("LANG", language)
+    page = desking.page(f"/connect?lang={language}")
+    sections = re.findall(r"<details>(.*?)</details>", page.split('class="snippets"')[1], re.DOTALL)
+    printed = [config(desking, host.name, language, capsys) for host in HOSTS]
+    assert [on_the_page(one) for one in sections] == printed
+    assert str(desking.home) in printed[0]
+    assert "my book.toml" in printed[0]
+
+
+def test_a_file_of_a_project_is_named_as_such(desking: Desking) -> None:
+    """The desk does not know which project: it names no folder of its own."""
+    page = desking.page("/connect?lang=en")
+    assert "In .vscode/mcp.json in your project folder:" in page
+    assert re.search(r"In /\S+/\.cursor/mcp\.json:", page)

@@ -1,8 +1,10 @@
-"""`humanmcp answer N` without an editor: what is checked, sent, refused and kept."""
+"""`humanmcp answer`: every way to say it, and what becomes of it."""
 
+import base64
 import io
 import json
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -12,8 +14,10 @@ from humanmcp.answering.service import SendResult
 from humanmcp.inbox.contract import Draft, Key, Reply, Role
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.terminal import replying
-from tests.terminal.rooms import INITIALIZE, QUESTION, Room, Shell
+from humanmcp.terminal import answer, replying
+from tests.serving import Serving
+from tests.terminal.rooms import CALL, INITIALIZE, QUESTION, Room, Shell
+from tests.waiting import until
 
 SUNNY = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sunny"}]}}'
 
@@ -316,3 +320,68 @@ def test_who_types_a_secret_is_told_and_it_goes_out(key: Key, room: Room, shell:
     assert ran.status == 0
     assert "looks like a secret (password)" in ran.err + ran.out
     assert room.inbox.item(key).answer is not None
+
+
+PIXEL: Final = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def test_a_text_a_picture_and_files_go_out_in_one_answer(
+    room: Room, shell: Shell, tmp_path: Path
+) -> None:
+    """The picture by its bytes, not its name; a file by its bare name, as text or as a blob."""
+    picture, words, raw = tmp_path / "p.txt", tmp_path / "ノート.md", tmp_path / "x.bin"
+    picture.write_bytes(PIXEL)
+    words.write_text("# sunny", "utf-8")
+    raw.write_bytes(b"\xff\x00")
+    session = room.session()
+    room.ask(session, 3)
+    room.serve(session)
+    given = ["--image", str(picture), "--file", str(words), "--file", str(raw)]
+    ran = shell("answer", "3", "--text", "Look:", *given)
+    assert ran.status == 0, ran.err
+    content = json.loads(ran.out.splitlines()[-1])["result"]["content"]
+    assert content[0] == {"type": "text", "text": "Look:"}
+    assert content[1]["mimeType"] == "image/png"
+    assert base64.b64decode(content[1]["data"]) == PIXEL
+    assert content[2]["resource"]["text"] == "# sunny"
+    assert content[2]["resource"]["uri"].startswith("file:///%E3%83%8E")
+    assert content[3]["resource"]["blob"] == "/wA="
+    assert str(tmp_path) not in ran.out
+
+
+def test_what_cannot_be_attached_is_said_and_nothing_is_sent(
+    room: Room, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No picture, too much, no such file, and an answer that is no tool's."""
+    file = tmp_path / "a.txt"
+    file.write_text("words", "utf-8")
+    session = room.session()
+    room.ask(session, 3)
+    room.ask(session, 4, INITIALIZE)
+    assert "not a PNG" in shell("answer", "3", "--image", str(file)).err
+    assert "a.txt" in shell("answer", "3", "--file", str(tmp_path / "none" / "a.txt")).err
+    assert "not a tool call" in shell("answer", "4", "--file", str(file)).err
+    assert "--text or --choose" in shell("answer", "3", "--as-is", "--file", str(file)).err
+    monkeypatch.setattr(answer, "LARGEST", 4)
+    ran = shell("answer", "3", "--file", str(file))
+    assert (ran.status, "larger than 0 MB" in ran.err) == (2, True)
+
+
+def test_a_broken_answer_goes_out_and_its_request_stays_open(room: Room, shell: Shell) -> None:
+    """From the terminal as from the page; without --send-anyway nothing wrong goes out."""
+    with Serving(room.home, "--by-hand") as server:
+        server.say(CALL)
+        until(lambda: "tools/call" in shell("inbox").out, "the call")
+        wrong = ("answer", "--text", "sunny", "--break", "wrong-id", "--keep-open")
+        assert shell(*wrong).status == 1
+        ran = shell(*wrong, "--send-anyway")
+        assert (ran.status, json.loads(server.hear())["id"]) == (0, 1000003)
+        assert "is still open" in ran.out
+        for _ in range(2):
+            assert shell("answer", "--text", "cloudy", "--keep-open").status == 0
+            assert json.loads(server.hear())["id"] == 3
+        assert shell("answer", "--text", "sunny").status == 0
+        assert json.loads(server.hear())["result"]["content"][0]["text"] == "sunny"
+        assert server.close()[1] == []

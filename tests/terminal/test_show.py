@@ -1,8 +1,24 @@
-"""`humanmcp show N`: one message and what it means."""
+"""`humanmcp show`: a message, what is held, what could not be read, and its problems."""
 
-from humanmcp.inbox.contract import Answer, Draft
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from humanmcp.common.timestamps import clock
+from humanmcp.inbox.contract import Answer, Draft, Item, Key, Purpose, Reply, Role, Waiting
+from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit, line_and_column
+from humanmcp.protocol.json.tree import pretty
+from humanmcp.terminal.cases import columns, cut, explained, fix_in_words, pad, summary
+from humanmcp.terminal.waits import kept_waiting, outlook, waited
+from tests.serving import Serving
 from tests.terminal.rooms import CALL, INITIALIZE, QUESTION, Room, Shell, ago, waiting
+from tests.waiting import until
 
 
 def test_a_message_is_explained_with_what_happens_if_nobody_answers(
@@ -113,3 +129,309 @@ def test_what_can_be_typed_next_fits_the_message(room: Room, shell: Shell) -> No
     assert "humanmcp answer 1 --as-is" in handshake
     assert "--text" not in handshake
     assert 'humanmcp answer 2 --text "…"' in call
+
+
+def written(folder: Path, text: str) -> str:
+    """Write a text to a file; return its name."""
+    file = folder / "text.json"
+    file.write_text(text, "utf-8")
+    return str(file)
+
+
+@pytest.fixture
+def held(room: Room) -> Key:
+    """Hold one tool call at a tap that takes replies."""
+    session = room.session(role=Role.TAP)
+    delivered = room.ask(session, 3, purpose=Purpose.HELD, way=Direction.IN, draft=Draft(CALL))
+    room.serve(session)
+    return delivered
+
+
+def test_a_held_message_goes_to_the_server_and_an_answer_to_the_client(
+    held: Key, shell: Shell
+) -> None:
+    """The person is told who gets what they send."""
+    assert held.number == 3
+    assert shell("answer", "3", "--as-is").out.startswith("Sent to the server (")
+
+
+def test_an_answer_in_the_servers_place_goes_to_the_client(
+    held: Key, shell: Shell, tmp_path: Path
+) -> None:
+    """Plain text becomes the whole result; what is wrong with a result is said."""
+    assert held.number == 3
+    wrong = written(tmp_path, '{"content":[{"type":"x"}]}')
+    assert "M02" in shell("answer", "3", "--result", wrong).out
+    assert shell("answer", "3", "--text", "sunny").out.startswith("Sent to claude-code")
+
+
+def test_a_changed_draft_is_put_back_with_one_command(
+    held: Key, room: Room, shell: Shell, tmp_path: Path
+) -> None:
+    """The original is the draft again, nothing is sent, and the message still waits."""
+    shell("answer", "3", "--message", written(tmp_path, CALL.replace('"id":3', '"id":4')))
+    assert shell("answer", "3", "--start-over").status == 0
+    item = room.inbox.item(held)
+    assert item.draft is not None
+    assert item.draft.text == pretty(CALL)
+    assert not item.draft.touched
+    assert item.state is ExchangeState.PENDING
+    assert "`humanmcp release 3`" in shell("show", "3").out
+
+
+def test_an_answer_to_a_held_call_is_broken_by_name_as_in_the_page(held: Key, shell: Shell) -> None:
+    """It is judged as an answer, and kept: with --send-anyway it goes out."""
+    assert held.number == 3
+    ran = shell("answer", "3", "--text", "sunny", "--break", "wrong-id")
+    assert ran.status == 1
+    assert "R03" in ran.out
+
+
+def test_no_empty_list_of_faults_is_offered_for_a_held_message(room: Room, shell: Shell) -> None:
+    """The rule: "There are: -." says nothing of what can be done instead."""
+    line = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+    room.ask(room.session(role=Role.TAP), 3, line, purpose=Purpose.HELD)
+    ran = shell("answer", "3", "--text", "sunny", "--break", "wrong-id")
+    assert ran.status == 2
+    assert "There are" not in ran.err
+    assert "`humanmcp answer 3` opens it in your editor" in ran.err
+
+
+def test_the_card_of_what_is_held_is_the_pages_own(room: Room, shell: Shell) -> None:
+    """A held answer was shown as a notification that MCP does not know."""
+    session = room.session(role=Role.TAP)
+    answer = '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
+    room.ask(session, 3, answer, purpose=Purpose.HELD, way=Direction.OUT, asked=CALL)
+    assert shell("show", "3", "--json").json["card"]["title"] == "The model calls a tool"
+    assert "3  tools/call  get-japan-forecast  content: []" in shell("inbox").out
+
+
+BATCH: Final = b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]'
+
+
+@pytest.fixture
+def server(room: Room) -> Iterator[Serving]:
+    """Start a server in the room's inbox, without a client that has said its name."""
+    with Serving(room.home, "--by-hand") as serving:
+        yield serving
+
+
+def unreadable(server: Serving) -> int:
+    """Return how many lines the inbox knows of that could not be read."""
+    found = FolderInbox(server.home).sessions()
+    return found[0].unreadable if found else 0
+
+
+def test_the_list_says_how_many_lines_could_not_be_read(server: Serving, shell: Shell) -> None:
+    """They stood in the transcript alone, and the terminal said that nothing waits."""
+    server.say("hello")
+    until(lambda: unreadable(server) == 1, "the first")
+    assert "  1 line of this client could not be read" in shell("inbox").out
+    server.say(b'{"a":"\xff"}')
+    until(lambda: unreadable(server) == 2, "the second")
+    assert "  2 lines of this client could not be read" in shell("inbox").out
+    assert "クライアントの 2 行は読めません" in shell("inbox", "--lang", "ja").out
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (b"hello", "This line is not JSON (column 1)."),
+        (b'{"a":"\xff"}', "This line is not UTF-8 (byte 7)."),
+        (b'{"jsonrpc":"2.0","id":1}', "It has no method, result or error"),
+        (BATCH, "Only MCP 2025-03-26 has arrays of messages (batches)"),
+    ],
+)
+def test_the_last_one_is_explained(server: Serving, shell: Shell, line: bytes, why: str) -> None:
+    """Why it cannot be read, and the line itself."""
+    server.say("something before it")
+    server.say(line)
+    server.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    until(lambda: unreadable(server) == 2, "both")
+    out = shell("show", "--unreadable").out
+    assert why in out
+    assert line.decode("utf-8", "replace") in out
+    told = shell("show", "a", "--unreadable", "--json").json
+    assert (told["unreadable"], told["letter"]) == (2, "a")
+    assert [one["code"][0] for one in told["problems"]] == ["N"]
+    raw = shell("show", "--unreadable", "--raw").out
+    assert raw == line.decode("utf-8", "replace") + "\n"
+
+
+def test_where_every_line_could_be_read_that_is_said(room: Room, shell: Shell) -> None:
+    """Nothing to explain is no mistake of the person's."""
+    room.ask(room.session(), 3)
+    assert "could not be read" not in shell("inbox").out
+    ran = shell("show", "--unreadable")
+    assert ran.status == 2
+    assert "every line of the client could be read" in ran.err
+
+
+TEXT = '{\n\t"a\u202e": 1\n}'
+
+
+def diagnostic(start: int, end: int, fix: Fix | None = None, text: str = TEXT) -> Diagnostic:
+    """Make a problem with a place."""
+    line, column = line_and_column(text, start)
+    return Diagnostic("J99", Severity.ERROR, (), "", start, end, line, column, fix)
+
+
+def shown(diagnostic: Diagnostic, text: str = TEXT) -> list[str]:
+    """Return the lines without their colours."""
+    return [
+        "".join(part if isinstance(part, str) else part.text for part in line)
+        for line in explained(diagnostic, text, "en")
+    ]
+
+
+def test_a_caret_stands_below_what_is_made_visible() -> None:
+    """A direction override takes the columns of its code point's name."""
+    at = TEXT.index("1")
+    _, excerpt, caret = shown(diagnostic(at, at + 1))
+    assert excerpt == '  2 |  "a⟦U+202E⟧": 1'
+    assert caret.index("^") == excerpt.index("1")
+
+
+def test_a_problem_over_several_lines_is_marked_to_the_end_of_its_first() -> None:
+    """The carets never run over the end of the line."""
+    _, excerpt, caret = shown(diagnostic(0, len(TEXT)))
+    assert (excerpt, caret) == ("  1 | {", "    | ^")
+
+
+def test_a_problem_without_a_place_has_no_excerpt() -> None:
+    """An empty text, say."""
+    assert len(shown(Diagnostic("J99", Severity.ERROR))) == 1
+
+
+def test_a_place_at_the_end_of_the_text_has_one_caret() -> None:
+    """Something is missing there."""
+    assert shown(diagnostic(len(TEXT), len(TEXT)))[2].count("^") == 1
+
+
+@pytest.mark.parametrize(
+    ("edits", "words"),
+    [
+        ((TextEdit(0, 1, "["),), "fix: write [ instead of {"),
+        ((TextEdit(0, 1, ""),), "fix: remove {"),
+        ((TextEdit(0, 0, "["),), "fix: add ["),
+        ((TextEdit(0, 1, "["), TextEdit(2, 3, "]")), "fix: 2 small changes"),
+    ],
+)
+def test_a_fix_is_said_in_words(edits: tuple[TextEdit, ...], words: str) -> None:
+    """What goes, what comes."""
+    assert fix_in_words(Fix(edits), TEXT, "en").startswith(words)
+
+
+def test_problems_are_counted_by_level() -> None:
+    """One is singular."""
+    found = [
+        Diagnostic("x", Severity.ERROR),
+        Diagnostic("x", Severity.HINT),
+        Diagnostic("x", Severity.HINT),
+    ]
+    assert summary(found, "en") == "1 error, 2 hints"
+
+
+def test_columns_count_wide_and_combining_characters() -> None:
+    """East Asian Width (UAX #11)."""
+    assert columns("a東か\u3099") == 5
+    assert pad("東", 4) == "東  "
+    assert cut("東京都", 5) == "東京…"
+    assert cut("東京", 4) == "東京"
+
+
+NOW = datetime(2026, 11, 20, 12, 0, 30, tzinfo=UTC)
+
+
+def item(
+    wait: Waiting | None = None,
+    state: ExchangeState = ExchangeState.PENDING,
+    reply: Reply | None = None,
+) -> Item:
+    """Make an exchange that arrived thirty seconds ago."""
+    made = Item(Key("s", 1), "{}", "ping", "1", "2025-11-25", "2026-11-20T12:00:00.000Z")
+    return made._replace(state=state, reply=reply, waiting=wait or Waiting())
+
+
+def said(one: Item) -> list[str]:
+    """Return the sentences on an exchange."""
+    return [each.sentence for each in outlook(one, NOW, "en")]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0:00"), (42.9, "0:42"), (725, "12:05"), (3723, "1:02:03"), (-5, "0:00")],
+)
+def test_seconds_are_written_as_a_clock_does(seconds: float, text: str) -> None:
+    """Never negative, never with fractions."""
+    assert clock(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("arrived", "seconds"),
+    [
+        ("2026-11-20T12:00:00.000Z", 30),
+        ("2026-11-20T12:00:00", 30),
+        ("2026-11-20T12:00:31Z", 0),
+        ("long ago", 0),
+    ],
+)
+def test_the_time_waited_survives_odd_clocks(arrived: str, seconds: float) -> None:
+    """A clock that was set back, or a time that cannot be read, counts as no wait."""
+    one = Item(Key("s", 1), "{}", "ping", "1", "2025-11-25", arrived)
+    assert waited(one, NOW) == seconds
+
+
+def test_it_is_said_for_how_long_the_status_of_http_is_open() -> None:
+    """A person decides it until a stream begins, and not afterwards."""
+    assert said(item(Waiting(status_until=40))) == ["you can choose the HTTP status for 0:10"]
+    assert said(item(Waiting(status_until=30))) == []
+
+
+def test_a_deadline_that_is_near_is_marked_as_soon() -> None:
+    """Fifteen seconds before it, and after it."""
+    far, near, past = (outlook(item(Waiting(limit=limit)), NOW, "en")[0] for limit in (120, 40, 10))
+    assert (far.soon, near.soon, past.soon) == (False, True, True)
+    assert "timed out" in past.sentence
+
+
+def test_a_held_book_has_no_countdown() -> None:
+    """It says that it waits for the person."""
+    assert said(item(Waiting(book_at=60, held=True))) == [
+        "the answer book is paused: the request waits for you"
+    ]
+
+
+def test_a_reply_on_its_way_is_all_there_is_to_say() -> None:
+    """No deadline matters any more."""
+    assert said(item(Waiting(limit=60), reply=Reply("{}"))) == ["an answer is being sent"]
+
+
+@pytest.mark.parametrize(
+    "state", [ExchangeState.ANSWERED, ExchangeState.CANCELLED, ExchangeState.ABANDONED]
+)
+def test_every_last_state_has_a_sentence(state: ExchangeState) -> None:
+    """In both languages, also without an answer or a reason."""
+    for language in ("en", "ja"):
+        (one,) = outlook(item(state=state), NOW, language)
+        assert one.sentence
+
+
+@pytest.mark.parametrize(
+    ("reason", "part"), [("twin", "same id"), ("quiet", "send this request again")]
+)
+def test_an_exchange_that_ended_before_its_session_says_why(reason: str, part: str) -> None:
+    """Not that the session is over, which it is not."""
+    ended = item(state=ExchangeState.ABANDONED)._replace(reason=reason)
+    assert part in said(ended)[0]
+
+
+def test_a_reason_of_a_newer_version_is_shown_as_it_is() -> None:
+    """Another process wrote it."""
+    assert said(item(state=ExchangeState.ABANDONED)._replace(reason="moonshine")) == ["moonshine"]
+
+
+def test_of_a_client_without_a_limit_nothing_is_said_that_could_keep_it_waiting() -> None:
+    """It waits anyway."""
+    waiting = Waiting(source="no-limit", why_not="no-token")
+    assert kept_waiting(item(waiting), "en") == "this client has no time limit"

@@ -1,13 +1,43 @@
-"""Which answer belongs to which request, heard from between."""
+"""What a conversation knows: its requests, whose turn it is, what the two said of themselves."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.state import MOST_OPEN, ConversationState, ObservedMessage
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.exchange import (
+    NEXT,
+    REMEMBERED,
+    REMEMBERED_SIZE,
+    Exchange,
+    ExchangeState,
+    Late,
+    NoIdError,
+    RequestArrived,
+    Sent,
+    Transition,
+)
+from humanmcp.protocol.conversation.state import (
+    MOST_OPEN,
+    ConversationState,
+    ObservedMessage,
+    may_teach,
+)
+from humanmcp.protocol.conversation.transcript import (
+    CHANGED,
+    DROPPED,
+    HELD,
+    INSTEAD,
+    LET_GO,
+    Direction,
+    Frame,
+    seen_by_client,
+)
 from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.session import Session
+from humanmcp.protocol.validation.addressing import unaddressed
+from tests.asking import asked
 
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 
@@ -181,3 +211,191 @@ def test_a_copy_knows_the_same_and_goes_its_own_way() -> None:
     assert copy.open == ()
     assert [one.name for one in ear.open] == ["dice"]
     assert ear.observe(Direction.OUT, progress(6)).found == ()
+
+
+def call(session: Session, number: int, **meta: object) -> Exchange:
+    """Let a call of a tool arrive."""
+    params = {"name": "dice", "_meta": meta}
+    body = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+    (event,) = session.receive(json.dumps(body).encode())
+    assert isinstance(event, RequestArrived)
+    return event.exchange
+
+
+def arrive(session: Session, token: int, padding: str = "") -> Exchange:
+    """Let a ping arrive."""
+    body = {"jsonrpc": "2.0", "id": token, "method": "ping", "params": {"padding": padding}}
+    (event,) = session.receive(json.dumps(body).encode())
+    assert isinstance(event, RequestArrived)
+    return event.exchange
+
+
+def answered(session: Session, token: int, padding: str = "") -> Exchange:
+    """Let a ping arrive and answer it."""
+    exchange = arrive(session, token, padding)
+    assert isinstance(session.reply(exchange.number, "{}"), Sent)
+    return exchange
+
+
+def test_a_long_session_remembers_the_last_requests_only() -> None:
+    """The transcript has them all: the memory of a session does not grow with its length."""
+    session = Session()
+    first = answered(session, 1)
+    waits = arrive(session, 2)
+    for token in range(3, REMEMBERED + 3):
+        last = answered(session, token)
+    assert len(session.exchanges.remembered) == REMEMBERED + 1
+    assert session.exchanges.remembered[0] == waits, "what waits is never forgotten"
+    assert session.pending == (waits,)
+    assert session.reply(first.number, "{}") == Late(None)
+    assert session.reply(last.number, "{}") == Late(session.exchanges[last.number])
+    assert last.number == session.exchanges.last == REMEMBERED + 2
+    with pytest.raises(KeyError):
+        session.exchanges[first.number]
+
+
+def test_long_lines_are_forgotten_sooner() -> None:
+    """A few answered requests of megabytes must not stay in the memory."""
+    session = Session()
+    for token in range(1, 8):
+        answered(session, token, "x" * (REMEMBERED_SIZE // 3))
+    assert len(session.exchanges.remembered) == 2
+    huge = answered(session, 9, "x" * (REMEMBERED_SIZE + 1))
+    assert [one.number for one in session.exchanges.remembered] == [huge.number]
+
+
+def test_a_forgotten_request_is_one_that_nobody_waits_for() -> None:
+    """An answer to it is refused as any other that belongs to nothing."""
+    session = Session()
+    for token in range(1, REMEMBERED + 2):
+        answered(session, token)
+    remembered = session.exchanges.remembered
+    late = '{"jsonrpc":"2.0","id":%d,"result":{}}'
+    (over,) = unaddressed(late % (REMEMBERED + 1), remembered)
+    (gone,) = unaddressed(late % 1, remembered)
+    assert over.code != gone.code
+    assert gone.blocks
+
+
+def test_a_progress_notification_belongs_to_the_request_that_gave_its_token() -> None:
+    """Not to the last one, and to none where no request that waits gave it."""
+    session = Session()
+    first, _other = call(session, 1, progressToken="a"), call(session, 2)
+    progress = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s}}'
+    assert session.related_to(progress % '"a"') == first.number
+    assert session.related_to(progress % '"b"') == 0
+
+
+def test_a_notification_of_a_task_belongs_to_the_subscription_that_names_it() -> None:
+    """Not to the request that came last: over HTTP that is another stream."""
+    session = Session()
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    listens = {
+        "jsonrpc": "2.0",
+        "id": "s",
+        "method": "subscriptions/listen",
+        "params": {"notifications": {"taskIds": ["a"]}, "_meta": meta},
+    }
+    session.receive(json.dumps(listens).encode())
+    call(session, 2)
+    told = '{"jsonrpc":"2.0","method":"notifications/tasks","params":{"taskId":"%s"}}'
+    assert session.related_to(told % "a") == 1
+    assert session.related_to(told % "b") == 0
+
+
+def exchange(line: str = '{"id":3,"method":"tools/call","params":{"name":"t"}}') -> Exchange:
+    """Make a pending exchange."""
+    message = read(line.encode())
+    assert isinstance(message, Message)
+    return Exchange(1, message, "2025-11-25")
+
+
+@pytest.mark.parametrize(
+    ("transition", "state"),
+    [
+        (Transition.REPLY_SENT, ExchangeState.ANSWERED),
+        (Transition.CLIENT_CANCELLED, ExchangeState.CANCELLED),
+        (Transition.SESSION_ENDED, ExchangeState.ABANDONED),
+        (Transition.CLIENT_WENT_QUIET, ExchangeState.ABANDONED),
+        (Transition.CLIENT_WENT_ON, ExchangeState.ABANDONED),
+    ],
+)
+def test_a_pending_exchange_ends_once(transition: Transition, state: ExchangeState) -> None:
+    """Whatever happens after the first end changes nothing."""
+    done = exchange().after(transition)
+    assert done.state is state
+    for later in Transition:
+        assert done.after(later) is done
+
+
+def test_an_exchange_knows_its_id_method_and_tool() -> None:
+    """As the reply and the desks need them."""
+    one = exchange()
+    assert (one.id.token, one.method, one.tool) == ("3", "tools/call", "t")
+    assert exchange('{"id":3,"method":"x","params":{"name":7}}').tool == ""
+
+
+def test_a_message_without_id_makes_no_exchange() -> None:
+    """The error says what to do."""
+    with pytest.raises(NoIdError, match="make exchanges of requests only"):
+        _ = exchange('{"method":"x"}').id
+
+
+def test_the_manual_draws_the_state_table_as_it_is() -> None:
+    """docs/explanation/design.md holds the diagram that the table makes."""
+    page = Path(__file__).parents[3] / "docs" / "explanation" / "design.md"
+    arrows = [
+        f"    {state.value} --> {after.value}: {transition.value}\n"
+        for (state, transition), after in NEXT.items()
+    ]
+    diagram = "stateDiagram-v2\n    [*] --> pending\n" + "".join(arrows) + "```"
+    assert diagram in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("method", "line", "teaches"),
+    [
+        ("tools/list", '{"result":{}}', True),
+        ("tools/call", '{"result":{}}', False),
+        ("tools/call", '{"result":{"resultType":"input_required"}}', True),
+        ("tools/call", r'{"result":{"resultType":"input\u005frequired"}}', True),
+    ],
+)
+def test_a_long_answer_is_decoded_only_where_it_may_teach(
+    method: str, line: str, *, teaches: bool
+) -> None:
+    """It is told by the text; an escape may hide the word."""
+    assert may_teach(asked(method).request, line) is teaches
+
+
+def frame(seq: int, direction: Direction, number: int = 0, note: str = "") -> Frame:
+    """Make a frame."""
+    return Frame(seq, "", direction, b"{}", number, note=note)
+
+
+SESSION = (
+    frame(1, Direction.IN),
+    frame(2, Direction.IN, 1, HELD),
+    frame(3, Direction.IN, 1, CHANGED),
+    frame(4, Direction.IN, 2, HELD),
+    frame(5, Direction.OUT, 2, INSTEAD),
+    frame(6, Direction.OUT, 3, HELD),
+    frame(7, Direction.OUT),
+    frame(8, Direction.NOTE, 3, LET_GO),
+    frame(9, Direction.OUT, 4, HELD),
+    frame(10, Direction.NOTE, 4, DROPPED),
+    frame(11, Direction.IN, 5, HELD),
+    frame(12, Direction.NOTE, 5, LET_GO),
+    frame(13, Direction.OUT, 6, HELD),
+    frame(14, Direction.OUT, 6, CHANGED),
+    frame(15, Direction.ERR),
+    frame(16, Direction.NOTE, 99, LET_GO),
+)
+
+
+def test_the_client_sees_what_it_wrote_and_what_reached_it() -> None:
+    """A held answer when it was let go, a changed one instead of the original."""
+    assert [one.seq for one in seen_by_client(SESSION)] == [1, 2, 4, 5, 7, 6, 11, 14]

@@ -1,4 +1,4 @@
-"""Frames: one recorded line each."""
+"""Frames of a transcript, and the logs of others that are read as one."""
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,13 @@ from humanmcp.protocol.conversation.transcript import (
     Frame,
     command_in,
     from_json,
+    is_log_line,
+    label,
+    read_log,
+    read_log_line,
+    read_recording,
     to_json,
+    write_log_line,
 )
 
 
@@ -61,3 +67,82 @@ def test_the_command_of_the_real_server_is_found_where_a_tap_wrote_it() -> None:
     assert command_in([*others, command, note(b'["y"]')]) == ("python", "3")
     assert command_in(others) == ()
     assert command_in([note(b'"x"'), command]) == ()
+
+
+TIME = "2025-04-06 15:09:35.419"
+
+
+@pytest.mark.parametrize("direction", [Direction.IN, Direction.OUT, Direction.ERR])
+def test_what_is_written_is_read_back(direction: Direction) -> None:
+    """Time, way and text."""
+    line = write_log_line(Frame(1, "", direction, '{"x":"東京] IN: "}'.encode()), TIME)
+    assert line == f'[{TIME}] {label(direction)}: {{"x":"東京] IN: "}}'
+    assert read_log_line(line) == (TIME, direction, '{"x":"東京] IN: "}')
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        Frame(1, "", Direction.NOTE, b"{}"),
+        Frame(1, "", Direction.IN, b""),
+        Frame(1, "", Direction.IN, b" \r"),
+    ],
+    ids=["a note", "nothing", "a blank line"],
+)
+def test_what_is_no_message_stands_in_no_log(frame: Frame) -> None:
+    """Notes and blank lines."""
+    assert write_log_line(frame, TIME) is None
+
+
+@pytest.mark.parametrize("line", ["", "hello", f"[{TIME}] UP: {{}}", f"[{TIME[:-4]}] IN: {{}}"])
+def test_other_lines_are_none(line: str) -> None:
+    """Another label, no time, no milliseconds."""
+    assert read_log_line(line) is None
+
+
+def test_a_log_is_read_as_frames_and_what_is_no_entry_as_a_note() -> None:
+    """Blank lines are left out, and the line ends of Windows."""
+    lines = [f"[{TIME}] IN: {{}}\r", "", "Traceback\r", f"[{TIME}] OUT: {{}}"]
+    assert list(read_log(lines, "at {}".format)) == [
+        Frame(1, f"at {TIME}", Direction.IN, b"{}"),
+        Frame(2, "", Direction.NOTE, b"", note="Traceback"),
+        Frame(3, f"at {TIME}", Direction.OUT, b"{}"),
+    ]
+    assert is_log_line(lines[0])
+    assert not is_log_line('{"seq":1}')
+
+
+def test_the_log_of_claude_desktop_is_read() -> None:
+    """With the server's name before or after the level, with its metadata or without."""
+    at = "2025-07-12T05:51:44.{}Z"
+    lines = [
+        f"{at.format('599')} [chat log] [info] Initializing server... {{ metadata: undefined }}",
+        (
+            f'{at.format("601")} [chat log] [info] Message from client: {{"a":{{}}}} '
+            "{ metadata: undefined }"
+        ),
+        f'{at.format("602")} [info] [chat log] Message from server: {{"b":"x: y"}}\r',
+        "Traceback (most recent call last):",
+    ]
+    notes = [Frame(n, "", Direction.NOTE, b"", note=lines[n - 1]) for n in (1, 4)]
+    assert list(read_recording(lines, str.lower)) == [
+        notes[0],
+        Frame(2, "2025-07-12t05:51:44.601z", Direction.IN, b'{"a":{}}'),
+        Frame(3, "2025-07-12t05:51:44.602z", Direction.OUT, b'{"b":"x: y"}'),
+        notes[1],
+    ]
+
+
+def test_a_recording_is_a_transcript_or_a_text_log() -> None:
+    """Its first line tells; what a crash has torn in a transcript is passed over."""
+    frames = [Frame(1, "t", Direction.IN, b"{}"), Frame(2, "t", Direction.OUT, b"[]")]
+    first, second = map(to_json, frames)
+    lines = [" ", first, second[:9], "[" * 100_000, "7", second]
+    assert list(read_recording(lines, str.upper)) == frames
+    log = ["", f"[{TIME}] IN: {{}}", "words", "\r", f"[{TIME}] OUT: []\r"]
+    assert list(read_recording(log, lambda time: f"at {time}")) == [
+        Frame(1, f"at {TIME}", Direction.IN, b"{}"),
+        Frame(2, "", Direction.NOTE, b"", note="words"),
+        Frame(3, f"at {TIME}", Direction.OUT, b"[]"),
+    ]
+    assert list(read_recording([], str.upper)) == []

@@ -1,26 +1,36 @@
-"""From the bytes of one line to one message."""
+"""Lines of JSON-RPC: read, cut off, and shown to people."""
 
 import json
+import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import (
+    META,
     Batch,
     Kind,
     Malformed,
     Message,
     compact,
     deeper_than,
+    half_characters,
     ids_in,
     item_spans,
     items_in,
     json_type,
     member,
     members,
+    one_line,
+    outline,
     read,
+    stand_in,
     value_end,
+    visible,
+    visible_json,
+    wire_line,
     with_token,
 )
 
@@ -323,3 +333,196 @@ def test_a_token_is_replaced_wherever_it_stands() -> None:
     path = ("params", "_meta", "progressToken")
     assert with_token(text, "9", path) == text.replace('progressToken":1', 'progressToken":9')
     assert with_token(text, "9", ("params", "none")) == text
+
+
+BIG = "x" * 5_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f'{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"a":"{BIG}"}}}}',
+        f'{{"method":"tools/call","params":{{"a":"{BIG}"}},"jsonrpc":"2.0","id":7}}',
+        f'{{"params":{{"id":1,"a":"{BIG}"}}, "method" : "tools/call" , "id" : 7 }}\r',
+    ],
+)
+def test_method_and_id_are_read_wherever_they_stand(line: str) -> None:
+    """Before the parameters, after them, and on both sides."""
+    raw = line.encode()
+    made = stand_in(raw[:1024], raw[-1024:], len(raw))
+    assert made is not None
+    message = read(made)
+    assert isinstance(message, Message)
+    assert (message.kind, message.method) == (Kind.REQUEST, "tools/call")
+    assert message.id is not None
+    assert message.id.token == "7"
+    assert str(len(raw)) in message.meta[META]
+
+
+def test_an_id_goes_back_as_it_came() -> None:
+    """Byte for byte, whatever its type."""
+    raw = f'{{"id":"a\\u00e9","method":"x","params":"{BIG}"}}'.encode()
+    made = stand_in(raw[:1024], raw[-1024:], len(raw))
+    assert made is not None
+    assert b'"id":"a\\u00e9",' in made
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        BIG,
+        f'{{"jsonrpc":"2.0","method":"notifications/x","params":"{BIG}"}}',
+        f'{{"jsonrpc":"2.0","id":7,"result":"{BIG}"}}',
+        f'["{BIG}"]',
+        f'{{"params":["{BIG}",{{"method":"x","id":7}}]}}',
+        f'{{"id":12345,"method":7,"params":"{BIG}"}}',
+        '{"a":' * 3000,
+    ],
+)
+def test_what_is_no_request_stays_unread(line: str) -> None:
+    """A notification, an answer, a log line, an id inside the parameters: nobody can answer it."""
+    raw = line.encode()
+    assert stand_in(raw[:1024], raw[-1024:], len(raw)) is None
+
+
+def test_a_number_that_may_have_been_cut_is_no_id() -> None:
+    """Half an id would answer somebody else's request."""
+    raw = b'{"method":"x","id":' + b"1" * 2_000 + b"}"
+    assert stand_in(raw[:1024], b"", len(raw)) is None
+
+
+def test_the_stand_in_is_one_line_of_json() -> None:
+    """It is recorded, shown and answered like any other."""
+    raw = f'{{"id":1,"method":"a\\nb","params":"{BIG}"}}'.encode()
+    made = stand_in(raw[:1024], raw[-1024:], len(raw))
+    assert made is not None
+    assert b"\n" not in made
+    assert json.loads(made)["method"] == "a\nb"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f'{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"a","b":["{BIG}"]}}}}',
+        f'{{"method":"tools/call","params":{{"name":"a","b":["{BIG}"]}},"jsonrpc":"2.0","id":7}}',
+        f'{{"params":{{"name":"a","b":["{BIG}"]}}, "method" : "tools/call" , "id" : 7 }}\r',
+    ],
+)
+def test_of_a_message_that_is_too_large_the_beginning_is_read(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The id, the method and the name of the tool are enough to answer it."""
+    assert outline(line) == line, "this is not too large"
+    monkeypatch.setattr(jsonrpc, "LARGEST", 4_000)
+    monkeypatch.setattr(jsonrpc, "BEGINNING", 1_000)
+    message = read(outline(line).encode())
+    assert isinstance(message, Message)
+    assert (message.kind, message.method) == (Kind.REQUEST, "tools/call")
+    assert message.id is not None
+    assert message.id.token == "7"
+    assert message.params == {"name": "a", "b": []}
+
+
+def test_the_beginning_of_a_message_is_json_wherever_it_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In a string with brackets and commas, in a number, between a name and its value."""
+    value = {
+        "a,]}": ['x"],{', 12.5, True, None, {"b": [[], {}, [1, "\\"]]}],
+        "c": {"d": "e"},
+        "f": 1,
+    }
+    line = json.dumps({"id": 7, "params": value, "method": "x"})
+    monkeypatch.setattr(jsonrpc, "LARGEST", 10)
+    for end in range(2, len(line)):
+        monkeypatch.setattr(jsonrpc, "BEGINNING", end)
+        found = json.loads(outline(line))
+        assert found["method"] == "x", "it stands at the end"
+        assert found.get("params", {}).keys() <= value.keys()
+
+
+def test_a_message_of_many_values_is_large_and_a_picture_is_not() -> None:
+    """It is the values that take the time, not the characters."""
+    assert jsonrpc.is_large(f"[{'[],' * jsonrpc.MOST_VALUES}1]")
+    assert not jsonrpc.is_large(f'{{"data":"{"A" * 5_000_000}"}}')
+    assert not jsonrpc.is_large(json.dumps({"csv": '1,"[{\\",\n' * jsonrpc.MOST_VALUES}))
+    assert jsonrpc.is_large(json.dumps([{"a,": "b"}] * jsonrpc.MOST_VALUES))
+    assert jsonrpc.is_large(f'{{"data":"{"A" * jsonrpc.LARGEST}"}}')
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[2J", "⟦U+001B⟧[2J"),
+        ("\x07\r", "⟦U+0007⟧⟦U+000D⟧"),
+        ("a\u202eb", "a⟦U+202E⟧b"),
+        ("zero\u200bwidth", "zero⟦U+200B⟧width"),
+        ("\U000e0041", "⟦U+E0041⟧"),
+        ("\x9b31m", "⟦U+009B⟧31m"),
+        ("\ud800", "⟦U+D800⟧"),
+        ("東京\n晴れ\tよ", "東京\n晴れ\tよ"),
+        ("👨\u200d👩", "👨⟦U+200D⟧👩"),
+    ],
+)
+def test_what_could_act_is_shown_as_its_code_point(text: str, shown: str) -> None:
+    """Escapes, controls, direction overrides, zero-width and tag characters."""
+    assert visible(text) == shown
+
+
+@given(st.text())
+def test_nothing_invisible_is_left(text: str) -> None:
+    """Whatever came: no control, no format character, no surrogate."""
+    left = {unicodedata.category(one) for one in visible(text).replace("\n", "").replace("\t", "")}
+    assert not left & {"Cc", "Cs"}
+
+
+def test_one_line_is_one_line_and_can_be_cut() -> None:
+    """For lists and tables."""
+    assert one_line("a\nb\tc") == "a\\nb\\tc"
+    assert one_line("abcdef", 4) == "abc…"
+    assert one_line("abcd", 4) == "abcd"
+
+
+def test_json_stays_the_json_that_it_was() -> None:
+    """With an escape where another character would stand for one that acts."""
+    assert visible_json('{"a":"\u202e\x7f x"}') == '{"a":"\\u202e\\u007f x"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "longest", "shown"),
+    [("a\nb\tc", 0, "a\\nb\\tc"), ("abcd", 4, "abcd"), ("abcde", 4, "abc…"), ("é", 1, "é")],
+)
+def test_a_line_is_cut_with_a_mark_only_where_it_is_too_long(
+    text: str, longest: int, shown: str
+) -> None:
+    """The mark is one of the characters that there may be."""
+    assert one_line(text, longest) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [(" a\r\nb\rc\nd ", "a b c d"), ("a\ud800b", "a?b"), (" \n ", None), ("", None)],
+)
+def test_any_text_is_one_line_of_the_wire(text: str, line: str | None) -> None:
+    """Half a character is replaced; nothing is left of what is blank."""
+    assert wire_line(text) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "halves"),
+    [
+        (r'"\ud83d\ude00"', []),
+        (r'"\ud83d"', [(1, 7)]),
+        (r'"\ude00"', [(1, 7)]),
+        (r'"\ud83d \ude00"', [(1, 7), (8, 14)]),
+        (r'"\ud83d\n\ude00"', [(1, 7), (9, 15)]),
+        (r'"\ud83d\ud83d\uDE00"', [(1, 7)]),
+        (r'"\ud83d\ude00\ude00"', [(13, 19)]),
+        (r'"\\ud83d"', []),
+    ],
+)
+def test_half_a_character_is_found_where_its_other_half_is_missing(
+    text: str, halves: list[tuple[int, int]]
+) -> None:
+    """The second half has to come just after the first."""
+    assert half_characters(text) == halves

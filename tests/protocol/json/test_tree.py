@@ -1,12 +1,15 @@
-"""Going through decoded JSON values."""
+"""JSON as a tree: places in it, its layout, and names that are nearly the same."""
 
+import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from humanmcp.protocol.json.jsonrpc import compact
 from humanmcp.protocol.json.tree import (
+    DEEPEST_INDENT,
     array_at,
     at,
     follow,
@@ -15,6 +18,8 @@ from humanmcp.protocol.json.tree import (
     object_at,
     objects_at,
     pointer,
+    pretty,
+    slips,
     text_at,
     well_formed,
 )
@@ -112,3 +117,67 @@ def test_what_is_written_leads_back(path: tuple[object, ...]) -> None:
     for step in path:
         value = value[step]  # type: ignore[index] # an object or a list, as the path says
     assert at(BODY, pointer(path), "nothing") == value
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(VALUES, st.sampled_from([None, 0, 3]))
+def test_compacting_gives_back_what_was_laid_out(value: object, indent: int | None) -> None:
+    """Only white space outside strings comes and goes."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    assert compact(pretty(text)) == compact(text)
+
+
+@given(VALUES)
+def test_the_layout_is_that_of_the_standard_library(value: object) -> None:
+    """A member or item a line, two spaces a level, empty ones on one line."""
+    assert pretty(json.dumps(value)) == json.dumps(value, indent=2)
+
+
+def test_no_number_is_read() -> None:
+    """1.0, 1e400 and 2**53 + 1 stay as typed, and so does a name that comes twice."""
+    text = '{"a":1.0,"a":1e400,"b":[9007199254740993,-0]}'
+    assert compact(pretty(text)) == text
+
+
+def test_a_line_of_a_hundred_thousand_brackets_is_no_mountain_of_spaces() -> None:
+    """A client may send it; History shows each line that came, also those that are no message."""
+    assert len(pretty("[" * 100_000)) < 100_000 * (2 * DEEPEST_INDENT + 3)
+    deep = "[" * 60 + "1" + "]" * 60
+    assert pretty(deep).replace("\n", "").replace(" ", "") == deep
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "count"),
+    [
+        ("", "", 0),
+        ("text", "text", 0),
+        ("tex", "text", 1),
+        ("textt", "text", 1),
+        ("tezt", "text", 1),
+        ("etxt", "text", 1),
+        ("tetx", "text", 1),
+        ("txet", "text", 1),
+        ("ba", "ab", 1),
+        ("ettx", "text", 2),
+        ("txt", "text", 1),
+        ("", "abc", 3),
+        ("abc", "", 3),
+        ("abcd", "", 4),
+        ("", "abcdef", 4),
+        ("abcd", "wxyz", 4),
+        ("cab", "abc", 2),
+        ("uri", "url", 1),
+    ],
+)
+def test_letters_left_out_added_changed_or_swapped_are_counted(
+    one: str, other: str, count: int
+) -> None:
+    """Up to one more than the limit; it is the same both ways."""
+    assert slips(one, other, 3) == count
+    assert slips(other, one, 3) == count
+    assert slips(one, other, 1) == min(count, 2)
