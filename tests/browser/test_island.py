@@ -108,6 +108,7 @@ def test_the_draft_of_a_killed_host_is_one_key_away_when_it_asks_again(
         begin(again, desk)
         again.say(call("9", city="Tokyo"))
         session = until(again.find_session, "a session").name
+        until(lambda: desk.get("/api/exchanges")["waiting"], "the call waits")
         shown.goto(f"/m/{session}/2")
         expect(page.locator("#sentence")).to_have_value("")
         expect(page.locator("#sentence")).to_be_focused()
