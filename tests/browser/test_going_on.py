@@ -330,3 +330,29 @@ def test_what_opens_by_itself_is_not_announced_and_begins_at_its_top(
     page.wait_for_function("document.activeElement.matches('#form-fields *')")
     assert page.evaluate("scrollY") == 0
     expect(page.locator("#said p")).to_have_count(0)
+
+
+def test_only_what_is_not_in_view_is_announced_and_nothing_lies_over_send(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """The page of a request may be there before the news of it."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    page = window(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True).page
+    page.locator("#rows a").first.click()
+    expect(page.locator("#send")).to_be_visible()
+    page.evaluate(
+        """async () => {
+          const script = document.querySelector("script[type=module]").src;
+          const { arrived } = await import(script.replace("desk.js", "notice.js"));
+          arrived(document.querySelector("article.message").dataset.key, "the open one");
+        }"""
+    )
+    host.say(call("2", city="Osaka"))
+    said = page.locator("#said p")
+    expect(said).to_have_count(1)
+    expect(said).to_contain_text("get_forecast")
+    box, send = said.bounding_box(), page.locator("#send").bounding_box()
+    assert box is not None
+    assert send is not None
+    assert box["y"] >= send["y"] + send["height"] or box["y"] + box["height"] <= send["y"]

@@ -2,7 +2,7 @@
 
 import { choose, chosen } from "./choices.js";
 import { leading } from "./live.js";
-import { isWide } from "./dom.js";
+import { all, first, isWide, keyOfOpen } from "./dom.js";
 import { at } from "./place.js";
 import { tell } from "./words.js";
 
@@ -13,7 +13,8 @@ let context = null;
 
 /** @param {string} key of the exchange @param {string} what it is, in words */
 export function arrived(key, what) {
-  if (!isWide() || !document.querySelector(".empty")) tell("new", { what }); // there it opens by itself
+  if (!isWide() || !document.querySelector(".empty")) tell("new", { what }, key); // there it opens by itself
+  takeBackSeen();
   if (!leading) return; // the other tabs of this browser heard it too
   if (chosen("sound")) sound();
   if (chosen("notify") && document.hidden && "Notification" in window && Notification.permission === "granted") {
@@ -24,6 +25,12 @@ export function arrived(key, what) {
       notice.close();
     };
   }
+}
+
+// What is open in view is no news.
+export function takeBackSeen() {
+  if (!first("article.message")?.checkVisibility()) return;
+  for (const line of all(`#said [data-key="${CSS.escape(keyOfOpen())}"]`)) line.remove();
 }
 
 // Two short tones, made here: nothing is loaded for them.

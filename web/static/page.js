@@ -6,6 +6,7 @@ import { openComposer } from "./composer.js";
 import { all, atRest, first, isWide, keyOfOpen, maybe } from "./dom.js";
 import { refreshList } from "./list.js";
 import { version } from "./live.js";
+import { takeBackSeen } from "./notice.js";
 import { oneAtATime, part } from "./talk.js";
 import { at, here } from "./place.js";
 import { hideOwn, listenToCopies, listenToStatus, takeStatus } from "./status.js";
@@ -35,6 +36,7 @@ export class Page {
     listenToCopies();
     rememberCards();
     hideOwn(this, document);
+    takeBackSeen();
     if (focus) this.placeFocus();
     nameOpen();
     this.address = location.pathname + location.search;

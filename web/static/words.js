@@ -24,9 +24,9 @@ export function visible(text) {
 
 const said = maybe("said");
 
-/** @param {string} code @param {Record<string, any>} [fillings] */
-export function tell(code, fillings) {
-  const line = make("p", {}, say(code, fillings));
+/** @param {string} code @param {Record<string, any>} [fillings] @param {string} [key] of the request that it is about */
+export function tell(code, fillings, key) {
+  const line = make("p", { "data-key": key }, say(code, fillings));
   said?.append(line);
   setTimeout(() => line.remove(), code === "failed" ? 10_000 : 5000);
 }
