@@ -17,8 +17,8 @@ from humanmcp.answering.case import read_line
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.inbox.contract import Answer, Item, Key
 from humanmcp.inbox.records import letter_of, rank_of
-from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.conversation.state import ConversationState, name_of
+from humanmcp.protocol.conversation.exchange import ExchangeState, name_of
+from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, seen_by_client
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import (

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import GIST, LineKind, line_kind, message_in, summary_of
 from humanmcp.locales.explain import explain
+from humanmcp.protocol.conversation.exchange import name_of
 from humanmcp.protocol.conversation.state import (
     ConversationState,
     ObservedMessage,
-    ObservedRequest,
-    name_of,
 )
 from humanmcp.protocol.conversation.transcript import Direction, Frame, Perspective
 from humanmcp.protocol.http.client import words_of
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from humanmcp.export.reading import Recording
     from humanmcp.locales.explain import Card
-    from humanmcp.protocol.conversation.exchange import NegotiatedState
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
@@ -94,7 +93,7 @@ class Entry:
 class Call:
     """A request and its answer, as one side saw them; `answer` is None where there was none."""
 
-    asked: ObservedRequest
+    asked: Exchange
     request: Entry
     answer: Entry | None = None
 
@@ -232,7 +231,7 @@ class _ConversationBuilder:
             self._meet_server(request, message)
         return entry
 
-    def _meet_server(self, request: ObservedRequest, message: Message) -> None:
+    def _meet_server(self, request: Exchange, message: Message) -> None:
         """Learn the server's name, which each era says in its own place."""
         modern = ("_meta", versions.META_SERVER)
         place = ("serverInfo",) if request.method == "initialize" else modern

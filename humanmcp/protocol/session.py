@@ -24,7 +24,6 @@ from humanmcp.protocol.conversation.exchange import (
     Late,
     LineReady,
     NegotiatedState,
-    NoIdError,
     NoticeArrived,
     Outcome,
     Refused,
@@ -38,7 +37,7 @@ from humanmcp.protocol.conversation.exchange import (
     UnreadableArrived,
     related_to,
 )
-from humanmcp.protocol.conversation.state import ConversationState, ObservedRequest
+from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
@@ -216,24 +215,15 @@ class Session:
     ) -> RequestArrived | RequestRepeated:
         repeated = self.repeated_by(message)
         number = self.exchanges.last + 1 if repeated is None else repeated.number
-        request = self._observed(
-            message, number, transport_facts.version if transport_facts else ""
-        )
+        stated = transport_facts.version if transport_facts else ""
+        request = self.state.observe_request(self._peer, message, number, stated)
         if repeated is not None:
             again = repeated._replace(request=message, awaiting_retry="")
             return RequestRepeated(self.exchanges.put(again))
         found = transport_facts.found if transport_facts else ()
         # Once, and when it is first asked for: most requests are answered before.
         look = cache(partial(check.remarks, message, request.version, self.negotiated, found))
-        exchange = Exchange(
-            number=number,
-            request=message,
-            version=request.version,
-            batch=batch,
-            continues=request.continues,
-            make_remarks=look,
-            transport_facts=transport_facts,
-        )
+        exchange = request._replace(batch=batch, make_remarks=look, transport_facts=transport_facts)
         if self.same_id_pending(exchange):
             twice = check.same_id(message, request.version)
             exchange = exchange._replace(make_remarks=lambda: (*look(), twice))
@@ -257,12 +247,6 @@ class Session:
         waiting = self.exchanges.awaiting_retry
         return next((one for one in waiting if _repeats(message, one)), None)
 
-    def _observed(self, request: Message, number: int, stated: str) -> ObservedRequest:
-        asked = self.state.observe(self._peer, request, number, stated).request
-        if asked is None:  # a request is what it is about itself
-            raise NoIdError(number)
-        return asked
-
     def _receive_notice(self, message: Message) -> tuple[Event, ...]:
         negotiated, version = self.negotiated, self.version
         observed = self.state.observe(self._peer, message)
@@ -284,9 +268,7 @@ class Session:
         request = self.state.observe(self._peer, message).request
         if request is None:
             return ResponseArrived(message, None)
-        return ResponseArrived(
-            message, request.request, check.review(request.exchange, message, negotiated)
-        )
+        return ResponseArrived(message, request.request, check.review(request, message, negotiated))
 
     # -- a draft in ----------------------------------------------------------------------------
 

@@ -126,7 +126,7 @@ class HeldQueue:
         request = held.observed.request
         if request is None or request.direction is not Direction.IN:
             return Waiting(book_at=release)
-        timeout = timeout_plan(request.exchange, self._inbox_session.negotiated.client_name, 0.0)
+        timeout = timeout_plan(request, self._inbox_session.negotiated.client_name, 0.0)
         book_at = held.rule[1].after if held.rule else release
         return Waiting(limit=timeout.limit, source=timeout.source, book_at=book_at)
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import DeskInbox, Item
-    from humanmcp.protocol.conversation.state import ObservedMessage, ObservedRequest
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.state import ObservedMessage
     from humanmcp.protocol.rules.answer_book import Book
     from humanmcp.protocol.rules.hold_patterns import Pattern
 
@@ -57,7 +58,7 @@ class Held:
     version: str
     batch: bool = False
     rule: tuple[int, Rule] | None = None
-    requests: tuple[ObservedRequest, ...] = ()
+    requests: tuple[Exchange, ...] = ()
 
     @property
     def raw(self) -> bytes:
@@ -174,7 +175,7 @@ class HoldPolicy:
     def _look_at_batch(self, direction: Direction, line: bytes, batch: Batch) -> Held | None:
         """Hold a whole array when one message in it is to be held; rules do not go that far."""
         wanted: ObservedMessage | None = None
-        asked: list[ObservedRequest] = []
+        asked: list[Exchange] = []
         for item in batch.items:
             if isinstance(item, Message):
                 observed = self._conversation.observe(direction, item)
@@ -189,13 +190,13 @@ class HoldPolicy:
         is_request = observed.message.kind is Kind.REQUEST and observed.direction is Direction.IN
         if self._book is None or request is None or not is_request:
             return None
-        found = first_rule(request.exchange, self._book, self._used, self._conversation.negotiated)
+        found = first_rule(request, self._book, self._used, self._conversation.negotiated)
         if found is None:
             return None
         index, rule = found
         if not rule.is_plain:  # a tap says nothing of its own, and asks nobody: a person does
             return index, rule._replace(action=RuleAction.HOLD)
-        values = rule.values(request.exchange) if rule.fills else {}
+        values = rule.values(request) if rule.fills else {}
         return index, rule._replace(text=fill_answer(rule.text, rule.form, values))
 
     def _wanted(self, observed: ObservedMessage) -> bool:
@@ -211,7 +212,7 @@ class HoldPolicy:
         observed: ObservedMessage,
         rule: tuple[int, Rule] | None = None,
         *,
-        batch: tuple[ObservedRequest, ...] | None = None,
+        batch: tuple[Exchange, ...] | None = None,
     ) -> Held:
         self._held += 1
         request = observed.request
@@ -231,7 +232,7 @@ class HoldPolicy:
             self._keep(Cancelled(number, text_at(observed.message.params, "reason")))
 
 
-def _asks(observed: ObservedMessage) -> tuple[ObservedRequest, ...]:
+def _asks(observed: ObservedMessage) -> tuple[Exchange, ...]:
     """Return the request that a message is; nothing for any other."""
     is_request = observed.message.kind is Kind.REQUEST
     return (observed.request,) if observed.request is not None and is_request else ()

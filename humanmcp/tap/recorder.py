@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from humanmcp.common.line_pipe import Cut
     from humanmcp.inbox.inbox_session import InboxSession
-    from humanmcp.protocol.conversation.exchange import NegotiatedState
-    from humanmcp.protocol.conversation.state import ObservedMessage, ObservedRequest
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+    from humanmcp.protocol.conversation.state import ObservedMessage
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.whole_conversation import NeverAnswered
 
@@ -304,7 +304,7 @@ class _Unchecked:
     version: str
     line: tuple[Diagnostic, ...] = ()
     """What was said of the line as a line."""
-    waiting: tuple[ObservedRequest, ...] = ()
+    waiting: tuple[Exchange, ...] = ()
     """What waited for an answer from the side that wrote a line that is no message."""
 
 
@@ -431,7 +431,7 @@ class Listening:
         while len(self._unchecked) > MOST_UNCHECKED or self._unchecked_bytes > MOST_UNCHECKED_BYTES:
             self._next_unchecked()
 
-    def _waiting_for(self, direction: Direction) -> tuple[ObservedRequest, ...]:
+    def _waiting_for(self, direction: Direction) -> tuple[Exchange, ...]:
         return tuple(
             request for request in self._conversation.open if request.direction is not direction
         )

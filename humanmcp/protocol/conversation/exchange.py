@@ -9,6 +9,7 @@ import enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import member
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods
@@ -102,13 +103,14 @@ class Exchange(NamedTuple):
     """One request and what became of it.
 
     `number` is our own, counted from 1 in a session: the peer's id may repeat, be huge, or be a
-    path. `version` is what this request must be answered in. `batch` numbers the array that it
-    came in (2025-03-26), 0 for none. `attempts` counts how often a 2026-07-28 client was asked to
+    path. `version` is what this request must be answered in. `batch` numbers the array that it came
+    in (2025-03-26), 0 for none. `attempts` counts how often a 2026-07-28 client was asked to
     repeat the request while a person is at it; `awaiting_retry` is the `requestState` that the
     repeat will carry, "" when the client waits for an answer right now. `continues` is the number
     of the exchange whose question back to the user this one answers, 0 for none. `make_remarks`
     runs the check of the request: a request that is answered at once waits for no remarks.
-    `transport_facts` is what the transport says of it.
+    `transport_facts` is what the transport says of it. `direction` is where it came from: IN from
+    the client, OUT from the server. A party and who observes one keep the same record.
     """
 
     number: int
@@ -121,6 +123,7 @@ class Exchange(NamedTuple):
     continues: int = 0
     make_remarks: Callable[[], tuple[Diagnostic, ...]] = tuple
     transport_facts: TransportFacts | None = None
+    direction: Direction = Direction.IN
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
@@ -138,6 +141,11 @@ class Exchange(NamedTuple):
     def method(self) -> str:
         """The method that was asked for."""
         return self.request.method
+
+    @property
+    def name(self) -> str:
+        """The tool, the prompt or the address that was asked for; "" where there is none."""
+        return name_of(self.request)
 
     @property
     def tool(self) -> str:
@@ -160,6 +168,15 @@ class Exchange(NamedTuple):
         """Return the exchange after something happened; itself where that changes nothing."""
         state = NEXT.get((self.state, transition))
         return self if state is None else self._replace(state=state)
+
+
+def name_of(message: Message) -> str:
+    """Return the tool, the prompt or the address that a request asks for; "" for none."""
+    for key in ("name", "uri"):
+        name = message.params.get(key)
+        if isinstance(name, str):
+            return name
+    return ""
 
 
 class NoIdError(LookupError):

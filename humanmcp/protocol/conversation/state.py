@@ -25,7 +25,7 @@ import math
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeGuard
 
-from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, name_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import RawDiagnostic, json_text, quoted
@@ -244,35 +244,6 @@ _BACK: Final[Mapping[Direction, Direction]] = {
 }
 
 
-class ObservedRequest(NamedTuple):
-    """A request as it was observed. `number` is its own one of all, or of those of its side.
-
-    `direction` is where it came from: IN from the client, OUT from the server. `continues` is the
-    number of the request whose question back to the user this one answers (2026-07-28), 0 for none.
-    """
-
-    number: int
-    direction: Direction
-    request: Message
-    version: str
-    continues: int = 0
-
-    @property
-    def method(self) -> str:
-        """What was asked for."""
-        return self.request.method
-
-    @property
-    def name(self) -> str:
-        """The tool, the prompt or the address that was asked for; "" where there is none."""
-        return name_of(self.request)
-
-    @property
-    def exchange(self) -> Exchange:
-        """The same as the check wants it."""
-        return Exchange(self.number, self.request, self.version)
-
-
 class ObservedMessage(NamedTuple):
     """What a message is about.
 
@@ -284,10 +255,10 @@ class ObservedMessage(NamedTuple):
 
     direction: Direction
     message: Message
-    request: ObservedRequest | None
+    request: Exchange | None
     ambiguous: bool = False
     found: tuple[RawDiagnostic, ...] = ()
-    likely: ObservedRequest | None = None
+    likely: Exchange | None = None
 
     @property
     def method(self) -> str:
@@ -298,15 +269,6 @@ class ObservedMessage(NamedTuple):
     def name(self) -> str:
         """The tool, prompt or address it is about; "" for none."""
         return self.request.name if self.request else name_of(self.message)
-
-
-def name_of(message: Message) -> str:
-    """Return the tool, the prompt or the address that a request asks for; "" for none."""
-    for key in ("name", "uri"):
-        name = message.params.get(key)
-        if isinstance(name, str):
-            return name
-    return ""
 
 
 class ConversationState:
@@ -326,7 +288,7 @@ class ConversationState:
         self.count = 0
         self._stated = ""
         self._most_open = most_open
-        self._open: OrderedDict[_Number, ObservedRequest] = OrderedDict()
+        self._open: OrderedDict[_Number, Exchange] = OrderedDict()
         self._by_id: dict[_Key, list[int]] = {}
         self._over: deque[_Key] = deque(maxlen=MOST_OVER)
         self._states: OrderedDict[str, int] = OrderedDict()
@@ -340,15 +302,15 @@ class ConversationState:
         return self._stated or self.negotiated_version
 
     @property
-    def open(self) -> tuple[ObservedRequest, ...]:
+    def open(self) -> tuple[Exchange, ...]:
         """The requests that have no answer yet, oldest first."""
         return tuple(self._open.values())
 
-    def in_flight(self, direction: Direction) -> tuple[ObservedRequest, ...]:
+    def in_flight(self, direction: Direction) -> tuple[Exchange, ...]:
         """Return the requests of one side that have no answer yet, oldest first."""
         return tuple(one for one in self._open.values() if one.direction is direction)
 
-    def with_id(self, direction: Direction, request_id: RequestId) -> tuple[ObservedRequest, ...]:
+    def with_id(self, direction: Direction, request_id: RequestId) -> tuple[Exchange, ...]:
         """Return the open requests of one side under an id, oldest first: there should be one."""
         numbers = self._by_id.get((direction, request_id.key), ())
         return tuple(self._open[direction, number] for number in numbers)
@@ -363,7 +325,7 @@ class ConversationState:
         """
         match message.kind:
             case Kind.REQUEST:
-                request = self._observe_request(direction, message, number, stated)
+                request = self.observe_request(direction, message, number, stated)
                 return ObservedMessage(direction, message, request)
             case Kind.NOTIFICATION:
                 asked = self._observe_notice(direction, message)
@@ -413,16 +375,18 @@ class ConversationState:
 
     # -- requests ------------------------------------------------------------------------------
 
-    def _observe_request(
-        self, direction: Direction, message: Message, number: int, stated: str
-    ) -> ObservedRequest:
+    def observe_request(
+        self, direction: Direction, message: Message, number: int = 0, stated: str = ""
+    ) -> Exchange:
+        """Take a request that came from this side; `observe` says what the others are."""
         version = stated or version_of(message, self.negotiated_version)
         if direction is Direction.IN:
             self._stated = stated_after(self._stated, message, version)
             self.negotiated = after_request(self.negotiated, message, version)
         self.count += 1
         number = number or self.count
-        request = ObservedRequest(number, direction, message, version, self._continued_by(message))
+        continues = self._continued_by(message)
+        request = Exchange(number, message, version, continues=continues, direction=direction)
         self._open[direction, number] = request
         if message.id is not None:
             self._by_id.setdefault((direction, message.id.key), []).append(request.number)
@@ -450,7 +414,7 @@ class ConversationState:
         del self._questions[alike[0]]
         return alike[0]
 
-    def _forget(self, request: ObservedRequest) -> None:
+    def _forget(self, request: Exchange) -> None:
         del self._open[request.direction, request.number]
         if request.request.id is None:
             return
@@ -462,7 +426,7 @@ class ConversationState:
 
     # -- notifications and answers -------------------------------------------------------------
 
-    def _observe_notice(self, direction: Direction, message: Message) -> ObservedRequest | None:
+    def _observe_notice(self, direction: Direction, message: Message) -> Exchange | None:
         if message.method == "notifications/initialized":
             self.negotiated = self.negotiated._replace(initialized=True)
         if message.method != "notifications/cancelled":
@@ -488,7 +452,7 @@ class ConversationState:
             self._learn(alike[0], message.body["result"])
         return ObservedMessage(direction, message, alike[0], ambiguous=len(alike) > 1)
 
-    def _meant_for(self, direction: Direction, answer: Message) -> ObservedRequest | None:
+    def _meant_for(self, direction: Direction, answer: Message) -> Exchange | None:
         """Return the only request that waits, where an answer has an id that was not used yet.
 
         One with an id that is over came late, or twice, and is no answer to another request.
@@ -503,7 +467,7 @@ class ConversationState:
         first, second = next(waiting, None), next(waiting, None)
         return first if second is None else None
 
-    def _close(self, request: ObservedRequest) -> None:
+    def _close(self, request: Exchange) -> None:
         self._forget(request)
         # Not when it is cancelled: what was on its way by then is nobody's mistake.
         self.progress[request.direction].over(request.request)
@@ -518,7 +482,7 @@ class ConversationState:
         elif method == "resources/unsubscribe" and isinstance(uri, str):
             self.watched.discard(uri)
 
-    def _learn(self, request: ObservedRequest, result: Json) -> None:
+    def _learn(self, request: Exchange, result: Json) -> None:
         if not isinstance(result, dict):
             return
         if request.method == "initialize":

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, assert_never
 
 from humanmcp import __version__
 from humanmcp.protocol.conversation.approvals import APPROVAL, KIND
-from humanmcp.protocol.conversation.state import name_of
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules import timeouts
 from humanmcp.protocol.spec import examples, methods, versions
@@ -308,7 +307,7 @@ def _refusal(exchange: Exchange) -> Decision:
         return BY_PERSON
     from humanmcp.protocol.rules.book_format import example_rule  # noqa: PLC0415 - seldom wanted
 
-    method, name = exchange.method, name_of(exchange.request)
+    method, name = exchange.method, exchange.name
     rule = example_rule(method, name)
     message = f"No rule of the answer book answers {method} {name}".rstrip() + f". Add one:\n{rule}"
     error = json.dumps({"code": NO_RULE, "message": message}, ensure_ascii=False)

@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.conversation.state import ConversationState, name_of
+from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, seen_by_client
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.conversation.state import ObservedMessage, ObservedRequest
+    from humanmcp.protocol.conversation.state import ObservedMessage
     from humanmcp.protocol.conversation.transcript import Frame
 
 BY_STUB: Final = "humanmcp"
@@ -107,7 +107,7 @@ class _Part:
     """A request or a notification of the client's, while it is read."""
 
     seq: int
-    request: ObservedRequest | None
+    request: Exchange | None
     message: Message
     batch: bool = False
     cancelled: bool = False
@@ -432,7 +432,7 @@ class Replay:
     def find(self, exchange: Exchange) -> FoundAnswer | None:
         """Find the answer to a request, without counting it as given; None when none fits."""
         modern = features(exchange.version).stateless
-        asked = (exchange.method, name_of(exchange.request), modern)
+        asked = (exchange.method, exchange.name, modern)
         fitting = [
             recorded
             for recorded in self._answers
@@ -464,7 +464,7 @@ class Replay:
         """Find what was said about a request that was never answered, each time in its turn."""
         wanted = (
             exchange.method,
-            name_of(exchange.request),
+            exchange.name,
             comparison_key(exchange.request.params),
         )
         return self._take(
@@ -487,7 +487,7 @@ class Replay:
             return decision if self._is_ours(exchange, decision) else Decision(forward=True)
         if self.otherwise is not Otherwise.ERROR or decision.due(0):
             return decision
-        asked = f"{exchange.method} {name_of(exchange.request)}".strip()
+        asked = f"{exchange.method} {exchange.name}".strip()
         error = {"code": NOT_RECORDED, "message": f"no answer was recorded for {asked}"}
         return Decision(0.0, json.dumps(error), TextForm.ERROR, "replay: not recorded")
 
@@ -504,9 +504,7 @@ class Replay:
     def miss(self, exchange: Exchange) -> None:
         """Remember a request that fitted nothing; a `ping` asks for nothing that is recorded."""
         if exchange.method != "ping":
-            self.misses.append(
-                UnrecordedRequest(exchange.number, exchange.method, name_of(exchange.request))
-            )
+            self.misses.append(UnrecordedRequest(exchange.number, exchange.method, exchange.name))
 
     def given(self, seq: int) -> None:
         """Count the answer of this frame as given: its turn is over."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
-    from humanmcp.protocol.conversation.state import ObservedRequest
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
@@ -71,7 +70,7 @@ def _judged_for(observed: ObservedMessage, negotiated: NegotiatedState) -> tuple
     """Return what else is wrong with an answer to nothing, as one to the request that waits."""
     if observed.likely is None:
         return ()
-    found = check.review(observed.likely.exchange, observed.message, negotiated)
+    found = check.review(observed.likely, observed.message, negotiated)
     return tuple(each for each in found if each.code not in kinds.WRONG_IDS)
 
 
@@ -88,7 +87,7 @@ def _found(
                 kinds.unmatched_response(("id",)).unplaced(),
                 *_judged_for(observed, negotiated),
             )
-        return check.review(observed.request.exchange, message, negotiated, strict=strict)
+        return check.review(observed.request, message, negotiated, strict=strict)
     if observed.direction is Direction.IN:
         request = observed.request if message.kind is Kind.REQUEST else None
         stated = request.version if request else version
@@ -107,7 +106,7 @@ class NeverAnswered(NamedTuple):
     """A request without an answer: the number of its line, and of the line that was dropped."""
 
     seq: int
-    request: ObservedRequest
+    request: Exchange
     dropped: int = 0
 
     @property
@@ -145,7 +144,7 @@ class Unanswered:
         return self._failed(seq, observed.request)
 
     def broken(
-        self, seq: int, malformed: Malformed, waiting: Collection[ObservedRequest]
+        self, seq: int, malformed: Malformed, waiting: Collection[Exchange]
     ) -> NeverAnswered | None:
         """Take note of a line that is no message. Returns the request whose id stands in it."""
         named = ids_in(malformed.text)
@@ -159,7 +158,7 @@ class Unanswered:
         )
         return None if request is None else self._failed(seq, request)
 
-    def _failed(self, seq: int, request: ObservedRequest) -> NeverAnswered:
+    def _failed(self, seq: int, request: Exchange) -> NeverAnswered:
         unanswered = NeverAnswered(self._lines.get(request.number, 0), request, seq)
         self._in_vain[request.number] = unanswered
         if len(self._in_vain) > MOST_OPEN:
