@@ -159,7 +159,13 @@ class Case:
         found = self.read(item.asked or item.line)
         if not isinstance(found, Message) or found.kind is not Kind.REQUEST:
             return None
-        return Exchange(self.key.number, found, item.protocol_version, item.state)
+        return Exchange(
+            self.key.number,
+            found,
+            item.protocol_version,
+            item.state,
+            parked=bool(item.waiting.parked),
+        )
 
     @property
     def held(self) -> HeldMessage | None:
@@ -229,8 +235,8 @@ class Case:
 
     @property
     def is_open(self) -> bool:
-        """Return True if its session can still answer, as it is now."""
-        return self.inbox.facts(self.key.session).is_open
+        """Return True if it can still be answered: its session runs, or its client comes back."""
+        return self.inbox.facts(self.key.session).is_open or self.item.outlives
 
     def again(self) -> Case:
         """Return it as it is now."""

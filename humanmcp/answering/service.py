@@ -63,6 +63,8 @@ class Outcome(enum.Enum):
     """Another reply was first; the text was kept."""
     OVER = "over"
     """The exchange or its session ended first; the text was kept."""
+    STORED = "stored"
+    """No process runs that could take it: it waits until the client asks for the answer."""
 
 
 class SendResult(NamedTuple):
@@ -328,11 +330,14 @@ def _hand_in(case: Case, reply: Reply, verdict: Verdict, within: float, wake: Wa
 def _became(case: Case, reply: Reply) -> SendResult | None:
     """Return what became of a reply; None while it waits."""
     # First: what is read below may be the last thing that the process did.
-    may_go_on = case.inbox.facts(case.key.session).may_go_on
+    facts = case.inbox.facts(case.key.session)
+    may_go_on = facts.may_go_on
     item = case.inbox.item(case.key)
     match item.state:
         case ExchangeState.PENDING if item.reply is None:
             return SendResult(Outcome.REFUSED, item, item.diagnostics, reply.text)
+        case ExchangeState.PENDING if item.outlives and not facts.is_open:
+            return SendResult(Outcome.STORED, item)
         case ExchangeState.PENDING:
             return None if may_go_on else SendResult(Outcome.OVER, item)
         case ExchangeState.ANSWERED:

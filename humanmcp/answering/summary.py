@@ -236,7 +236,9 @@ class Row:
     on_its_way: bool
     refused: bool
     subscription: bool = False
-    """An open subscription: its answer is not awaited."""
+    """An open subscription, or a question for a parked call: no answer of a person is awaited."""
+    parked: bool = False
+    """Its client comes for the answer later."""
 
     @property
     def anchor(self) -> str:
@@ -267,7 +269,8 @@ def row(item: Item, badge: Badge, read: ReadLine = read_line) -> Row:
         touched=draft is not None and draft.touched,
         on_its_way=item.reply is not None and item.state is ExchangeState.PENDING,
         refused=bool(item.diagnostics),
-        subscription=item.is_subscription,
+        subscription=item.is_subscription or item.follows,
+        parked=item.is_parked,
     )
 
 

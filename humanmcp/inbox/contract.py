@@ -185,6 +185,10 @@ for changes, and for no answer.
 """
 
 
+FOLLOWS: Final = "parked answer"
+"""What `Waiting.means` says of a request for the answer to a parked call: nobody answers it."""
+
+
 class Waiting(NamedTuple):
     """How long an exchange may wait, and what is done about it. Seconds count from arrival.
 
@@ -197,7 +201,8 @@ class Waiting(NamedTuple):
 
     `parked` is the ticket under which its client asks for the answer later, "" where it waits for
     it; `parked_as` says how (`protocol/rules/parking.py`), `parked_at` since when. `status` is what
-    the person tells it meanwhile.
+    the person tells it meanwhile. `can_park` is how a waiting call can be parked, "" where it
+    cannot.
     """
 
     limit: float | None = None
@@ -211,6 +216,7 @@ class Waiting(NamedTuple):
     parked_as: str = ""
     parked_at: str = ""
     status: str = ""
+    can_park: str = ""
 
 
 class Draft(NamedTuple):
@@ -252,6 +258,10 @@ class Order(enum.Enum):
     """End at once and without a word, as a server that is killed."""
     HTTP = "http"
     """Carry the next answer wrongly: the fault that `text` names (`protocol/http/outbound.py`)."""
+    PARK = "park"
+    """Park the call of the number that `text` holds."""
+    STATUS = "status"
+    """Tell the client of a parked call how it stands: `text` is its number and the words."""
 
 
 class Reply(NamedTuple):
@@ -332,14 +342,25 @@ class Item(NamedTuple):
         return self.state is ExchangeState.PENDING and self.waiting.means == SUBSCRIBED
 
     @property
+    def follows(self) -> bool:
+        """Return True for a request that waits for the answer to a parked call."""
+        return self.state is ExchangeState.PENDING and self.waiting.means == FOLLOWS
+
+    @property
     def is_parked(self) -> bool:
-        """Return True while a person may answer it for a client that asks again later."""
+        """Return True while a person is at it for a client that got a task or a ticket."""
+        return self.outlives and self.waiting.parked_as != "retry"
+
+    @property
+    def outlives(self) -> bool:
+        """Return True if it can be answered when its session is over: its client comes back."""
         return self.state is ExchangeState.PENDING and bool(self.waiting.parked)
 
     @property
     def waits(self) -> bool:
         """Return True while the peer waits for the answer."""
-        return self.state is ExchangeState.PENDING and not self.is_subscription
+        of_nobody = self.is_subscription or self.follows or self.is_parked
+        return self.state is ExchangeState.PENDING and not of_nobody
 
 
 class Doorbell(Protocol):

@@ -349,7 +349,7 @@ class FolderInbox:
             with keeping("session end", session=session):
                 for item in self.items(session):
                     number = item.key.number
-                    if not item.is_parked:
+                    if not item.outlives:
                         taken = self._polls[session].taken(number)
                         owned.folder.close(number, ExchangeState.ABANDONED, None, "", taken)
                 owned.facts = owned.facts._replace(life=Life.CLOSED)

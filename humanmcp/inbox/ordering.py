@@ -5,6 +5,7 @@ Whether it can be followed is looked at here, before it is handed in: the proces
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import Life, Order
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Reply
     from humanmcp.protocol.rules.rule import DefinitionChange
 
-_SWITCHES: Final = frozenset({Order.PROGRESS, Order.SILENCE})
 _HIGHEST: Final = 255
 
 
@@ -47,19 +47,30 @@ def hand_in(inbox: DeskInbox, session: str, reply: Reply) -> str:
 
 def not_understood(order: Order, text: str) -> str:
     """Return the code of why an order with this text cannot be followed; "" when it is clear."""
-    if order is Order.RAW and not _is_base64(text):
-        return "base64"
-    if order in _SWITCHES and text not in ("on", "off"):
-        return "switch"
-    if order is Order.DEFINITION and definition_change(text) is None:
-        return "definition"
-    if order is Order.HTTP:
-        from humanmcp.protocol.http.outbound import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
+    code, is_understood = "", True
+    match order:
+        case Order.RAW:
+            code, is_understood = "base64", _is_base64(text)
+        case Order.PROGRESS | Order.SILENCE:
+            code, is_understood = "switch", text in ("on", "off")
+        case Order.DEFINITION:
+            code, is_understood = "definition", definition_change(text) is not None
+        case Order.HTTP:
+            from humanmcp.protocol.http.outbound import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
 
-        return "" if text == TAKEN_BACK or HttpFault.read(text) else "http fault"
-    if order is Order.EXIT and not (text.isascii() and text.isdigit() and int(text) <= _HIGHEST):
-        return "status"
-    return ""
+            code = "http fault"
+            is_understood = text == TAKEN_BACK or HttpFault.read(text) is not None
+        case Order.PARK:
+            code, is_understood = "park", re.fullmatch(r"[0-9]{1,12}", text) is not None
+        case Order.STATUS:
+            code = "parked status"
+            is_understood = re.fullmatch(r"[0-9]{1,12} .*\S.*", text, re.DOTALL) is not None
+        case Order.EXIT:
+            is_number = text.isascii() and text.isdigit()
+            code, is_understood = "status", is_number and int(text) <= _HIGHEST
+        case _:
+            pass
+    return "" if is_understood else code
 
 
 def definition_change(text: str) -> DefinitionChange | None:

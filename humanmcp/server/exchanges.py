@@ -13,7 +13,8 @@ What else a server can do is in files of its own, and acts here at named moments
 `AutomaticAnswers` (`rules.py`; with a recording and a real server, `replaying.py`) at `decide`,
 `begin`, `act`, `answered`, `noticed`, `responded` and `over`; the text files
 (`text_files/text_desk.py`) at `probed`, `shown`, `copy` and `waits`; `Keepalive` (`waiting.py`) at
-`plan`, `send_progress`, `ask_to_retry`, `gave_up` and `was_answered`.
+`plan`, `send_progress`, `ask_to_retry`, `gave_up` and `was_answered`; `ParkedCalls` (`parking.py`)
+at `decide`, `waits`, `may_come_back`, `park`, `reply` and `over`.
 """
 
 from __future__ import annotations
@@ -49,11 +50,12 @@ from humanmcp.protocol.rules.timeouts import PROBE
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.envelope import failure
-from humanmcp.server.journal import BY_US
+from humanmcp.server.journal import BY_US, PARKED
+from humanmcp.server.parking import ParkedCalls
 from humanmcp.server.waiting import DueAction, PendingTimers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from humanmcp.common.line_pipe import Cut
     from humanmcp.inbox.attendant import PollSchedule
@@ -128,8 +130,9 @@ class ExchangeHandler:
         keepalive: Keepalive,
         options: ServeOptions,
         schedule: PollSchedule,
+        token: Callable[[], str],
     ) -> None:
-        """Start before the first line."""
+        """Start before the first line. `token` makes the secret of a ticket."""
         self.timers: dict[int, PendingTimers] = {}
         """Of each exchange that waits in the inbox."""
         self.by: OrderedDict[int, str] = OrderedDict()
@@ -148,6 +151,7 @@ class ExchangeHandler:
         self._kept: dict[int, Reply] = {}
         """Replies that wait until the client has repeated its request."""
         self._is_text_being_written = False
+        self.parked = ParkedCalls(self, token)
 
     # -- received, recorded -----------------------------------------------------------------------
 
@@ -273,7 +277,7 @@ class ExchangeHandler:
             case NoticeArrived(message):
                 self.automatic.noticed(message)
             case ResponseArrived(message):
-                self._continue(self.automatic.responded(message))
+                self.decide_again(self.automatic.responded(message))
             case UnreadableArrived():
                 self.journal.cannot_read_last()  # nothing is answered
             case impossible:
@@ -290,7 +294,7 @@ class ExchangeHandler:
         """Return what answers an exchange without a person."""
         if self.keepalive.silent or self.session.same_id_pending(exchange):
             return Decision()  # only one of them can be answered: a person says which
-        return self.automatic.decide(exchange)
+        return self.parked.decide(exchange) or self.automatic.decide(exchange)
 
     def begin(self, exchange: Exchange, decision: Decision, now: float) -> None:
         """Answer a new request at once if that was decided, else let it wait."""
@@ -337,6 +341,8 @@ class ExchangeHandler:
 
     def reply(self, number: int, reply: Reply) -> None:
         """Judge a person's reply: it goes out, or back to them with its problems."""
+        if self.parked.reply(number, reply):
+            return
         exchange = self.session.exchanges.get(number)
         if reply.shown and exchange and reply.shown != digest_of(exchange.request.raw):
             self.journal.refuse(number, (kinds.other_request_shown().unplaced(),))
@@ -373,11 +379,13 @@ class ExchangeHandler:
         self.by[exchange.number] = by
         if len(self.by) > REMEMBERED:
             self.by.popitem(last=False)
+        parks = self.parked.has(exchange.number)
         if sent.line is not None:
-            note = DELIBERATE if sent.deliberate else ""
+            note = PARKED if parks else DELIBERATE if sent.deliberate else ""
             self.journal.write(line or sent.line, exchange.number, by=by, note=note)
         timers = self.timers.pop(exchange.number, None)
-        if timers is not None:
+        self.parked.over(exchange.number)
+        if timers is not None and not parks:
             self.keepalive.was_answered(exchange, self.journal.clock.now() - timers.last_arrived)
             at = self.journal.clock.stamp()
             answer = Answer(sent.own, by, at, sent.deliberate)
@@ -400,13 +408,15 @@ class ExchangeHandler:
         timers = PendingTimers(now, decision, self.keepalive.plan(exchange), subscribed=subscribed)
         timers.writing = self._is_text_being_written
         timers.status_open = bool(self.journal.facts.http_port)
+        self.parked.waits(exchange, timers)
         try:
             self.journal.deliver(self._item(exchange, timers))
         except InboxError as error:
             self._turn_away_unkept(exchange, error)
             return
         self.timers[exchange.number] = timers
-        if self.options.notify is not None and decision.rule is None and not subscribed:
+        is_for_people = decision.rule is None and not subscribed and not timers.follows
+        if self.options.notify is not None and is_for_people:
             self.options.notify(self.journal.name, exchange.number, exchange.tool)
         self.texts.waits(exchange)
         self._schedule.duties = min(self._schedule.duties, timers.next())
@@ -441,9 +451,18 @@ class ExchangeHandler:
             case DueAction.SEND_PROGRESS:
                 self.keepalive.send_progress(exchange, timers, now)
             case DueAction.HOLD:
-                self.keepalive.ask_to_retry(exchange, timers, now)
+                token = self.parked.token(exchange.number)
+                self.parked.may_come_back(exchange, timers, token)
+                self.keepalive.ask_to_retry(exchange, timers, now, token)
+            case DueAction.PARK:
+                timers.park_at = None
+                self.parked.park(exchange.number)
             case DueAction.GIVE_UP:
-                self._close(self.session.went_quiet(exchange.number) or exchange, "quiet")
+                gone = self.session.went_quiet(exchange.number) or exchange
+                if self.parked.keeps(gone, timers):
+                    del self.timers[gone.number]
+                else:
+                    self._close(gone, "quiet")
             case impossible:
                 assert_never(impossible)
 
@@ -456,8 +475,8 @@ class ExchangeHandler:
             timers.decision = left
             self.journal.update(exchange, timers)
 
-    def _continue(self, number: int) -> None:
-        """Go on with an automatic answer after the client's response to its question."""
+    def decide_again(self, number: int) -> None:
+        """Decide anew about a request that waits: what it waited for is there."""
         timers = self.timers.get(number)
         if timers is not None:
             exchange = self.session.exchanges[number]
@@ -469,6 +488,7 @@ class ExchangeHandler:
         """Send the reply that was kept for the repeat, if there is one."""
         timers = self.timers[exchange.number]
         timers.repeated(now, self.keepalive.plan(exchange))
+        self.parked.waits(exchange, timers)
         self._schedule.duties = now
         self.journal.update(exchange, timers)
         reply = self._kept.pop(exchange.number, None)
@@ -481,6 +501,7 @@ class ExchangeHandler:
             exchange = self.session.exchanges[number]
             timers.decision = self.decide(exchange)
             timers.timeouts = self.keepalive.plan(exchange)
+            self.parked.waits(exchange, timers)
             self.journal.update(exchange, timers)
 
     def drafted(self, number: int, draft: Draft) -> None:
@@ -517,6 +538,7 @@ class ExchangeHandler:
         """Close an exchange without an answer, if the inbox has it."""
         self._kept.pop(exchange.number, None)
         self.automatic.over(exchange.number)
+        self.parked.over(exchange.number)
         if self.timers.pop(exchange.number, None) is not None:
             self.journal.connection.unanswered(exchange.number)
             self.journal.close(exchange.number, exchange.state, reason=reason)

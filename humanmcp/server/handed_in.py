@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-KNOWN: Final = "silence on, silence off, progress on, progress off, exit STATUS, crash, http FAULT"
+KNOWN: Final = (
+    "silence on, silence off, progress on, progress off, exit STATUS, crash, http FAULT, "
+    "park NUMBER, status NUMBER WORDS"
+)
 """The words that `out.do.txt` may hold."""
 
 
@@ -97,6 +100,9 @@ class HandedIn:
                 self._leave(_status(reply.text))
             case Order.HTTP:
                 self._carry_wrongly(reply.text)
+            case Order.PARK | Order.STATUS:
+                number, _, words = reply.text.partition(" ")
+                self._handler.parked.order(reply.order, int(number), words.strip())
             case Order.CRASH | Order.SAY:
                 pass
             case impossible:

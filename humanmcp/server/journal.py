@@ -40,6 +40,9 @@ BY_US: Final = "humanmcp"
 HOLD: Final = "hold"
 """The note of a line that asks the client to repeat its request."""
 
+PARKED: Final = "parked"
+"""The note of a response that parks its call: a person goes on with it (`parking.py`)."""
+
 CUT_OFF: Final = "the server began again, and the stream was cut"
 """The note of a request whose client may ask the same again."""
 

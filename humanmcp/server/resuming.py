@@ -175,7 +175,11 @@ class Resumption:
                 return
 
     def _is_over(self, number: int, exchange: Exchange | None) -> None:
-        """Take an exchange out of the inbox that the transcript says is over."""
+        """Take an exchange out of the inbox that the transcript says is over and not parked."""
+        item = self._journal.inbox.item(self._journal.key(number))
+        if item.waiting.parked:
+            self._handler.parked.resume(item)
+            return
         frame = self._resumed.answers.get(number)
         state = ExchangeState.CANCELLED if exchange is None else exchange.state
         answer = None

@@ -77,7 +77,7 @@ class ServedSession:
         session_count: SessionCount,
         resumed: Resumed | None = None,
     ) -> None:
-        """Put the parts together. `token` makes an unguessable text for the hold.
+        """Put the parts together. `token` makes the part of a ticket that cannot be guessed.
 
         `resumed` is what another process left of this session.
 
@@ -96,11 +96,11 @@ class ServedSession:
         self._session_count = session_count
         self._tell_stderr = tell_stderr
         self._wake: Callable[[], object] = lambda: None
-        keepalive = Keepalive(session, journal, options, book_file, token)
+        keepalive = Keepalive(session, journal, options, book_file)
         definition = ServerDefinition(session, journal, book_file, keepalive)
         self._automatic = self._automatic_answers(definition, options)
         self.handler = ExchangeHandler(
-            session, journal, self._automatic, keepalive, options, self._schedule
+            session, journal, self._automatic, keepalive, options, self._schedule, token
         )
         self._handed_in = HandedIn(self.handler, self._exit)
         self.texts = TextFileAnswers(
@@ -231,6 +231,7 @@ class ServedSession:
             self.handler.look_again()
             self._schedule.duties = now
         self.journal.catch_up()
+        self.handler.parked.look()
         self.texts.bring_back()
         stuck = self.connection.backpressure.stuck_for(now) >= STUCK_AFTER
         if stuck != self.journal.facts.stuck:

@@ -12,7 +12,7 @@ import enum
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from humanmcp.inbox.contract import SUBSCRIBED, Waiting
+from humanmcp.inbox.contract import FOLLOWS, SUBSCRIBED, Waiting
 from humanmcp.protocol.rules import timeouts
 from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
 from humanmcp.protocol.rules.timeouts import (
@@ -45,6 +45,7 @@ class DueAction(enum.Enum):
     ANSWER_BY_BOOK = "answer by book"
     SEND_PROGRESS = "send progress"
     HOLD = "hold"
+    PARK = "park"
     GIVE_UP = "give up"
 
 
@@ -68,6 +69,15 @@ class PendingTimers:
         self.writing = False
         self.held = False
         self.subscribed = subscribed
+        self.follows = False
+        """Whether it asks for the answer to a parked call (`parking.py`)."""
+        self.park_at: float | None = None
+        """Seconds since the last arrival after which it is parked; None for never."""
+        self.can_park = ""
+        """How it can be parked, "" where it cannot."""
+        self.ticket = ""
+        """The `requestState` under which its client may come back to another process."""
+        self.ticket_at = ""
         self.status_open = False
         """Whether it came over HTTP, and nothing has gone out yet."""
         self.retry_awaited_since: float | None = None
@@ -85,11 +95,15 @@ class PendingTimers:
         if self.subscribed:
             return None
         waited = now - self.last_arrived
-        if self.timeouts.hold_at is not None and waited >= self.timeouts.hold_at:
-            return DueAction.HOLD
-        if self.timeouts.progress and waited >= (self.steps_this_time + 1) * PROGRESS_EVERY:
-            return DueAction.SEND_PROGRESS
-        return None
+        progress_at = (
+            (self.steps_this_time + 1) * PROGRESS_EVERY if self.timeouts.progress else None
+        )
+        duties = (
+            (self.timeouts.hold_at, DueAction.HOLD),
+            (self.park_at, DueAction.PARK),
+            (progress_at, DueAction.SEND_PROGRESS),
+        )
+        return next((action for at, action in duties if at is not None and waited >= at), None)
 
     @property
     def stops_at(self) -> float | None:
@@ -111,6 +125,8 @@ class PendingTimers:
             duties.append(self.last_arrived + (self.steps_this_time + 1) * PROGRESS_EVERY)
         if self.timeouts.hold_at is not None and not self.subscribed:
             duties.append(self.last_arrived + self.timeouts.hold_at)
+        if self.park_at is not None:
+            duties.append(self.last_arrived + self.park_at)
         after = self.decision.after
         if after is not None and self.decision.due(after, touched=self._stopped):
             duties.append(self.arrived + after)
@@ -145,7 +161,11 @@ class PendingTimers:
             source=self.timeouts.source,
             book_at=None if stopped else self.decision.after,
             held=self.held,
-            means=self.timeouts.means,
+            means=FOLLOWS if self.follows else self.timeouts.means,
+            parked=self.ticket,
+            parked_as="retry" if self.ticket else "",
+            parked_at=self.ticket_at,
+            can_park=self.can_park,
             why_not=self.timeouts.why_not,
             status_until=self._status_until if self.status_open else None,
         )
@@ -196,16 +216,13 @@ class Keepalive:
         journal: Journal,
         options: ServeOptions,
         book_file: BookFile,
-        token: Callable[[], str],
     ) -> None:
-        """Begin. `token` makes an unguessable `requestState`."""
         self.progress: bool | None = None
         self.silent = False
         self._session = session
         self._journal = journal
         self._options = options
         self._book_file = book_file
-        self._token = token
 
     @property
     def may_acknowledge(self) -> bool:
@@ -243,9 +260,11 @@ class Keepalive:
         if line is not None and not self._journal.is_mid_line:
             self._journal.write(line, exchange.number, by=BY_US)
 
-    def ask_to_retry(self, exchange: Exchange, timers: PendingTimers, now: float) -> None:
-        """Ask a 2026-07-28 client to repeat its request."""
-        line = self._session.hold(exchange.number, self._token())
+    def ask_to_retry(
+        self, exchange: Exchange, timers: PendingTimers, now: float, token: str
+    ) -> None:
+        """Ask a 2026-07-28 client to repeat its request. `token` cannot be guessed."""
+        line = self._session.hold(exchange.number, token)
         if line is None:
             timers.timeouts = timers.timeouts._replace(hold_at=None)
         else:

@@ -88,9 +88,15 @@ def waiting_rows(inbox: DeskInbox, *, everything: bool = False) -> list[Terminal
     return [
         TerminalRow(label(facts, item.key.number, everybody), Case(inbox, item, facts))
         for facts in everybody
-        if facts.is_open or everything
+        if facts.is_open or facts.parked or everything
         for item in _items(inbox, facts, states)
+        if facts.is_open or item.outlives or everything
     ]
+
+
+def is_parked(row: TerminalRow) -> bool:
+    """Return True for a call whose client comes for the answer later."""
+    return row.item.is_parked or (row.item.outlives and not row.case.facts.is_open)
 
 
 def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
@@ -129,7 +135,7 @@ def _items(inbox: DeskInbox, facts: SessionFacts, states: Sequence[ExchangeState
 
 def _list(sessions: Sequence[SessionFacts], found: Sequence[TerminalRow], language: str) -> None:
     for facts in sessions:
-        mine = [row for row in found if row.case.facts.name == facts.name]
+        mine = [row for row in found if row.case.facts.name == facts.name and not is_parked(row)]
         to_stdout(*_heading(facts, language))
         if facts.unreadable:
             sentence = unreadable_in(facts, language)
@@ -138,6 +144,9 @@ def _list(sessions: Sequence[SessionFacts], found: Sequence[TerminalRow], langua
         if not mine and not facts.is_open:
             to_stdout("  ", Painted(say(ROOM, "nothing kept", language, name=facts.name), "dim"))
         _table(mine, waits.now(), language)
+    if parked := [row for row in found if is_parked(row)]:
+        to_stdout(Painted(say(ROOM, "parked", language), "bold"))
+        _table(parked, waits.now(), language)
     if not any(facts.is_open for facts in sessions):
         to_stdout(say(ROOM, "no session", language))
     elif not any(row.item.waits for row in found):

@@ -71,6 +71,9 @@ def tell(answering: Answering, draft: Draft, result: SendResult) -> int:
             return refused(answering, result)
         case Outcome.QUEUED:
             return not_sent(answering, answering.sentence("not taken"), result)
+        case Outcome.STORED:
+            to_stdout(answering.sentence("stored"))
+            return 0
         case Outcome.TAKEN | Outcome.OVER:
             ended = (
                 result.item.state is not ExchangeState.PENDING or result.outcome is Outcome.TAKEN
@@ -96,7 +99,8 @@ def _went_out(answering: Answering, result: SendResult, draft: Draft) -> int:
         json_to_stdout(_shape(answering, result, sent=True, deliberate=deliberate))
         return 0
     _explain(answering, result)
-    to_stdout(Painted(answering.sentence("sent", who=answering.reader(draft), size=size), "green"))
+    code = "sent parked" if result.item.waiting.parked else "sent"
+    to_stdout(Painted(answering.sentence(code, who=answering.reader(draft), size=size), "green"))
     to_stdout(result.line)
     return 0
 

@@ -53,6 +53,8 @@ def add_arguments(parser: Parser) -> None:
     flag("--bytes-of", to=ways, metavar="FILE")
     flag("--silence", to=ways, choices=_SWITCH)
     flag("--own-progress", to=ways, choices=_SWITCH)
+    flag("--park", to=ways, metavar="N")
+    flag("--status", to=ways, nargs=2, metavar=("N", "TEXT"))
     flag("--exit", to=ways, metavar="STATUS")
     flag("--crash", to=ways, action="store_true")
     flag("--session", default="", metavar="LETTER")
@@ -98,6 +100,13 @@ def _meant(inbox: DeskInbox, arguments: argparse.Namespace) -> tuple[str, Order,
     """Return which session is meant, and the order with its text."""
     if arguments.progress is not None:
         return _progress(inbox, *arguments.progress)
+    if arguments.park is not None:
+        key = choose(inbox, arguments.park).key
+        return key.session, Order.PARK, str(key.number)
+    if arguments.status is not None:
+        number, words = arguments.status
+        key = choose(inbox, number).key
+        return key.session, Order.STATUS, f"{key.number} {words}"
     session = choose_session(inbox, arguments.session).name
     for name, order, text in _ORDERS:
         value = getattr(arguments, name)

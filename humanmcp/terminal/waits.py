@@ -55,8 +55,13 @@ def outlook(item: Item, moment: datetime, language: str) -> tuple[Outlook, ...]:
     if item.state is not ExchangeState.PENDING:
         return (Outlook(_ended(item, language)),)
     if item.reply is not None:
-        return (Outlook(say(ROOM, "on its way", language)),)
+        code = "parked and answered" if item.outlives else "on its way"
+        return (Outlook(say(ROOM, code, language)),)
     passed = waited(item, moment)
+    if item.is_parked:
+        return (Outlook(say(ROOM, "parked", language, time=clock(passed))),)
+    if item.follows:
+        return (Outlook(say(ROOM, "follows", language)),)
     if item.is_subscription:
         return (Outlook(say(ROOM, "subscription", language, time=clock(passed))),)
     return tuple(
@@ -82,7 +87,11 @@ def kept_waiting(item: Item, language: str) -> str:
 def _ended(item: Item, language: str) -> str:
     if item.answer is not None:
         code = "answered deliberately" if item.answer.deliberate else "answered"
-        return say(ROOM, code, language, by=who(item.answer.by, language))
+        said = say(ROOM, code, language, by=who(item.answer.by, language))
+        if not item.waiting.parked:
+            return said
+        at = item.answer.fetched
+        return say(ROOM, "fetched" if at else "not fetched", language, said=said, at=at)
     if item.state is ExchangeState.CANCELLED and item.reason:
         return say(ROOM, "cancelled because", language, reason=one_line(item.reason, 200))
     if item.state is ExchangeState.ABANDONED and item.reason:

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.inbox.contract import Answer, Draft, Role
+from humanmcp.inbox.contract import Answer, Draft, Role, Waiting
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal.inbox import request_in_short
 from tests.terminal.rooms import CALL, INITIALIZE, Room, Shell, ago, waiting
@@ -228,3 +228,21 @@ def test_watching_at_a_terminal_redraws_the_list(room: Room, tmp_path: Path) -> 
     assert os.waitstatus_to_exitcode(status) == 0
     assert seen.count(b"\x1b[H\x1b[2J") >= 2
     assert seen.count(b"\a") == 1
+
+
+def test_parked_calls_are_listed_apart_and_answered_after_their_session(
+    room: Room, shell: Shell
+) -> None:
+    """They are not counted as waiting; their answer is stored until the client asks."""
+    session = room.session(parked=True)
+    key = room.ask(session, 3, waiting=Waiting(parked="t", parked_as="ticket"))
+    before, _, parked = shell("inbox").out.partition("Parked")
+    assert "get-japan-forecast" not in before
+    assert "get-japan-forecast" in parked
+    assert "the client asks for the answer later" in parked
+    room.inbox.end(session)
+    assert "a/3" in shell("inbox").out.partition("Parked")[2]
+    ran = shell("answer", "a/3", "--text", "sunny")
+    assert (ran.status, "Stored" in ran.out) == (0, True)
+    assert "answered; the client gets it when it asks" in shell("inbox").out
+    assert room.inbox.take_parked(key) is not None

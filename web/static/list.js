@@ -87,7 +87,7 @@ function settle(list, newer) {
     if (still && row.dataset.key) row.classList.add("gone");
     else row.remove();
   }
-  for (const name of still ? ["#others"] : ["#others", "#running", "#lately"]) {
+  for (const name of still ? ["#others"] : ["#others", "#running", "#parked", "#lately"]) {
     const [past, now] = [first(name, list), first(name, newer)];
     if (past && now) past.replaceWith(now);
   }

@@ -220,7 +220,8 @@ def said_shape(result: SayResult, language: str) -> SaidShape:
 class WaitShape(TypedDict):
     """How long the client waits, when the book answers, and by what the client is kept waiting.
 
-    `status_until`: over HTTP, for how long the status of the response is open.
+    `status_until`: over HTTP, for how long the status of the response is open. `can_park` is how a
+    call can be parked (`task`, `ticket`), `parked_as` how it is: its client comes for the answer.
     """
 
     limit: float | None
@@ -230,6 +231,8 @@ class WaitShape(TypedDict):
     means: str
     why_not: str
     status_until: float | None
+    can_park: str
+    parked_as: str
 
 
 class RowShape(TypedDict):
@@ -378,7 +381,8 @@ class ForgottenShape(TypedDict):
 
 def row_shape(row: Row) -> RowShape:
     """Write a row of a list."""
-    return filled(RowShape, row, **row.key._asdict(), tool=row.name)
+    waiting = filled(WaitShape, row.waiting)  # the ticket is for the client alone
+    return filled(RowShape, row, **row.key._asdict(), tool=row.name, waiting=waiting)
 
 
 def waiting_row_shape(row: Row) -> WaitingRowShape:

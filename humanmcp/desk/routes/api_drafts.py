@@ -192,8 +192,9 @@ def reply(
 ) -> OutcomeShape:
     """Send an answer.
 
-    `became` and the status: `sent` (200), `on its way` (202), `taken` (409: another reply was
-    first), `over` (409: nothing waits any more), `blocked` or `refused` (422). `anyway` sends it
+    `became` and the status: `sent` (200), `on its way` (202), `stored` (202: a parked call, whose
+    client comes for the answer later), `taken` (409: another reply was first), `over` (409: nothing
+    waits any more), `blocked` or `refused` (422). `anyway` sends it
     although the check finds errors. `action` is for a message that a tap holds.
     """
     reply = Reply(body.text, body.form, body.anyway, action=body.action)
@@ -205,6 +206,7 @@ def reply(
 _STATUS: Final = {
     Outcome.SENT: 200,
     Outcome.QUEUED: 202,
+    Outcome.STORED: 202,
     Outcome.TAKEN: 409,
     Outcome.OVER: 409,
     Outcome.BLOCKED: 422,

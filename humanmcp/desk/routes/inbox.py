@@ -72,6 +72,7 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.inbox.forgetting import NotForgottenError
+from humanmcp.inbox.ordering import OrderError
 from humanmcp.locales import UnknownSentenceError, describe, say
 from humanmcp.protocol.conversation.approvals import AllowPattern, patterns_for
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
@@ -421,7 +422,7 @@ def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:
     client = timeouts.find(facts.client)
     living = facts.life is Life.OPEN
     state = item.state
-    if state is ExchangeState.PENDING and not living:
+    if state is ExchangeState.PENDING and not living and not item.outlives:
         state = ExchangeState.ABANDONED
     desk.board.listens(item.key)  # first, so that an answer that comes just now is not missed
     questions = request_form.requests_shown(case)
@@ -456,6 +457,12 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
             return _forget(desk, key)
         case "hold":
             _hold(desk, key, spoken(request))
+        case "park" | "status" as wanted:
+            words = f"{key.number} {values.get('status', '')}".strip()
+            order = Reply(words, by=BY, order=Order(wanted))
+            with suppress(OrderError):  # an empty message, or a session that ended just now
+                service.submit_outgoing(desk.inbox, key.session, order, wake=desk.board.wait)
+            desk.board.refresh(*key)
         case "progress on" | "progress off" as wanted:
             order = Reply(wanted.removeprefix("progress "), by=BY, order=Order.PROGRESS)
             service.submit_outgoing(desk.inbox, key.session, order, within=0)
@@ -506,7 +513,7 @@ def _decide(desk: Desk, key: Key, values: dict[str, str], here: str) -> Response
         why = error.code
     else:
         result = desk.send(key, reply)
-        if result.outcome in (Outcome.SENT, Outcome.QUEUED):
+        if result.outcome in (Outcome.SENT, Outcome.QUEUED, Outcome.STORED):
             if pattern is not None:
                 approvals.allow_like(case, pattern)
             return RedirectResponse(f"/?{urlencode({'sent': f'{key.session}/{key.number}'})}", 303)
@@ -533,7 +540,7 @@ def _pattern(case: Case, values: dict[str, str]) -> AllowPattern:
 
 def _send(desk: Desk, key: Key, reply: Reply, here: str) -> Response:
     """Send a reply and lead on; what the check stops is kept and shown with its problems."""
-    if desk.send(key, reply).outcome in (Outcome.SENT, Outcome.QUEUED):
+    if desk.send(key, reply).outcome in (Outcome.SENT, Outcome.QUEUED, Outcome.STORED):
         return RedirectResponse(f"/?{urlencode({'sent': f'{key.session}/{key.number}'})}", 303)
     return RedirectResponse(f"{here}#answer", 303)
 

@@ -14,7 +14,7 @@ import threading
 import time
 from collections import deque
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -24,7 +24,7 @@ from starlette.responses import Response
 from humanmcp.answering.summary import Badge, Row, badge_of, row
 from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.desk.auth.login import ONLY_SESSION
-from humanmcp.inbox.contract import InboxError, Key, Life, Purpose, UnknownItemError
+from humanmcp.inbox.contract import InboxError, Key, Purpose, UnknownItemError
 from humanmcp.inbox.records import rank_of
 from humanmcp.inbox.watch import Watch
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -193,7 +193,7 @@ class Board:
         A row is made of what differs from the last time only, and of each with what tells it apart.
         """
         # What a session left behind when it ended waits for nobody: it is in the history.
-        if facts.life is not Life.OPEN:
+        if not facts.is_open and not facts.parked:
             return dict.fromkeys(seen.rows)
         if number is not None:
             items = self._one(Key(facts.name, number)) if number else {}
@@ -204,11 +204,14 @@ class Board:
         found: dict[int, tuple[int, Row] | None] = {}
         for one in looked:
             item = items.get(one)
+            if item is not None and not facts.is_open and not item.outlives:
+                item = None
             mark = hash(item)
             if item is None:
                 found[one] = None
             elif one not in seen.rows or seen.marks[one] != mark:
-                found[one] = mark, row(item, seen.badge)
+                new = row(item, seen.badge)
+                found[one] = mark, new if facts.is_open else replace(new, parked=True)
         return found
 
     def _one(self, key: Key) -> dict[int, Item]:
@@ -335,7 +338,7 @@ class Board:
     def waiting(self, session: str = "") -> list[Row]:
         """List what waits for a person, the longest waiting first; of one session if named.
 
-        Open subscriptions come last: their answers are not awaited.
+        Parked calls and open subscriptions come last: no client waits for an answer.
         """
         with self._lock:
             rows = [
@@ -344,7 +347,7 @@ class Board:
                 if session in {"", name} and ONLY_SESSION.get() in {"", name}
                 for row in seen.rows.values()
             ]
-        return sorted(rows, key=lambda one: (one.subscription, one.arrived, one.key))
+        return sorted(rows, key=lambda one: (one.subscription, one.parked, one.arrived, one.key))
 
     def waits(self, key: Key) -> bool:
         """Return True if an exchange is among those that wait."""
@@ -416,8 +419,8 @@ class Board:
 
 
 def _count(seen: _Seen) -> int:
-    """Count what is awaited: an open subscription is nothing of the kind."""
-    return sum(not row.subscription for row in seen.rows.values())
+    """Count what is awaited: an open subscription or a parked call is nothing of the kind."""
+    return sum(not (row.subscription or row.parked) for row in seen.rows.values())
 
 
 _log = logging.getLogger(__name__)

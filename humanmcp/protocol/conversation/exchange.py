@@ -111,6 +111,7 @@ class Exchange(NamedTuple):
     runs the check of the request: a request that is answered at once waits for no remarks.
     `transport_facts` is what the transport says of it. `direction` is where it came from: IN from
     the client, OUT from the server. A party and who observes one keep the same record.
+    A `parked` one has got a task or a ticket: its answer is fetched later.
     """
 
     number: int
@@ -124,6 +125,7 @@ class Exchange(NamedTuple):
     make_remarks: Callable[[], tuple[Diagnostic, ...]] = tuple
     transport_facts: TransportFacts | None = None
     direction: Direction = Direction.IN
+    parked: bool = False
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
@@ -217,7 +219,7 @@ def related_to(message: Message, pending: Sequence[Exchange]) -> int:
         return 0
     if record.filtered_by == methods.TASK_IDS:
         task = message.params.get("taskId")
-        return next((one.number for one in pending if _watches(one, task)), 0)
+        return next((one.number for one in pending if watches(one, task)), 0)
     waiting = [one for one in pending if not methods.of(one.method).stays_open]
     return waiting[-1].number if waiting else 0
 
@@ -230,7 +232,7 @@ def _is_named(exchange: Exchange, token: Json, subscription: Json) -> bool:
     )
 
 
-def _watches(exchange: Exchange, task: Json) -> bool:
+def watches(exchange: Exchange, task: Json) -> bool:
     """Return True if a subscription asked to hear of a task."""
     wanted = follow(exchange.request.params, "notifications", methods.TASK_IDS)
     return methods.of(exchange.method).stays_open and isinstance(wanted, list) and task in wanted

@@ -214,6 +214,7 @@ nothing_asked = ProblemKind("M53")
 questions_marked_complete = ProblemKind("M54")
 result_beside_questions = ProblemKind("M55")
 undeclared_tasks = ProblemKind("M56")
+question_while_parked = ProblemKind("M109")
 unfilled_placeholder = ProblemKind("M61")
 
 # -- what a client sent ----------------------------------------------------------------------------

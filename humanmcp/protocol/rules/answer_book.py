@@ -138,14 +138,35 @@ class Book(NamedTuple):
     """Seconds before the book answers a method, None for never; what is missing has a default."""
     progress: bool = True
     """Whether progress is sent to the client while a person is at a request."""
+    park: float | None = None
+    """Seconds after which a call is parked (`parking.py`), None for never."""
 
-    def declared_capabilities(self) -> Mapping[str, Any]:
-        """Return the capabilities that the book declares: a person may change each list later."""
+    def declared_capabilities(self, version: str = "") -> Mapping[str, Any]:
+        """Return the capabilities that the book declares: a person may change each list later.
+
+        A book that parks calls declares tasks, in the way of this protocol version.
+        """
         if self.capabilities is not None:
             return self.capabilities
+        tasks: Mapping[str, Any] = {}
+        if self.park is not None:
+            from humanmcp.protocol.rules.parking import CAPABILITIES  # noqa: PLC0415 - seldom wanted
+
+            tasks = CAPABILITIES.get(version, {})
         resources = self.resources or self.resource_templates
         wanted = {"tools": self.tools, "resources": resources, "prompts": self.prompts}
-        return {name: {"listChanged": True} for name, entries in wanted.items() if entries}
+        return {
+            **{name: {"listChanged": True} for name, entries in wanted.items() if entries},
+            **tasks,
+        }
+
+    def listed_tools(self, version: str = "") -> tuple[Mapping[str, Any], ...]:
+        """Return the tools that a client is told of: those of a book that parks calls are more."""
+        if self.park is None:
+            return self.tools
+        from humanmcp.protocol.rules.parking import with_result_tool  # noqa: PLC0415 - as above
+
+        return with_result_tool(self.tools, version)
 
     def changed(self, change: DefinitionChange) -> Book:
         """Return the changed book: an added entry replaces the one with its name."""
@@ -386,14 +407,15 @@ def _own_answer(exchange: Exchange, book: Book) -> tuple[TextForm, Mapping[str, 
         return TextForm.RESULT, _initialize(exchange, book)
     if method == "server/discover":
         return _discover(book)
-    lists = _lists(book)
+    lists = _lists(book, version)
     if method in lists:
         return TextForm.RESULT, with_result_envelope(lists[method], method, version, book)
     return None
 
 
-def _lists(book: Book) -> Mapping[str, Mapping[str, Any]]:
+def _lists(book: Book, version: str = "") -> Mapping[str, Mapping[str, Any]]:
     """Return the lists of a book: what stands in each result, by method."""
+    book = book._replace(tools=book.listed_tools(version))
     return {
         one.name: {one.listing.member: list(getattr(book, ATTRIBUTES[one.listing.member]))}
         for one in methods.LISTS
@@ -404,7 +426,7 @@ def _lists(book: Book) -> Mapping[str, Mapping[str, Any]]:
 def changed_lists(before: Book, after: Book) -> tuple[str, ...]:
     """Return which lists differ between two books, by their capability."""
     pairs = {
-        "tools": (before.tools, after.tools),
+        "tools": (before.listed_tools(), after.listed_tools()),
         "prompts": (before.prompts, after.prompts),
         "resources": (
             (before.resources, before.resource_templates),
@@ -425,9 +447,10 @@ def _initialize(exchange: Exchange, book: Book) -> Mapping[str, Any]:
     asked = exchange.request.params.get("protocolVersion")
     served = [one for one in book.protocol_versions if one in versions.HANDSHAKE]
     latest = served[-1] if served else versions.LATEST_HANDSHAKE
+    answered = asked if asked in served else latest
     return {
-        "protocolVersion": asked if asked in served else latest,
-        "capabilities": book.declared_capabilities(),
+        "protocolVersion": answered,
+        "capabilities": book.declared_capabilities(answered),
         "serverInfo": server_info(book),
         **({"instructions": book.instructions} if book.instructions else {}),
     }
@@ -443,7 +466,7 @@ def _discover(book: Book) -> tuple[TextForm, Mapping[str, Any]]:
         return TextForm.ERROR, _METHOD_NOT_FOUND
     found = {
         "supportedVersions": list(book.protocol_versions),
-        "capabilities": book.declared_capabilities(),
+        "capabilities": book.declared_capabilities(versions.LATEST_STATELESS),
         **({"instructions": book.instructions} if book.instructions else {}),
     }
     return TextForm.RESULT, with_result_envelope(

@@ -367,7 +367,16 @@ def read_change(turn: Mapping[str, Any], place: str) -> DefinitionChange | None:
 
 
 SERVER_KEYS: Final = frozenset(
-    {"name", "version", "title", "instructions", "protocol_versions", "capabilities", "progress"}
+    {
+        "name",
+        "version",
+        "title",
+        "instructions",
+        "protocol_versions",
+        "capabilities",
+        "progress",
+        "park",
+    }
 )
 
 
@@ -392,6 +401,8 @@ def parse(written: Mapping[str, Any]) -> Book:
         json_text(chosen["capabilities"], "server.capabilities")
     if "progress" in server:
         chosen["progress"] = flag(server["progress"], "server.progress")
+    if "park" in server:
+        chosen["park"] = seconds(server["park"], "server.park")
     for key, attribute in ATTRIBUTES.items():
         if key in written:
             entries = tables(written[key], key)

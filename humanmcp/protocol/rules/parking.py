@@ -27,7 +27,7 @@ from humanmcp.protocol.spec.versions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.rules.timeouts import TimeoutPlan
@@ -77,12 +77,23 @@ RESULT_TOOL: Final[Mapping[str, Any]] = MappingProxyType(
 )
 """Offered by a book that parks calls."""
 
-TASKS_2025: Final[Mapping[str, Any]] = {
-    "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+CAPABILITIES: Final[Mapping[str, Mapping[str, Any]]] = {
+    R2025_11: {"tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}},
+    R2026_07: {"extensions": {methods.TASKS.id: {}}},
 }
-TASKS_2026: Final[Mapping[str, Any]] = {"extensions": {methods.TASKS.id: {}}}
+"""How a server declares tasks, by protocol version."""
 _NOT_FOUND: Final = "Task not found"
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,11}", re.ASCII)
+
+
+def with_result_tool(
+    tools: Sequence[Mapping[str, Any]], version: str
+) -> tuple[Mapping[str, Any], ...]:
+    """Add `ask_human_result` to tools. In 2025-11-25 each of the others may be called as a task."""
+    others = [one for one in tools if one.get("name") != RESULT_TOOL["name"]]
+    if version == R2025_11:
+        others = [{"execution": {"taskSupport": "optional"}, **one} for one in others]
+    return (*others, dict(RESULT_TOOL))
 
 
 class Ticket(NamedTuple):
@@ -269,17 +280,17 @@ def reply_to(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | Non
 
 
 def _cancelled(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str]:
-    """Acknowledge a cancel. The task is cancelled by then.
+    """Acknowledge a cancel of a call that is then closed.
 
     2025-11-25: "Receivers MUST reject cancellation requests for tasks already in a terminal status
     […] with error code -32602".
     """
     if features(exchange.version).stateless:
         return TextForm.RESULT, _text({"resultType": "complete"})
-    if call.line:
+    if call.is_over:
         message = f"Cannot cancel task: already {_status(exchange.version, call)}"
         return TextForm.ERROR, _text({"code": -32602, "message": message})
-    return TextForm.RESULT, _text(_task(exchange.version, call))
+    return TextForm.RESULT, _text(_task(exchange.version, call._replace(cancelled=True)))
 
 
 def answer(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | None:
@@ -328,6 +339,11 @@ def task_state(version: str, call: ParkedCall) -> str:
         if inside is not None:
             state = f'{state[:-1]},"{name}":{inside}}}'
     return state
+
+
+def listed(version: str, calls: Iterable[ParkedCall]) -> str:
+    """Return the result of `tasks/list`."""
+    return _text({"tasks": [_task(version, call) for call in calls]})
 
 
 def changed_task(call: ParkedCall, subscription: str) -> str:

@@ -1,0 +1,339 @@
+"""Parked calls: a person answers hours later, and the client comes for the answer.
+
+Acts on the way of an exchange (`exchanges.py`) at `decide` (a client asks for a parked call),
+`waits` (when is a call to be parked), `may_come_back`, `park`, `reply` (a person answers a parked
+call) and `over`. What is known of a parked call is in the inbox alone, so another process of the
+same client answers as well, after any death. A reply to a call of a session that is over is judged
+when its client asks. `protocol/rules/parking.py` has the texts.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from humanmcp.inbox.contract import Answer, InboxError, Key, Order, Waiting
+from humanmcp.protocol.conversation.approvals import digest_of
+from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState, Sent, watches
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.rules import parking
+from humanmcp.protocol.rules.answer_book import Decision, Mode
+from humanmcp.protocol.rules.parking import ParkedAs, ParkedCall, Ticket
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.validation import check
+from humanmcp.server.journal import BY_US
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.inbox.contract import Item, Reply
+    from humanmcp.protocol.conversation.exchange import NegotiatedState
+    from humanmcp.server.exchanges import ExchangeHandler
+    from humanmcp.server.waiting import PendingTimers
+
+logger = logging.getLogger(__name__)
+
+
+class ParkedCalls:
+    """The parked calls of one session, and what its client asks of those of others."""
+
+    def __init__(self, handler: ExchangeHandler, secret: Callable[[], str]) -> None:
+        """Begin with none. `secret` makes the part of a ticket that cannot be guessed."""
+        self._handler = handler
+        self._session = handler.session
+        self._journal = handler.journal
+        self._inbox = handler.journal.inbox
+        self._secret = secret
+        self._tickets: dict[int, Ticket] = {}
+        """Under which `requestState` a client repeats a request."""
+        self._own: dict[int, ParkedAs] = {}
+        """The parked calls of this session, by number."""
+        self._followers: dict[int, Ticket] = {}
+        """Which requests wait for the answer to a parked call."""
+        self._gives: dict[int, Key] = {}
+        """Which requests are about to be answered with the answer to a parked call."""
+
+    @property
+    def _seconds(self) -> float | None:
+        return self._handler.automatic.definition.book.park
+
+    def resume(self, item: Item) -> None:
+        """Go on with a parked call that another process of this session left."""
+        self._own[item.key.number] = ParkedAs(item.waiting.parked_as)
+
+    # -- a call is parked -----------------------------------------------------------------------
+
+    def waits(self, exchange: Exchange, timers: PendingTimers) -> None:
+        """Plan when a call that waits is parked."""
+        seconds, number = self._seconds, exchange.number
+        timers.follows = number in self._followers
+        timers.park_at, timers.can_park = None, ""
+        if seconds is None or timers.subscribed:
+            return
+        parked_as = self._way(exchange)
+        if parked_as is not None:
+            timers.can_park = "" if timers.follows else parked_as.value
+            if timers.decision.after is None or timers.follows:
+                timers.park_at = parking.park_after(exchange, parked_as, timers.timeouts, seconds)
+
+    def _way(self, exchange: Exchange) -> ParkedAs | None:
+        tools = self._session.negotiated.tools
+        has_tool = tools is None or parking.RESULT_TOOL["name"] in tools
+        if exchange.number in self._followers and exchange.method == "tools/call":
+            return ParkedAs.TICKET if has_tool and not _asks_with_ticket(exchange) else None
+        return parking.way(exchange, has_tool=has_tool)
+
+    def token(self, number: int) -> str:
+        """Return the `requestState` under which a client may come back for a request."""
+        return str(self._followers.get(number) or self._ticket(number))
+
+    def _ticket(self, number: int) -> Ticket:
+        new = Ticket(self._journal.name, number, self._secret())
+        return self._tickets.setdefault(number, new)
+
+    def may_come_back(self, exchange: Exchange, timers: PendingTimers, token: str) -> None:
+        """Note in the inbox under what a client comes back, maybe to another process."""
+        is_new = not timers.ticket and exchange.number not in self._followers
+        if self._seconds is not None and is_new:
+            timers.ticket, timers.ticket_at = token, self._journal.clock.stamp()
+            self._has_parked()
+            self._journal.update(exchange, timers)
+
+    def keeps(self, exchange: Exchange, timers: PendingTimers) -> bool:
+        """Keep a call whose client did not repeat it in time, if it can still come back."""
+        if timers.ticket:
+            self._own[exchange.number] = ParkedAs.RETRY
+        return bool(timers.ticket)
+
+    def has(self, number: int) -> bool:
+        """Return True for a parked call of this session."""
+        return number in self._own
+
+    def park(self, number: int) -> bool:
+        """Answer a waiting call with a task or a ticket; the person goes on. Return if it can be.
+
+        "A server MUST NOT return `CreateTaskResult` until the task is durably created": the inbox
+        has it before the response goes out.
+        """
+        exchange, timers = self._session.exchanges.get(number), self._handler.timers.get(number)
+        if exchange is None or timers is None or self._seconds is None or exchange.awaiting_retry:
+            return False
+        parked_as = self._way(exchange)
+        if parked_as is None:
+            return False
+        followed = self._followers.get(number)
+        now = self._journal.clock.stamp()
+        call = ParkedCall(str(followed or self._ticket(number)), parked_as, now, now)
+        text = parking.parked_response(exchange, call, self._session.negotiated)
+        if followed is None and not self._keep(exchange, call):
+            return False
+        outcome = self._session.reply(number, text, TextForm.RESULT)
+        if not isinstance(outcome, Sent):
+            logger.warning("%s cannot be parked", exchange.method)
+            self._own.pop(number, None)
+            self._journal.update(exchange, timers)
+            return False
+        self._handler.answered(outcome, BY_US)
+        return True
+
+    def _keep(self, exchange: Exchange, call: ParkedCall) -> bool:
+        """Note in the inbox that a call is parked, and in the session that it has parked calls."""
+        waiting = Waiting(parked=call.token, parked_as=call.parked_as.value, parked_at=call.created)
+        self._has_parked()
+        key, line, token = self._journal.key(exchange.number), exchange.request.raw, exchange.id
+        try:
+            self._inbox.update(key, line=line, id=token.token, waiting=waiting)
+        except InboxError as error:
+            logger.warning("a call cannot be parked: %s", error)
+            return False
+        self._own[exchange.number] = call.parked_as
+        return True
+
+    def _has_parked(self) -> None:
+        """Note in the session that people may answer calls of it when it is over."""
+        if not self._journal.facts.parked:
+            self._journal.facts = self._journal.facts._replace(parked=True)
+            self._journal.describe(self._session)
+
+    def order(self, order: Order, number: int, words: str) -> None:
+        """Park a call for a person, or tell the client of a parked one how it stands."""
+        if order is Order.PARK:
+            self.park(number)
+        elif number in self._own:
+            self._tell(number, words)
+
+    def _tell(self, number: int, words: str) -> None:
+        item = self._inbox.item(self._journal.key(number))
+        waiting = item.waiting._replace(status=words[: parking.LONGEST_STATUS])
+        self._inbox.update(item.key, line=item.line, id=item.id, waiting=waiting)
+        self._changed(item.key)
+
+    # -- a client asks for it ---------------------------------------------------------------------
+
+    def decide(self, exchange: Exchange) -> Decision | None:
+        """Return what answers a request for a parked call; None for any other request."""
+        if self._handler.options.mode is Mode.BY_HAND:
+            return None
+        ticket = parking.asked_ticket(exchange)
+        if ticket is None:
+            return self._list(exchange)
+        found = self._find(ticket)
+        if found is not None:
+            return self._answer(exchange, ticket, *found)
+        repeats = "requestState" in exchange.request.params
+        # A `requestState` of nobody: a person sees the request.
+        return None if repeats else _decision(*parking.unknown(exchange))
+
+    def _answer(self, exchange: Exchange, ticket: Ticket, item: Item, call: ParkedCall) -> Decision:
+        reply = parking.reply_to(exchange, call)
+        if exchange.method == "tasks/cancel" and not call.is_over:
+            self._cancel(item)
+        if reply is None:
+            self._followers[exchange.number] = ticket
+            if _asks_with_ticket(exchange):
+                return _decision(
+                    TextForm.RESULT, parking.still_waiting(exchange, call), parking.ASK_AGAIN_AFTER
+                )
+            return Decision()
+        if call.line:
+            self._gives[exchange.number] = item.key
+        return _decision(*reply)
+
+    def _list(self, exchange: Exchange) -> Decision | None:
+        """Answer `tasks/list` with the tasks of this session: nobody else's are shown."""
+        if exchange.method != "tasks/list" or self._seconds is None:
+            return None
+        tasks = [number for number, one in self._own.items() if one is ParkedAs.TASK]
+        items = [self._inbox.item(self._journal.key(number)) for number in tasks]
+        return _decision(TextForm.RESULT, parking.listed(exchange.version, map(_call, items)))
+
+    def _find(self, ticket: Ticket) -> tuple[Item, ParkedCall] | None:
+        """Return the call that a ticket names, if this client may know of it."""
+        from hmac import compare_digest  # noqa: PLC0415 - seldom wanted
+
+        key = Key(ticket.session, ticket.number)
+        try:
+            item, theirs = self._inbox.item(key), self._inbox.facts(key.session)
+            token = str(ticket).encode("utf-8", "replace")
+            if not compare_digest(item.waiting.parked.encode(), token):
+                return None
+            if item.outlives and not theirs.is_open:
+                item = self._settle_left(item)
+        except InboxError:
+            return None
+        ours = self._journal.facts._replace(client=self._session.negotiated.client_name)
+        is_other = (theirs.http_visitor, theirs.client) != (ours.http_visitor, ours.client)
+        if is_other and theirs.name != ours.name:
+            return None
+        since = _seconds_between(item.waiting.parked_at, self._journal.clock.stamp())
+        return (item, _call(item)) if since < parking.KEPT_FOR else None
+
+    def _cancel(self, item: Item) -> None:
+        self._inbox.close(item.key, ExchangeState.CANCELLED, reason="tasks/cancel")
+        self._journal.changes += 1
+        self._changed(item.key)
+
+    def over(self, number: int) -> None:
+        """Note that a request is answered or waits no longer: its client has come for an answer."""
+        self._followers.pop(number, None)
+        if number not in self._own:
+            self._tickets.pop(number, None)
+        key = self._gives.pop(number, None)
+        if key is not None:
+            self._fetched(key)
+
+    def _fetched(self, key: Key) -> None:
+        at = self._journal.clock.stamp()
+        self._journal.keep(f"that {key.number} was fetched", lambda: self._inbox.fetched(key, at))
+
+    # -- a person answers it ----------------------------------------------------------------------
+
+    def reply(self, number: int, reply: Reply) -> bool:
+        """Judge the reply to a parked call. Return False if the call is not parked."""
+        if number not in self._own:
+            return False
+        key = self._journal.key(number)
+        self._settle(self._inbox.item(key), reply, self._session.negotiated)
+        self._changed(key)
+        return True
+
+    def _settle_left(self, item: Item) -> Item:
+        """Judge the reply to a call of a session that is over, if there is one."""
+        reply = self._inbox.take_parked(item.key)
+        if reply is None:
+            return item
+        self._settle(item, reply, self._inbox.negotiated(item.key.session))
+        return self._inbox.item(item.key)
+
+    def _settle(self, item: Item, reply: Reply, negotiated: NegotiatedState) -> None:
+        request = jsonrpc.read_text(item.line)
+        if not isinstance(request, Message):  # its file was changed by another program
+            return
+        if reply.shown and reply.shown != digest_of(item.line):
+            self._inbox.refuse(item.key, (kinds.other_request_shown().unplaced(),))
+            return
+        exchange = Exchange(item.key.number, request, item.protocol_version, parked=True)
+        verdict = check.check(exchange, reply.text, reply.form, negotiated)
+        line = verdict.line if verdict.sendable or not reply.anyway else verdict.forced
+        if line is None:
+            self._inbox.refuse(item.key, verdict.diagnostics)
+            return
+        at = self._journal.clock.stamp()
+        answer = Answer(line, reply.by, at, deliberate=not verdict.sendable)
+        self._inbox.close(item.key, ExchangeState.ANSWERED, answer)
+        self._journal.changes += 1
+
+    # -- whoever waits for it ---------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Answer the requests that wait for a call of another session, if it was answered."""
+        for number, ticket in list(self._followers.items()):
+            if ticket.session != self._journal.name:
+                found = self._find(ticket)
+                if found is None or found[1].is_over:
+                    self._handler.decide_again(number)
+
+    def _changed(self, key: Key) -> None:
+        """Tell whoever waits for a call of this session that it is another one now."""
+        item = self._inbox.item(key)
+        call = _call(item)
+        for exchange in self._session.pending:
+            if methods.of(exchange.method).stays_open and watches(exchange, call.token):
+                line = parking.changed_task(call, exchange.id.token)
+                self._journal.write(line, exchange.number, by=BY_US)
+                if call.line:
+                    self._fetched(key)
+        for number, ticket in list(self._followers.items()):
+            if call.is_over and (ticket.session, ticket.number) == key:
+                self._handler.decide_again(number)
+
+
+def _asks_with_ticket(exchange: Exchange) -> bool:
+    return exchange.method == "tools/call" and exchange.tool == parking.RESULT_TOOL["name"]
+
+
+def _decision(form: TextForm, text: str, after: float = 0.0) -> Decision:
+    return Decision(after, text, form, BY_US)
+
+
+def _seconds_between(past: str, now: str) -> float:
+    from datetime import datetime  # noqa: PLC0415 - seldom wanted
+
+    return (datetime.fromisoformat(now) - datetime.fromisoformat(past)).total_seconds()
+
+
+def _call(item: Item) -> ParkedCall:
+    """Return what the inbox knows of a parked call."""
+    waiting, answer = item.waiting, item.answer
+    return ParkedCall(
+        waiting.parked,
+        ParkedAs(waiting.parked_as),
+        waiting.parked_at,
+        answer.at if answer else waiting.parked_at,
+        waiting.status,
+        answer.line if answer else "",
+        item.state in (ExchangeState.CANCELLED, ExchangeState.ABANDONED),
+    )

@@ -1,0 +1,62 @@
+"""Parked calls on the page: a list of their own, answered when their session is over."""
+
+import html
+
+from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts, Waiting
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from tests.desk.desking import Desking
+from tests.waiting import until
+
+AT = "2026-11-21T01:00:00.000Z"
+LINE = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"weather","arguments":{}}}'
+
+
+def page_with(desking: Desking, path: str, words: str) -> str:
+    """Return a page once the desk shows what it says."""
+
+    def page() -> str:
+        found = html.unescape(desking.page(path))
+        return found if words in found else ""
+
+    return until(page, f"{words} on {path}")
+
+
+def call(inbox: FolderInbox, waiting: Waiting) -> Key:
+    """Let a call wait in a session that has parked calls."""
+    facts = SessionFacts(name="", started=AT, pid=1)
+    key = Key(inbox.begin(facts), 1)
+    item = Item(key, LINE, "tools/call", "7", "2025-11-25", AT)
+    inbox.deliver(item._replace(waiting=waiting))
+    inbox.describe(facts._replace(name=key.session, parked=True), NegotiatedState())
+    return key
+
+
+def test_a_parked_call_is_in_a_list_of_its_own_and_is_answered_there(desking: Desking) -> None:
+    """Also when its session is over; then it says that nobody has come for it yet."""
+    inbox = FolderInbox(desking.home)
+    key = call(inbox, Waiting(parked="t", parked_as="task", parked_at=AT, status="Anna looks"))
+    path = f"/m/{key.session}/{key.number}"
+    page = page_with(desking, path, 'id="parked-status"')
+    assert "Anna looks" in page
+    inbox.end(key.session)
+    waiting, _, parked = page_with(desking, "/", "Parked").partition('id="parked"')
+    assert path not in waiting.partition('id="rows"')[2]
+    assert path in parked
+    desking.submit(path, text="sunny", form="text", act="send")
+    assert page_with(desking, path, "Your answer is stored")
+    line = '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'
+    assert inbox.take_parked(key) is not None
+    inbox.close(key, ExchangeState.ANSWERED, Answer(line, "desk", AT))
+    assert "has not come for it yet" in page_with(desking, path, "has not come")
+    inbox.fetched(key, AT)
+    assert "came for it" in page_with(desking, path, "came for it at")
+
+
+def test_a_call_that_can_be_parked_has_a_button(desking: Desking) -> None:
+    """It says what the client gets."""
+    inbox = FolderInbox(desking.home)
+    key = call(inbox, Waiting(can_park="ticket"))
+    page = page_with(desking, f"/m/{key.session}/{key.number}", 'value="park"')
+    assert "The model gets a ticket" in page
+    inbox.end(key.session)

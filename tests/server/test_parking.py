@@ -1,0 +1,356 @@
+"""A person answers hours later, whatever died meanwhile, and the client comes for the answer."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from humanmcp.answering import service
+from humanmcp.answering.case import case_of
+from humanmcp.inbox.contract import Key, Order, Reply
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.ordering import hand_in
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.model import TextForm
+from tests.asking import stating
+from tests.serving import Serving
+from tests.waiting import until
+
+OLD, NEW = "2025-11-25", "2026-07-28"
+TASKS: Final[dict[str, Any]] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+HOURS: Final = 2 * 3600
+SHIFTED: Final = """
+import sys, time
+from pathlib import Path
+clock = Path(sys.argv.pop(1))
+real, since = time.time_ns, time.monotonic
+time.time_ns = lambda: real() + int(clock.read_text()) * 10**9
+time.monotonic = lambda: since() + int(clock.read_text())
+from humanmcp.cli import main
+sys.exit(main())
+"""
+"""A server whose clocks are moved by the seconds in a file."""
+
+
+class Client(Serving):
+    """A server with a client of one protocol version in front of it."""
+
+    def __init__(self, home: Path, version: str, capabilities: Any = None, *flags: str) -> None:  # noqa: ANN401 - JSON
+        """Start it, and open the session where the version wants that."""
+        self.clock = home.parent / "clock"
+        if not self.clock.exists():
+            self.clock.write_text("0")
+        super().__init__(
+            home,
+            *("--book", str(home.parent / "book.toml"), "--no-progress", *flags),
+            command=(sys.executable, "-c", SHIFTED, str(self.clock), "serve"),
+        )
+        self.version = version
+        self.capabilities = capabilities or {}
+        self.last = 0
+        if version != NEW:
+            client = {"name": f"of {version}", "version": "1"}
+            opened = self.ask(
+                "initialize", protocolVersion=version, capabilities={}, clientInfo=client
+            )
+            self.offered = opened["result"]["capabilities"]
+            self.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        self.tools = self.ask("tools/list")["result"]["tools"]
+
+    def start(self, method: str, **params: Any) -> None:  # noqa: ANN401 - JSON
+        """Send a request."""
+        self.last += 1
+        if self.version == NEW:
+            params["_meta"] = stating(self.capabilities)
+        body = {"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}
+        self.say(json.dumps(body))
+
+    def ask(self, method: str, **params: Any) -> Any:  # noqa: ANN401 - JSON
+        """Send a request and return its response."""
+        self.start(method, **params)
+        return self.response()
+
+    def response(self) -> Any:  # noqa: ANN401 - JSON
+        """Return the response to the last request."""
+        found = json.loads(self.hear())
+        assert found["id"] == self.last
+        return found
+
+    def later(self, seconds: int) -> None:
+        """Move its clocks on."""
+        self.clock.write_text(str(int(self.clock.read_text()) + seconds))
+
+    def kill(self) -> None:
+        """Kill the process and everything of it."""
+        self.process.kill()
+        self.process.wait()
+
+
+class Person:
+    """Somebody at a desk, who needs no server."""
+
+    def __init__(self, home: Path) -> None:
+        """Look into the inbox."""
+        self.inbox = FolderInbox(home)
+
+    def call(self) -> Key:
+        """Return the parked call, of whatever session."""
+        found = [
+            item.key
+            for facts in self.inbox.sessions()
+            for item in self.inbox.items(facts.name)
+            if item.outlives and not item.follows
+        ]
+        assert len(found) == 1
+        return found[0]
+
+    def answer(self, key: Key, text: str, form: TextForm = TextForm.TEXT) -> service.SendResult:
+        """Send an answer."""
+        return service.send(case_of(self.inbox, key), Reply(text, form, by="desk"))
+
+    def order(self, order: Order, key: Key, words: str = "") -> None:
+        """Hand in an order about a call, and wait until it is followed."""
+        text = f"{key.number} {words}".strip()
+        ticket = hand_in(self.inbox, key.session, Reply(text, by="desk", order=order))
+        until(lambda: self.inbox.refused(key.session, ticket) == (), f"{order} to be followed")
+
+    def fetched(self, key: Key) -> str:
+        """Return when the client came for the answer."""
+        answer = self.inbox.item(key).answer
+        return "" if answer is None else answer.fetched
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Make a place with a book that parks calls at once."""
+    (tmp_path / "book.toml").write_text(
+        '[server]\npark = 0\n[[tools]]\nname = "deploy"\ninputSchema = { type = "object" }\n'
+    )
+    return tmp_path / "inbox"
+
+
+@pytest.fixture
+def person(home: Path) -> Person:
+    """Return somebody at a desk."""
+    return Person(home)
+
+
+def words_of(result: Any) -> str:  # noqa: ANN401 - JSON
+    """Return the text of a tool result."""
+    return str(result["content"][0]["text"])
+
+
+def ticket_of(result: Any) -> str:  # noqa: ANN401 - JSON
+    """Return the ticket in a tool result."""
+    return str(
+        json.loads(words_of(result).partition(" with ")[2].partition("}")[0] + "}")["ticket"]
+    )
+
+
+# -- two hours later, after the death of everything --------------------------------------------
+
+
+@pytest.mark.parametrize("version", [OLD, NEW])
+def test_a_client_with_tasks_gets_the_answer_from_another_process(
+    home: Path, person: Person, version: str
+) -> None:
+    """The person answers while no process runs."""
+    wish = {"task": {"ttl": 60000}} if version == OLD else {}
+    with Client(home, version, TASKS) as first:
+        created = first.ask("tools/call", name="deploy", **wish)["result"]
+        task = created["task"]["taskId"] if version == OLD else created["taskId"]
+        assert first.ask("tasks/get", taskId=task)["result"]["status"] == "working"
+        first.kill()
+        first.later(HOURS)
+    key = person.call()
+    assert person.answer(key, "go").outcome is service.Outcome.STORED
+    assert person.fetched(key) == ""
+    with Client(home, version, TASKS) as second:
+        state = second.ask("tasks/get", taskId=task)["result"]
+        assert state["status"] == "completed"
+        if version == OLD:
+            state = second.ask("tasks/result", taskId=task)
+        assert words_of(state["result"]) == "go"
+        until(lambda: person.fetched(key), "the answer to be fetched")
+        assert second.ask("tasks/get", taskId=task)["result"]["status"] == "completed"
+    assert person.inbox.item(key).state is ExchangeState.ANSWERED
+
+
+def test_a_model_with_a_ticket_gets_the_answer_from_another_process(
+    home: Path, person: Person
+) -> None:
+    """The tool for it is in the list from the start."""
+    with Client(home, OLD) as first:
+        assert [one["name"] for one in first.tools] == ["deploy", "ask_human_result"]
+        ticket = ticket_of(first.ask("tools/call", name="deploy", arguments={})["result"])
+        first.kill()
+        first.later(HOURS)
+    assert person.answer(person.call(), "go").outcome is service.Outcome.STORED
+    with Client(home, OLD) as second:
+        asked = {"name": "ask_human_result", "arguments": {"ticket": ticket}}
+        assert words_of(second.ask("tools/call", **asked)["result"]) == "go"
+
+
+def test_a_repeated_call_gets_the_answer_from_another_process(home: Path, person: Person) -> None:
+    """Its `requestState` says which call it is."""
+    limit = ("--client-limit", "2")
+    with Client(home, NEW, None, *limit) as first:
+        held = first.ask("tools/call", name="deploy")["result"]
+        assert held["resultType"] == "input_required"
+        first.kill()
+        first.later(HOURS)
+    assert person.answer(person.call(), "go").outcome is service.Outcome.STORED
+    with Client(home, NEW, None, *limit) as second:
+        state = held["requestState"]
+        assert (
+            words_of(second.ask("tools/call", name="deploy", requestState=state)["result"]) == "go"
+        )
+
+
+def test_a_call_that_was_repeated_too_early_still_gets_its_answer(
+    home: Path, person: Person
+) -> None:
+    """It waits in the new process for what the person writes to the old call."""
+    limit = ("--client-limit", "2")
+    with Client(home, NEW, None, *limit) as first:
+        held = first.ask("tools/call", name="deploy")["result"]
+        first.kill()
+    with Client(home, NEW, None, *limit) as second:
+        again = second.ask("tools/call", name="deploy", requestState=held["requestState"])["result"]
+        assert again["resultType"] == "input_required"
+        assert person.answer(person.call(), "go").outcome is service.Outcome.STORED
+        found = second.ask("tools/call", name="deploy", requestState=again["requestState"])
+        assert words_of(found["result"]) == "go"
+
+
+# -- while the process runs ----------------------------------------------------------------------
+
+
+def test_a_result_is_waited_for_and_comes_with_the_answer(home: Path, person: Person) -> None:
+    """2025-11-25: `tasks/result` blocks; `tasks/list` has the task; the number is as typed."""
+    with Client(home, OLD) as client:
+        assert client.offered["tasks"]["requests"] == {"tools": {"call": {}}}
+        assert client.tools[0]["execution"] == {"taskSupport": "optional"}
+        task = client.ask("tools/call", name="deploy", task={})["result"]["task"]
+        assert [one["taskId"] for one in client.ask("tasks/list")["result"]["tasks"]] == [
+            task["taskId"]
+        ]
+        client.start("tasks/result", taskId=task["taskId"])
+        key = person.call()
+        result = '{"content":[],"structuredContent":{"n":1e5}}'
+        assert person.answer(key, result, TextForm.RESULT).outcome is service.Outcome.SENT
+        line = client.hear()
+        assert '"n":1e5' in line
+        meta = json.loads(line)["result"]["_meta"]
+        assert meta == {"io.modelcontextprotocol/related-task": {"taskId": task["taskId"]}}
+        until(lambda: person.fetched(key), "the answer to be fetched")
+
+
+def test_a_subscription_tells_of_a_status_message_and_of_the_answer(
+    home: Path, person: Person
+) -> None:
+    """2026-07-28: each notification is what `tasks/get` would answer."""
+    with Client(home, NEW, TASKS) as client:
+        task = client.ask("tools/call", name="deploy")["result"]["taskId"]
+        client.start("subscriptions/listen", notifications={"taskIds": [task]})
+        acknowledged = json.loads(client.hear())["params"]
+        assert acknowledged["notifications"] == {"taskIds": [task]}
+        key = person.call()
+        person.order(Order.STATUS, key, "Anna looks at it")
+        working = json.loads(client.hear())["params"]
+        assert (working["status"], working["statusMessage"]) == ("working", "Anna looks at it")
+        person.answer(key, "go")
+        done = json.loads(client.hear())["params"]
+        assert (done["status"], words_of(done["result"])) == ("completed", "go")
+        until(lambda: person.fetched(key), "the answer to be fetched")
+
+
+def test_who_asks_with_a_ticket_too_early_is_told_to_ask_again(home: Path, person: Person) -> None:
+    """After a while, with what the person says meanwhile; then the answer comes at once."""
+    with Client(home, OLD) as client:
+        ticket = ticket_of(client.ask("tools/call", name="deploy", arguments={})["result"])
+        key = person.call()
+        person.order(Order.STATUS, key, "five minutes")
+        asked = {"name": "ask_human_result", "arguments": {"ticket": ticket}}
+        client.start("tools/call", **asked)
+        until(lambda: any(one.follows for one in person.inbox.items(key.session)), "it to wait")
+        client.later(60)
+        assert "five minutes" in words_of(client.response()["result"])
+        client.start("tools/call", **asked)
+        until(lambda: any(one.follows for one in person.inbox.items(key.session)), "it to wait")
+        person.answer(key, "go")
+        assert words_of(client.response()["result"]) == "go"
+
+
+def test_a_cancelled_task_is_over_for_the_person(home: Path, person: Person) -> None:
+    """The text is kept; the client is told so."""
+    with Client(home, OLD) as client:
+        task = client.ask("tools/call", name="deploy", task={})["result"]["task"]["taskId"]
+        key = person.call()
+        assert client.ask("tasks/cancel", taskId=task)["result"]["status"] == "cancelled"
+        assert person.answer(key, "go").outcome is service.Outcome.OVER
+        assert person.inbox.item(key).state is ExchangeState.CANCELLED
+        assert client.ask("tasks/cancel", taskId=task)["error"]["code"] == -32602
+
+
+def test_the_button_parks_a_call_before_its_time(home: Path, person: Person) -> None:
+    """It says beforehand how, and the person's text stays."""
+    (home.parent / "book.toml").write_text("[server]\npark = 3600\n")
+    with Client(home, NEW, TASKS) as client:
+        client.start("tools/call", name="ask_human", arguments={"question": "?"})
+        name = person.inbox.sessions()[0].name
+        item = until(lambda: person.inbox.items(name), "the call")[0]
+        assert (item.waiting.can_park, item.is_parked) == ("task", False)
+        person.order(Order.PARK, item.key)
+        assert client.response()["result"]["resultType"] == "task"
+        assert person.inbox.item(item.key).is_parked
+
+
+def test_a_rule_that_answers_later_is_waited_for(home: Path) -> None:
+    """Nobody has to be asked twice for what comes without a person."""
+    with (home.parent / "book.toml").open("a") as book:
+        book.write('[[rules]]\ntool = "deploy"\ntext = "automatic"\nafter = 0.2\n')
+    with Client(home, NEW, TASKS) as client:
+        assert words_of(client.ask("tools/call", name="deploy")["result"]) == "automatic"
+
+
+# -- whose it is -------------------------------------------------------------------------------
+
+
+def test_a_task_is_known_to_its_own_client_for_its_ttl_only(home: Path, person: Person) -> None:
+    """Another client, a guessed secret or a late question: there is no such task."""
+    with Client(home, NEW, TASKS) as client:
+        task = client.ask("tools/call", name="deploy")["result"]["taskId"]
+        other = task[:-1] + ("0" if task[-1] != "0" else "1")
+        assert client.ask("tasks/get", taskId=other)["error"]["code"] == -32602
+        with Client(home, OLD) as another:
+            assert another.ask("tasks/get", taskId=task)["error"]["code"] == -32602
+        assert client.ask("tasks/get", taskId=task)["result"]["status"] == "working"
+        client.later(7 * 24 * 3600 + 1)
+        assert client.ask("tasks/get", taskId=task)["error"]["code"] == -32602
+    assert person.call()
+
+
+def test_the_client_of_a_parked_call_is_asked_nothing(home: Path, person: Person) -> None:
+    """The check says so before anything is sent."""
+    with Client(home, NEW, {**TASKS, "elicitation": {}}) as client:
+        client.ask("tools/call", name="deploy")
+        ask = '{"resultType":"input_required","requestState":"x"}'
+        blocked = person.answer(person.call(), ask, TextForm.RESULT)
+    assert blocked.outcome is service.Outcome.BLOCKED
+    assert [one.code for one in blocked.diagnostics] == ["M109"]
+
+
+def test_without_park_in_the_book_nothing_is_parked(home: Path, person: Person) -> None:
+    """And no tool is offered beside those of the book."""
+    (home.parent / "book.toml").write_text("")
+    with Client(home, NEW, TASKS) as client:
+        assert [one["name"] for one in client.tools] == ["ask_human"]
+        client.start("tools/call", name="ask_human", arguments={"question": "?"})
+        name = person.inbox.sessions()[0].name
+        item = until(lambda: person.inbox.items(name), "the call")[0]
+        assert item.waiting.can_park == ""
+        person.order(Order.PARK, item.key)
+        assert not person.inbox.item(item.key).is_parked
