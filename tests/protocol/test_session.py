@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol import session as session_module
 from humanmcp.protocol.conversation.exchange import (
     CUT,
     AwaitingRetry,
@@ -341,30 +340,6 @@ def test_a_batch_of_more_than_a_hundred_messages_is_not_read() -> None:
     (event,) = session.receive(batch(*[line("ping", at) for at in range(101)]))
     assert isinstance(event, UnreadableArrived)
     assert event.malformed.why is Flaw.LONG_BATCH
-
-
-def test_a_request_is_compared_with_those_alone_that_may_be_repeated(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A thousand that wait cost the next one nothing: only a retry is looked for."""
-    session, looked_at = Session(), list[int]()
-    repeats = session_module._repeats
-
-    def counted(message: Message, exchange: Exchange) -> bool:
-        looked_at.append(exchange.number)
-        return repeats(message, exchange)
-
-    monkeypatch.setattr(session_module, "_repeats", counted)
-    first, *_others = [call(session, at, _meta=MODERN) for at in range(1000)]
-    assert looked_at == []
-    assert session.hold(first.number, "token")
-    (again,) = session.receive(
-        line("tools/call", "again", name="t", requestState="token", _meta=MODERN)
-    )
-    assert isinstance(again, RequestRepeated)
-    assert len(looked_at) == 1
-    call(session, "next", _meta=MODERN)
-    assert len(looked_at) == 1
 
 
 def test_two_batches_do_not_mix() -> None:

@@ -180,16 +180,6 @@ def test_a_question_that_is_never_answered_is_forgotten_in_the_end(*, by_state: 
     assert found == [0, 2, MOST_OPEN + 1]
 
 
-def test_what_is_never_answered_is_forgotten_in_the_end() -> None:
-    """Memory stays bounded."""
-    ear = Ear()
-    for number in range(MOST_OPEN + 10):
-        ear.asks(number, "ping")
-    assert len(ear.open) == MOST_OPEN
-    assert ear.answers(0).request is None
-    assert ear.answers(MOST_OPEN).request is not None
-
-
 def test_a_copy_knows_the_same_and_goes_its_own_way() -> None:
     """What is open, what was said of its progress, and what was asked back."""
 

@@ -50,19 +50,6 @@ def status(request: HttpRequest) -> int:
     return refused.status
 
 
-def test_a_refusal_goes_out_as_an_error_with_the_words_as_they_are() -> None:
-    """The rule: "a JSON-RPC error response that has no id", or the one that could be read."""
-    refusal = HttpRefusal(400, "version", -32020, id='"a"')
-    assert refusal.body("版") == (
-        '{"jsonrpc":"2.0","id":"a","error":{"code": -32020, "message": "版"}}'.encode()
-    )
-    assert json.loads(HttpRefusal(400, "version").body("x")) == {
-        "jsonrpc": "2.0",
-        "id": None,
-        "error": {"code": -32600, "message": "x"},
-    }
-
-
 @pytest.mark.parametrize("protocol_version", versions.HANDSHAKE[1:])
 def test_initialize_opens_a_session_and_nothing_else_goes_without_one(
     protocol_version: str,
@@ -106,18 +93,6 @@ def test_a_header_that_is_there_twice_is_400(twice: str, value: str) -> None:
         events = ("Accept", "text/event-stream")
         for method in ("GET", "DELETE"):
             assert status(HttpRequest(method, Headers.of([SESSION, events, *both]))) == 400
-
-
-def test_2026_shows_a_version_that_is_there_twice_and_ignores_sessions() -> None:
-    """-32020 is the error for the first; the second is no header of that version."""
-    version = ("MCP-Protocol-Version", "2026-07-28")
-    asked = message("tools/list", _meta=META)
-    shown = judge(post(asked, version, version, ("Mcp-Method", "tools/list")))
-    assert isinstance(shown, Posted)
-    assert shown.transport_facts is not None
-    assert [one.code for one in shown.transport_facts.found] == ["N14"]
-    taken = judge(post(asked, version, ("Mcp-Method", "tools/list"), SESSION, SESSION))
-    assert isinstance(taken, Posted)
 
 
 def test_a_request_of_2026_is_taken_without_a_session_and_ignores_one() -> None:

@@ -65,11 +65,6 @@ def test_pieces_change_nothing(lines: list[str], end: str, cuts: list[int]) -> N
     assert read(*pieces) == read("".join(line + "\n" for line in lines).encode())
 
 
-def test_several_data_lines_are_one_text() -> None:
-    """A line feed stands between them; a byte-order mark at the start is dropped."""
-    assert read(b"\xef\xbb\xbfdata: a\ndata: b\n\n") == [ServerSentEvent(b"a\nb")]
-
-
 def test_the_last_id_and_the_pause_stay_known() -> None:
     """An event without an id does not undo the one before; a new stream keeps what was learned."""
     reader = EventReader(1000)

@@ -17,7 +17,6 @@ from humanmcp.protocol.json.jsonrpc import (
     compact,
     deeper_than,
     half_characters,
-    ids_in,
     item_spans,
     items_in,
     json_type,
@@ -164,13 +163,6 @@ def test_a_batch_keeps_the_text_of_each_message() -> None:
     assert isinstance(fourth, Malformed)
 
 
-def test_params_and_meta_are_empty_where_they_are_no_objects() -> None:
-    """What the wire says may be anything; reading it never fails."""
-    odd = message('{"id":1,"method":"x","params":[1]}')
-    assert (odd.params, odd.meta) == ({}, {})
-    assert message('{"id":1,"method":"x","params":{"_meta":7}}').meta == {}
-
-
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -305,12 +297,6 @@ def test_the_items_of_a_list_are_found_with_their_own_text() -> None:
         '{"b" : 3}',
     ]
     assert list(item_spans("[]", 0)) == []
-
-
-def test_ids_are_found_in_what_is_no_json() -> None:
-    """As they are written; a part of half a message."""
-    assert ids_in('{"id": 7,"x":{"id":"a\\"b"},"resu') == {"7", '"a\\"b"'}
-    assert ids_in('{"ids":1,"id":nu') == set()
 
 
 def test_one_line_is_one_message_or_several() -> None:

@@ -205,16 +205,6 @@ def test_the_same_mistake_everywhere_is_one_problem_with_one_fix() -> None:
     assert reading.value == {"a": [1, 2], "b": "："}
 
 
-def test_several_mistakes_are_found_at_once() -> None:
-    """003: the example of the specification is TypeScript."""
-    text = "{\n  // an answer\n  content: [{ type: 'text'; text: \"sunny\" }],\n}"
-    reading = json_reading.read(text)
-    assert {each.code for each in reading.diagnostics if each.blocks} == {
-        "J02", "J05", "J06", "J08", "J32",
-    }  # fmt: skip
-    assert reading.value == {"content": [{"type": "text", "text": "sunny"}]}
-
-
 def test_a_byte_order_mark_and_a_code_fence_are_taken_away_and_named() -> None:
     """E15 and 3.2: they have one meaning only."""
     reading = json_reading.read('\ufeff```json\n{"a": 1}\n```\n')

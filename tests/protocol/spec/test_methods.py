@@ -61,12 +61,6 @@ def test_each_request_exists_in_its_versions_only(
             )
 
 
-def test_2026_has_no_request_to_the_client_at_all() -> None:
-    """A question back to the user is a result there, not a request."""
-    for method in methods.REQUESTS:
-        assert not methods.has_request(method, versions.R2026_07, MethodDirection.TO_CLIENT), method
-
-
 def test_2026_left_the_client_one_notification() -> None:
     """Only `notifications/cancelled`."""
     allowed = {
@@ -75,14 +69,6 @@ def test_2026_left_the_client_one_notification() -> None:
         if versions.R2026_07 in methods.NOTIFICATIONS[one].to_server
     }
     assert allowed == {"notifications/cancelled"}
-
-
-def test_notifications_to_the_client_follow_their_version() -> None:
-    """It has no requests of the server's own."""
-    assert versions.R2024_11 in methods.NOTIFICATIONS["notifications/message"].to_client
-    completed = methods.NOTIFICATIONS["notifications/elicitation/complete"]
-    assert versions.R2025_06 not in completed.to_client
-    assert not methods.named("notifications/nonsense", is_request=False).versions
 
 
 def test_each_method_has_a_page_of_its_version() -> None:

@@ -452,11 +452,6 @@ def test_with_one_pending_the_id_can_be_replaced() -> None:
     assert diagnostic.fix.apply(text) == '{"jsonrpc":"2.0","id":"x","result":{}}'
 
 
-def test_an_answer_to_a_notification_says_that_nobody_waits() -> None:
-    """E08, BRIDGE-4."""
-    assert draft_check.unmatched('{"jsonrpc":"2.0","id":1,"result":{}}', []).code == "R51"
-
-
 def test_an_id_that_two_requests_have_is_named_once() -> None:
     """It is the only one that can be meant, too."""
     pending = [asked("ping", token="3"), asked("ping", token="3")]
@@ -473,13 +468,6 @@ def test_an_id_of_the_other_type_belongs_to_its_request() -> None:
     assert diagnostic.code == "R04"
     assert diagnostic.fix is not None
     assert diagnostic.fix.apply(text) == '{"id":2,"result":{}}'
-
-
-def test_a_batch_with_two_waiting_is_called_a_batch() -> None:
-    """The rule: "id is missing. It must be 7, 8" was said of a list that had both."""
-    text = '[{"jsonrpc":"2.0","id":7,"result":{}},{"jsonrpc":"2.0","id":8,"result":{}}]'
-    pending = [asked("ping", token="7"), asked("ping", token="8")]
-    assert draft_check.unmatched(text, pending).code == "R12"
 
 
 def test_an_answer_without_an_id_is_told_which_to_choose() -> None:

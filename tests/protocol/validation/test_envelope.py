@@ -100,16 +100,6 @@ def test_every_id_is_echoed_as_it_came(token: str) -> None:
     assert check(exchange, "{}", TextForm.RESULT).line == verdict.line
 
 
-def test_the_clients_spelling_of_an_id_wins() -> None:
-    r"""Trap table: `1.0` and `"\u0041"` are answered as they came."""
-    verdict = check(asked("ping", token="1.0"), '{"jsonrpc": "2.0", "id": 1, "result": {}}')
-    assert verdict.line == '{"jsonrpc":"2.0","id":1.0,"result":{}}'
-    verdict = check(asked("ping", token=r'"\u0041"'), '{"result":{},"id":"A","jsonrpc":"2.0"}')
-    assert verdict.line == r'{"result":{},"id":"\u0041","jsonrpc":"2.0"}'
-    verdict = check(asked("ping", token="1.0"), '{"jsonrpc":"2.0","id":1.0,"result":{}}')
-    assert verdict.line == '{"jsonrpc":"2.0","id":1.0,"result":{}}'
-
-
 def test_a_batch_is_put_together_by_the_server() -> None:
     """2025-03-26 has batches, but each request is answered by itself here."""
     text = '[{"jsonrpc":"2.0","id":3,"result":{}}]'

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.conversation.exchange import Exchange, Sent
-from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json import jsonrpc, tree
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.spec.faults import Fault
@@ -41,51 +41,69 @@ def body(asked: Exchange, fault: Fault, text: str = SENTENCE) -> Any:  # noqa: A
     return json.loads(on_the_wire(asked, broken(asked, text, fault)))
 
 
+ERROR = '{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "no"}}'
+OPENING, MODERN = exchange("initialize"), exchange(version="2026-07-28")
+
+
 @pytest.mark.parametrize(
-    ("token", "wrong"), [("7", 1000007), ("9007199254740993", 9007199255740993), ('"a"', "a-wrong")]
+    ("asked", "fault", "text", "pointer", "value"),
+    [
+        # of the same type, and far from the right one: no other request is answered by mistake
+        (exchange(), Fault.WRONG_ID, SENTENCE, "/id", 1000007),
+        (exchange(token="9007199254740993"), Fault.WRONG_ID, SENTENCE, "/id", 9007199255740993),
+        (exchange(token='"a"'), Fault.WRONG_ID, SENTENCE, "/id", "a-wrong"),
+        # an id changes its type and not its digits
+        (exchange(), Fault.ID_AS_TEXT, SENTENCE, "/id", "7"),
+        (exchange(token='"12"'), Fault.ID_AS_NUMBER, SENTENCE, "/id", 12),
+        # a result gets an error, and an error a result
+        (exchange(), Fault.RESULT_AND_ERROR, SENTENCE, "/result/content/0/text", "sunny"),
+        (exchange(), Fault.RESULT_AND_ERROR, ERROR, "/result", {}),
+        (exchange(), Fault.RESULT_AND_ERROR, ERROR, "/error/message", "no"),
+        # a version that nobody published, a type that there is not
+        (OPENING, Fault.WRONG_VERSION, start(OPENING), "/result/protocolVersion", "1999-01-01"),
+        (MODERN, Fault.WRONG_RESULT_TYPE, SENTENCE, "/result/resultType", "finished"),
+        # a huge text is added to the `_meta` that is there
+        (exchange("ping"), Fault.HUGE, '{"result": {"_meta": {"a": 1}}}', "/result/_meta/a", 1),
+    ],
 )
-def test_a_wrong_id_is_of_the_same_type_and_nobody_asked_with_it(
-    token: str, wrong: str | int
+def test_one_thing_is_wrong(
+    asked: Exchange, fault: Fault, text: str, pointer: str, value: object
 ) -> None:
-    """Far from the right one, so that no other request is answered by mistake."""
-    assert body(exchange(token=token), Fault.WRONG_ID)["id"] == wrong
+    """In the line that goes out."""
+    assert tree.at(body(asked, fault, text), pointer) == value
 
 
-def test_an_id_changes_its_type_and_not_its_digits() -> None:
-    """R04 of the check, on the wire: 7 becomes "7", and "7" becomes 7."""
-    assert body(exchange(), Fault.ID_AS_TEXT)["id"] == "7"
-    text = exchange(token='"12"')
-    assert body(text, Fault.ID_AS_NUMBER)["id"] == 12
+def test_members_come_and_go() -> None:
+    """R01, R05 and R17; in the place of an error the answer is begun anew."""
+    assert set(body(exchange(), Fault.NO_JSONRPC)) == {"id", "result"}
+    assert set(body(exchange(), Fault.RESULT_AND_ERROR)) == {"jsonrpc", "id", "result", "error"}
+    assert "unknownField" in body(exchange(), Fault.UNKNOWN_FIELD)
+    assert "error" not in body(exchange(), Fault.LONE_SURROGATE, ERROR)
+    assert "_meta" in body(exchange("nonsense"), Fault.LONE_SURROGATE, ERROR)["result"]
+    assert broken(exchange(), '{"jsonrpc": "2.0"}', Fault.NO_JSONRPC) == "{}"
 
 
 @pytest.mark.parametrize(
-    ("token", "offered"), [("7", Fault.ID_AS_TEXT), ('"7"', Fault.ID_AS_NUMBER)]
+    ("asked", "among", "offered"),
+    [
+        # a number can become text, and a text of digits a number
+        (exchange(), {Fault.ID_AS_TEXT, Fault.ID_AS_NUMBER}, {Fault.ID_AS_TEXT}),
+        (exchange(token='"7"'), {Fault.ID_AS_TEXT, Fault.ID_AS_NUMBER}, {Fault.ID_AS_NUMBER}),
+        (exchange(token='"a-1"'), {Fault.ID_AS_TEXT, Fault.ID_AS_NUMBER}, set()),
+        (exchange(token='"007"'), {Fault.ID_AS_TEXT, Fault.ID_AS_NUMBER}, set()),
+        (exchange(token='"\\u0664"'), {Fault.ID_AS_TEXT, Fault.ID_AS_NUMBER}, set()),
+        (exchange(token='""'), {Fault.ID_AS_TEXT, Fault.ID_AS_NUMBER}, set()),
+        # a version is said in the handshake, and 2026-07-28 has result types
+        (OPENING, {Fault.WRONG_VERSION}, {Fault.WRONG_VERSION}),
+        (exchange(), {Fault.WRONG_VERSION, Fault.WRONG_RESULT_TYPE}, set()),
+        (MODERN, {Fault.WRONG_RESULT_TYPE}, {Fault.WRONG_RESULT_TYPE}),
+    ],
 )
-def test_only_the_type_that_an_id_has_not_is_offered(token: str, offered: Fault) -> None:
-    """A number can become text, and a text of digits a number."""
-    types = {Fault.ID_AS_TEXT, Fault.ID_AS_NUMBER}
-    assert types & set(faults(exchange(token=token))) == {offered}
-
-
-@pytest.mark.parametrize("token", ['"a-1"', '"007"', '"\\u0664"', '""'])
-def test_a_text_that_is_no_number_stays_text(token: str) -> None:
-    """There is no number that it could be."""
-    types = {Fault.ID_AS_TEXT, Fault.ID_AS_NUMBER}
-    assert not types & set(faults(exchange(token=token)))
-
-
-def test_a_result_gets_an_error_and_an_error_a_result() -> None:
-    """R05: JSON-RPC wants one of the two."""
-    error = '{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "no"}}'
-    assert set(body(exchange(), Fault.RESULT_AND_ERROR)) == {"jsonrpc", "id", "result", "error"}
-    both = body(exchange(), Fault.RESULT_AND_ERROR, error)
-    assert (both["result"], both["error"]["message"]) == ({}, "no")
-
-
-def test_the_envelope_loses_its_version_or_gains_a_member() -> None:
-    """R01 and R17."""
-    assert set(body(exchange(), Fault.NO_JSONRPC)) == {"id", "result"}
-    assert "unknownField" in body(exchange(), Fault.UNKNOWN_FIELD)
+def test_a_fault_is_offered_where_it_can_be_made(
+    asked: Exchange, among: set[Fault], offered: set[Fault]
+) -> None:
+    """Nothing is offered that would change nothing."""
+    assert among & set(faults(asked)) == offered
 
 
 def test_the_rest_stays_as_it_was_written() -> None:
@@ -107,22 +125,6 @@ def test_a_log_line_stands_in_the_place_of_the_answer() -> None:
     """Whatever was written before."""
     assert broken(exchange(), SENTENCE, Fault.LOG_LINE) == LOG_LINE
     assert on_the_wire(exchange(), LOG_LINE) == LOG_LINE
-
-
-def test_a_wrong_version_is_offered_for_the_handshake_only() -> None:
-    """M44: a version that nobody published."""
-    asked = exchange("initialize")
-    assert (
-        body(asked, Fault.WRONG_VERSION, start(asked))["result"]["protocolVersion"] == "1999-01-01"
-    )
-    assert Fault.WRONG_VERSION not in faults(exchange())
-
-
-def test_a_wrong_result_type_is_offered_where_there_are_result_types() -> None:
-    """M51: 2026-07-28 has them."""
-    asked = exchange(version="2026-07-28")
-    assert body(asked, Fault.WRONG_RESULT_TYPE)["result"]["resultType"] == "finished"
-    assert Fault.WRONG_RESULT_TYPE not in faults(exchange())
 
 
 def test_half_a_character_goes_out_as_the_escape_that_it_is() -> None:
@@ -148,12 +150,6 @@ def test_a_huge_text_stands_where_it_is_read(method: str, place: Any) -> None:  
     assert check.check(asked, text).sendable
 
 
-def test_what_a_result_says_of_itself_is_kept() -> None:
-    """A huge text is added to the `_meta` that is there."""
-    text = '{"jsonrpc": "2.0", "id": 7, "result": {"_meta": {"a/b": 1}}}'
-    assert body(exchange("ping"), Fault.HUGE, text)["result"]["_meta"]["a/b"] == 1
-
-
 @pytest.mark.parametrize(
     "text", ["", "no JSON", "[1]", '"text"', "[" * 100_000, '{"id": 7, "result"']
 )
@@ -161,13 +157,6 @@ def test_what_a_result_says_of_itself_is_kept() -> None:
 def test_a_text_that_cannot_be_read_is_begun_anew(text: str, fault: Fault) -> None:
     """There is nothing in it that could be kept."""
     assert body(exchange(), fault, text)["jsonrpc"] == "2.0"
-
-
-def test_a_fault_of_a_result_needs_one() -> None:
-    """In the place of an error the answer is begun anew; a strange method gets an empty result."""
-    error = '{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "no"}}'
-    assert "error" not in body(exchange(), Fault.LONE_SURROGATE, error)
-    assert "_meta" in body(exchange("nonsense"), Fault.LONE_SURROGATE, error)["result"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -223,8 +212,3 @@ def test_each_fault_says_what_it_is_and_what_a_good_host_does(language: str) -> 
     for fault in Fault:
         assert say("fault", fault.value, language)
         assert say("fault", f"{fault.value}.host", language)
-
-
-def test_where_nothing_is_left_an_empty_object_is_sent() -> None:
-    """The one member of what was typed is taken away."""
-    assert broken(exchange(), '{"jsonrpc": "2.0"}', Fault.NO_JSONRPC) == "{}"

@@ -173,15 +173,6 @@ def test_other_progress_tokens_are_a_warning(token: object) -> None:
     assert len(said(request("tools/list", {"_meta": {"progressToken": token}}))) == 1
 
 
-def test_missing_and_wrong_parameters_are_warnings() -> None:
-    """The same table of shapes, for what clients send."""
-    assert said(request("tools/call", {})) == [("M09", "/params")]
-    assert said(request("resources/read", {"uri": 5})) == [("M15", "/params/uri")]
-    assert said(request("tools/list", [])) == [("R38", "/params")]
-    handshake = request("initialize", {"protocolVersion": R2024})
-    assert [code for code, _ in said(handshake, R2024)] == ["M09", "M09"]
-
-
 def test_notifications_are_looked_at_too() -> None:
     """A cancellation without its id, a notification of another direction."""
     lost = arrived('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}')

@@ -81,12 +81,6 @@ def test_a_form_that_a_program_made_of_a_class_is_a_form() -> None:
     assert levels((Direction.OUT, question)) == []
 
 
-def test_an_answer_to_nothing_is_said_to_be_one() -> None:
-    """An id that nobody asked with."""
-    answer = (Direction.OUT, {"id": 2, "result": {"content": []}})
-    assert said((Direction.IN, CALL), answer) == ["N30"]
-
-
 def test_a_wrong_id_hides_no_other_mistake_where_one_request_waits() -> None:
     """What is judged is the answer to that one; with two nobody can tell."""
     wrong = (Direction.OUT, {"id": 2, "result": {"content": 4}})

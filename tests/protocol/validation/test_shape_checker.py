@@ -5,7 +5,7 @@ import pytest
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.kinds import ProblemKind
 from humanmcp.protocol.spec.versions import R2025_11
-from humanmcp.protocol.validation.shape_checker import ENOUGH, judge
+from humanmcp.protocol.validation.shape_checker import judge
 from tests.asking import asked, check
 
 
@@ -14,11 +14,6 @@ def test_a_hundred_completions_are_allowed(count: int, said: list[ProblemKind]) 
     """MCP, completion: "Maximum 100 items per response"."""
     found = judge({"values": ["a"] * count}, "Completion", R2025_11)
     assert [one.kind for one in found] == said
-
-
-def test_a_walk_stops_when_enough_is_found() -> None:
-    """A list of a million wrong items costs no more than a hundred."""
-    assert len(judge({"values": [1] * 10_000}, "Completion", R2025_11)) == ENOUGH + 1
 
 
 @pytest.mark.parametrize(

@@ -51,26 +51,6 @@ def test_a_session_too_many_takes_the_place_of_the_one_that_is_idle_longest(
     asyncio.run(fill())
 
 
-def test_the_sessions_of_one_address_make_room_for_another_one() -> None:
-    """A client whose address changed counts at the one where it was seen last."""
-
-    async def fill() -> None:
-        server = cast("ServedSession", None)  # nothing here asks it anything
-        attendant, inbox = cast("Attendant", Unattended()), cast("ServerInbox", None)
-        sessions = HttpSessions(lambda _connection, _facts: server, attendant, inbox, most=3)
-        first, second, third = [await sessions.open("10.0.0.1") for _ in range(3)]
-        assert isinstance(first, HttpSession)
-        assert isinstance(second, HttpSession)
-        assert isinstance(third, HttpSession)
-        assert await sessions.open("10.0.0.1") is TOO_MANY
-        await sessions.find(first.id, "10.0.0.9")
-        assert isinstance(await sessions.open("10.0.0.2"), HttpSession)
-        closed = [one.connection.closed for one in (first, second, third)]
-        assert closed == [False, True, False]
-
-    asyncio.run(fill())
-
-
 @pytest.mark.parametrize(("lost", "begun"), [("", ["a", "b"]), ("b", ["a"]), ("a", [])])
 def test_who_takes_the_oldest_session_of_a_visitor_takes_them_all(
     lost: str, begun: list[str]

@@ -8,8 +8,7 @@ import pytest
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import RawDiagnostic
-from humanmcp.protocol.json.jsonrpc import Message, RequestId, read
-from humanmcp.protocol.validation import envelope, incoming, outgoing
+from humanmcp.protocol.validation import outgoing
 from humanmcp.protocol.validation.rules import elicitation, lifecycle, registry, tools
 from humanmcp.protocol.validation.rules.registry import JudgedAnswer, Rule, judge, rule
 from tests.asking import R2026, asked, check, codes, stating
@@ -33,13 +32,6 @@ def told(
     """Ask one rule only. Returns codes and pointers."""
     found = by(answer(method, value, negotiated))
     return [f"{each.code} /{'/'.join(map(str, each.path))}" for each in found]
-
-
-def test_one_rule_can_be_asked_alone() -> None:
-    """What the others find in the same answer is not told."""
-    assert told(tools.entries_apart, "tools/list", TWICE) == ["M38 /result/tools/1/name"]
-    assert told(tools.next_page, "tools/list", TWICE) == ["M42 /result/nextCursor"]
-    assert told(tools.next_page, "tools/list", {"nextCursor": "2"}) == ["M43 /result/nextCursor"]
 
 
 def test_what_was_not_declared_is_told_whatever_is_answered() -> None:
@@ -87,26 +79,8 @@ def test_a_rule_is_found_by_its_method(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "M49" in codes(verdict.diagnostics)
 
 
-def test_a_rule_of_what_comes_in_can_be_asked_alone() -> None:
-    """What else is wrong with the same call is not told."""
-    call = read(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b","args":{}}}')
-    assert isinstance(call, Message)
-    heard = incoming.HeardMessage(call, "2025-11-25", NegotiatedState(tools={"a": {}}))
-    assert [one.code for one in incoming.arguments_by_their_name(heard)] == ["M87"]
-    assert [one.code for one in incoming.initialized_first(heard)] == ["M86"]
-    assert list(incoming.method_of_the_version(heard)) == []
-
-
 def test_of_what_goes_out_first_the_first_rule_that_finds_something_says_it() -> None:
     """An id that is none matters before the method that there is not."""
     own = outgoing.OwnMessage({"id": None}, "no/such", "2025-11-25", NegotiatedState())
     assert [one.code for one in outgoing.own_request.first("no/such", own)] == ["R36"]
     assert [one.code for one in outgoing.own_request.judge("no/such", own)] == ["R36", "R33"]
-
-
-def test_a_rule_of_the_envelope_can_be_asked_alone() -> None:
-    """A wrong id and a missing version are two rules."""
-    answered = envelope.AnswerEnvelope({"id": 2, "result": {}}, RequestId.of(1), "")
-    assert [one.code for one in envelope.id_of_the_request(answered)] == ["R03"]
-    assert [one.code for one in envelope.version_of_json_rpc(answered)] == ["R01"]
-    assert [one.code for one in envelope.result_or_error(answered)] == []
