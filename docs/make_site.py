@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 from docs import make_api, make_reference
 from humanmcp.common import mistakes, published
 from humanmcp.locales import LANGUAGES
-from humanmcp.protocol.diagnostics.kinds import KINDS
+from humanmcp.protocol.diagnostics.kinds import KINDS, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ LINK: Final = re.compile(r"\]\(([^)\s:]+)\)")
 SUMMARY: Final = (
     "Be an MCP server by hand: answer a host's requests in a page, a terminal or text files."
 )
-PROBLEM: Final = re.compile(r"^- ([A-Z]\d+) .*$", re.MULTILINE)
+PROBLEM: Final = re.compile(r"^- [a-z0-9-]+ \(([A-Z]\d+)\), .*$", re.MULTILINE)
 """The row of a problem in reference/problems.md."""
 
 CONFIGURATION: Final = """\
@@ -101,7 +101,7 @@ def pages(language: str) -> Mapping[Path, str]:
 
 
 def _problem(code: str, language: str) -> str:
-    return f"- [{code}](mistakes/{code}.md): {make_reference.problem(code, language)}"
+    return f"- [{title_of(code)}](mistakes/{code}.md): {make_reference.problem(code, language)}"
 
 
 def _manual(language: str) -> Iterator[Path]:
@@ -146,7 +146,7 @@ def mistake(code: str, language: str) -> str:
     """Return the page about one kind of mistake."""
     level, *more = make_reference.diagnostic(KINDS[code], language)
     title = make_reference.problem(code, language)
-    return "\n".join((f"# {code}: {title}", "", level.partition(":")[0], *more)) + "\n"
+    return "\n".join((f"# {title_of(code)}: {title}", "", level.partition(":")[0], *more)) + "\n"
 
 
 def summary() -> str:

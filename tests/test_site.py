@@ -39,9 +39,11 @@ def test_a_dead_link_is_found(tmp_path: Path) -> None:
 
 def test_every_mistake_has_a_page_in_both_languages(site: Path) -> None:
     """At the address that the check names."""
-    for code in KINDS:
-        for folder in (site, site / "ja"):
-            assert (folder / "reference" / "mistakes" / f"{code}.html").exists()
+    for folder in (site / "reference", site / "ja" / "reference"):
+        listed = (folder / "problems.html").read_text(encoding="utf-8")
+        for code, kind in KINDS.items():
+            assert (folder / "mistakes" / f"{code}.html").exists()
+            assert f'<a href="mistakes/{code}.html">{kind.name} ({code})</a>' in listed
     page = published.SITE + "reference/mistakes/R04.html"
     text = (site / page.removeprefix(published.SITE)).read_text(encoding="utf-8")
     assert "Wrong:" in text
