@@ -58,7 +58,7 @@ def _lines() -> Iterator[str]:
 
 
 def _command(name: str) -> Iterator[str]:
-    parser = cli.parser_of(name, importlib.import_module(cli.COMMANDS[name]), "en")
+    parser = cli.parser_of(name, importlib.import_module(cli.COMMANDS[name]))
     yield f".SS humanmcp {name}"
     yield _text((parser.description or "").replace("`", ""))
     for action in parser._actions:  # noqa: SLF001 - argparse lists them nowhere else

@@ -74,7 +74,7 @@ def with_notice(lines: Iterator[str]) -> str:
 
 def parser_of(command: str) -> argparse.ArgumentParser:
     """Make the parser of one command, with every argument it has."""
-    return cli.parser_of(command, importlib.import_module(COMMANDS[command]), "en")
+    return cli.parser_of(command, importlib.import_module(COMMANDS[command]))
 
 
 def _commands() -> Iterator[str]:
@@ -387,7 +387,7 @@ def _hosts() -> Iterator[str]:
         "prints the same; `make hosts` measures them again. A `?` was not measured. To make a host",
         "wait longer: [connect a host](../how-to/connect-a-host.md).",
         "",
-        *hosts.lines(rows, "en"),
+        *hosts.lines(rows),
         "",
         *(f"- {row['name']} {row['version']}: {row['ends']}" for row in rows if "ends" in row),
     )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp import __version__
 from humanmcp.common.parsing import HELP, Formatter, Parser
 from humanmcp.common.settings import SettingError, add_flags, load
-from humanmcp.locales import language_of
+from humanmcp.locales import language_of, speak
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 
 if TYPE_CHECKING:
@@ -86,38 +86,40 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words:
         words = ["serve"] if _stdin_is_a_pipe() else []
     words = _ordered(words)
-    language = _language(words)
+    speak(_language(words))
     try:
         if not words:
-            return _welcome(language)
+            return _welcome()
         if words[0] not in COMMANDS:
-            _overview(language).parser.parse_args(words)  # leaves: it knows no command of its own
+            _overview().parser.parse_args(words)  # leaves: it knows no command of its own
             return USAGE_ERROR
-        return _run(words[0], words[1:], language)
+        return _run(words[0], words[1:])
     except StopError as error:
         from humanmcp.common.terminal import to_stderr  # noqa: PLC0415 - no server needs it
 
-        to_stderr("humanmcp: ", error.sentence(language))
+        to_stderr("humanmcp: ", error.sentence())
         return error.status
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
-def _run(name: str, words: Sequence[str], language: str) -> int:
+def _run(name: str, words: Sequence[str]) -> int:
     # Nothing that is imported becomes garbage; looking for some costs a server 6 ms of its start,
     # and once more when the collector is back: `freeze` tells it not to look there.
     gc.disable()
     module = importlib.import_module(COMMANDS[name])
-    arguments = parser_of(name, module, language, words).parse_args(words)
+    arguments = parser_of(name, module, words).parse_args(words)
     gc.freeze()
     gc.enable()
-    return int(module.run(arguments, load(vars(arguments))))
+    settings = load(vars(arguments))
+    speak(language_of(settings.lang))
+    return int(module.run(arguments, settings))
 
 
-def _welcome(language: str) -> int:
+def _welcome() -> int:
     from humanmcp.welcome import welcome  # noqa: PLC0415 - no server needs it
 
-    welcome(load({}), language)
+    welcome(load({}))
     return 0
 
 
@@ -149,9 +151,9 @@ def _flag(words: Sequence[str], name: str) -> str:
     return ""
 
 
-def parser_of(name: str, module: ModuleType, language: str, words: Sequence[str] = HELP) -> Parser:
+def parser_of(name: str, module: ModuleType, words: Sequence[str] = HELP) -> Parser:
     """Make the parser of one command, for a reader of this language who typed these words."""
-    parser = Parser(language, words, prog=f"humanmcp {name}")
+    parser = Parser(words, prog=f"humanmcp {name}")
     parser.description = parser.words("command")(name)
     module.add_arguments(parser)
     return parser
@@ -173,9 +175,9 @@ class _Overview(NamedTuple):
     commands: Mapping[str, Parser]
 
 
-def _overview(language: str) -> _Overview:
+def _overview() -> _Overview:
     """Make the parser that explains itself: what there is, and where to start."""
-    parser = Parser(language, prog="humanmcp")
+    parser = Parser(prog="humanmcp")
     words, summary = parser.words("cli"), parser.words("command")
     parser.description, parser.epilog = words("description"), words("epilog")
     flag = parser.flags("cli", "help ")
@@ -184,13 +186,10 @@ def _overview(language: str) -> _Overview:
     add_flags(parser, "lang")
     commands = parser.add_subparsers(title=words("commands"), metavar="COMMAND", required=True)
     groups = {words(f"group {code}"): tuple(group) for code, group in GROUPS.items()}
-    parser.formatter_class = partial(Formatter, language=language, groups=groups)
+    parser.formatter_class = partial(Formatter, groups=groups)
     return _Overview(
         parser,
-        {
-            name: commands.add_parser(name, help=summary(name), language=language)
-            for name in COMMANDS
-        },
+        {name: commands.add_parser(name, help=summary(name)) for name in COMMANDS},
     )
 
 
@@ -207,14 +206,14 @@ class _Completion(argparse.Action):
         from humanmcp.common.terminal import raw_to_stdout  # noqa: PLC0415 - no server needs it
 
         assert isinstance(parser, Parser)  # noqa: S101 - it is added to ours alone
-        raw_to_stdout(_completion(str(values), parser.language).removesuffix("\n"))
+        raw_to_stdout(_completion(str(values)).removesuffix("\n"))
         parser.exit()
 
 
-def _completion(shell: str, language: str) -> str:
+def _completion(shell: str) -> str:
     """Return what a shell reads to complete every command, with its flags and their values."""
     shtab = importlib.import_module("shtab")  # no server needs it
-    overview = _overview(language)
+    overview = _overview()
     for name, command in overview.commands.items():
         importlib.import_module(COMMANDS[name]).add_arguments(command)
         for action in command._actions:  # noqa: SLF001 - argparse lists them nowhere else

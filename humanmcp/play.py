@@ -19,7 +19,7 @@ from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.host.table import ROLES, Plan, Table
 from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Life, Role
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say
 from humanmcp.locales.stop import USAGE_ERROR, StopError, sentence_of
 
 if TYPE_CHECKING:
@@ -51,10 +51,9 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Play until the host has nothing more to say. Returns the exit status."""
-    language = language_of(settings.lang)
     with in_order(), contextlib.ExitStack() as stack:
         home = home_folder(settings.home)
-        plan = Plan(people_of(arguments.people), home, language, arguments.model)
+        plan = Plan(people_of(arguments.people), home, arguments.model)
         if not arguments.no_desk and plan.people:
             _end_desk_with(stack, home)
         table = Table(plan, open_inbox(home), stack)
@@ -62,7 +61,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         port = None if arguments.no_desk else settings.port
         table.start(lambda: _seated(table, port))
         table.play()
-        to_stdout(say(ROOM, "over", language))
+        to_stdout(say(ROOM, "over"))
     return 0
 
 
@@ -85,7 +84,7 @@ def people_of(text: str) -> frozenset[Role]:
 def _seated(table: Table, port: int | None) -> None:
     """Print the link of each role, now and anew at each Enter: a link opens only once."""
     if _announce(table, port):
-        to_stdout(say(ROOM, "again", table.plan.language))
+        to_stdout(say(ROOM, "again"))
         threading.Thread(target=_announce_again, args=(table, port), daemon=True).start()
 
 
@@ -101,14 +100,13 @@ def _announce(table: Table, port: int | None) -> bool:
 
     Without a port there is no page.
     """
-    language = table.plan.language
     links = {} if port is None or not table.plan.people else _links(table.plan.home, table, port)
     for role in ROLES:
         if role not in table.plan.people:
-            to_stdout(Painted(f"{role.value:>6}  ", "bold"), say(ROOM, "is played", language))
+            to_stdout(Painted(f"{role.value:>6}  ", "bold"), say(ROOM, "is played"))
             continue
         session = table.sessions.get(role, "")
-        where = links.get(role) or say(ROOM, "in the session", language, session=session)
+        where = links.get(role) or say(ROOM, "in the session", session=session)
         to_stdout(Painted(f"{role.value:>6}  ", "bold"), where)
     return bool(links)
 
@@ -144,5 +142,5 @@ def _links(home: Path, table: Table, port: int) -> dict[Role, str]:
             if role in table.plan.people
         }
     except (launch.NoDeskError, OSError) as error:
-        to_stderr("humanmcp: ", sentence_of(error, table.plan.language))
+        to_stderr("humanmcp: ", sentence_of(error))
         return {}

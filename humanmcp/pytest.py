@@ -171,7 +171,7 @@ def _send(case: Case, text: str, form: str) -> None:
 
     result = service.send(case, Reply(text, TextForm(form), by=BY), within=PATIENCE)
     if result.outcome is not service.Outcome.SENT:
-        why = "; ".join(locales.describe(each, "en") for each in result.diagnostics)
+        why = "; ".join(locales.describe(each) for each in result.diagnostics)
         raise AssertionError(f"{result.outcome.value}: {why}")
 
 

@@ -26,26 +26,26 @@ COMMANDS: Final = {
 """What one can do now, by the code of the sentence on it."""
 
 
-def welcome(settings: Settings, language: str) -> None:
+def welcome(settings: Settings) -> None:
     """Print it. A folder that is not there yet is not made for this."""
     home = paths.home_folder(settings.home)
-    to_stdout(Painted(say(ROOM, "you", language), "bold"))
-    for line in _now(home, language) if home.exists() else ():
+    to_stdout(Painted(say(ROOM, "you"), "bold"))
+    for line in _now(home) if home.exists() else ():
         to_stdout(line)
     to_stdout("")
     for code, command in COMMANDS.items():
-        to_stdout(f"  {command:22}", say(ROOM, code, language))
+        to_stdout(f"  {command:22}", say(ROOM, code))
     to_stdout("")
-    to_stdout(Painted(say(ROOM, "more", language), "dim"))
+    to_stdout(Painted(say(ROOM, "more"), "dim"))
 
 
-def _now(home: Path, language: str) -> Iterator[str]:
+def _now(home: Path) -> Iterator[str]:
     """Say what runs and what waits; nothing where nothing does."""
     inbox = open_inbox(home)
     connected = [facts for facts in inbox.sessions() if facts.is_open]
     if connected:
         waiting = sum(len(inbox.items(facts.name)) for facts in connected)
-        yield say(ROOM, "connected", language, sessions=len(connected), waiting=waiting)
+        yield say(ROOM, "connected", sessions=len(connected), waiting=waiting)
     desk = launch.find(home)
     if desk is not None:
-        yield say(ROOM, "page", language, address=desk.address)
+        yield say(ROOM, "page", address=desk.address)

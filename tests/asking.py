@@ -10,6 +10,7 @@ from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, 
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.validation import check as draft_check
+from tests.support.speaking import said_in
 
 R2024, R2025_03, R2025_06, R2025, R2026 = (
     "2024-11-05",
@@ -92,7 +93,7 @@ def hold_diagnostic(diagnostic: Diagnostic, text: str) -> None:
     assert 0 <= diagnostic.start <= diagnostic.end <= len(text)
     assert not text or (diagnostic.line >= 1 and diagnostic.column >= 1)
     for language in locales.LANGUAGES:
-        sentence = locales.describe(diagnostic, language)
+        sentence = said_in(language, locales.describe, diagnostic)
         assert sentence
         assert "{{" not in sentence
         assert locales.say("problem", f"{diagnostic.code}.why", language)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from editor.build import find_npm
+from humanmcp.locales import speak
 from tests import install
 from tests.browser import chromium
 from tests.postgres_server import PostgresServer, why_no_postgres
@@ -29,6 +30,12 @@ if NPM is not None:
 # How long an example takes says nothing on a machine that does other work: bench/ has the figures.
 settings.register_profile("patient", settings(), deadline=None)
 settings.load_profile("patient")
+
+
+@pytest.fixture(autouse=True)
+def _english() -> None:
+    """Begin each test in English, whatever the command line of another one asked for."""
+    speak("en")
 
 
 @functools.cache

@@ -153,18 +153,18 @@ def _difference(old: str, new: str) -> tuple[CardLine, ...]:
     return tuple(CardLine(plainly(line[1:]), line[0].strip()) for line in changes)
 
 
-def headline(case: Case, approval: Approval, language: str) -> str:
+def headline(case: Case, approval: Approval) -> str:
     """Return who wants to do what."""
-    who = client_of(case.facts) or say(ROOM, "an agent", language)
+    who = client_of(case.facts) or say(ROOM, "an agent")
     kind = card_of(approval).kind
     kind = "problem" if approval.problem else "question" if approval.questions else kind
-    return say(ROOM, f"kind {kind}", language, who=who, tool=one_line(approval.tool, 80))
+    return say(ROOM, f"kind {kind}", who=who, tool=one_line(approval.tool, 80))
 
 
-def pattern_in_words(pattern: AllowPattern, language: str) -> str:
+def pattern_in_words(pattern: AllowPattern) -> str:
     """Say what a pattern allows."""
     tool, value = one_line(pattern.tool, 80), plainly(pattern.value)
-    return say(ROOM, f"like {pattern.way}", language, tool=tool, value=value)
+    return say(ROOM, f"like {pattern.way}", tool=tool, value=value)
 
 
 # -- what a choice sends --------------------------------------------------------------------------

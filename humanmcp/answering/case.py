@@ -213,13 +213,12 @@ class Case:
             return (*remarks, check.same_id(found, self.item.protocol_version))
         return remarks
 
-    def card(self, language: str) -> Card:
+    def card(self) -> Card:
         """Return its explanation for the person in this role."""
         item = self.item
         return explain(
             item.method,
             item.protocol_version,
-            language,
             asks=bool(item.id),
             role=self.facts.role.value,
             inwards=item.way is Direction.IN,

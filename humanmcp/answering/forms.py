@@ -68,16 +68,16 @@ class FieldError(MistypedError):
         self.typed = typed
         self.broken = broken
 
-    def sentence(self, language: str) -> str:
+    def sentence(self) -> str:
         """Return why it does not fit."""
         name, detail = self.field.name, dict(self.broken)
         if not self.typed and self.field.required:
-            return say(self.room, "needed field", language, name=name)
+            return say(self.room, "needed field", name=name)
         rule = detail.get("rule", "")
-        why = say("schema_rule", rule, language, **detail) if rule else detail.get("why", "")
+        why = say("schema_rule", rule, **detail) if rule else detail.get("why", "")
         if why:
-            return say(self.room, "unfit field", language, name=name, why=why)
-        return super().sentence(language)
+            return say(self.room, "unfit field", name=name, why=why)
+        return super().sentence()
 
 
 class TypingError(MistypedError):

@@ -66,12 +66,10 @@ class Reaction:
         """Return True if it is about an answer that was wrong, late or carried wrongly."""
         return self.became.startswith(_OF_AN_ANSWER)
 
-    def sentence(self, language: str) -> str:
+    def sentence(self) -> str:
         """Return it as a sentence."""
         fillings = {"what": self.what, "name": self.name, "times": self.times}
-        return say(
-            "reaction", self.became, language, seconds=f"{round(self.after, 2):g}", **fillings
-        )
+        return say("reaction", self.became, seconds=f"{round(self.after, 2):g}", **fillings)
 
 
 def reactions(frames: Iterable[Frame]) -> tuple[Reaction, ...]:

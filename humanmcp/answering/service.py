@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 from humanmcp.common.timestamps import now
 from humanmcp.inbox.contract import Action, Draft, Order, Reply, TakenError
 from humanmcp.inbox.ordering import hand_in
+from humanmcp.locales import spoken_language
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics import autofix as fixing
@@ -115,7 +116,7 @@ def autofix(
     return fixing.autofix(text, lambda one: judge(case, one, form, action))
 
 
-def starting_draft(case: Case, language: str) -> Draft:
+def starting_draft(case: Case) -> Draft:
     """Return the starting draft of an answer, whatever the person has written since.
 
     An answer that a tap holds starts as it is; so does what cannot be answered.
@@ -123,7 +124,7 @@ def starting_draft(case: Case, language: str) -> Draft:
     exchange = case.exchange
     if exchange is None or case.item.asked:
         return as_it_came(case)
-    return Draft(check.start(exchange, case.negotiated, language))
+    return Draft(check.start(exchange, case.negotiated, spoken_language()))
 
 
 def as_it_came(case: Case) -> Draft:
@@ -131,10 +132,10 @@ def as_it_came(case: Case) -> Draft:
     return Draft("" if case.is_large else pretty(case.item.line))
 
 
-def draft_of(case: Case, language: str) -> Draft:
+def draft_of(case: Case) -> Draft:
     """Return the person's draft of an answer, or the starting draft."""
     draft = case.item.draft
-    return draft if draft is not None and draft.touched else starting_draft(case, language)
+    return draft if draft is not None and draft.touched else starting_draft(case)
 
 
 def document(case: Case, draft: Draft) -> str:
@@ -168,7 +169,7 @@ def breakable(case: Case) -> tuple[Fault, ...]:
     return (*faults.faults(case.exchange), *(OF_HTTP if case.facts.http_port else ()))
 
 
-def broken(case: Case, draft: Draft, fault: Fault, language: str) -> str:
+def broken(case: Case, draft: Draft, fault: Fault) -> str:
     """Return the whole message of a draft, with a fault in it.
 
     One of HTTP leaves the message as it is: the server is asked to carry the next one wrongly.
@@ -178,7 +179,11 @@ def broken(case: Case, draft: Draft, fault: Fault, language: str) -> str:
         order = Reply(fault.value, by=draft.by, order=Order.HTTP)
         submit_outgoing(case.inbox, case.key.session, order, within=0)
         return whole
-    return whole if case.exchange is None else faults.broken(case.exchange, whole, fault, language)
+    return (
+        whole
+        if case.exchange is None
+        else faults.broken(case.exchange, whole, fault, spoken_language())
+    )
 
 
 def mended(case: Case, by: str) -> None:
@@ -198,9 +203,9 @@ def keep(case: Case, draft: Draft) -> str:
     return at
 
 
-def hold(case: Case, language: str, *, on: bool, by: str) -> None:
+def hold(case: Case, *, on: bool, by: str) -> None:
     """Pause the countdown of the answer book, or continue it."""
-    draft = case.item.draft or starting_draft(case, language)
+    draft = case.item.draft or starting_draft(case)
     keep(case, draft._replace(hold=on, by=by))
 
 
@@ -246,20 +251,20 @@ def goes_on(case: Case, task: Task) -> bool:
     return task is Task.CHANGE and not case.item.asked
 
 
-def draft_for(case: Case, task: Task, language: str) -> Draft:
+def draft_for(case: Case, task: Task) -> Draft:
     """Return what a person has written for a task, or what they start from.
 
     The draft is what they wrote last; what they had written for the other task was put aside.
     """
     held, item = case.held, case.item
     if held is None:
-        return draft_of(case, language)
+        return draft_of(case)
     if item.draft is not None and item.draft.touched:
         for one in (item.draft, *reversed(item.kept)):
             if _task_of(held, one) is task:
                 return one
     on = task is Task.ANSWER
-    return starting_draft(case, language) if on else as_it_came(case)
+    return starting_draft(case) if on else as_it_came(case)
 
 
 # -- what is sent ---------------------------------------------------------------------------------

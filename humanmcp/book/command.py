@@ -13,7 +13,7 @@ from humanmcp.common.regular_file import write_whole
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say
 from humanmcp.locales.stop import stopped, trouble
 
 if TYPE_CHECKING:
@@ -39,46 +39,45 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Check a book, or write one. Returns the exit status."""
-    language = language_of(settings.lang)
     if arguments.source is not None:
-        return _copy(arguments, settings, language)
+        return _copy(arguments, settings)
     given = arguments.words or [str(paths.book_file("", paths.home_folder(settings.home)))]
     if len(given) > 1:
         raise stopped(ROOM, "one file", words=" ".join(given))
-    return _check(Path(given[0]).expanduser(), language)
+    return _check(Path(given[0]).expanduser())
 
 
-def _check(path: Path, language: str) -> int:
+def _check(path: Path) -> int:
     """Show what a book will do."""
     book = read_book(path)
     lists = (book.tools, book.prompts, (*book.resources, *book.resource_templates))
     tools, prompts, resources = map(len, lists)
     counts = {"tools": tools, "prompts": prompts, "resources": resources}
-    to_stdout(say(ROOM, "good", language, file=path, rules=len(book.rules), **counts))
+    to_stdout(say(ROOM, "good", file=path, rules=len(book.rules), **counts))
     for line in rule_lines(book):
         to_stdout(line)
-    for doubt in doubts(book, language):
+    for doubt in doubts(book):
         to_stdout(doubt)
     return 0
 
 
-def _copy(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
+def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
     from humanmcp.book.copying import as_toml  # noqa: PLC0415 - a check does without a client
     from humanmcp.protocol.rules.book_writer import copied  # noqa: PLC0415 - likewise
 
-    book = copied(_frames(arguments, settings, language))
+    book = copied(_frames(arguments, settings))
     text = as_toml(book)
     parse_book(text, Path(arguments.output or paths.BOOK_NAME))
     for one in book.left_out:
-        to_stderr(say(ROOM, f"left out {one.why}", language, method=one.method, name=one.name))
+        to_stderr(say(ROOM, f"left out {one.why}", method=one.method, name=one.name))
     if arguments.output:
-        _write(Path(arguments.output).expanduser(), text, language)
+        _write(Path(arguments.output).expanduser(), text)
     else:
         raw_to_stdout(text.removesuffix("\n"))
     return 0
 
 
-def _frames(arguments: argparse.Namespace, settings: Settings, language: str) -> Iterable[Frame]:
+def _frames(arguments: argparse.Namespace, settings: Settings) -> Iterable[Frame]:
     """Return what the server said: in a recording, or to us now."""
     source: str = arguments.source or next(filter(is_address, arguments.words[:1]), "")
     more = arguments.words[not arguments.source and bool(source) :]
@@ -98,7 +97,7 @@ def _frames(arguments: argparse.Namespace, settings: Settings, language: str) ->
         return frames
     redacted = redact_recording(frames)
     if redacted.names:
-        to_stderr(say("export", "redacted", language, count=len(redacted.names)))
+        to_stderr(say("export", "redacted", count=len(redacted.names)))
     return redacted.frames
 
 
@@ -109,12 +108,12 @@ def _called(url: str, arguments: argparse.Namespace) -> ServerAddress:
     return address
 
 
-def _write(path: Path, text: str, language: str) -> None:
+def _write(path: Path, text: str) -> None:
     """Write a new file: what was written is not replaced."""
     if path.exists():
         raise stopped(ROOM, "exists", file=path)
     try:
         write_whole(path, text.encode("utf-8"))
     except OSError as error:
-        raise stopped(ROOM, "unwritable", file=path, why=trouble(error, language)) from error
-    to_stderr(say("export", "written", language, file=path))
+        raise stopped(ROOM, "unwritable", file=path, why=trouble(error)) from error
+    to_stderr(say("export", "written", file=path))

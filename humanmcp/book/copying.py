@@ -140,7 +140,7 @@ def _changes(rule: Rule) -> Iterator[tuple[str, list[str]]]:
         yield "remove", [name for each in rule.change.remove.values() for name in each]
 
 
-def doubts(book: Book, language: str) -> Iterator[str]:
+def doubts(book: Book) -> Iterator[str]:
     """Say what in a book is probably not meant: it can be used all the same."""
     added = [
         tool
@@ -152,9 +152,9 @@ def doubts(book: Book, language: str) -> Iterator[str]:
     for number, rule in enumerate(book.rules, 1):
         if rule.method == "tools/call" and rule.tool:
             if rule.tool in tools:
-                yield from _unknown_names(rule, tools[rule.tool], number, language)
+                yield from _unknown_names(rule, tools[rule.tool], number)
             elif not _is_for_a_tap(book):
-                yield say(ROOM, "no tool", language, rule=number, tool=rule.tool)
+                yield say(ROOM, "no tool", rule=number, tool=rule.tool)
 
 
 def _is_for_a_tap(book: Book) -> bool:
@@ -162,9 +162,7 @@ def _is_for_a_tap(book: Book) -> bool:
     return any(turn.action is RuleAction.FORWARD for rule in book.rules for turn in rule.turns)
 
 
-def _unknown_names(
-    rule: Rule, tool: Mapping[str, Any], number: int, language: str
-) -> Iterator[str]:
+def _unknown_names(rule: Rule, tool: Mapping[str, Any], number: int) -> Iterator[str]:
     known = {*object_at(tool.get("inputSchema"), "properties"), "params"}
     for turn in rule.turns:
         names = (
@@ -175,14 +173,7 @@ def _unknown_names(
         text = turn.text if turn.form in (TextForm.TEXT, TextForm.TOOL_ERROR) else _decoded(turn)
         for name in dict.fromkeys(placeholders(text)) if turn.fills else ():
             if name.split(".")[0] not in names:
-                yield say(
-                    ROOM,
-                    "no value",
-                    language,
-                    rule=number,
-                    name=name,
-                    known=", ".join(sorted(names)),
-                )
+                yield say(ROOM, "no value", rule=number, name=name, known=", ".join(sorted(names)))
 
 
 def _decoded(rule: Rule) -> Any:  # noqa: ANN401 - any JSON value

@@ -27,18 +27,18 @@ class BookFileError(StopError):
 
     room = ROOM
 
-    def why(self, language: str) -> str:
+    def why(self) -> str:
         """Return what is wrong, without the name of the file."""
-        fillings = {name: in_language(part, language) for name, part in self.fillings.items()}
+        fillings = {name: in_language(part) for name, part in self.fillings.items()}
         place = fillings.get("place", "")
         if fillings.get("line"):
-            place = say(ROOM, "at", language, line=fillings["line"], place=place)
-        said = say(ROOM, self.code, language, **fillings)
+            place = say(ROOM, "at", line=fillings["line"], place=place)
+        said = say(ROOM, self.code, **fillings)
         return f"{place}: {said}" if place else said
 
-    def sentence(self, language: str) -> str:
+    def sentence(self) -> str:
         """Return which file, where in it, what is wrong, and what to do."""
-        return f"{self.fillings['file']}: {self.why(language)}"
+        return f"{self.fillings['file']}: {self.why()}"
 
 
 Decoded = TypeVar("Decoded")

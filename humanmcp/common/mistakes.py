@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common import published
 from humanmcp.common.paths import sample
-from humanmcp.locales import sentences_of
+from humanmcp.locales import sentences_of, spoken_language
 from humanmcp.protocol.diagnostics.kinds import KINDS, code_of, title_of
 from humanmcp.protocol.spec import methods, versions
 
@@ -82,12 +82,12 @@ def codes() -> list[str]:
     return sorted(KINDS, key=lambda code: (code[0], int(code[1:])))
 
 
-def find(typed: str, language: str) -> Mistake | None:
+def find(typed: str) -> Mistake | None:
     """Return what there is to know of a kind of mistake, by its name or code; None for neither."""
     code = code_of(typed)
     if not code:
         return None
-    sentences = sentences_of("problem", language)
+    sentences = sentences_of("problem", spoken_language())
     sentence, why = plain(sentences[code]), plain(sentences.get(f"{code}.why", ""))
     return Mistake(
         code, title_of(code), sentence, why, examples().get(code), published.page_of(code)

@@ -11,7 +11,6 @@ import argparse
 import os
 import re
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from humanmcp.locales import UnknownSentenceError, say
@@ -54,11 +53,10 @@ _TROUBLES: Final = (
 class Parser(argparse.ArgumentParser):
     """A parser whose help and complaints are sentences of `locales/`, in its reader's language."""
 
-    def __init__(self, language: str, words: Sequence[str] = HELP, **settings: Any) -> None:  # noqa: ANN401 - what argparse takes
+    def __init__(self, words: Sequence[str] = HELP, **settings: Any) -> None:  # noqa: ANN401 - what argparse takes
         """Make a parser for this command line; the other settings are those of argparse."""
-        self.language = language
         self._explains = any(_asks_for_help(word) for word in words)
-        settings.setdefault("formatter_class", partial(Formatter, language=language))
+        settings.setdefault("formatter_class", Formatter)
         super().__init__(**settings, add_help=False)
         self.add_argument("-h", "--help", action="help", help=self.words(ROOM)("help"))
 
@@ -69,7 +67,7 @@ class Parser(argparse.ArgumentParser):
         """
         if not self._explains:
             return lambda _code, **_fillings: ""
-        return lambda code, **fillings: say(room, before + code, self.language, **fillings)
+        return lambda code, **fillings: say(room, before + code, **fillings)
 
     def flags(self, room: str, before: str = "") -> Callable[..., argparse.Action]:
         """Return what adds an argument, whose help is the sentence of a room that has its name.
@@ -89,7 +87,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Return what is wrong with the command line, and end."""
         self.print_usage(sys.stderr)
-        self.exit(USAGE_ERROR, f"{self.prog}: {sentence(message, self.prog, self.language)}\n")
+        self.exit(USAGE_ERROR, f"{self.prog}: {sentence(message, self.prog)}\n")
 
 
 def _asks_for_help(word: str) -> bool:
@@ -97,7 +95,7 @@ def _asks_for_help(word: str) -> bool:
     return word.startswith("-h") or (len(word) > len("--") and "--help".startswith(word))
 
 
-def sentence(message: str, prog: str, language: str) -> str:
+def sentence(message: str, prog: str) -> str:
     """Say anew what argparse complains of."""
     found = re.fullmatch(_PLACE, message)
     place, rest = (found["place"], found["rest"]) if found else ("", message)
@@ -106,8 +104,8 @@ def sentence(message: str, prog: str, language: str) -> str:
         if trouble is not None:
             fillings = {name: _bare(text) for name, text in trouble.groupdict().items()}
             if code == "choice" and (guess := _guess(**fillings)):
-                return say(ROOM, "guess", language, place=place, guess=guess, **fillings)
-            return say(ROOM, code, language, place=place, prog=prog, **fillings)
+                return say(ROOM, "guess", place=place, guess=guess, **fillings)
+            return say(ROOM, code, place=place, prog=prog, **fillings)
     return f"{place}: {rest}" if place else rest
 
 
@@ -126,15 +124,12 @@ def _bare(text: str) -> str:
 class Formatter(argparse.RawDescriptionHelpFormatter):
     """Writes the help of a command, with our words for its parts."""
 
-    def __init__(
-        self, prog: str, *, language: str, groups: Mapping[str, Sequence[str]] | None = None
-    ) -> None:
+    def __init__(self, prog: str, *, groups: Mapping[str, Sequence[str]] | None = None) -> None:
         """Write as wide as the terminal is. `groups` are the headings of the commands.
 
         argparse makes one of us for every flag it learns.
         """
         super().__init__(prog, width=_columns() - 2)
-        self._language = language
         self._groups = groups or {}
 
     def add_arguments(self, actions: Iterable[argparse.Action]) -> None:
@@ -162,7 +157,7 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
         flag by flag; which of them exclude each other is said when two are given.
         """
         short = [group for group in groups if self._fits(group)]
-        ours = say(ROOM, "usage", self._language) if prefix is None else prefix
+        ours = say(ROOM, "usage") if prefix is None else prefix
         super().add_usage(usage, actions, short, ours)
 
     def _fits(self, group: Any) -> bool:  # noqa: ANN401 - as above
@@ -176,7 +171,7 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
     def _heading(self, heading: str) -> str:
         try:
-            return say(ROOM, heading, self._language)
+            return say(ROOM, heading)
         except UnknownSentenceError:
             return heading
 

@@ -86,7 +86,7 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
     command += ["--by-hand" if by_hand else "--auto", *(["--open"] if opened else ())]
     typed = by_hand and sys.stdin.isatty()
     pause = BETWEEN_STEPS if is_terminal() and not by_hand else 0
-    screen = Screen(language, program(), by_hand=by_hand, typed=typed, opened=opened, command=name)
+    screen = Screen(program(), by_hand=by_hand, typed=typed, opened=opened, command=name)
     version = lesson_steps.meta.get(META_VERSION, "")
     started = HttpDemoServer(command, version) if lesson_steps.http else DemoServer(command)
     with in_order(), started as child:
@@ -94,7 +94,7 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
             child, lesson_steps, strictness, screen, pause, asks_again=by_hand, typed=typed
         )
         try:
-            return (0 if runner.play(home, folder, language) else 1), runner.passed
+            return (0 if runner.play(home, folder) else 1), runner.passed
         except KeyboardInterrupt:
             return 130, runner.passed
         finally:

@@ -216,7 +216,7 @@ def not_passed(step: DemoStep, language: str) -> str:
 
 def why_ignored(ignored: Ignored, language: str) -> str:
     """Say why a line changes nothing for the host."""
-    why = describe(ignored.diagnostic, language) if ignored.diagnostic else ""
+    why = describe(ignored.diagnostic) if ignored.diagnostic else ""
     return say("demo", ignored.code, language, why=why, **ignored.fillings)
 
 
@@ -227,7 +227,7 @@ def understood(answer: Answered | Failed, language: str) -> str:
         return say("demo", answer.code, language, **said)
     why = say("demo", "unusable", language)
     if answer.diagnostic is not None:
-        why = describe(answer.diagnostic, language)
+        why = describe(answer.diagnostic)
     return say("demo", answer.code, language, method=answer.request.method, why=why)
 
 

@@ -16,7 +16,7 @@ from humanmcp.demo.lesson import (
     lesson_files,
     name_of,
 )
-from humanmcp.locales import language_of, say
+from humanmcp.locales import language_of, say, spoken_language
 from humanmcp.locales.stop import stopped
 
 if TYPE_CHECKING:
@@ -42,18 +42,11 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if not arguments.name:
         if arguments.check:
             raise stopped("lesson", "check what")
-        return _list(language)
+        return _list()
     lesson_steps = find_lesson(arguments.name)(language)
     total = len(lesson_steps.requests)
     to_stdout(
-        say(
-            ROOM,
-            "head",
-            language,
-            title=lesson_steps.title,
-            count=total,
-            teaches=lesson_steps.teaches,
-        )
+        say(ROOM, "head", title=lesson_steps.title, count=total, teaches=lesson_steps.teaches)
     )
     if arguments.check:
         return 0
@@ -63,13 +56,13 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     done, passed = play(
         lesson_steps, settings, Strictness.STRICT, name, by_hand=not book, book=book
     )
-    to_stdout(say(ROOM, "result", language, passed=sum(passed), count=total))
+    to_stdout(say(ROOM, "result", passed=sum(passed), count=total))
     return done or int(sum(passed) < total)
 
 
-def _list(language: str) -> int:
+def _list() -> int:
     for name in (WEATHER, *map(name_of, lesson_files())):
-        lesson_steps = find_lesson(name)(language)
+        lesson_steps = find_lesson(name)(spoken_language())
         to_stdout(f"{name:<16} ", lesson_steps.title)
-    to_stdout(say(ROOM, "how", language))
+    to_stdout(say(ROOM, "how"))
     return 0

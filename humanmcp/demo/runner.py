@@ -23,7 +23,7 @@ from humanmcp.demo.steps import NOTHING, list_again
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
 from humanmcp.inbox.backends import open_inbox
-from humanmcp.locales import say
+from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest, named_after
 from humanmcp.protocol.json.jsonrpc import Kind
@@ -219,7 +219,7 @@ class DemoRunner:
         self._asks_again = asks_again
         self._typed = typed
 
-    def play(self, home: Path, wanted: Path, language: str) -> bool:
+    def play(self, home: Path, wanted: Path) -> bool:
         """Play all steps; the text files are `wanted`. False when the connection ended before."""
         script, number, last = self._lesson_steps.steps, 0, 0
         try:
@@ -240,7 +240,7 @@ class DemoRunner:
                     number = last
                     continue
                 self._screen.step(f"{number}/{len(script)}", step, line, self._posted(line))
-                if request is not None and not self._settle(step, request, language):
+                if request is not None and not self._settle(step, request):
                     return False
                 if step.example is not None:
                     last = number - 1
@@ -272,7 +272,7 @@ class DemoRunner:
     def _posted(self, line: str) -> OutgoingRequest | None:
         return self._child.posted() if line else None
 
-    def _settle(self, step: DemoStep, request: Message, language: str) -> bool:
+    def _settle(self, step: DemoStep, request: Message) -> bool:
         """Wait for an answer and show what became of it. False when that ends the connection."""
         if step.example is not None and step.passes.answer != NOTHING:
             self._screen.invite(step, request)
@@ -284,17 +284,17 @@ class DemoRunner:
         if request.method == "initialize" and not understood:
             self._screen.not_connected()
             return False
-        return self._list_again(language)
+        return self._list_again()
 
-    def _list_again(self, language: str) -> bool:
+    def _list_again(self) -> bool:
         """Ask for the tools once more where the server has said that they changed."""
         if not self._tools_changed:
             return True
         self._tools_changed = False
-        heard, again = self._heard, list_again(language)
+        heard, again = self._heard, list_again(spoken_language())
         line, request = self._say(again)
         self._screen.step("+", again, line, self._posted(line))
-        goes_on = request is None or self._settle(again, request, language)
+        goes_on = request is None or self._settle(again, request)
         self._heard = heard
         return goes_on
 
@@ -358,9 +358,8 @@ def pasted(text: str, file: str, platform: str = sys.platform) -> str:
 class Screen:
     """Shows one session step by step."""
 
-    def __init__(  # noqa: PLR0913 - where a person answers
+    def __init__(
         self,
-        language: str,
         program: str,
         *,
         by_hand: bool,
@@ -373,7 +372,6 @@ class Screen:
         A person answers `by_hand`: `typed` in this terminal, or in the page that `opened`, too.
         """
         self._again = f"{program} {command}"
-        self._language = language
         self._program = program
         self._by_hand = by_hand
         self._typed = typed
@@ -383,7 +381,7 @@ class Screen:
         self._complained = ""
 
     def _say(self, code: str, /, **fillings: object) -> str:
-        return say("demo", code, self._language, **fillings)
+        return say("demo", code, **fillings)
 
     def _tell(self, code: str, colour: str, /, **fillings: object) -> None:
         for line in self._say(code, **fillings).splitlines():
@@ -450,7 +448,7 @@ class Screen:
         if passed:
             self._tell("passed", "green")
             return
-        to_stdout(Painted("     " + not_passed(step, self._language), "yellow"))
+        to_stdout(Painted("     " + not_passed(step, spoken_language()), "yellow"))
         for hint in step.hints[1:]:
             to_stdout(Painted("     " + hint, "yellow"))
 
@@ -458,7 +456,9 @@ class Screen:
 
     def heard(self, line: bytes) -> None:
         """Show a line of the server as it came, as far as a screen can hold it."""
-        to_stdout(Painted("  << ", "green"), cut(line.decode("utf-8", "replace"), self._language))
+        to_stdout(
+            Painted("  << ", "green"), cut(line.decode("utf-8", "replace"), spoken_language())
+        )
 
     def responded(self, response: IncomingResponse) -> None:
         """Show the head of an HTTP response."""
@@ -466,19 +466,19 @@ class Screen:
 
     def unanswered(self, why: StopError) -> None:
         """Say why no answer will come."""
-        to_stdout(Painted(f"     {why.sentence(self._language)}", "red"))
+        to_stdout(Painted(f"     {why.sentence()}", "red"))
 
     def answered(self, answer: Answered | Failed) -> None:
         """Say what the host makes of an answer."""
         self._arrow("from", "error" if "error" in answer.message.body else "result")
         colour = "green" if isinstance(answer, Answered) else "red"
-        for line in understood(answer, self._language).splitlines():
+        for line in understood(answer, spoken_language()).splitlines():
             to_stdout(Painted("     " + line, colour))
 
     def ignored(self, ignored: Ignored, still: float) -> None:
         """Say why a line changes nothing, and how many seconds the host still waits."""
         self._arrow("from", self._say("ignored"))
-        to_stdout(Painted("     " + why_ignored(ignored, self._language), "red"))
+        to_stdout(Painted("     " + why_ignored(ignored, spoken_language()), "red"))
         if still:
             self._tell("still-waits", "yellow", seconds=f"{still:g}")
 
@@ -538,7 +538,7 @@ class Screen:
 
     def _as_answered_here(self, problems: str) -> str:
         """Return the problems with what to do for somebody who types, not for a file."""
-        for_the_file = say("files", "not-sent", self._language, file="out.txt")
+        for_the_file = say("files", "not-sent", file="out.txt")
         if not self._typed:
             return problems
         return problems.replace(for_the_file, self._say("not-sent-typed"), 1)

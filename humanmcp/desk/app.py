@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import logging
 import mimetypes
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI, Request
@@ -32,14 +33,14 @@ from humanmcp.desk.routes import (
 )
 from humanmcp.desk.routes.api_description import CALLS
 from humanmcp.inbox.contract import StoreError, UnknownItemError
-from humanmcp.locales import say
+from humanmcp.locales import say, speaking
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
     from pathlib import Path
 
     from fastapi import APIRouter
-    from starlette.types import ASGIApp, Scope
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from humanmcp.desk.http.context import Desk
 
@@ -66,7 +67,7 @@ _TYPES: Final = {".js": "text/javascript", ".css": "text/css", ".svg": "image/sv
 
 def make_app(desk: Desk) -> ASGIApp:
     """Return the desk as an ASGI application, guarded."""
-    return guarded(make_pages(desk, (*CALLS, *PAGES)), desk)
+    return Speaking(guarded(make_pages(desk, (*CALLS, *PAGES)), desk), desk.language)
 
 
 def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
@@ -106,25 +107,35 @@ def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
 def guarded(app: ASGIApp, desk: Desk, stranger: str = "stranger.html") -> Guard:
     """Put the guard around `app`; who is unknown is shown the page `stranger`."""
 
-    def language(scope: Scope) -> str:
-        asked = QueryParams(scope.get("query_string", b"")).get("lang", "")
-        accepted = header(scope["headers"], "accept-language") or ""
-        return language_of(asked, cookie_of(scope, "lang"), accepted, desk.language)
-
     def login_page(scope: Scope) -> bytes:
-        return linked(render(stranger, language(scope)), scope).encode()
-
-    def tell(scope: Scope, code: str) -> str:
-        return say("refusal", code, language(scope))
+        return linked(render(stranger), scope).encode()
 
     return Guard(
         app,
         address=desk.address,
         door=desk.door,
         login_page=login_page,
-        tell=tell,
+        tell=partial(say, "refusal"),
         note=context.note,
     )
+
+
+class Speaking:
+    """Answers each request in the language of its reader; `wanted` is that of the settings."""
+
+    def __init__(self, app: ASGIApp, wanted: str) -> None:
+        self._app = app
+        self._wanted = wanted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Choose by the address, by what was chosen before, by the settings, by the browser."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        asked = QueryParams(scope.get("query_string", b"")).get("lang", "")
+        accepted = header(scope["headers"], "accept-language") or ""
+        with speaking(language_of(asked, cookie_of(scope, "lang"), accepted, self._wanted)):
+            await self._app(scope, receive, send)
 
 
 class StaticFiles:

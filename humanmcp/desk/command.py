@@ -37,7 +37,7 @@ from humanmcp.http.listening import (
 )
 from humanmcp.inbox.atomic import LifeLock, is_held
 from humanmcp.inbox.backends import open_inbox
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of
 
 if TYPE_CHECKING:
@@ -69,21 +69,20 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Serve the page until told to stop. Returns the exit status."""
-    language = language_of(settings.lang)
     try:
         need_files()
         host = loopback(settings.host)
         home = make_private(home_folder(settings.home))
         lock = _hold(home)
         if lock is None:
-            return _point_to(home, language, open_browser=arguments.open)
+            return _point_to(home, open_browser=arguments.open)
         launch.forget_facts(home)
         server_settings = server_definition.server_settings(home, settings, vars(arguments))
         return _serve(home, host, settings, server_settings, arguments)
     except NotLoopbackError:
-        terminal.to_stderr(say("desk", "not loopback", language, host=settings.host))
+        terminal.to_stderr(say("desk", "not loopback", host=settings.host))
     except (OSError, StopError) as error:
-        terminal.to_stderr("humanmcp: ", sentence_of(error, language))
+        terminal.to_stderr("humanmcp: ", sentence_of(error))
     return CANNOT
 
 
@@ -115,18 +114,18 @@ def _hold(home: Path) -> LifeLock | None:
         raise
 
 
-def _point_to(home: Path, language: str, *, open_browser: bool) -> int:
+def _point_to(home: Path, *, open_browser: bool) -> int:
     """Print the address of the desk that is there already."""
     facts = launch.wait_for_facts(home)
     if facts is None:
         raise launch.NoDeskError("no start", log=home / launch.LOG_NAME)
     address, code = launch.ways_in(facts)
     if code:
-        terminal.to_stdout(say("desk", "code.now", language, address=facts.address, code=code))
-    terminal.to_stdout(say("desk", "there already", language, version=facts.version))
+        terminal.to_stdout(say("desk", "code.now", address=facts.address, code=code))
+    terminal.to_stdout(say("desk", "there already", version=facts.version))
     terminal.to_stdout(address)
     if open_browser and not launch.open_in_browser(home, facts):
-        terminal.to_stdout(say("desk", "no browser", language, port=urlsplit(facts.address).port))
+        terminal.to_stdout(say("desk", "no browser", port=urlsplit(facts.address).port))
     return 0
 
 
@@ -138,7 +137,6 @@ def _serve(
     arguments: argparse.Namespace,
 ) -> int:
     outside, open_browser = outside_of(arguments.url), arguments.open
-    language = language_of(settings.lang)
     context.log_to(home)
     listening = listen(EVERYWHERE if arguments.lan else host, settings.port)
     port = int(listening.getsockname()[1])
@@ -153,21 +151,17 @@ def _serve(
 
     def ready() -> None:
         launch.write_facts(home, facts)
-        terminal.to_stdout(say("desk", "hello", language, version=__version__))
+        terminal.to_stdout(say("desk", "hello", version=__version__))
         terminal.to_stdout(login())
-        terminal.to_stdout(
-            say("desk", "code", language, address=facts.address, code=desk.door.code)
-        )
-        desk.door.tell = lambda code: terminal.to_stdout(
-            say("desk", "code.new", language, code=code)
-        )
+        terminal.to_stdout(say("desk", "code", address=facts.address, code=desk.door.code))
+        desk.door.tell = lambda code: terminal.to_stdout(say("desk", "code.new", code=code))
         if desk.address.elsewhere:
-            link = desk.device_link(say("desk", "device.first", language))
-            terminal.to_stdout(say("desk", "device.scan", language))
+            link = desk.device_link(say("desk", "device.first"))
+            terminal.to_stdout(say("desk", "device.scan"))
             terminal.to_stdout(qr_code.for_terminal(link))
             terminal.to_stdout("  ", link)
         if open_browser and not launch.open_in_browser(home, facts, login()):
-            terminal.to_stdout(say("desk", "no browser", language, port=port))
+            terminal.to_stdout(say("desk", "no browser", port=port))
 
     try:
         with Following(desk.board), contextlib.suppress(KeyboardInterrupt):

@@ -16,7 +16,7 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import is_terminal, raw_to_stdout, to_stderr
 from humanmcp.export.reading import LAST, ExportOptions, find
 from humanmcp.export.redact import redact_recording
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, trouble
 from humanmcp.protocol.json.jsonrpc import visible, visible_json
 
@@ -79,14 +79,13 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Write one session. Returns the exit status."""
     zone = UTC if arguments.utc else None
-    language = language_of(settings.lang)
-    options = ExportOptions(language, zone, tuple(shlex.split(arguments.server)))
+    options = ExportOptions(zone, tuple(shlex.split(arguments.server)))
     try:
         recording = find(
             arguments.session, paths.home_folder(settings.home), zone, inbox=settings.inbox
         )
     except StopError as error:
-        to_stderr(error.sentence(language))
+        to_stderr(error.sentence())
         return FAILED
     wanted = arguments.redact
     if wanted or (wanted is None and arguments.format != LOSSLESS):
@@ -95,12 +94,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         recording = replace(recording, frames=redacted.frames)
         options = replace(options, secrets=redacted.names)
         if redacted.names:
-            to_stderr(_redaction_note(redacted.names, language, named=named))
+            to_stderr(_redaction_note(redacted.names, named=named))
     text = written(arguments.format, recording, options)
     if not arguments.output:
         raw_to_stdout(_shown(text.removesuffix("\n"), arguments.format))
         return 0
-    return _deliver(text, arguments.output, language)
+    return _deliver(text, arguments.output)
 
 
 def written(form: str, recording: Recording, options: ExportOptions) -> str:
@@ -118,18 +117,18 @@ def _shown(text: str, form: str) -> str:
     return visible_json(text) if form in JSON else visible(text)
 
 
-def _redaction_note(names: tuple[str, ...], language: str, *, named: bool) -> str:
+def _redaction_note(names: tuple[str, ...], *, named: bool) -> str:
     """Return how many values are not in what is written, and which ones what is run asks for."""
     if not named:
-        return say("export", "redacted", language, count=len(names))
-    return say("export", "redacted by name", language, count=len(names), names=", ".join(names))
+        return say("export", "redacted", count=len(names))
+    return say("export", "redacted by name", count=len(names), names=", ".join(names))
 
 
-def _deliver(text: str, output: str, language: str) -> int:
+def _deliver(text: str, output: str) -> int:
     try:
         write_whole(Path(output).expanduser(), text.encode("utf-8"))
     except OSError as error:
-        to_stderr(say("export", "unwritable", language, file=output, why=trouble(error, language)))
+        to_stderr(say("export", "unwritable", file=output, why=trouble(error)))
         return FAILED
-    to_stderr(say("export", "written", language, file=output))
+    to_stderr(say("export", "written", file=output))
     return 0

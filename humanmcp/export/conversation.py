@@ -71,12 +71,11 @@ class Entry:
             return one_line(words_of(self.frame) or self.frame.note or self.frame.text, GIST)
         return summary_of(self.message).gist
 
-    def card(self, language: str) -> Card:
+    def card(self) -> Card:
         """Return what it means, in words, to a reader who takes no part."""
         return explain(
             self.method,
             self.version,
-            language,
             asks=self.kind is LineKind.REQUEST,
             role="reader",
             inwards=self.frame.direction is Direction.IN,

@@ -19,7 +19,7 @@ from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.export.conversation import build_conversation
 from humanmcp.export.reading import LAST, find
 from humanmcp.export.redact import redact_frames
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
 
@@ -165,19 +165,18 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Compare two sessions. Returns 0 when nothing is different, 1 when something is."""
-    language = language_of(settings.lang)
     home = paths.home_folder(settings.home)
     try:
         before = _conversation(arguments.before, home, redact=arguments.redact)
         now = _conversation(arguments.now, home, redact=arguments.redact)
     except StopError as error:
-        to_stderr(error.sentence(language))
+        to_stderr(error.sentence())
         return FAILED
     found = tuple(differences(before, now))
     for difference in found:
-        _show(difference, language)
+        _show(difference)
     if not found:
-        to_stdout(say("diff", "same", language))
+        to_stdout(say("diff", "same"))
     return DIFFERENT if found else SAME
 
 
@@ -188,10 +187,10 @@ def _conversation(wanted: str, home: Path, *, redact: bool) -> Conversation:
     return build_conversation(recording)
 
 
-def _show(difference: Difference, language: str) -> None:
-    who = say("story", "client" if difference.direction is Direction.IN else "server", language)
+def _show(difference: Difference) -> None:
+    who = say("story", "client" if difference.direction is Direction.IN else "server")
     sign = _SIGNS.get(difference.change, "!")
-    what = say("diff", difference.change.value, language)
+    what = say("diff", difference.change.value)
     to_stdout(Painted(f"{sign} {difference.what}", "bold"), f" ({who}): {what}")
     for line in difference.lines:
         colour = _COLOURS.get(line[:1])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import json_to_stdout, to_stdout
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say
 
 if TYPE_CHECKING:
     import argparse
@@ -30,13 +30,13 @@ def add_arguments(parser: Parser) -> None:
     flag("--json", action="store_true")
 
 
-def run(arguments: argparse.Namespace, settings: Settings) -> int:
+def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     """Print the table."""
     rows = table()
     if arguments.json:
         json_to_stdout(list(rows))
     else:
-        for line in lines(rows, language_of(settings.lang)):
+        for line in lines(rows):
             to_stdout(line)
     return 0
 
@@ -46,19 +46,19 @@ def table() -> tuple[HostRowShape, ...]:
     return tuple(tomllib.loads(paths.sample(FILE).read_text(encoding="utf-8"))["host"])
 
 
-def lines(rows: Iterable[Mapping[str, Any]], language: str) -> Iterator[str]:
+def lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Write rows as a table of Markdown."""
-    yield f"| {' | '.join(say(ROOM, name, language) for name in COLUMNS)} |"
+    yield f"| {' | '.join(say(ROOM, name) for name in COLUMNS)} |"
     yield f"| {' | '.join('---' for _ in COLUMNS)} |"
     for row in rows:
-        yield f"| {' | '.join(_cell(row.get(name), name, language) for name in COLUMNS)} |"
+        yield f"| {' | '.join(_cell(row.get(name), name) for name in COLUMNS)} |"
 
 
-def _cell(value: object, name: str, language: str) -> str:
+def _cell(value: object, name: str) -> str:
     if isinstance(value, bool):
-        return say(ROOM, "yes" if value else "no", language)
+        return say(ROOM, "yes" if value else "no")
     if value is None:
         return "?"
     if value == "none" or name in ("opens", "token"):
-        return say(ROOM, f"{name} {value}" if name in ("opens", "token") else "none", language)
+        return say(ROOM, f"{name} {value}" if name in ("opens", "token") else "none")
     return f"{value:g} s" if isinstance(value, (int, float)) else str(value)

@@ -44,8 +44,7 @@ def write(recording: Recording, options: ExportOptions) -> str:
 
 
 def _document(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
-    language = options.language
-    yield f"# {markdown_cell(say(ROOM, 'title', language, name=conversation.name))}"
+    yield f"# {markdown_cell(say(ROOM, 'title', name=conversation.name))}"
     yield ""
     server = f"{conversation.server} {conversation.server_version}".strip()
     for code, value in (
@@ -54,66 +53,65 @@ def _document(conversation: Conversation, options: ExportOptions) -> Iterator[st
         ("spoken", conversation.version),
     ):
         if value:
-            yield f"- {say(ROOM, code, language)}: {markdown_cell(value)}"
+            yield f"- {say(ROOM, code)}: {markdown_cell(value)}"
     yield ""
     heads = ("number", "time", "from", "message")
-    yield "| " + " | ".join(say(ROOM, head, language) for head in heads) + " |"
+    yield "| " + " | ".join(say(ROOM, head) for head in heads) + " |"
     yield "| ---: | --- | --- | --- |"
     entries = [entry for entry in conversation.entries if entry.kind is not LineKind.BLANK]
     for entry in entries:
         time = log_time(entry.frame.at, options.zone)
-        cells = (str(entry.frame.seq), time, sender(entry, language), words(entry, language))
+        cells = (str(entry.frame.seq), time, sender(entry), words(entry))
         yield "| " + " | ".join(markdown_cell(cell) for cell in cells) + " |"
     for entry in entries:
         if entry.frame.by != BY_CHECK or entry.frame.note == COMMAND:  # else the table has it all
-            yield from _section(entry, options)
+            yield from _section(entry)
 
 
-def sender(entry: Entry, language: str) -> str:
+def sender(entry: Entry) -> str:
     """Return who a line is from: the client, the server, or a person at the tap."""
     match entry.frame.direction:
         case Direction.IN:
-            who = say(ROOM, "client", language)
+            who = say(ROOM, "client")
         case Direction.OUT:
-            who = say(ROOM, "server", language)
+            who = say(ROOM, "server")
         case Direction.ERR:
             who = "stderr"
         case Direction.NOTE:
-            who = say(ROOM, "note", language)
+            who = say(ROOM, "note")
     return f"{who} ({entry.frame.by})" if entry.frame.by else who
 
 
-def note(entry: Entry, language: str) -> str:
+def note(entry: Entry) -> str:
     """Return what happened to a line on its way, in words; "" for nothing."""
     known = entry.frame.note in TAP_NOTES
     if known:
-        return say(ROOM, entry.frame.note, language)
+        return say(ROOM, entry.frame.note)
     return words_of(entry.frame) or entry.frame.note
 
 
-def words(entry: Entry, language: str) -> str:
+def words(entry: Entry) -> str:
     """Say in a row what a line is and what it holds."""
-    return entry.words if entry.frame.direction is not Direction.NOTE else note(entry, language)
+    return entry.words if entry.frame.direction is not Direction.NOTE else note(entry)
 
 
-def _section(entry: Entry, options: ExportOptions) -> Iterator[str]:
-    language = options.language
+def _section(entry: Entry) -> Iterator[str]:
     yield ""
     yield f"## {entry.frame.seq}. {markdown_cell(entry.method or entry.kind.value)}"
     if entry.kind in ASKING:
-        card = entry.card(language)
+        card = entry.card()
         yield ""
-        yield f"{markdown_cell(card.what)} ([{say(ROOM, 'page', language)}]({card.page}))"
+        yield f"{markdown_cell(card.what)} ([{say(ROOM, 'page')}]({card.page}))"
     for diagnostic in entry.hints:
         yield ""
-        yield f"- **{title_of(diagnostic.code)}** {markdown_cell(describe(diagnostic, language))}"
+        yield f"- **{title_of(diagnostic.code)}** {markdown_cell(describe(diagnostic))}"
     text = entry.frame.text
     if text.strip():
         yield ""
         yield from fenced(pretty(text) if entry.message or entry.kind is LineKind.BATCH else text)
     if entry.frame.note:
         yield ""
-        yield f"*{markdown_cell(note(entry, language))}*"
+        yield f"*{markdown_cell(note(entry))}*"
 
 
 def fenced(text: str) -> Iterator[str]:

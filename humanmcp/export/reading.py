@@ -82,7 +82,6 @@ def _from_path(path: Path, zone: tzinfo | None) -> Recording:
 class ExportOptions:
     """What every format may ask for. `zone` is None for the zone of this machine."""
 
-    language: str = "en"
     zone: tzinfo | None = None
     command: tuple[str, ...] = ()
     """The command that starts the real server, for a test that runs it; empty for unknown."""

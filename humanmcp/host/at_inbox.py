@@ -20,6 +20,7 @@ from humanmcp.common.timestamps import now
 from humanmcp.inbox.attendant import PollSchedule, attend_beside
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Reply, SessionFacts
 from humanmcp.inbox.inbox_session import InboxSession
+from humanmcp.locales import spoken_language
 from humanmcp.locales.stop import Phrase, in_language
 from humanmcp.protocol.conversation.exchange import (
     AwaitingRetry,
@@ -64,14 +65,13 @@ class _Question:
 class AskedSession:
     """One session of the inbox of another role than the server. An `Attended`."""
 
-    def __init__(  # noqa: PLR0913 - all but the first two have defaults
+    def __init__(
         self,
         inbox: Inbox,
         role: Role,
         *,
         title: str = "",
         asker: str = "",
-        language: str,
         say: Callable[[str, bool], Verdict] | None = None,
     ) -> None:
         """Open the session. `asker` is who asks here; `say` sends what a person says first.
@@ -80,7 +80,6 @@ class AskedSession:
             InboxError: the inbox cannot be used.
         """
         self.inbox = inbox
-        self.language = language
         self.submit = say
         facts = SessionFacts(
             name="", started=now(), role=role, pid=os.getpid(), title=title, client=asker
@@ -130,9 +129,7 @@ class AskedSession:
                 if question.exchange.id == exchange.id
             ]
         for number in found:
-            self._close(
-                number, ExchangeState.CANCELLED, reason=str(in_language(reason, self.language))
-            )
+            self._close(number, ExchangeState.CANCELLED, reason=str(in_language(reason)))
 
     def _item(self, number: int, exchange: Exchange, negotiated: NegotiatedState) -> Item:
         return Item(
@@ -142,7 +139,7 @@ class AskedSession:
             id=exchange.id.token,
             protocol_version=exchange.version,
             arrived=now(),
-            draft=Draft(check.start(exchange, negotiated, self.language), by=BY_US, at=now()),
+            draft=Draft(check.start(exchange, negotiated, spoken_language()), by=BY_US, at=now()),
         )
 
     def describe(self, version: str, negotiated: NegotiatedState) -> None:
@@ -203,7 +200,7 @@ class AskedSession:
         try:
             outcome = question.judge(reply.text, reply.form, anyway=reply.anyway)
         except EndedError as error:  # the peer is gone
-            self._close(number, ExchangeState.ABANDONED, reason=error.sentence(self.language))
+            self._close(number, ExchangeState.ABANDONED, reason=error.sentence())
             return
         match outcome:
             case Sent():

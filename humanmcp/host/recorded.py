@@ -80,5 +80,5 @@ class SessionRecorder(ClientObserver):
 
     def server_ended(self, error: EndedError) -> None:
         """Record that the server is gone."""
-        self.session.record(Direction.NOTE, b"", note=error.sentence(self.session.language))
+        self.session.record(Direction.NOTE, b"", note=error.sentence())
         self.observer.server_ended(error)

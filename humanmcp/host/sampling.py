@@ -80,7 +80,6 @@ class SampledByModel:
     sampler: Sampler
     otherwise: ServerRequestHandler
     typist: Typist
-    language: str
     server: str
 
     def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
@@ -106,14 +105,14 @@ class SampledByModel:
             to_stderr(Painted(self._say("no sampling", server=self.server), "yellow"))
             return False
         found: list[bool] = []
-        notice = say("client", "press enter", self.language, method=METHOD, server=self.server)
+        notice = say("client", "press enter", method=METHOD, server=self.server)
         self.typist.put(lambda: found.append(self._asked(params)), notice)
         return found == [True]
 
     def _asked(self, params: dict[str, Any]) -> bool:
-        asks = say("client", "server asks", self.language, method=METHOD, server=self.server)
+        asks = say("client", "server asks", method=METHOD, server=self.server)
         to_stdout(Painted(asks, "bold"))
-        show_sampling(params, self.language)
+        show_sampling(params)
         question = self._say("ask sampling", model=self.sampler.name)
         try:
             return self.typist.choose(question, "yr") == "y"
@@ -125,7 +124,7 @@ class SampledByModel:
             with self.sampler.lock:
                 turn = self.sampler.take_turn(turns_of(params), _tokens(params))
         except StopError as error:
-            to_stderr(Painted(error.sentence(self.language), "red"))
+            to_stderr(Painted(error.sentence(), "red"))
             return {"code": INTERNAL_ERROR, "message": str(error)}, TextForm.ERROR
         line = self._say("sampled", model=self.sampler.name, server=self.server, text=turn.text)
         with self.typist.above():
@@ -138,7 +137,7 @@ class SampledByModel:
         }, TextForm.RESULT
 
     def _say(self, code: str, **fillings: object) -> str:
-        return say(ROOM, code, self.language, **fillings)
+        return say(ROOM, code, **fillings)
 
 
 def turns_of(params: dict[str, Any]) -> tuple[Turn, ...]:
@@ -179,10 +178,9 @@ class LendingError(StopError):
 class Lent:
     """The prompts and resources of all servers of one host."""
 
-    def __init__(self, servers: Servers, typist: Typist, language: str) -> None:
+    def __init__(self, servers: Servers, typist: Typist) -> None:
         self.servers = servers
         self.typist = typist
-        self.language = language
 
     def list(self, command: str) -> None:
         """Show what each server that runs has of it, or that there is none.
@@ -197,7 +195,7 @@ class Lent:
                 if server.client is not None and capability in server.client.server_capabilities:
                     shown += self._list(server, word)
         if not shown:
-            to_stdout(f"  {say('client', 'none', self.language)}")
+            to_stdout(f"  {say('client', 'none')}")
 
     def _list(self, server: Server, word: str) -> int:
         """Show what a server has of it; return how many there are."""
@@ -245,7 +243,7 @@ class Lent:
 
     def _requests(self, server: Server) -> Requests:
         def fill(schema: object) -> dict[str, Any]:
-            return FormAtTerminal(schema, self.typist, self.language).fill()
+            return FormAtTerminal(schema, self.typist).fill()
 
         assert server.client is not None  # noqa: S101 - it runs
         return Requests(server.client, fill if self.typist.is_there else None)

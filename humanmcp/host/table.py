@@ -29,7 +29,7 @@ from humanmcp.host.recorded import SessionRecorder
 from humanmcp.host.servers import HostLoop, Instead, Refuse, Servers, ToolCall, TurnLimitError
 from humanmcp.host.terminal.chat import ending_of
 from humanmcp.inbox.contract import Role
-from humanmcp.locales import say
+from humanmcp.locales import say, spoken_language
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
@@ -54,12 +54,11 @@ class HostPerson:
     A host asks its user by `elicitation/create`, so these questions are exactly that.
     """
 
-    def __init__(self, session: AskedSession, language: str) -> None:
+    def __init__(self, session: AskedSession) -> None:
         self.person = PersonAsked(
             session,
             NegotiatedState(HOST, client_capabilities={"elicitation": {}}, initialized=True),
         )
-        self.language = language
         self.history: Sequence[Turn] = ()
         """The conversation of the table, shown beside each question."""
 
@@ -68,8 +67,8 @@ class HostPerson:
 
         Takes what was heard of it each time, and shows that with the next question.
         """
-        heard = say(ROOM, "say something", self.language)
-        prompt_field = {"type": "string", "title": say(ROOM, "prompt", self.language)}
+        heard = say(ROOM, "say something")
+        prompt_field = {"type": "string", "title": say(ROOM, "prompt")}
         while True:
             found = self._ask(heard, {"prompt": prompt_field}, "prompt") or {}
             prompt = str(found.get("prompt", ""))
@@ -80,18 +79,17 @@ class HostPerson:
     def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:
         """Ask: call it, answer in its place, or refuse."""
         given = json.dumps(use.input, ensure_ascii=False)
-        wants = say(ROOM, "wants", self.language, server=tool.server, tool=tool.tool, given=given)
+        wants = say(ROOM, "wants", server=tool.server, tool=tool.tool, given=given)
         fields: dict[str, Any] = {
             "choice": {
                 "type": "string",
-                "title": say(ROOM, "choice", self.language),
+                "title": say(ROOM, "choice"),
                 "oneOf": [
-                    {"const": one, "title": say(ROOM, one, self.language)}
-                    for one in ("call", "answer", "refuse")
+                    {"const": one, "title": say(ROOM, one)} for one in ("call", "answer", "refuse")
                 ],
                 "default": "call",
             },
-            "answer": {"type": "string", "title": say(ROOM, "in its place", self.language)},
+            "answer": {"type": "string", "title": say(ROOM, "in its place")},
         }
         found = self._ask(wants, fields, "choice") or {"choice": "refuse"}
         match found.get("choice"):
@@ -122,12 +120,9 @@ class HostPerson:
 class PlayedHost:
     """The host when no person plays it: one prompt, and every call is allowed."""
 
-    def __init__(self, language: str) -> None:
-        self._language = language
-
     def prompts(self) -> Generator[str, str, None]:
         """Say one thing."""
-        yield say(ROOM, "first prompt", self._language)
+        yield say(ROOM, "first prompt")
 
     def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:  # noqa: ARG002 - as HostPerson
         """Call it."""
@@ -152,24 +147,22 @@ class Plan:
 
     people: frozenset[Role]
     home: Path
-    language: str = "en"
     model: str = ""
 
 
-def played(name: str, language: str = "") -> Path:
+def played(name: str) -> Path:
     """Return the file that plays a role which no person takes, in a language if it has one."""
     folder = Path(str(resources.files("humanmcp.host").joinpath("played")))
     stem, _, ending = name.partition(".")
-    own = folder / f"{stem}.{language}.{ending}"
-    return own if language and own.exists() else folder / name
+    own = folder / f"{stem}.{spoken_language()}.{ending}"
+    return own if own.exists() else folder / name
 
 
 class Narrator:
     """Shows in the terminal what happens, by role. Asks the host."""
 
-    def __init__(self, host: HostPerson | PlayedHost, language: str) -> None:
+    def __init__(self, host: HostPerson | PlayedHost) -> None:
         self.host = host
-        self.language = language
         self._called: set[str] = set()
 
     def heard(self, piece: str) -> None:
@@ -184,7 +177,7 @@ class Narrator:
 
         why = ending_of(turn)
         if why is not None:
-            tell(Role.MODEL, why.sentence(self.language))
+            tell(Role.MODEL, why.sentence())
 
     def broke_off(self) -> None:
         """Do nothing: only whole turns are told."""
@@ -239,31 +232,25 @@ class Table:
             session_start=SessionStart.HANDSHAKE,
             patience=LONGEST_SECONDS,
         )
-        self.loop = HostLoop(model, self.servers, Narrator(self.host, plan.language))
+        self.loop = HostLoop(model, self.servers, Narrator(self.host))
         if isinstance(self.host, HostPerson):
             self.host.history = self.loop.history
 
     def _open(self, role: Role) -> AskedSession:
-        session = AskedSession(
-            self.inbox,
-            role,
-            title=role.value,
-            asker=IDENTITY.name,
-            language=self.plan.language,
-        )
+        session = AskedSession(self.inbox, role, title=role.value, asker=IDENTITY.name)
         self.sessions[role] = session.name
         return session
 
     def _seat_host(self) -> HostPerson | PlayedHost:
         if Role.HOST not in self.plan.people:
-            return PlayedHost(self.plan.language)
-        person = HostPerson(self._open(Role.HOST), self.plan.language)
+            return PlayedHost()
+        person = HostPerson(self._open(Role.HOST))
         self.stack.callback(person.end)
         return person
 
     def _model(self) -> Any:  # noqa: ANN401 - any `Model`
-        person, language = Role.MODEL in self.plan.people, self.plan.language
-        word = "human" if person else self.plan.model or f"script:{played('model.jsonl', language)}"
+        person = Role.MODEL in self.plan.people
+        word = "human" if person else self.plan.model or f"script:{played('model.jsonl')}"
         return make_model(ModelChoice(word, lambda: self._open(Role.MODEL)))
 
     def _client(self) -> tuple[ServerRequestHandler, ClientObserver]:
@@ -319,7 +306,7 @@ class Table:
         try:
             return self.loop.run(prompt)
         except (ModelError, TurnLimitError) as error:
-            why = error.sentence(self.plan.language)
+            why = error.sentence()
             tell(Role.MODEL, why)
             return why
 
@@ -331,5 +318,5 @@ def server_command(plan: Plan) -> ChildCommand:
     book = ["--book", str(played("by_hand.toml" if person else "weather.toml"))]
     how = [] if person else ["--auto"]
     return ChildCommand(
-        (*words, *book, *how, "--title", Role.SERVER.value, "--lang", plan.language)
+        (*words, *book, *how, "--title", Role.SERVER.value, "--lang", spoken_language())
     )

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
@@ -61,15 +63,46 @@ def _is_fresh(source: str, stamp: list[int]) -> bool:
     return [facts.st_mtime_ns, facts.st_size] == stamp
 
 
-def say(room: str, code: str, language: str, /, **fillings: object) -> str:
+class _Process:
+    """The language of everything that no context gives another one."""
+
+    language = "en"
+
+
+_reader: Final[ContextVar[str]] = ContextVar("language")
+
+
+def spoken_language() -> str:
+    """Return the language of the reader: that of this context, else that of the process."""
+    return _reader.get(_Process.language)
+
+
+def speak(language: str) -> None:
+    """Choose the language of the process, in all of its threads."""
+    _Process.language = language
+
+
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """Speak to a reader of this language in the block, such as the one of a request."""
+    token = _reader.set(language)
+    try:
+        yield
+    finally:
+        _reader.reset(token)
+
+
+def say(room: str, code: str, language: str = "", /, **fillings: object) -> str:
     """Return one sentence, filled, in the language of its reader, or in English.
+
+    The reader's is `spoken_language`, unless another one is named.
 
     With a `count` of 1 it is the wording for one, `CODE one`, if there is such a wording.
 
     Raises:
         UnknownSentenceError: neither the language nor English has it.
     """
-    for candidate in (language, "en"):
+    for candidate in (language or spoken_language(), "en"):
         if candidate in LANGUAGES:
             sentences = sentences_of(room, candidate)
             singular = sentences.get(f"{code} one") if fillings.get("count") == 1 else None
@@ -79,40 +112,40 @@ def say(room: str, code: str, language: str, /, **fillings: object) -> str:
     raise UnknownSentenceError(room, code)
 
 
-def who(by: str, language: str) -> str:
+def who(by: str) -> str:
     """Return who answered, in words: a person at a desk, the book. Any other name stays."""
     name, _, rule = by.partition(": rule ")
     try:
-        return say("by", f"{name} rule" if rule else name, language, rule=rule)
+        return say("by", f"{name} rule" if rule else name, rule=rule)
     except UnknownSentenceError:  # the name that a person chose for themselves at a desk
         return by
 
 
-def describe(diagnostic: Diagnostic, language: str) -> str:
+def describe(diagnostic: Diagnostic) -> str:
     """Return a problem's sentence, without its place; of many of a kind with their number."""
     if diagnostic.times > 1:
-        return titled(diagnostic, language)
-    return say("problem", diagnostic.code, language, **fillings_of(diagnostic, language))
+        return titled(diagnostic)
+    return say("problem", diagnostic.code, **fillings_of(diagnostic))
 
 
-def titled(diagnostic: Diagnostic, language: str) -> str:
+def titled(diagnostic: Diagnostic) -> str:
     """Return a problem's sentence after its name, its code and the number of many of a kind."""
     from humanmcp.protocol.diagnostics.kinds import title_of  # noqa: PLC0415 - a layer above
 
     many = f"{diagnostic.times} \u00d7 " if diagnostic.times > 1 else ""
-    sentence = describe_or_code(diagnostic._replace(times=1), language)
+    sentence = describe_or_code(diagnostic._replace(times=1))
     return f"{many}{title_of(diagnostic.code)}: {sentence}"
 
 
-def describe_or_code(diagnostic: Diagnostic, language: str) -> str:
+def describe_or_code(diagnostic: Diagnostic) -> str:
     """Return a problem's sentence; its code where a newer humanmcp found it."""
     try:
-        return describe(diagnostic, language)
+        return describe(diagnostic)
     except UnknownSentenceError:
         return diagnostic.code
 
 
-def fillings_of(diagnostic: Diagnostic, language: str) -> dict[str, str]:
+def fillings_of(diagnostic: Diagnostic) -> dict[str, str]:
     """Return what fills a problem's sentence.
 
     In the language are `got`, the name of a JSON type, and `why`, where a `rule` of a JSON Schema
@@ -120,9 +153,9 @@ def fillings_of(diagnostic: Diagnostic, language: str) -> dict[str, str]:
     """
     fillings = dict(diagnostic.detail)
     if fillings.get("got") in sentences_of("json_type", "en"):
-        fillings["got"] = say("json_type", fillings["got"], language)
+        fillings["got"] = say("json_type", fillings["got"])
     if fillings.get("rule") in sentences_of("schema_rule", "en"):
-        fillings["why"] = say("schema_rule", fillings["rule"], language, **fillings)
+        fillings["why"] = say("schema_rule", fillings["rule"], **fillings)
     return fillings
 
 

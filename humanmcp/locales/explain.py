@@ -39,14 +39,8 @@ class Card:
     page: str
 
 
-def explain(  # noqa: PLR0913 - all but the first two have defaults
-    method: str,
-    version: str,
-    language: str,
-    *,
-    asks: bool = True,
-    role: str = "server",
-    inwards: bool = True,
+def explain(
+    method: str, version: str, *, asks: bool = True, role: str = "server", inwards: bool = True
 ) -> Card:
     """Return the card for a method. `asks` says whether it has an id, and so wants an answer.
 
@@ -64,7 +58,7 @@ def explain(  # noqa: PLR0913 - all but the first two have defaults
     absent = known and version in versions.ALL and version not in record.versions
 
     def text(*codes: str, **fillings: str) -> str:
-        return _text(codes, role, language, fillings)
+        return _text(codes, role, fillings)
 
     others = "request.silence" if asks else "notification.silence"
     return Card(
@@ -85,7 +79,7 @@ def _stranger(method: str, *, asks: bool) -> str:
     return "unknown request" if asks else "unknown notification"
 
 
-def _text(codes: tuple[str, ...], role: str, language: str, fillings: Mapping[str, str]) -> str:
+def _text(codes: tuple[str, ...], role: str, fillings: Mapping[str, str]) -> str:
     """Return the sentence of the first code that has one for this role, else the general one.
 
     A sentence that says "you" to the server has another wording for an observer, where it needs
@@ -95,7 +89,7 @@ def _text(codes: tuple[str, ...], role: str, language: str, fillings: Mapping[st
     for manner in manners:
         for code in codes:
             try:
-                return say(ROOM, code + manner, language, **fillings)
+                return say(ROOM, code + manner, **fillings)
             except UnknownSentenceError:
                 continue
     raise UnknownSentenceError(ROOM, codes[0])

@@ -7,7 +7,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeAlias
 
-from humanmcp.locales import UnknownSentenceError, describe, say
+from humanmcp.locales import UnknownSentenceError, describe, say, speaking
 from humanmcp.protocol.diagnostics.model import Diagnostic
 
 if TYPE_CHECKING:
@@ -32,13 +32,14 @@ class StopError(Exception):
         self.fillings = fillings
 
     def __str__(self) -> str:
-        """Say it in English; `sentence` says it in any language."""
-        return self.sentence("en")
+        """Say it in English; `sentence` says it in the language of the reader."""
+        with speaking("en"):
+            return self.sentence()
 
-    def sentence(self, language: str) -> str:
+    def sentence(self) -> str:
         """Return what stops the command and what to do."""
-        fillings = {name: in_language(filling, language) for name, filling in self.fillings.items()}
-        return say(self.room, self.code, language, **fillings)
+        fillings = {name: in_language(filling) for name, filling in self.fillings.items()}
+        return say(self.room, self.code, **fillings)
 
 
 def stopped(room: str, code: str, **fillings: object) -> StopError:
@@ -56,17 +57,17 @@ class Sayable(Protocol):
     fillings: Mapping[str, object]
 
 
-def sentence_of(error: Exception | Sayable, language: str) -> str:
+def sentence_of(error: Exception | Sayable) -> str:
     """Say in this language what went wrong; what has no sentence of ours says it by itself."""
     if isinstance(error, StopError):
-        return error.sentence(language)
+        return error.sentence()
     room, code = getattr(error, "room", ""), getattr(error, "code", "")
     if room and code:
         fillings: Mapping[str, object] = getattr(error, "fillings", {})
-        return say(room, code, language, **fillings)
+        return say(room, code, **fillings)
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
-        return place + trouble(error, language)
+        return place + trouble(error)
     return str(error)
 
 
@@ -77,40 +78,40 @@ class Phrase(NamedTuple):
     code: str
     fillings: Mapping[str, object] = MappingProxyType({})
 
-    def sentence(self, language: str) -> str:
+    def sentence(self) -> str:
         """Return the sentence in this language."""
-        return say(self.room, self.code, language, **self.fillings)
+        return say(self.room, self.code, **self.fillings)
 
 
 Reason: TypeAlias = str | StopError | Phrase
 """Why something happened: a text as it is, or a sentence in the language of the reader."""
 
 
-def in_language(filling: object, language: str) -> object:
+def in_language(filling: object) -> object:
     """Return what fills a sentence in its language, and trouble with a file without its name."""
     if isinstance(filling, Diagnostic):
-        return describe(filling, language)
+        return describe(filling)
     if isinstance(filling, (StopError, Phrase)):
-        return filling.sentence(language)
+        return filling.sentence()
     if isinstance(filling, (OSError, UnicodeDecodeError)):
-        return trouble(filling, language)
+        return trouble(filling)
     # By its name: importing tomllib takes 5 ms that only those who have a file have to pay.
     if type(filling).__name__ == "TOMLDecodeError":
-        return _toml_trouble(str(filling), language)
+        return _toml_trouble(str(filling))
     return filling
 
 
-def _toml_trouble(words: str, language: str) -> str:
+def _toml_trouble(words: str) -> str:
     """Return where a text stops to be TOML; the reason is the library's, which only English has."""
     found = re.fullmatch(r"(?P<why>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)", words)
-    return say("os_error", "no toml", language, **found.groupdict()) if found else words
+    return say("os_error", "no toml", **found.groupdict()) if found else words
 
 
-def trouble(error: OSError | UnicodeDecodeError, language: str) -> str:
+def trouble(error: OSError | UnicodeDecodeError) -> str:
     """Return what is wrong with a file; in the system's own words where we have none for it."""
     if isinstance(error, UnicodeDecodeError):
-        return say("os_error", "no utf-8", language, byte=error.start + 1)
+        return say("os_error", "no utf-8", byte=error.start + 1)
     try:
-        return say("os_error", errno.errorcode.get(error.errno or 0, ""), language)
+        return say("os_error", errno.errorcode.get(error.errno or 0, ""))
     except UnknownSentenceError:
         return error.strerror or str(error)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 
 from humanmcp.desk import app as desk_app
-from humanmcp.desk.auth.guard import WRONG_HOST, cookie_of, header, wrong_host
+from humanmcp.desk.auth.guard import WRONG_HOST, wrong_host
 from humanmcp.desk.auth.login import place_of, start_of
-from humanmcp.desk.presenters.rendering import language_of, render
+from humanmcp.desk.presenters.rendering import render
 from humanmcp.desk.routes import login
 from humanmcp.desk.routes.api_description import CALLS
 from humanmcp.locales import say
@@ -47,9 +47,8 @@ def make_app(classroom: Classroom, hosts: HostSeats) -> ASGIApp:
     desk = classroom.teacher.desk
     pages = desk_app.make_pages(desk, _ROUTERS)
     pages.state.room = classroom
-    return Entrance(
-        desk_app.guarded(Roles(pages, classroom), desk, "outside.html"), classroom, hosts
-    )
+    guarded = desk_app.guarded(Roles(pages, classroom), desk, "outside.html")
+    return desk_app.Speaking(Entrance(guarded, classroom, hosts), desk.language)
 
 
 class Entrance:
@@ -83,19 +82,13 @@ class Entrance:
             return
         key, _, what = rest.partition("/")
         visitor = self._classroom.door.holder(key)
-        language = _language(scope, self._classroom.language)
         if visitor is None or (what and visitor.kind is not VisitorKind.LEARNER):
-            answer = HTMLResponse(render("outside.html", language), 404)
+            answer = HTMLResponse(render("outside.html"), 404)
             await answer(scope, receive, send)
         elif what:
             await self._hosts.serve(visitor.seat, what, scope, receive, send)
         else:
-            await entered(self._classroom, visitor, language)(scope, receive, send)
-
-
-def _language(scope: Scope, wanted: str) -> str:
-    accepted = header(scope["headers"], "accept-language") or ""
-    return language_of("", cookie_of(scope, "lang"), accepted, wanted)
+            await entered(self._classroom, visitor)(scope, receive, send)
 
 
 class Roles:
@@ -117,8 +110,7 @@ class Roles:
             seat = self._classroom.seat_of(visitor)
             refused = self._refused(visitor, scope)
             if refused:
-                language = _language(scope, self._classroom.language)
-                answer = _refusal(say("room", refused, language), scope, language)
+                answer = _refusal(say("room", refused), scope)
                 await answer(scope, receive, send)
                 return
             state["visitor"] = visitor
@@ -166,8 +158,8 @@ _PATHS: Final = {
 """Those who have no seat may look at these and at nothing else."""
 
 
-def _refusal(sentence: str, scope: Scope, language: str) -> Response:
+def _refusal(sentence: str, scope: Scope) -> Response:
     if scope["path"].startswith("/api/"):
         return JSONResponse({"detail": sentence}, 403)
-    text = render("outside.html", language, why=sentence, back=f"{start_of(place_of(scope))}/")
+    text = render("outside.html", why=sentence, back=f"{start_of(place_of(scope))}/")
     return HTMLResponse(text, 403)

@@ -20,7 +20,7 @@ from humanmcp.desk.state.board import Following
 from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.backends import open_inbox
-from humanmcp.locales import language_of
+from humanmcp.locales import language_of, spoken_language
 from humanmcp.locales.stop import stopped
 from humanmcp.room import records
 from humanmcp.room.records import DoorState, RoomRecord, SeatRecord
@@ -397,11 +397,11 @@ class Classroom:
         names = [one for one in names if not self.lesson_steps("en", one).http]
         return names if self.record.lesson in names else [self.record.lesson, *names]
 
-    def next_lesson(self, seat: RoomSeat, language: str) -> tuple[str, str] | None:
+    def next_lesson(self, seat: RoomSeat) -> tuple[str, str] | None:
         """Return name and title of the lesson after that of a seat; None after the last one."""
         names, now = self.lessons(), self.lesson_of(seat.record)
         later = names[names.index(now) + 1 :][:1] if now in names else []
-        return next(((one, self.lesson_steps(language, one).title) for one in later), None)
+        return next(((one, self.lesson_steps(spoken_language(), one).title) for one in later), None)
 
     def take_lesson(self, lesson: str) -> None:
         """Begin a lesson in every seat."""
@@ -441,9 +441,9 @@ class Classroom:
         tried = step is not None and step.tries >= STUCK_TRIES and not step.passed
         return tried or 0 < standing.since < time.time() - STUCK_AFTER
 
-    def name_of(self, seat: RoomSeat, language: str) -> str:
+    def name_of(self, seat: RoomSeat) -> str:
         """Return how a seat is called for the teacher: a second one of a name with a number."""
-        mark = mark_of(seat.record.number).words(language)
+        mark = mark_of(seat.record.number).words()
         same = [one.record.number for one in self.seats if one.record.name == seat.record.name]
         turn = same.index(seat.record.number) + 1 if seat.record.number in same else 1
         name = seat.record.name or mark

@@ -20,7 +20,7 @@ from humanmcp.desk.auth.guard import Address
 from humanmcp.desk.http import context
 from humanmcp.http.listening import QuietServer, listen, outside_of, own_addresses, own_names
 from humanmcp.inbox.atomic import LifeLock, is_held
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.room import views
 from humanmcp.room.app import make_app
@@ -62,7 +62,6 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Keep the room open until told to stop. Returns the exit status."""
-    language = language_of(settings.lang)
     try:
         need_files()
         folder = _folder(settings, arguments.name)
@@ -74,10 +73,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         classroom.plays(_kept_name(str(arguments.lesson or classroom.record.lesson)))
         classroom.open(address, urls[0])
     except (OSError, ValueError, StopError) as error:
-        terminal.to_stderr("humanmcp: ", sentence_of(error, language))
+        terminal.to_stderr("humanmcp: ", sentence_of(error))
         return CANNOT
     try:
-        _serve(classroom, listening, arguments.tls, lambda: _tell(classroom, urls, language))
+        _serve(classroom, listening, arguments.tls, lambda: _tell(classroom, urls))
     finally:
         lock.release()
     return 0
@@ -125,24 +124,24 @@ def _addresses(
     return listening, Address(port, tuple(names), scheme, outside), [*outside, *urls]
 
 
-def _tell(classroom: Classroom, urls: list[str], language: str) -> None:
+def _tell(classroom: Classroom, urls: list[str]) -> None:
     """Say where the room is, and how one comes in."""
     code, joins = (
         views.spaced(classroom.record.code),
         f"{urls[0]}/login?code={classroom.record.code}",
     )
-    terminal.to_stdout(say(ROOM, "hello", language, version=__version__))
+    terminal.to_stdout(say(ROOM, "hello", version=__version__))
     for url in urls:
         terminal.to_stdout("  ", url)
-    terminal.to_stdout(say(ROOM, "code", language, code=code))
+    terminal.to_stdout(say(ROOM, "code", code=code))
     if len(urls) > 1:
         terminal.to_stdout(qr_code.for_terminal(joins))
-    terminal.to_stdout(say(ROOM, "links", language))
+    terminal.to_stdout(say(ROOM, "links"))
     terminal.to_stdout("  ", classroom.link(classroom.record.teacher))
-    terminal.to_stdout(say(ROOM, "wall link", language))
+    terminal.to_stdout(say(ROOM, "wall link"))
     terminal.to_stdout("  ", classroom.link(classroom.record.wall))
     if classroom.address.scheme == "http" and len(urls) > 1:
-        terminal.to_stdout(say(ROOM, "plain", language))
+        terminal.to_stdout(say(ROOM, "plain"))
 
 
 def _serve(

@@ -303,20 +303,20 @@ class Practice:
 _UNSAFE: Final = re.compile(r"[^\w-]+")
 
 
-def packed(classroom: Classroom, language: str) -> bytes:
+def packed(classroom: Classroom) -> bytes:
     """Return an archive with a page for each seat, and the table."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("seats.csv", table(classroom, language).encode("utf-8-sig"))
+        archive.writestr("seats.csv", table(classroom).encode("utf-8-sig"))
         for seat in classroom.seats:
-            text = _page(seat, language)
+            text = _page(seat)
             if text:
-                name = _UNSAFE.sub("-", classroom.name_of(seat, language)).strip("-")
+                name = _UNSAFE.sub("-", classroom.name_of(seat)).strip("-")
                 archive.writestr(f"{seat.record.number:03d}-{name}.html", text)
     return made.getvalue()
 
 
-def _page(seat: RoomSeat, language: str) -> str:
+def _page(seat: RoomSeat) -> str:
     """Write the longest session of a seat: those of a lesson that was begun anew are short."""
     recorded = [(tuple(seat.inbox.frames(one.name)), one) for one in seat.inbox.sessions()]
     if not recorded:
@@ -324,21 +324,21 @@ def _page(seat: RoomSeat, language: str) -> str:
     frames, facts = max(recorded, key=lambda one: len(one[0]))
     redacted = redact_recording(frames)
     recording = Recording(facts.name, redacted.frames, facts)
-    return html.write(recording, ExportOptions(language, secrets=redacted.names))
+    return html.write(recording, ExportOptions(secrets=redacted.names))
 
 
-def table(classroom: Classroom, language: str) -> str:
+def table(classroom: Classroom) -> str:
     """Return a table of steps, tries and mistakes: a line for each seat and each of its lessons."""
     made = io.StringIO()
     writer = csv.writer(made)
     rows = [(seat, lesson) for seat in classroom.seats for lesson in _lessons(classroom, seat)]
     total = max((len(classroom.lesson_steps(lesson=one).requests) for _, one in rows), default=0)
     columns = ("seat", "name", "mark", "joined", "lesson", "step", "steps", "passed", "tries")
-    heads = [say("room", f"table.{one}", language) for one in (*columns, "mistakes", "sent")]
-    heads += [say("room", "table.step n", language, step=step + 1) for step in range(total)]
+    heads = [say("room", f"table.{one}") for one in (*columns, "mistakes", "sent")]
+    heads += [say("room", "table.step n", step=step + 1) for step in range(total)]
     writer.writerow(heads)
     for seat, lesson in rows:
-        writer.writerow([defused(one) for one in _row(classroom, seat, lesson, total, language)])
+        writer.writerow([defused(one) for one in _row(classroom, seat, lesson, total)])
     return made.getvalue()
 
 
@@ -348,17 +348,15 @@ def _lessons(classroom: Classroom, seat: RoomSeat) -> list[str]:
     return [*(one for one in seat.record.steps if one != now), now]
 
 
-def _row(
-    classroom: Classroom, seat: RoomSeat, lesson: str, total: int, language: str
-) -> Iterator[str]:
+def _row(classroom: Classroom, seat: RoomSeat, lesson: str, total: int) -> Iterator[str]:
     record, steps = seat.record, seat.steps_in(lesson)
     at, passed = max(map(int, steps), default=0), sum(one.passed for one in steps.values())
     if lesson == classroom.lesson_of(record) and (standing := seat.standing) is not None:
         at = min(standing.step, standing.total)
         passed = max(passed, standing.outcomes.count(Outcome.PASSED))
     yield str(record.number)
-    yield classroom.name_of(seat, language)
-    yield seat.mark.words(language)
+    yield classroom.name_of(seat)
+    yield seat.mark.words()
     yield record.joined
     yield lesson.rpartition("/")[2]
     yield str(at)

@@ -65,10 +65,10 @@ class SeatMark(NamedTuple):
     colour: str
     animal: str
 
-    def words(self, language: str) -> str:
+    def words(self) -> str:
         """Return the mark in words."""
-        animal = say("room", f"animal.{self.animal}", language)
-        return say("room", f"colour.{self.colour}", language, animal=animal)
+        animal = say("room", f"animal.{self.animal}")
+        return say("room", f"colour.{self.colour}", animal=animal)
 
 
 def mark_of(number: int) -> SeatMark:
@@ -212,7 +212,7 @@ class RoomSeat:
 
     def maker(self, mode: Mode) -> ServerParts:
         """Return what makes sessions in this seat's inbox."""
-        options = ServeOptions(mode, language=self._parts.language, notify=self._came)
+        options = ServeOptions(mode, notify=self._came)
         book = self.folder / BOOK
         if mode is Mode.BY_HAND and not (self._lesson_steps.teaches or book.exists()):
             book = sample(WEATHER_BOOK)  # by hand one starts from its lists, as in the demo

@@ -10,7 +10,6 @@ from starlette.responses import HTMLResponse
 from humanmcp.answering import service
 from humanmcp.answering.schema.exchanges import diagnostic_shapes
 from humanmcp.desk.auth.login import parts_of, start_of
-from humanmcp.desk.http.context import spoken
 from humanmcp.desk.presenters.rendering import render
 from humanmcp.room.classroom import Classroom
 from humanmcp.room.room_door import Visitor, VisitorKind, place, visit
@@ -25,18 +24,17 @@ if TYPE_CHECKING:
 def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict[str, Any]:
     """Gather what the templates show around a page."""
     visitor = visitor_of(request)
-    language = spoken(request)
     record = seat.record
     watching = visitor.kind is VisitorKind.WATCHER
     return {
         "role": visitor.kind.value,
         "number": record.number,
         "mark": seat.mark,
-        "called": seat.mark.words(language) if record.number else "",
-        "name": classroom.name_of(seat, language) if visitor.kind is not VisitorKind.GUEST else "",
+        "called": seat.mark.words() if record.number else "",
+        "name": classroom.name_of(seat) if visitor.kind is not VisitorKind.GUEST else "",
         "hint": record.hint,
         "opened": record.opened,
-        "next_lesson": classroom.next_lesson(seat, language),
+        "next_lesson": classroom.next_lesson(seat),
         "own_lesson": record.lesson,
         "hand": record.hand,
         "pen": record.pen,
@@ -44,7 +42,7 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
         "ends": classroom.record.ends if classroom.record.ends > time.time() else 0.0,
         "knocks": len(classroom.knocks) - len(classroom.granted),
         "looks_on": getattr(request.state, "looks_on", False),
-        "draft": _draft(seat, language) if watching or record.pen else None,
+        "draft": _draft(seat) if watching or record.pen else None,
         "back": f"{place(Visitor(VisitorKind.TEACHER), classroom.record.teacher)}/room"
         if watching
         else "",
@@ -57,7 +55,7 @@ def visitor_of(request: Request) -> Visitor:
     return found if isinstance(found, Visitor) else Visitor(VisitorKind.GUEST)
 
 
-def _draft(seat: RoomSeat, language: str) -> dict[str, Any] | None:
+def _draft(seat: RoomSeat) -> dict[str, Any] | None:
     """Return what the learner is writing, and what the check says of it."""
     rows = seat.board.waiting()
     if not rows:
@@ -67,7 +65,7 @@ def _draft(seat: RoomSeat, language: str) -> dict[str, Any] | None:
     if draft is None or not draft.touched:
         return None
     diagnostics = service.judge(case, draft.text, draft.form).diagnostics
-    return {"text": draft.text, "problems": diagnostic_shapes(diagnostics, language)}
+    return {"text": draft.text, "problems": diagnostic_shapes(diagnostics)}
 
 
 def room_of(request: Request) -> Classroom:
@@ -92,19 +90,14 @@ _FIRST: Final = {
 """The page that a role begins with; everybody else with what waits."""
 
 
-def entering(request: Request, classroom: Classroom, visitor: Visitor) -> Response:
-    """Let the browser of a request in."""
-    return entered(classroom, visitor, spoken(request))
-
-
-def entered(classroom: Classroom, visitor: Visitor, language: str) -> Response:
+def entered(classroom: Classroom, visitor: Visitor) -> Response:
     """Give a browser the cookie of a visit, and lead it there.
 
     By a page and not by a redirect: who comes from another site would not be sent the cookie.
     """
     place, secret = parts_of(visit(visitor, classroom.key_of(visitor)))
     to = start_of(place) + _FIRST.get(visitor.kind, "/")
-    answer = HTMLResponse(render("entering.html", language, to=to))
+    answer = HTMLResponse(render("entering.html", to=to))
     answer.set_cookie(
         classroom.address.cookie,
         secret,

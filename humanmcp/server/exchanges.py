@@ -25,6 +25,7 @@ from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item
+from humanmcp.locales import spoken_language
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.exchange import (
     REMEMBERED,
@@ -422,7 +423,7 @@ class ExchangeHandler:
         self._schedule.duties = min(self._schedule.duties, timers.next())
 
     def _item(self, exchange: Exchange, timers: PendingTimers) -> Item:
-        start = check.start(exchange, self.session.negotiated, self.options.language)
+        start = check.start(exchange, self.session.negotiated, spoken_language())
         now = self.journal.clock.stamp()
         return Item(
             key=self.journal.key(exchange.number),

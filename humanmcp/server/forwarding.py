@@ -175,7 +175,6 @@ class Forwarding:
         self._session = handler.session
         self._journal = handler.journal
         self._handler = handler
-        self._language = handler.options.language
         self._wake = wake
         self._tell_stderr = tell_stderr
         self._news: SimpleQueue[_ServerEvent] = SimpleQueue()
@@ -198,7 +197,7 @@ class Forwarding:
         try:
             run = self._run = self._run or _Run(self._command, self._tell)
         except StartError as error:
-            self._give_up(sentence_of(error, self._language), (exchange,))
+            self._give_up(sentence_of(error), (exchange,))
             return
         line = exchange.request.raw
         self._waiting[exchange.number] = _AwaitedAnswer(exchange, [self._frame(Direction.IN, line)])
@@ -289,7 +288,7 @@ class Forwarding:
         if message.kind is Kind.ERROR:
             self._stop(run)
             error = jsonrpc.member(message.raw, "error") or ""
-            self._give_up(say("serve", "forward refused", self._language, error=error))
+            self._give_up(say("serve", "forward refused", error=error))
             return
         speaks = follow(message.body, "result", "protocolVersion")
         if speaks != run.asked_for:
@@ -345,7 +344,7 @@ class Forwarding:
 
     def _ended(self, run: _Run) -> None:
         self._run = None
-        why = sentence_of(run.transport.end_reason(), self._language)
+        why = sentence_of(run.transport.end_reason())
         self._stop(run)
         self._give_up(why)
 
@@ -353,7 +352,7 @@ class Forwarding:
         """Hand the waiting requests to the person, with the reason."""
         left = (*(one.exchange for one in self._waiting.values()), *more)
         self._waiting.clear()
-        sentence = say("serve", "forward failed", self._language, why=why, count=len(left))
+        sentence = say("serve", "forward failed", why=why, count=len(left))
         logger.warning("%s", sentence)
         if left:
             self._tell_stderr(sentence)
@@ -393,7 +392,7 @@ class Forwarding:
     def _keep(self, frames: list[Frame]) -> None:
         why = self._recording.add(frames)
         if why is not None:
-            sentence = say("serve", "not added", self._language, path=self._recording.path, why=why)
+            sentence = say("serve", "not added", path=self._recording.path, why=why)
             logger.warning("%s", sentence)
             self._tell_stderr(sentence)
 

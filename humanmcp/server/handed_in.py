@@ -55,7 +55,7 @@ class HandedIn:
                 self._hear(mark, reply)
         return found
 
-    def do(self, words: bytes, language: str) -> str:
+    def do(self, words: bytes) -> str:
         """Carry out the orders of `out.do.txt`. Return why one is impossible, or ""."""
         from humanmcp.inbox.ordering import not_understood  # noqa: PLC0415 - seldom wanted
 
@@ -66,10 +66,10 @@ class HandedIn:
             try:
                 order = Order(name)
             except ValueError:
-                return note("no order", language, line=line, known=KNOWN)
+                return note("no order", line=line, known=KNOWN)
             code = not_understood(order, text.strip())
             if code or order in (Order.SAY, Order.RAW, Order.DEFINITION):
-                return note("no order", language, line=line, known=KNOWN)
+                return note("no order", line=line, known=KNOWN)
             self._follow(Reply(text.strip(), by="files", order=order))
             if order is Order.CRASH:
                 self._journal.connection.crash()

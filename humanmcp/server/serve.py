@@ -22,7 +22,7 @@ from humanmcp.common.stop_signals import StopSignals
 from humanmcp.inbox.attendant import Attendant, SessionCount
 from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import SessionFacts
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
 from humanmcp.protocol.session import Session
@@ -92,34 +92,33 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Be the server until the client is gone. Returns the exit status."""
-    language = language_of(settings.lang)
     files = need_files()
     if arguments.http is not None:
-        return _run_http(arguments, settings, language, files)
+        return _run_http(arguments, settings, files)
     typed = os.isatty(0)
     connection = PipeConnection.claim()
     attendant, stderr = Attendant(), Stderr()
     attendant.attend(ParentWatch(attendant.stop), background=True)
     with StopSignals(lambda _number: attendant.stop()):
         try:
-            parts = _parts(arguments, settings, stderr, language)
+            parts = _parts(arguments, settings, stderr)
             # The client's first message comes first: several give up within a second or two.
             session = parts.session(
                 connection,
                 open_inbox(parts.home, settings.inbox),
-                when_quiet=lambda one: _announce(stderr, one, language, typed=typed),
+                when_quiet=lambda one: _announce(stderr, one, typed=typed),
             )
         except (StopError, OSError) as error:
-            stderr.write(f"humanmcp: {sentence_of(error, language)}\n")
+            stderr.write(f"humanmcp: {sentence_of(error)}\n")
             return CANNOT_START
         if arguments.open:
-            _open_desk(parts.home, language)
+            _open_desk(parts.home)
         attendant.attend(session)
         attendant.run()
-        return _ended(parts.options, session.exit_status, stderr, language)
+        return _ended(parts.options, session.exit_status, stderr)
 
 
-def _run_http(arguments: argparse.Namespace, settings: Settings, language: str, files: int) -> int:
+def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> int:
     """Be the server of all clients that come, until it is stopped. Returns the exit status.
 
     `files` is how many open files the system allows.
@@ -129,18 +128,18 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str, 
 
     stderr, limits = Stderr(), server.Limits.of(files)
     try:
-        parts = _parts(arguments, settings, stderr, language)
+        parts = _parts(arguments, settings, stderr)
         inbox = open_inbox(parts.home, settings.inbox)
         key, made = server.read_key(arguments.key) if arguments.key else ("", None)
         listening, address = bind(arguments.http, key, lan=arguments.lan, url=arguments.url)
     except (StopError, OSError) as error:
-        stderr.write(f"humanmcp: {sentence_of(error, language)}\n")
+        stderr.write(f"humanmcp: {sentence_of(error)}\n")
         return CANNOT_START
 
     def ready() -> None:
-        stderr.write(server.told(address, language, made=made, limits=limits))
+        stderr.write(server.told(address, made=made, limits=limits))
         if arguments.open:
-            _open_desk(parts.home, language)
+            _open_desk(parts.home)
 
     server.serve(
         listening,
@@ -150,18 +149,18 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str, 
         ready,
         limits=limits,
     )
-    return _ended(parts.options, 0, stderr, language)
+    return _ended(parts.options, 0, stderr)
 
 
-def _ended(options: ServeOptions, status: int, stderr: Stderr, language: str) -> int:
+def _ended(options: ServeOptions, status: int, stderr: Stderr) -> int:
     """Say what became of a replay. Returns the exit status."""
     replay, forward = options.replay, options.forward
     if replay is None:
         return status
     if forward is not None and replay.forwarded:
         path, count = forward.recording.path, replay.forwarded
-        stderr.write(say("serve", "forwarded", language, count=count, path=path))
-    return _misses(replay, status, stderr, language)
+        stderr.write(say("serve", "forwarded", count=count, path=path))
+    return _misses(replay, status, stderr)
 
 
 def _notifier(command: str) -> Callable[[str, int, str], object] | None:
@@ -173,11 +172,11 @@ def _notifier(command: str) -> Callable[[str, int, str], object] | None:
     return Notifier(command)
 
 
-def _misses(replay: Replay, status: int, stderr: Stderr, language: str) -> int:
+def _misses(replay: Replay, status: int, stderr: Stderr) -> int:
     """Say at the end what was asked and not recorded. Returns the exit status."""
     if not replay.misses:
         return status
-    told = say("serve", "missed", language, count=len(replay.misses))
+    told = say("serve", "missed", count=len(replay.misses))
     for unrecorded in replay.misses:
         logger.warning("not recorded: %s", unrecorded.words)
     stderr.write("\n".join([told, *(f"  {unrecorded.words}" for unrecorded in replay.misses)]))
@@ -266,7 +265,6 @@ class ServerParts(NamedTuple):
             Path(self.files).expanduser().absolute() if self.files else own,
             decode=decode,
             archive=own,
-            language=self.options.language,
             shared=bool(self.files),
         )
         journal = Journal(connection, inbox, facts, clock, self.home)
@@ -300,9 +298,7 @@ class ServerParts(NamedTuple):
         return facts._replace(name=inbox.begin(facts)), None
 
 
-def _parts(
-    arguments: argparse.Namespace, settings: Settings, stderr: Stderr, language: str
-) -> ServerParts:
+def _parts(arguments: argparse.Namespace, settings: Settings, stderr: Stderr) -> ServerParts:
     """Settle what was asked for.
 
     Raises:
@@ -323,7 +319,6 @@ def _parts(
     options = ServeOptions(
         mode,
         settings.client_limit,
-        language,
         replay,
         _handshake(arguments.handshake, settings),
         not arguments.no_progress,
@@ -334,21 +329,21 @@ def _parts(
     return ServerParts(home, book_file, options, stderr.write, settings.title, settings.files)
 
 
-def _announce(stderr: Stderr, session: ServedSession, language: str, *, typed: bool) -> None:
+def _announce(stderr: Stderr, session: ServedSession, *, typed: bool) -> None:
     """Say where to answer: hosts show the first lines of stderr in their logs.
 
     `typed` says that the messages come from a terminal, where a person may wonder what to do.
     """
     files = session.texts.files
     folder = files.folder if files is not None else ""
-    stderr.write(say("serve", "hello", language, version=__version__, folder=folder) + "\n")
+    stderr.write(say("serve", "hello", version=__version__, folder=folder) + "\n")
     if files is not None and files.note:
         stderr.write(files.note + "\n")
     if typed:
-        stderr.write(say("serve", "terminal", language) + "\n")
+        stderr.write(say("serve", "terminal") + "\n")
 
 
-def _open_desk(home: Path, language: str) -> None:
+def _open_desk(home: Path) -> None:
     """Let the page be found or started, and opened, while the server already works.
 
     In a process of its own: the desk is a neighbour, its start may take seconds, and some hosts
@@ -357,7 +352,7 @@ def _open_desk(home: Path, language: str) -> None:
     import subprocess  # noqa: PLC0415 - seldom wanted, and a part of every start otherwise
 
     subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
-        [sys.executable, "-m", "humanmcp.desk.http.launch", str(home), language],
+        [sys.executable, "-m", "humanmcp.desk.http.launch", str(home), spoken_language()],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )

@@ -193,7 +193,6 @@ class ServeOptions(NamedTuple):
 
     mode: Mode = Mode.NORMAL
     client_limit: float = 0.0
-    language: str = "en"
     replay: Replay | None = None
     handshake: HandshakePolicy = HandshakePolicy.BY_CLIENT
     progress: bool = True

@@ -18,7 +18,7 @@ from humanmcp.answering.schema.interface import HostEntryShape
 from humanmcp.common.settings import Settings, add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr
 from humanmcp.http.server_address import ServerAddress
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import REFUSED, StopError
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, as_laid_out
 from humanmcp.setup.hosts import (
@@ -55,7 +55,6 @@ HTTP_URL: Final = "http://127.0.0.1:8766/mcp"
 class Wanted(HostEntry):
     """What goes into which host's file. `manner` are the words that say who opens the session."""
 
-    language: str = "en"
     manner: tuple[str, ...] = ()
 
     @property
@@ -65,7 +64,7 @@ class Wanted(HostEntry):
 
     def sentence(self, code: str, **fillings: object) -> str:
         """Return a sentence of this command."""
-        return say(ROOM, code, self.language, **fillings)
+        return say(ROOM, code, **fillings)
 
 
 def add_arguments(parser: Parser) -> None:
@@ -92,29 +91,28 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Print, write or remove an entry. Returns the exit status."""
-    language = language_of(settings.lang)
     try:
-        wanted = _wanted(arguments, settings, language)
+        wanted = _wanted(arguments, settings)
         if arguments.remove:
             return _remove(wanted, as_json=arguments.json)
         if arguments.write:
             return _write(wanted, as_json=arguments.json)
         return _print(wanted, as_json=arguments.json)
     except StopError as error:
-        to_stderr(Painted(error.sentence(language), "yellow"))
+        to_stderr(Painted(error.sentence(), "yellow"))
         return REFUSED
 
 
 # -- what goes in -----------------------------------------------------------------------------
 
 
-def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) -> Wanted:
+def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
     host = BY_NAME[arguments.host]
     if arguments.http and not host.remote:
         raise ConfigFileError("no url", label=host.label)
     if arguments.http:
         ServerAddress.of(arguments.http)
-    given = passed_on(settings, vars(arguments), os.environ, language)
+    given = passed_on(settings, vars(arguments), os.environ, spoken_language())
     if settings.book and "book" in given and not Path(settings.book).expanduser().is_file():
         raise ConfigFileError("no book", path=settings.book)
     chosen = "by-hand" if arguments.by_hand else "auto" if arguments.auto else arguments.handshake
@@ -132,7 +130,6 @@ def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) ->
         name=arguments.name,
         wait=arguments.wait,
         url=arguments.http,
-        language=language,
         manner=("http",) if arguments.http else handshake,
     )
 
@@ -179,7 +176,7 @@ def _state(wanted: Wanted) -> tuple[int, str]:
     try:
         found = ConfigFile.read(wanted.host, wanted.path).entries()
     except ConfigFileError as error:
-        to_stderr(Painted(error.sentence(wanted.language), "yellow"))
+        to_stderr(Painted(error.sentence(), "yellow"))
         return REFUSED, "unreadable"
     for name, one in found.items():
         if isinstance(one, dict) and "url" in one and command_in(one) is None:
@@ -202,7 +199,7 @@ def _write(wanted: Wanted, *, as_json: bool) -> int:
         to_stderr(wanted.sentence("unchanged", path=wanted.path))
     else:
         to_stderr(Painted(wanted.sentence("written", path=wanted.path), "green"))
-        tell_what_now(wanted.host, kept, wanted.language)
+        tell_what_now(wanted.host, kept)
     to_stderr(wanted.sentence("answer"))
     _say_waiting(wanted)
     return 0
@@ -221,9 +218,9 @@ def _changed(wanted: Wanted) -> tuple[ConfigFile, ConfigFile]:
 def _refused(wanted: Wanted, error: ConfigFileError, *, as_json: bool) -> int:
     """Return why the file was left alone, and print what can be pasted instead."""
     if as_json:
-        _tell(wanted, changed=False, backup=None, why=error.sentence(wanted.language))
+        _tell(wanted, changed=False, backup=None, why=error.sentence())
         return REFUSED
-    to_stderr(Painted(error.sentence(wanted.language), "yellow"))
+    to_stderr(Painted(error.sentence(), "yellow"))
     raw_to_stdout(wanted.snippet.removesuffix("\n"))
     return REFUSED
 
@@ -244,7 +241,7 @@ def _remove(wanted: Wanted, *, as_json: bool) -> int:
     else:
         code = "removed" if after.text else "deleted"
         to_stderr(Painted(wanted.sentence(code, path=wanted.path), "green"))
-        tell_what_now(wanted.host, kept, wanted.language)
+        tell_what_now(wanted.host, kept)
     return 0
 
 

@@ -25,7 +25,7 @@ from humanmcp.common.paths import book_file, home_folder
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
 from humanmcp.inbox.atomic import is_held
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, in_language
 from humanmcp.protocol.json.jsonrpc import one_line
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, configurations
@@ -326,14 +326,14 @@ def run_trial(starter: tuple[str, ...] = ()) -> Trial:
 _SERVE: Final = "serve"
 
 
-def check_hosts(language: str) -> Iterator[Finding]:
+def check_hosts() -> Iterator[Finding]:
     """Look which hosts are on this machine, and whether what they start is there and answers."""
     started: dict[tuple[str, ...], Trial] = {}
     files = list(configurations())
     mentioned = False
     for host in HOSTS:
         paths = [path for one, path in files if one is host]
-        found = [one for path in paths for one in _in_file(host, path, language, started)]
+        found = [one for path in paths for one in _in_file(host, path, started)]
         yield from found
         if _has_plugin(host):
             found.append(ok("host plugin", label=host.label))
@@ -367,14 +367,12 @@ def _has_plugin(host: Host) -> bool:
         return False
 
 
-def _in_file(
-    host: Host, path: Path, language: str, started: dict[tuple[str, ...], Trial]
-) -> Iterator[Finding]:
+def _in_file(host: Host, path: Path, started: dict[tuple[str, ...], Trial]) -> Iterator[Finding]:
     try:
         servers = ConfigFile.read(host, path).servers
     except ConfigFileError as error:
         about = (("label", host.label),)
-        yield Finding("host bad", Level.WARNING, about, error.sentence(language))
+        yield Finding("host bad", Level.WARNING, about, error.sentence())
         return
     for keys, one in servers.items():
         if is_ours(one) and command_in(one) is not None:
@@ -429,27 +427,26 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Look at everything. Returns 1 when there is a problem, else 0."""
-    language = language_of(settings.lang)
     found = []
-    for finding in findings(settings, language):
+    for finding in findings(settings):
         found.append(finding)
         if not arguments.json:
-            _print(finding, language)
+            _print(finding)
     problems = sum(finding.level is Level.PROBLEM for finding in found)
     warnings = sum(finding.level is Level.WARNING for finding in found)
     if arguments.json:
         told: DoctorShape = {
             "ok": not problems,
-            "findings": [filled(FindingShape, one, message=_said(one, language)) for one in found],
+            "findings": [filled(FindingShape, one, message=_said(one)) for one in found],
         }
         json_to_stdout(told)
     else:
         code = "problems" if problems else "warnings" if warnings else "well"
-        to_stdout(say(ROOM, code, language, count=problems or warnings))
+        to_stdout(say(ROOM, code, count=problems or warnings))
     return REFUSED if problems else 0
 
 
-def findings(settings: Settings, language: str) -> Iterator[Finding]:
+def findings(settings: Settings) -> Iterator[Finding]:
     """Yield what every check finds, one after the other."""
     yield from check_python()
     yield from check_home(settings)
@@ -460,7 +457,7 @@ def findings(settings: Settings, language: str) -> Iterator[Finding]:
     yield from check_files(settings)
     yield from check_desk(settings)
     yield from check_editor()
-    yield from check_hosts(language)
+    yield from check_hosts()
 
 
 def check_server() -> Iterator[Finding]:
@@ -500,12 +497,12 @@ def check_editor() -> Iterator[Finding]:
     yield ok("editor default", command=there) if there else warning("editor none")
 
 
-def _print(finding: Finding, language: str) -> None:
+def _print(finding: Finding) -> None:
     mark = Painted(_MARK[finding.level], _COLOUR[finding.level])
-    to_stdout(mark, f" {one_line(_said(finding, language))}")
+    to_stdout(mark, f" {one_line(_said(finding))}")
 
 
-def _said(finding: Finding, language: str) -> str:
-    told = {name: in_language(filling, language) for name, filling in finding.fillings}
-    sentence = say(ROOM, finding.code, language, **told)
+def _said(finding: Finding) -> str:
+    told = {name: in_language(filling) for name, filling in finding.fillings}
+    sentence = say(ROOM, finding.code, **told)
     return f"{sentence} {one_line(finding.note)}" if finding.note else sentence

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, to_stderr
-from humanmcp.locales import language_of
 from humanmcp.locales.stop import REFUSED
 from humanmcp.setup.config_file import ConfigFileError
 from humanmcp.setup.wrap import (
@@ -37,11 +36,10 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, "lang")
 
 
-def run(arguments: argparse.Namespace, settings: Settings) -> int:
+def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     """Take the tap out. Returns the exit status."""
-    language = language_of(settings.lang)
     if arguments.all:
-        return change_all(Standing.WRAPPED, _all_without_tap, yes=arguments.yes, language=language)
+        return change_all(Standing.WRAPPED, _all_without_tap, yes=arguments.yes)
     try:
         name = arguments.server
         file, entry = entry_of(arguments)
@@ -50,9 +48,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             raise WrapError("not wrapped", name=name, path=file.path)
         kept = _without_tap(file, {(*file.host.keys, name): original}).write()
     except ConfigFileError as error:
-        to_stderr(Painted(error.sentence(language), "yellow"))
+        to_stderr(Painted(error.sentence(), "yellow"))
         return REFUSED
-    report("undone", file.host, name, kept, language)
+    report("undone", file.host, name, kept)
     return 0
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, asked_whether, to_stderr, to_stdout
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, sentence_of
 from humanmcp.protocol.json.jsonrpc import one_line
 from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
@@ -120,27 +120,23 @@ def standing_of(entry: object) -> Standing:
     return Standing.ODD if has_odd_arguments(entry) else Standing.PLAIN
 
 
-def _title(file: ConfigFile, keys: Keys, language: str) -> str:
+def _title(file: ConfigFile, keys: Keys) -> str:
     """Name a server, and its project where it belongs to one."""
     if keys[:-1] == file.host.keys:
         return one_line(keys[-1])
     project = one_line(keys[len(file.host.project_keys) - 1])
-    return say(ROOM, "in project", language, name=one_line(keys[-1]), project=project)
+    return say(ROOM, "in project", name=one_line(keys[-1]), project=project)
 
 
 def change_all(
-    standing: Standing,
-    change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile],
-    *,
-    yes: bool,
-    language: str,
+    standing: Standing, change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile], *, yes: bool
 ) -> int:
     """List every server that stands as `standing`, ask, change each file. Returns the exit status.
 
     `change` makes the new form of a file from the keys of its servers that are to be changed.
     """
     verb = "wrap" if standing is Standing.PLAIN else "unwrap"
-    files, failed = _files(language)
+    files, failed = _files()
     chosen_in = [
         (
             config_file,
@@ -149,20 +145,20 @@ def change_all(
         for config_file in files
     ]
     for config_file, these in chosen_in:
-        _list(config_file, these, language)
+        _list(config_file, these)
     count = sum(len(these) for _one, these in chosen_in)
     if not count:
-        to_stderr(say(ROOM, f"none to {verb}", language))
+        to_stderr(say(ROOM, f"none to {verb}"))
         return REFUSED if failed else 0
-    if not yes and not _agreed(verb, count, language):
+    if not yes and not _agreed(verb, count):
         return REFUSED if failed else 0
     for config_file, these in chosen_in:
         if these:
-            failed |= not _change(config_file, these, change, verb, language)
+            failed |= not _change(config_file, these, change, verb)
     return REFUSED if failed else 0
 
 
-def _files(language: str) -> tuple[list[ConfigFile], bool]:
+def _files() -> tuple[list[ConfigFile], bool]:
     """Return the configurations that are there, and whether one of them cannot be used."""
     found, failed = [], False
     for host, path in configurations():
@@ -170,33 +166,33 @@ def _files(language: str) -> tuple[list[ConfigFile], bool]:
             file = ConfigFile.read(host, path)
             _ = file.servers  # what is wrong with the file is said here
         except ConfigFileError as error:
-            to_stderr(Painted(error.sentence(language), "yellow"))
+            to_stderr(Painted(error.sentence(), "yellow"))
             failed = True
         else:
             found.append(file)
     return found, failed
 
 
-def _list(config_file: ConfigFile, chosen: Sequence[Keys], language: str) -> None:
+def _list(config_file: ConfigFile, chosen: Sequence[Keys]) -> None:
     to_stdout(Painted(f"{config_file.host.label}  ", "bold"), Painted(str(config_file.path), "dim"))
     if not config_file.servers:
-        to_stdout("    ", Painted(say(ROOM, "no servers", language), "dim"))
+        to_stdout("    ", Painted(say(ROOM, "no servers"), "dim"))
     for keys, entry in config_file.servers.items():
-        title = _title(config_file, keys, language)
+        title = _title(config_file, keys)
         words = command_in(entry)
         started = one_line(" ".join((words[0], *words[1])), _COMMAND) if words else ""
         if keys in chosen:
             to_stdout("  * ", Painted(title, "bold"), f"  {started}")
         else:
-            why = say(ROOM, f"is {standing_of(entry).value}", language)
+            why = say(ROOM, f"is {standing_of(entry).value}")
             to_stdout("    ", Painted(f"{title}  {why}", "dim"))
 
 
-def _agreed(verb: str, count: int, language: str) -> bool:
+def _agreed(verb: str, count: int) -> bool:
     """Ask; where stdin is no terminal, say how it is done."""
-    answer = asked_whether(say(ROOM, f"{verb} all?", language, count=count))
+    answer = asked_whether(say(ROOM, f"{verb} all?", count=count))
     if answer is None:
-        to_stderr(say(ROOM, f"{verb} with yes", language, count=count))
+        to_stderr(say(ROOM, f"{verb} with yes", count=count))
     return answer is True
 
 
@@ -205,26 +201,25 @@ def _change(
     chosen: Sequence[Keys],
     change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile],
     verb: str,
-    language: str,
 ) -> bool:
     """Change one file. Returns whether that went well."""
     try:
         kept = change(config_file, chosen).write()
     except ConfigFileError as error:
-        to_stderr(Painted(error.sentence(language), "yellow"))
+        to_stderr(Painted(error.sentence(), "yellow"))
         return False
-    names = ", ".join(_title(config_file, keys, language) for keys in chosen)
-    line = say(ROOM, f"{verb} done", language, label=config_file.host.label, names=names)
+    names = ", ".join(_title(config_file, keys) for keys in chosen)
+    line = say(ROOM, f"{verb} done", label=config_file.host.label, names=names)
     to_stderr(Painted(line, "green"))
-    tell_what_now(config_file.host, kept, language)
+    tell_what_now(config_file.host, kept)
     return True
 
 
-def tell_what_now(host: Host, kept: Path | None, language: str) -> None:
+def tell_what_now(host: Host, kept: Path | None) -> None:
     """Say of a file that was changed where the old one is, and what is to be done now."""
     if kept is not None:
-        to_stderr(say("config", "backup", language, backup=kept))
-    to_stderr(say("config", "restart", language, label=host.label))
+        to_stderr(say("config", "backup", backup=kept))
+    to_stderr(say("config", "restart", label=host.label))
 
 
 class WrapError(ConfigFileError):
@@ -253,14 +248,13 @@ def add_place(parser: Parser, all_code: str = "wrap all") -> None:
     flag("--yes", action="store_true")
 
 
-def run(arguments: argparse.Namespace, settings: Settings) -> int:
+def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     """Put the tap in. Returns the exit status."""
-    language = language_of(settings.lang)
     try:
         parse_all(arguments.hold)  # a tap that cannot start would take the server away
         if arguments.all:
             change = partial(_all_wrapped, arguments)
-            return change_all(Standing.PLAIN, change, yes=arguments.yes, language=language)
+            return change_all(Standing.PLAIN, change, yes=arguments.yes)
         file, entry = entry_of(arguments)
         if is_wrapped(entry):
             raise WrapError("wrapped already", name=arguments.server, path=file.path)
@@ -271,9 +265,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             raise WrapError("no command", name=arguments.server, path=file.path)
         kept = file.having({(*file.host.keys, arguments.server): changed}).write()
     except (ConfigFileError, PatternError) as error:
-        to_stderr(Painted(sentence_of(error, language), "yellow"))
+        to_stderr(Painted(sentence_of(error), "yellow"))
         return REFUSED
-    report("done", file.host, arguments.server, kept, language)
+    report("done", file.host, arguments.server, kept)
     return 0
 
 
@@ -325,7 +319,7 @@ def entry_of(arguments: argparse.Namespace) -> tuple[ConfigFile, dict[str, Any]]
     return file, entry
 
 
-def report(code: str, host: Host, name: str, kept: Path | None, language: str) -> None:
+def report(code: str, host: Host, name: str, kept: Path | None) -> None:
     """Say what was done, where the old file is, and what is to be done now."""
-    to_stderr(Painted(say(ROOM, code, language, name=name, label=host.label), "green"))
-    tell_what_now(host, kept, language)
+    to_stderr(Painted(say(ROOM, code, name=name, label=host.label), "green"))
+    tell_what_now(host, kept)

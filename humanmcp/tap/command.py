@@ -30,7 +30,7 @@ from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import InboxError, Role, SessionFacts
 from humanmcp.inbox.inbox_session import InboxSession
-from humanmcp.locales import language_of, say, titled
+from humanmcp.locales import say, titled
 from humanmcp.locales.stop import StopError, sentence_of, trouble
 from humanmcp.protocol.conversation.transcript import BY_CHECK, HELD, Direction
 from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
@@ -92,31 +92,30 @@ class _Wanted:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Stand between a client and a server until the server has ended. Returns its status."""
-    language = language_of(settings.lang)
     try:
         wanted = _wanted(arguments, settings)
     except (PatternError, StopError) as error:
-        to_stderr(sentence_of(error, language))
+        to_stderr(sentence_of(error))
         return USAGE_ERROR
     if bool(wanted.command) is bool(wanted.address):
-        to_stderr(say("tap", "no-command", language))
+        to_stderr(say("tap", "no-command"))
         return USAGE_ERROR
     if arguments.http is not None:
-        return _front(arguments, wanted, language)
+        return _front(arguments, wanted)
     source, sink = claim()
     if wanted.address is not None:
-        remote = partial(RemoteServer, wanted.address, language)
+        remote = partial(RemoteServer, wanted.address)
         return _tap(arguments, settings, wanted, remote, (source, sink))
     try:
         child = ServerProcess(wanted.command)
     except OSError as error:
-        why = trouble(error, language)
-        to_stderr(say("tap", "cannot-start", language, command=wanted.command[0], why=why))
+        why = trouble(error)
+        to_stderr(say("tap", "cannot-start", command=wanted.command[0], why=why))
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     return _tap(arguments, settings, wanted, lambda _record: child, (source, sink))
 
 
-def _front(arguments: argparse.Namespace, wanted: _Wanted, language: str) -> int:
+def _front(arguments: argparse.Namespace, wanted: _Wanted) -> int:
     """Give the server an address, with a tap for each client that comes."""
     from humanmcp.http.listening import HttpServeError, bind  # noqa: PLC0415 - most taps have pipes
     from humanmcp.tap.http_front import (  # noqa: PLC0415 - as above
@@ -128,12 +127,12 @@ def _front(arguments: argparse.Namespace, wanted: _Wanted, language: str) -> int
     try:
         listening, address = bind(arguments.http, "", lan=False)
     except (HttpServeError, OSError) as error:
-        to_stderr(sentence_of(error, language))
+        to_stderr(sentence_of(error))
         return USAGE_ERROR
     words = (sys.executable, "-m", PROGRAM, "tap", *_flags_of_a_session(arguments))
     server = (wanted.address.url,) if wanted.address else wanted.command
     command = TapCommand(words, server, passes_key=wanted.address is not None)
-    hello = say("tap", "at", language, url=address.url, name=wanted.name)
+    hello = say("tap", "at", url=address.url, name=wanted.name)
     serve(listening, TapFront(address, command), lambda: to_stderr(hello))
     return 0
 
@@ -172,7 +171,6 @@ def _tap(
     client: tuple[int, int],
 ) -> int:
     sys.setswitchinterval(SWITCH_EVERY)
-    language = language_of(settings.lang)
     outputs: list[Output] = []
     recorder = TapRecorder(outputs)
     events = TapEvents()
@@ -195,11 +193,9 @@ def _tap(
     try:
         inbox_session = _begin(settings, wanted)
     except (OSError, InboxError, paths.UnsafeFolderError) as error:
-        to_stderr(say("tap", "no-inbox", language, why=sentence_of(error, language)))
+        to_stderr(say("tap", "no-inbox", why=sentence_of(error)))
     else:
-        listening = Listening(
-            inbox_session, remark=remark, language=language, command=wanted.command
-        )
+        listening = Listening(inbox_session, remark=remark, command=wanted.command)
         hold_policy = HoldPolicy(
             record=record, keep=events.put, passed=partial(_so_far, recorder, listening)
         )
@@ -216,12 +212,10 @@ def _tap(
         hold_policy.hold(wanted.patterns)
         if wanted.book_file is not None:
             hold_policy.follow(wanted.book_file.book)
-    log = _text_log(arguments, language)
+    log = _text_log(arguments)
     outputs += [log] if log else []
     if not arguments.quiet:
-        to_stderr(
-            say("tap", "hello", language, session=session.inbox_session.name if session else "-")
-        )
+        to_stderr(say("tap", "hello", session=session.inbox_session.name if session else "-"))
     tap = Tap(
         child=child,
         source=source,
@@ -237,22 +231,20 @@ def _tap(
         attendant.run()
     status = child.status or 0
     logger.info("the server has ended with status %s", status)
-    _say_what_is_left(listening, recorder, language, quiet=arguments.quiet)
+    _say_what_is_left(listening, recorder, quiet=arguments.quiet)
     return status
 
 
-def _say_what_is_left(
-    listening: Listening | None, recorder: TapRecorder, language: str, *, quiet: bool
-) -> None:
+def _say_what_is_left(listening: Listening | None, recorder: TapRecorder, *, quiet: bool) -> None:
     """Name the requests without an answer, and what the record misses."""
     if listening is not None and listening.unanswered and not quiet:
-        to_stderr(say("tap", "unanswered", language, count=len(listening.unanswered)))
+        to_stderr(say("tap", "unanswered", count=len(listening.unanswered)))
         for one in listening.unanswered[:MOST_NAMED]:
-            to_stderr("  ", f"{one.seq}: {titled(one.diagnostic, language)}")
+            to_stderr("  ", f"{one.seq}: {titled(one.diagnostic)}")
     if recorder.missing:
         logger.error("%s lines are missing: %s", recorder.missing, recorder.trouble or "-")
-        why = sentence_of(recorder.trouble, language) if recorder.trouble else "-"
-        to_stderr(say("tap", "lost", language, count=recorder.missing, why=why))
+        why = sentence_of(recorder.trouble) if recorder.trouble else "-"
+        to_stderr(say("tap", "lost", count=recorder.missing, why=why))
 
 
 def _so_far(recorder: TapRecorder, listening: Listening) -> ConversationState:
@@ -282,11 +274,11 @@ def _begin(settings: Settings, wanted: _Wanted) -> InboxSession:
     return inbox_session
 
 
-def _text_log(arguments: argparse.Namespace, language: str) -> TextLog | None:
+def _text_log(arguments: argparse.Namespace) -> TextLog | None:
     if not arguments.log_dir:
         return None
     try:
         return TextLog(Path(arguments.log_dir).expanduser(), time.time())
     except OSError as error:
-        to_stderr(say("tap", "no-log", language, why=trouble(error, language)))
+        to_stderr(say("tap", "no-log", why=trouble(error)))
         return None

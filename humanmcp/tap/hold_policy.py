@@ -15,7 +15,7 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Life, Purpose
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
@@ -252,7 +252,6 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Change or show what a tap is to hold. Returns the exit status."""
-    language = language_of(settings.lang)
     try:
         parse_all(arguments.patterns)
         inbox = open_inbox(paths.home_folder(settings.home))
@@ -260,11 +259,11 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if arguments.patterns or arguments.nothing:
             inbox.hold(name, () if arguments.nothing else arguments.patterns)
     except (PatternError, StopError) as error:
-        to_stderr(sentence_of(error, language))
+        to_stderr(sentence_of(error))
         return FAILED
-    wanted = ", ".join(inbox.holds(name)) or say("hold", "none", language)
+    wanted = ", ".join(inbox.holds(name)) or say("hold", "none")
     count = sum(1 for _ in held(inbox, (name,)))
-    to_stdout(say("hold", "state", language, session=name, patterns=wanted, count=count))
+    to_stdout(say("hold", "state", session=name, patterns=wanted, count=count))
     return 0
 
 

@@ -316,7 +316,6 @@ class Listening:
         inbox_session: InboxSession,
         *,
         remark: Callable[[bytes, str], object],
-        language: str,
         command: Sequence[str] = (),
     ) -> None:
         """Keep a session. `remark` puts what the check says into the record.
@@ -325,7 +324,6 @@ class Listening:
         """
         self._inbox_session = inbox_session
         self._remark = remark
-        self._language = language
         self._command = command
         self._view = Perspective(Direction.IN)
         self._conversation = ConversationState()
@@ -477,7 +475,7 @@ class Listening:
             "detail": dict(diagnostic.detail),
         }
         raw = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
-        self._remark(raw, f"{seq}: {titled(diagnostic, self._language)}")
+        self._remark(raw, f"{seq}: {titled(diagnostic)}")
 
 
 class TextLog:

@@ -11,7 +11,7 @@ from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Action, Reply, TakenError
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.tap.hold_policy import held, no_tap, one_tap, taps
 
@@ -38,17 +38,16 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Let go, or drop, what is meant. Returns the exit status."""
-    language = language_of(settings.lang)
     try:
         inbox = open_inbox(paths.home_folder(settings.home))
         found = _meant(inbox, arguments.numbers, arguments.session)
         for number in sorted({*arguments.numbers} - {item.key.number for item in found}):
-            to_stderr(say("release", "not held", language, number=number))
-        done = sum(_settle(inbox, item, language, drop=arguments.drop) for item in found)
+            to_stderr(say("release", "not held", number=number))
+        done = sum(_settle(inbox, item, drop=arguments.drop) for item in found)
     except StopError as error:
-        to_stderr(error.sentence(language))
+        to_stderr(error.sentence())
         return NOTHING
-    to_stdout(say("release", "dropped" if arguments.drop else "gone", language, count=done))
+    to_stdout(say("release", "dropped" if arguments.drop else "gone", count=done))
     return 0 if done else NOTHING
 
 
@@ -61,12 +60,12 @@ def _meant(inbox: DeskInbox, numbers: Sequence[int], session: str) -> list[Item]
     return [item for item in found if not numbers or item.key.number in numbers]
 
 
-def _settle(inbox: DeskInbox, item: Item, language: str, *, drop: bool) -> bool:
+def _settle(inbox: DeskInbox, item: Item, *, drop: bool) -> bool:
     action = Action.DROP if drop else Action.FORWARD
     reply = Reply(item.line, action=action, by=BY, at=stamp(time.time()))
     try:
         inbox.send(item.key, reply)
     except TakenError:
-        to_stderr(say("release", "taken", language, number=item.key.number))
+        to_stderr(say("release", "taken", number=item.key.number))
         return False
     return True

@@ -84,14 +84,11 @@ def _uri_of(request: Message) -> str:
 class RemoteServer:
     """A server that is called. The one that takes the descriptors closes them."""
 
-    def __init__(
-        self, address: ServerAddress, language: str, record: Callable[[bytes, str], object]
-    ) -> None:
+    def __init__(self, address: ServerAddress, record: Callable[[bytes, str], object]) -> None:
         """Prepare to call it. `record` writes down what is no line between the two, with a note."""
         self.status: int | None = None
         """0 when it is over; None before."""
         self._transport = HttpTransport(address)
-        self._language = language
         self._record = record
         self._lasting = LastingRequests()
         self._reopening = threading.Lock()
@@ -150,7 +147,7 @@ class RemoteServer:
             return
         if not line:
             return
-        said = f"humanmcp: {why.sentence(self._language)}"
+        said = f"humanmcp: {why.sentence()}"
         message = jsonrpc.read_text(line)
         if isinstance(message, Message) and message.kind is Kind.REQUEST and message.id:
             error = json.dumps({"code": INTERNAL_ERROR, "message": said}, ensure_ascii=False)
@@ -182,7 +179,7 @@ class RemoteServer:
         if self._lasting.beginning is None:
             return False
         self._said_again.clear()
-        self.stderr_line(say("tap", "begun anew", self._language).encode("utf-8", "replace"))
+        self.stderr_line(say("tap", "begun anew").encode("utf-8", "replace"))
         if not (self._say(self._lasting.beginning) and self._say_line(INITIALIZED)):
             return False
         for request in self._lasting.in_force():

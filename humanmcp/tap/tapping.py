@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.attendant import FALLBACK_POLL, PollSchedule
 from humanmcp.inbox.contract import InboxError
+from humanmcp.locales import speaking
 from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
@@ -243,7 +244,8 @@ class Tap:
                 inbox.hold(name, self._hold_policy.patterns)
             session.holds.refuse_outgoing()
         except (InboxError, PatternError) as error:
-            self._note(sentence_of(error, "en"))
+            with speaking("en"):  # as all of the transcript
+                self._note(sentence_of(error))
         self._known_holds = tuple(self._hold_policy.patterns)
 
     def _note(self, trouble: str) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.common.terminal import to_stderr
 from humanmcp.inbox.contract import InboxError
-from humanmcp.locales import language_of
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 
 if TYPE_CHECKING:
@@ -17,12 +16,11 @@ if TYPE_CHECKING:
 
     from humanmcp.common.settings import Settings
 
-    Run: TypeAlias = Callable[[argparse.Namespace, Settings, str], int]
     Command: TypeAlias = Callable[[argparse.Namespace, Settings], int]
 
 
-def command(run: Run) -> Command:
-    """Make a command of a function that is told the reader's language too.
+def command(run: Command) -> Command:
+    """Make a command of a function that may raise what stops it.
 
     What stops it is said in one sentence, and becomes the exit status: 1 where the inbox refuses, 2
     where something was asked in a way that cannot be done.
@@ -30,11 +28,10 @@ def command(run: Run) -> Command:
 
     @functools.wraps(run)
     def stopped(arguments: argparse.Namespace, settings: Settings) -> int:
-        language = language_of(settings.lang)
         try:
-            return run(arguments, settings, language)
+            return run(arguments, settings)
         except StopError as error:
-            to_stderr(error.sentence(language))
+            to_stderr(error.sentence())
             return REFUSED if isinstance(error, (InboxError, UnsafeFolderError)) else USAGE_ERROR
 
     return stopped

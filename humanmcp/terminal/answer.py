@@ -127,9 +127,9 @@ def add_arguments(parser: Parser) -> None:
 
 
 @command
-def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Answer one message. Returns the exit status: 0 sent, 1 not sent, 2 asked in a wrong way."""
-    answering = _answering(open_inbox(settings), arguments, language)
+    answering = _answering(open_inbox(settings), arguments)
     if arguments.start_over:
         return _start_over(answering)
     return _answer(answering, arguments, settings)
@@ -157,10 +157,10 @@ def _answer(answering: Answering, arguments: argparse.Namespace, settings: Setti
     return in_editor(answering, start, home_folder(settings.home), anyway=anyway)
 
 
-def _answering(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> Answering:
+def _answering(inbox: DeskInbox, arguments: argparse.Namespace) -> Answering:
     case = choose(inbox, arguments.number)
     name = label(case.facts, case.key.number, listed_sessions(inbox))
-    return Answering(case, name, asker_of(case.facts, language), language, arguments.json)
+    return Answering(case, name, asker_of(case.facts), arguments.json)
 
 
 def _given(arguments: argparse.Namespace, answering: Answering) -> Draft | None:
@@ -274,14 +274,14 @@ def _broken(answering: Answering, draft: Draft, name: str) -> Draft:
         raise stopped(ROOM, "no fault held", name=answering.name)
     if name not in known:
         raise stopped(ROOM, "no fault", name=name, choices=", ".join(known))
-    return Draft(service.broken(answering.case, draft, known[name], answering.language))
+    return Draft(service.broken(answering.case, draft, known[name]))
 
 
 def _first_text(answering: Answering) -> Draft:
     """Return the text before any change: at a tap, the message as it came."""
     if answering.case.held is not None:
         return service.as_it_came(answering.case)
-    return service.starting_draft(answering.case, answering.language)
+    return service.starting_draft(answering.case)
 
 
 def _start_over(answering: Answering) -> int:
@@ -313,5 +313,5 @@ def _template(answering: Answering, name: str) -> str:
 def _closed(answering: Answering) -> str | None:
     """Return why this exchange can no longer be answered; None while it can."""
     if answering.case.item.state is not ExchangeState.PENDING:
-        return waits.outlook(answering.case.item, waits.now(), answering.language)[0].sentence
+        return waits.outlook(answering.case.item, waits.now())[0].sentence
     return None if answering.case.is_open else answering.sentence("session over")

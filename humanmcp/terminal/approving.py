@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 _COLOURS: Final = {"+": "green", "-": "red", "": ""}
 
 
-def print_card(case: Case, language: str, *, whole: bool = True) -> None:
+def print_card(case: Case, *, whole: bool = True) -> None:
     """Print the card; without `whole` only the beginning of a long one."""
     approval = case.approval
     if approval is None:
         return
-    to_stdout(Painted(approvals.headline(case, approval, language), "bold"))
+    to_stdout(Painted(approvals.headline(case, approval), "bold"))
     if case.facts.folder:
         to_stdout("  ", Painted(approvals.plainly(case.facts.folder), "dim"))
     if approval.problem:
-        to_stdout(Painted(say(approvals.ROOM, approval.problem, language), "yellow"))
+        to_stdout(Painted(say(approvals.ROOM, approval.problem), "yellow"))
     elif approval.questions:
         _print_questions(approval.questions)
     else:
@@ -44,9 +44,7 @@ def print_card(case: Case, language: str, *, whole: bool = True) -> None:
         _print_parts(card if whole else card.beginning())
         if card.is_long:
             code = "digest" if whole else "beginning"
-            to_stdout(
-                Painted(say(approvals.ROOM, code, language, digest=approval.digest), "yellow")
-            )
+            to_stdout(Painted(say(approvals.ROOM, code, digest=approval.digest), "yellow"))
 
 
 def _print_parts(card: ApprovalCard) -> None:
@@ -66,10 +64,10 @@ def _print_questions(questions: Sequence[AskedQuestion]) -> None:
                 to_stdout("     ", Painted(approvals.plainly(note), "dim"))
 
 
-def next_commands(case: Case, name: str, language: str) -> str:
+def next_commands(case: Case, name: str) -> str:
     """Say which commands decide."""
     asks = case.approval is not None and case.approval.questions
-    return say(approvals.ROOM, "next answers" if asks else "next", language, name=name)
+    return say(approvals.ROOM, "next answers" if asks else "next", name=name)
 
 
 def is_decided(arguments: argparse.Namespace) -> bool:
@@ -108,9 +106,7 @@ def _needed(case: Case) -> Approval:
 def _send(answering: Answering, reply: Reply, like: str | None = None) -> int:
     found = patterns_for(_needed(answering.case))
     if like is not None and like not in map(str, range(1, len(found) + 1)):
-        listed = (
-            f"{at} {pattern_in_words(one, answering.language)}" for at, one in enumerate(found, 1)
-        )
+        listed = (f"{at} {pattern_in_words(one)}" for at, one in enumerate(found, 1))
         raise ApprovalError("no pattern", choices="; ".join(listed))
     result = service.send(answering.case, reply._replace(by=BY), within=LONGEST_WAIT)
     if like is not None and result.outcome in (service.Outcome.SENT, service.Outcome.QUEUED):
@@ -155,21 +151,21 @@ def ask(
     if approval.questions:
         return _ask_each(answering, approval, line)
     while True:
-        print_card(answering.case, answering.language, whole=whole)
-        to_stdout(Painted(say(approvals.ROOM, "keys", answering.language), "dim"))
+        print_card(answering.case, whole=whole)
+        to_stdout(Painted(say(approvals.ROOM, "keys"), "dim"))
         pressed, shown = key().lower(), approval.digest
         try:
             match pressed:
                 case "a" | "l":
                     reply = approvals.allow(answering.case, approval, seen=whole, shown=shown)
-                    like = _ask_pattern(answering, approval, line) if pressed == "l" else None
+                    like = _ask_pattern(approval, line) if pressed == "l" else None
                     return _send(answering, reply, like)
                 case "d":
-                    reason = _asked(answering, "reason", line)
+                    reason = _asked("reason", line)
                     return _send(answering, approvals.deny(answering.case, reason, shown=shown))
                 case "c":
                     to_stdout(pretty(approval.text))
-                    text = _asked(answering, "new input", line)
+                    text = _asked("new input", line)
                     return _send(
                         answering, approvals.change(answering.case, approval, text, shown=shown)
                     )
@@ -180,17 +176,17 @@ def ask(
                 case "q" | "":
                     return 0
         except ApprovalError as error:
-            to_stdout(Painted(error.sentence(answering.language), "yellow"))
+            to_stdout(Painted(error.sentence(), "yellow"))
 
 
-def _ask_pattern(answering: Answering, approval: Approval, line: Callable[[], str]) -> str:
+def _ask_pattern(approval: Approval, line: Callable[[], str]) -> str:
     for at, one in enumerate(patterns_for(approval), 1):
-        to_stdout("  ", Painted(f"{at}", "bold"), f"  {pattern_in_words(one, answering.language)}")
-    return _asked(answering, "which pattern", line)
+        to_stdout("  ", Painted(f"{at}", "bold"), f"  {pattern_in_words(one)}")
+    return _asked("which pattern", line)
 
 
-def _asked(answering: Answering, code: str, line: Callable[[], str]) -> str:
-    to_stdout(Painted(say(approvals.ROOM, code, answering.language), "bold"))
+def _asked(code: str, line: Callable[[], str]) -> str:
+    to_stdout(Painted(say(approvals.ROOM, code), "bold"))
     return line()
 
 
@@ -198,7 +194,7 @@ def _ask_each(answering: Answering, approval: Approval, line: Callable[[], str])
     words = []
     for question in approval.questions:
         _print_questions((question,))
-        words.append(_asked(answering, "which option", line))
+        words.append(_asked("which option", line))
     typed = _typed(approval.questions, words)
     answers = approvals.chosen_answers(approval.questions, typed)
     return _send(answering, approvals.answer(answering.case, answers, shown=approval.digest))

@@ -138,69 +138,69 @@ _LONGEST_EDIT: Final = 60
 
 
 def explained(
-    diagnostic: Diagnostic, text: str, language: str, *, name: str = "", shift: int = 0
+    diagnostic: Diagnostic, text: str, *, name: str = "", shift: int = 0
 ) -> Iterator[Line]:
     """Yield the lines that show one problem with `text`.
 
     `name` is what the text is called (a file), `shift` the lines that stand above it there.
     """
-    place = place_of(diagnostic, language, name=name, shift=shift)
+    place = place_of(diagnostic, name=name, shift=shift)
     colour = SEVERITY_COLOURS[diagnostic.severity]
     yield (
         Painted(f"{place}: " if place else "", "bold"),
-        Painted(say("check", diagnostic.severity.value, language), colour),
-        f" {one_line(titled(diagnostic, language))}",
+        Painted(say("check", diagnostic.severity.value), colour),
+        f" {one_line(titled(diagnostic))}",
     )
     if diagnostic.line:
         yield from _excerpt(diagnostic, text, colour, shift)
     if diagnostic.fix:
-        yield ("    ", Painted("= ", "dim"), fix_in_words(diagnostic.fix, text, language))
-    because = _why(diagnostic, language)
+        yield ("    ", Painted("= ", "dim"), fix_in_words(diagnostic.fix, text))
+    because = _why(diagnostic)
     if because:
         yield ("    ", Painted(f"= {because}", "dim"))
     if diagnostic.page:
         yield ("    ", Painted(f"= {diagnostic.page}", "dim"))
 
 
-def _why(diagnostic: Diagnostic, language: str) -> str:
+def _why(diagnostic: Diagnostic) -> str:
     """Return what there is to learn from a problem, "" when nothing was written down."""
     try:
-        return say("problem", f"{diagnostic.code}.why", language)
+        return say("problem", f"{diagnostic.code}.why")
     except UnknownSentenceError:
         return ""
 
 
-def place_of(diagnostic: Diagnostic, language: str, *, name: str = "", shift: int = 0) -> str:
+def place_of(diagnostic: Diagnostic, *, name: str = "", shift: int = 0) -> str:
     """Return where a problem stands: `answer.json:3:12`, or `line 3, column 12` without a name."""
     if not diagnostic.line:
         return name
     line = diagnostic.line + shift
     if name:
         return f"{name}:{line}:{diagnostic.column}"
-    return say("check", "place", language, line=line, column=diagnostic.column)
+    return say("check", "place", line=line, column=diagnostic.column)
 
 
-def fix_in_words(fix: Fix, text: str, language: str) -> str:
+def fix_in_words(fix: Fix, text: str) -> str:
     """Return what a fix would change, in one line, and how far it may be trusted."""
-    words = _changes(fix, text, language)
+    words = _changes(fix, text)
     if fix.is_safe:
         return words
-    return say("check", f"as {fix.applicability.value}", language, words=words)
+    return say("check", f"as {fix.applicability.value}", words=words)
 
 
-def _changes(fix: Fix, text: str, language: str) -> str:
+def _changes(fix: Fix, text: str) -> str:
     if len(fix.edits) != 1:
         code = "fix several" if fix.is_safe else "fix places"
-        return say("check", code, language, count=len(fix.edits))
+        return say("check", code, count=len(fix.edits))
     edit = fix.edits[0]
     old = one_line(text[edit.start : edit.end].strip(), _LONGEST_EDIT)
     new = one_line(edit.new.strip(), _LONGEST_EDIT)
     if old and new:
-        return say("check", "fix replace", language, old=old, new=new)
-    return say("check", "fix remove" if old else "fix insert", language, old=old, new=new)
+        return say("check", "fix replace", old=old, new=new)
+    return say("check", "fix remove" if old else "fix insert", old=old, new=new)
 
 
-def summary(diagnostics: Sequence[Diagnostic], language: str) -> str:
+def summary(diagnostics: Sequence[Diagnostic]) -> str:
     """Count the problems by level: `1 error, 2 warnings`."""
     counts = [
         (
@@ -210,11 +210,11 @@ def summary(diagnostics: Sequence[Diagnostic], language: str) -> str:
         for severity in (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
     ]
     words = [
-        say("check", f"{severity.value} {'one' if count == 1 else 'many'}", language, count=count)
+        say("check", f"{severity.value} {'one' if count == 1 else 'many'}", count=count)
         for severity, count in counts
         if count
     ]
-    return say("check", "and", language).join(words)
+    return say("check", "and").join(words)
 
 
 def columns(text: str) -> int:
@@ -285,7 +285,7 @@ def _printable(text: str) -> str:
 ROOM: Final = "check"
 
 
-def explain(codes: Sequence[str], language: str) -> None:
+def explain(codes: Sequence[str]) -> None:
     """Print what there is to know of some kinds of mistakes; without a code, list them all.
 
     Raises:
@@ -293,41 +293,41 @@ def explain(codes: Sequence[str], language: str) -> None:
     """
     if not codes:
         for code in mistakes.codes():
-            mistake = _found(code, language)
+            mistake = _found(code)
             to_stdout(Painted(mistake.title, "bold"), f": {mistake.sentence}")
         return
-    found = [_found(code, language) for code in codes]
+    found = [_found(code) for code in codes]
     for mistake in found:
-        _explain(mistake, language)
+        _explain(mistake)
 
 
-def _found(code: str, language: str) -> Mistake:
-    mistake = mistakes.find(code, language)
+def _found(code: str) -> Mistake:
+    mistake = mistakes.find(code)
     if mistake is None:
         raise CaseError("no such code", got=code)
     return mistake
 
 
-def _explain(mistake: Mistake, language: str) -> None:
+def _explain(mistake: Mistake) -> None:
     to_stdout(Painted(mistake.title, "bold"), f": {mistake.sentence}")
     if mistake.why:
         to_stdout(mistake.why)
     if mistake.example is None:
-        to_stdout(Painted(say(ROOM, "no example", language), "dim"))
+        to_stdout(Painted(say(ROOM, "no example"), "dim"))
     else:
-        _show_example(mistake.example, language)
+        _show_example(mistake.example)
     if mistake.page:
         to_stdout(Painted(mistake.page, "dim"))
     to_stdout("")
 
 
-def _show_example(example: Example, language: str) -> None:
+def _show_example(example: Example) -> None:
     if example.request:
-        _show_text(say(ROOM, "example request", language), "dim", example.request)
+        _show_text(say(ROOM, "example request"), "dim", example.request)
     elif example.method:
-        to_stdout(Painted(say(ROOM, "example method", language, method=example.method), "dim"))
-    _show_text(say(ROOM, "example wrong", language), "red", example.wrong)
-    _show_text(say(ROOM, "example right", language), "green", example.right)
+        to_stdout(Painted(say(ROOM, "example method", method=example.method), "dim"))
+    _show_text(say(ROOM, "example wrong"), "red", example.wrong)
+    _show_text(say(ROOM, "example right"), "green", example.right)
     for quote in example.quotes:
         to_stdout(f"“{quote.says}”")
         to_stdout("  ", Painted(quote.link, "dim"))
@@ -341,10 +341,10 @@ def _show_text(title: str, colour: str, text: str) -> None:
         to_stdout("  ", line)
 
 
-def hint(codes: Iterable[str], language: str) -> str:
+def hint(codes: Iterable[str]) -> str:
     """Return the command that explains what was found; "" where nothing was."""
     first = list(dict.fromkeys(codes))[:5]
-    return say(ROOM, "explain these", language, codes=" ".join(first)) if first else ""
+    return say(ROOM, "explain these", codes=" ".join(first)) if first else ""
 
 
 STDIN: Final = "-"

@@ -49,7 +49,7 @@ ROOM: Final = "check"
 _CHUNK: Final = 1 << 18
 
 
-def judge_lines(arguments: argparse.Namespace, language: str) -> int:
+def judge_lines(arguments: argparse.Namespace) -> int:
     """Answer each line of JSON with one, as they come; say on stderr how fast that went."""
     began = time.monotonic()
     count = 0
@@ -57,11 +57,11 @@ def judge_lines(arguments: argparse.Namespace, language: str) -> int:
         raise CaseError("one file")
     with _opened(*arguments.files) as number:
         for lines in _batches(number):
-            raw_to_stdout("\n".join(_answered(line, arguments, language) for line in lines))
+            raw_to_stdout("\n".join(_answered(line, arguments) for line in lines))
             count += len(lines)
     took = max(time.monotonic() - began, 1e-9)
     rate = int(count / took)
-    to_stderr(say(ROOM, "speed", language, count=count, seconds=f"{took:.1f}", rate=rate))
+    to_stderr(say(ROOM, "speed", count=count, seconds=f"{took:.1f}", rate=rate))
     return 0
 
 
@@ -99,7 +99,7 @@ def _batches(number: int) -> Iterator[list[bytes]]:
         yield [rest]
 
 
-def _answered(line: bytes, arguments: argparse.Namespace, language: str) -> str:
+def _answered(line: bytes, arguments: argparse.Namespace) -> str:
     """Judge one line of `--lines`. Whatever it is, the answer is one line of JSON."""
     record: Any = None
     answer: CheckedShape
@@ -110,11 +110,11 @@ def _answered(line: bytes, arguments: argparse.Namespace, language: str) -> str:
             verdict = transcripts.verdict_of(record["text"], version)
         else:
             verdict = _line_case(record, arguments).verdict()
-        answer = checked_shape(verdict, language)
+        answer = checked_shape(verdict)
     except (CaseError, ValueError, RecursionError) as error:
-        answer = _line_error(error, language)
+        answer = _line_error(error)
     except Exception as error:  # noqa: BLE001 - the lines after this one are answered all the same
-        answer = checked_shape(failed("", error), language)
+        answer = checked_shape(failed("", error))
     if isinstance(record, dict) and "id" in record:
         return json.dumps({**answer, "id": record["id"]})
     return json.dumps(answer)
@@ -158,15 +158,15 @@ def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa
     )
 
 
-def _line_error(error: Exception, language: str) -> CheckedShape:
+def _line_error(error: Exception) -> CheckedShape:
     """Describe a line that is no case in the shape of all answers."""
     if isinstance(error, CaseError):
-        message = error.sentence(language)
+        message = error.sentence()
     else:
-        message = say(ROOM, "line no json", language, got=error)
+        message = say(ROOM, "line no json", got=error)
     line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
     diagnostic = Diagnostic("L01", Severity.ERROR, line=line, column=column)
-    said = checked_shape(Verdict("", None, None, (diagnostic,)), language)
+    said = checked_shape(Verdict("", None, None, (diagnostic,)))
     said["problems"][0]["message"] = said["problems"][0]["text"] = message
     return said
 
@@ -188,40 +188,40 @@ def add_arguments(parser: Parser) -> None:
 
 
 @command
-def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:  # noqa: ARG001 - every command takes them
+def run(arguments: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG001 - every command takes them
     """Check what is given. Returns 0 when nothing is wrong, 1 for errors, 2 for a wrong command."""
     if arguments.explain is not None:
-        cases.explain(arguments.explain, language)
+        cases.explain(arguments.explain)
         return 0
-    return judge_lines(arguments, language) if arguments.lines else _every(arguments, language)
+    return judge_lines(arguments) if arguments.lines else _every(arguments)
 
 
-def _every(arguments: argparse.Namespace, language: str) -> int:
+def _every(arguments: argparse.Namespace) -> int:
     """Check each file. Returns the worst of what was found."""
     if not arguments.files:
         raise CaseError("no file")
     if arguments.fix and len(arguments.files) > 1:
         raise CaseError("one file")
-    return max([_one(file, arguments, language) for file in arguments.files])
+    return max([_one(file, arguments) for file in arguments.files])
 
 
-def _one(file: str, arguments: argparse.Namespace, language: str) -> int:
+def _one(file: str, arguments: argparse.Namespace) -> int:
     """Check one file, and print what is wrong with it."""
     text = read_text(_recording_in(file))
-    name = _name(file, language)
+    name = _name(file)
     form = _form(text, arguments)
     if form is not transcripts.TranscriptForm.ANSWER:
-        return transcripts.judge(text, form, arguments, name, language)
+        return transcripts.judge(text, form, arguments, name)
     case = _case(text, arguments)
     if arguments.fix:
-        return _fixed(case, language)
+        return _fixed(case)
     verdict = case.verdict()
     if arguments.json:
         named = {"file": name} if len(arguments.files) > 1 else {}
-        json_to_stdout(checked_shape(verdict, language, method=case.exchange.method, **named))
+        json_to_stdout(checked_shape(verdict, method=case.exchange.method, **named))
     else:
         guessed = arguments.method is None and arguments.request is None
-        _print(case, verdict, name, language, guessed=guessed)
+        _print(case, verdict, name, guessed=guessed)
     return 0 if verdict.sendable else REFUSED
 
 
@@ -246,8 +246,8 @@ def _case(text: str, arguments: argparse.Namespace) -> TypedCase:
     )
 
 
-def _name(file: str, language: str) -> str:
-    return say(ROOM, "stdin", language) if file == STDIN else file
+def _name(file: str) -> str:
+    return say(ROOM, "stdin") if file == STDIN else file
 
 
 def _recording_in(file: str) -> str:
@@ -256,7 +256,7 @@ def _recording_in(file: str) -> str:
     return str(path / "transcript.jsonl") if file != STDIN and path.is_dir() else file
 
 
-def _fixed(case: TypedCase, language: str) -> int:
+def _fixed(case: TypedCase) -> int:
     """Print the mended text, and what is left to say on stderr."""
     fixed = autofix(case.text, case.judge)
     text, verdict = fixed
@@ -267,28 +267,26 @@ def _fixed(case: TypedCase, language: str) -> int:
         if diagnostic.severity is not Severity.REPAIRED
     ]
     for diagnostic in left:
-        for parts in explained(diagnostic, text, language):
+        for parts in explained(diagnostic, text):
             to_stderr(*parts)
     if fixed.left:
-        to_stderr(say(ROOM, "left", language, count=len(fixed.left)))
+        to_stderr(say(ROOM, "left", count=len(fixed.left)))
     return 0 if verdict.sendable else REFUSED
 
 
-def _print(case: TypedCase, verdict: Verdict, name: str, language: str, *, guessed: bool) -> None:
+def _print(case: TypedCase, verdict: Verdict, name: str, *, guessed: bool) -> None:
     exchange = case.exchange
     code = "as guessed" if guessed else "as"
-    to_stdout(
-        Painted(say(ROOM, code, language, method=exchange.method, version=exchange.version), "dim")
-    )
+    to_stdout(Painted(say(ROOM, code, method=exchange.method, version=exchange.version), "dim"))
     for diagnostic in verdict.diagnostics:
-        for parts in explained(diagnostic, verdict.text, language, name=name):
+        for parts in explained(diagnostic, verdict.text, name=name):
             to_stdout(*parts)
     if verdict.line is not None:
         size = len(verdict.line.encode("utf-8", "surrogatepass")) + 1
-        to_stdout(Painted(say(ROOM, "sendable", language, size=size), "green"))
+        to_stdout(Painted(say(ROOM, "sendable", size=size), "green"))
         to_stdout(verdict.line)
     else:
-        counted = summary(verdict.diagnostics, language)
+        counted = summary(verdict.diagnostics)
         codes = (diagnostic.code for diagnostic in verdict.diagnostics if diagnostic.blocks)
-        to_stdout(Painted(cases.hint(codes, language), "dim"))
-        to_stdout(Painted(say(ROOM, "not sendable", language, counted=counted), "red"))
+        to_stdout(Painted(cases.hint(codes), "dim"))
+        to_stdout(Painted(say(ROOM, "not sendable", counted=counted), "red"))

@@ -56,24 +56,24 @@ def add_arguments(parser: Parser) -> None:
 
 
 @command
-def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Forget. Returns the exit status: 0 forgotten, 1 not, 2 asked in a wrong way."""
     inbox = open_inbox(settings)
-    return _forget(inbox, _targets(inbox, arguments, language), arguments, language)
+    return _forget(inbox, _targets(inbox, arguments), arguments)
 
 
-def _targets(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> list[Target]:
+def _targets(inbox: DeskInbox, arguments: argparse.Namespace) -> list[Target]:
     wanted, days = arguments.what, arguments.older_than
     if bool(wanted) is (days is not None):
         raise stopped(ROOM, "one of both")
     if days is not None:
         if not 0 <= days < 36500:  # a hundred years; also what is no number
             raise stopped(ROOM, "days", days=days)
-        return list(_older(inbox, datetime.now(UTC) - timedelta(days=days), language))
+        return list(_older(inbox, datetime.now(UTC) - timedelta(days=days)))
     if "/" in wanted or wanted.isdigit():
         case = choose(inbox, wanted)
         return [_exchange(case.facts, case.item)]
-    return list(_of_session(inbox, choose_session(inbox, wanted), language))
+    return list(_of_session(inbox, choose_session(inbox, wanted)))
 
 
 def _exchange(facts: SessionFacts, item: Item) -> Target:
@@ -82,25 +82,25 @@ def _exchange(facts: SessionFacts, item: Item) -> Target:
     return Target(name, request_in_short(item), item.key.session, item.key, waits)
 
 
-def _of_session(inbox: DeskInbox, facts: SessionFacts, language: str) -> Iterator[Target]:
+def _of_session(inbox: DeskInbox, facts: SessionFacts) -> Iterator[Target]:
     """List what is forgotten of a session: all of it, or what is over while it still runs."""
     if not facts.is_open:
-        words = say(ROOM, "session", language, who=client_of(facts) or facts.name)
+        words = say(ROOM, "session", who=client_of(facts) or facts.name)
         yield Target(facts.letter, words, facts.name)
         return
     for state in ExchangeState:
         yield from (_exchange(facts, one) for one in inbox.items(facts.name, state))
 
 
-def _older(inbox: DeskInbox, than: datetime, language: str) -> Iterator[Target]:
+def _older(inbox: DeskInbox, than: datetime) -> Iterator[Target]:
     for facts in listed_sessions(inbox):
         if facts.is_open:
-            every = _of_session(inbox, facts, language)
+            every = _of_session(inbox, facts)
             yield from (
                 one for one in every if one.key and _is_before(_ended(inbox, one.key), than)
             )
         elif _is_before(_last(inbox, facts), than):
-            yield from _of_session(inbox, facts, language)
+            yield from _of_session(inbox, facts)
 
 
 def _is_before(at: str, than: datetime) -> bool:
@@ -120,14 +120,12 @@ def _last(inbox: DeskInbox, facts: SessionFacts) -> str:
     return frames[-1].at if frames else facts.started
 
 
-def _forget(
-    inbox: DeskInbox, targets: list[Target], arguments: argparse.Namespace, language: str
-) -> int:
+def _forget(inbox: DeskInbox, targets: list[Target], arguments: argparse.Namespace) -> int:
     gone, waiting = ([one for one in targets if one.waits is waits] for waits in (False, True))
     if not arguments.json:
-        _announce(gone, waiting, language)
-    if gone and not arguments.yes and not _agreed(language):
-        to_stdout(say(ROOM, "kept", language))
+        _announce(gone, waiting)
+    if gone and not arguments.yes and not _agreed():
+        to_stdout(say(ROOM, "kept"))
         return REFUSED
     for one in gone:
         if one.key is None:
@@ -141,27 +139,27 @@ def _forget(
         }
         json_to_stdout(names)
     elif gone:
-        to_stdout(Painted(say(ROOM, "done", language, count=len(gone)), "green"))
+        to_stdout(Painted(say(ROOM, "done", count=len(gone)), "green"))
     return REFUSED if waiting and not gone else 0
 
 
-def _announce(gone: list[Target], waiting: list[Target], language: str) -> None:
-    to_stdout(say(ROOM, "will" if gone else "nothing", language))
+def _announce(gone: list[Target], waiting: list[Target]) -> None:
+    to_stdout(say(ROOM, "will" if gone else "nothing"))
     for one in gone:
         to_stdout("  ", Painted(one.name, "bold"), f"  {one.words}")
     if gone:
-        to_stdout(Painted(say(ROOM, "means", language), "dim"))
+        to_stdout(Painted(say(ROOM, "means"), "dim"))
     for one in waiting:
-        to_stdout(Painted(say(ROOM, "waits", language, name=one.name), "yellow"))
+        to_stdout(Painted(say(ROOM, "waits", name=one.name), "yellow"))
 
 
-def _agreed(language: str) -> bool:
+def _agreed() -> bool:
     """Ask whether it is really meant.
 
     Raises:
         StopError: stdin is no terminal, so no person can be asked.
     """
-    answer = asked_whether(say(ROOM, "sure", language))
+    answer = asked_whether(say(ROOM, "sure"))
     if answer is None:
         raise stopped(ROOM, "nobody to ask")
     return answer

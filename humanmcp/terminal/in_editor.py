@@ -177,7 +177,7 @@ def _comments(answering: Answering, diagnostics: Sequence[Diagnostic]) -> list[s
     The problems name lines as the editor counts them: with the comments on top.
     """
     item = answering.case.item
-    card = answering.case.card(answering.language)
+    card = answering.case.card()
     lines = [
         f"humanmcp {answering.name}: {card.title} ({answering.who})",
         request_in_short(item, 160),
@@ -185,14 +185,14 @@ def _comments(answering: Answering, diagnostics: Sequence[Diagnostic]) -> list[s
         answering.sentence("how", name=answering.name),
     ]
     if diagnostics:
-        lines += ["", answering.sentence("mend", counted=summary(diagnostics, answering.language))]
+        lines += ["", answering.sentence("mend", counted=summary(diagnostics))]
         shift = len(lines) + len(diagnostics)
         for diagnostic in diagnostics:
-            lines.append("  " + _in_one_line(diagnostic, answering.language, shift))
+            lines.append("  " + _in_one_line(diagnostic, shift))
     return lines
 
 
-def _in_one_line(diagnostic: Diagnostic, language: str, shift: int) -> str:
+def _in_one_line(diagnostic: Diagnostic, shift: int) -> str:
     """Say a problem in one comment line."""
-    parts = next(explained(diagnostic, "", language, shift=shift))
+    parts = next(explained(diagnostic, "", shift=shift))
     return one_line("".join(word if isinstance(word, str) else word.text for word in parts))

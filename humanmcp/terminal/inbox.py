@@ -67,17 +67,17 @@ def add_arguments(parser: Parser) -> None:
 
 
 @command
-def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """List what waits. Returns the exit status."""
     inbox = open_inbox(settings)
     if arguments.watch:
-        return _watch(inbox, arguments, language)
+        return _watch(inbox, arguments)
     found = waiting_rows(inbox, everything=arguments.all)
     if arguments.json:
         listed: InboxShape = {"items": [row_as_json(row, waits.now()) for row in found]}
         json_to_stdout(listed)
     else:
-        _list(_shown(inbox, everything=arguments.all), found, language)
+        _list(_shown(inbox, everything=arguments.all), found)
     return 0
 
 
@@ -109,16 +109,16 @@ def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
     return cut("  ".join(filter(None, words)), longest)
 
 
-def asker_of(facts: SessionFacts, language: str) -> str:
+def asker_of(facts: SessionFacts) -> str:
     """Name who asks in a session, and so who gets the answer: the client or the server."""
     if facts.role.traits.parties[0] == "server":
-        return say(ROOM, "a server", language, name=one_line(facts.title, 80)).strip()
-    return client_of(facts) or say(ROOM, "no client yet", language)
+        return say(ROOM, "a server", name=one_line(facts.title, 80)).strip()
+    return client_of(facts) or say(ROOM, "no client yet")
 
 
-def unreadable_in(facts: SessionFacts, language: str) -> str:
+def unreadable_in(facts: SessionFacts) -> str:
     """Return how many lines of a session could not be read."""
-    return say(ROOM, "unreadable", language, count=facts.unreadable)
+    return say(ROOM, "unreadable", count=facts.unreadable)
 
 
 def row_as_json(row: TerminalRow, moment: datetime) -> ListedShape:
@@ -133,27 +133,27 @@ def _items(inbox: DeskInbox, facts: SessionFacts, states: Sequence[ExchangeState
     return sorted(found, key=lambda item: item.key.number)
 
 
-def _list(sessions: Sequence[SessionFacts], found: Sequence[TerminalRow], language: str) -> None:
+def _list(sessions: Sequence[SessionFacts], found: Sequence[TerminalRow]) -> None:
     for facts in sessions:
         mine = [row for row in found if row.case.facts.name == facts.name and not is_parked(row)]
-        to_stdout(*_heading(facts, language))
+        to_stdout(*_heading(facts))
         if facts.unreadable:
-            sentence = unreadable_in(facts, language)
-            look = say(ROOM, "look unreadable", language, letter=facts.letter)
+            sentence = unreadable_in(facts)
+            look = say(ROOM, "look unreadable", letter=facts.letter)
             to_stdout("  ", Painted(sentence, "yellow"), " ", Painted(look, "dim"))
         if not mine and not facts.is_open:
-            to_stdout("  ", Painted(say(ROOM, "nothing kept", language, name=facts.name), "dim"))
-        _table(mine, waits.now(), language)
+            to_stdout("  ", Painted(say(ROOM, "nothing kept", name=facts.name), "dim"))
+        _table(mine, waits.now())
     if parked := [row for row in found if is_parked(row)]:
-        to_stdout(Painted(say(ROOM, "parked", language), "bold"))
-        _table(parked, waits.now(), language)
+        to_stdout(Painted(say(ROOM, "parked"), "bold"))
+        _table(parked, waits.now())
     if not any(facts.is_open for facts in sessions):
-        to_stdout(say(ROOM, "no session", language))
+        to_stdout(say(ROOM, "no session"))
     elif not any(row.item.waits for row in found):
-        to_stdout(say(ROOM, "nothing", language))
+        to_stdout(say(ROOM, "nothing"))
     else:
         first = next(row.name for row in found if row.item.waits)
-        to_stdout(Painted(say(ROOM, "next", language, name=first), "dim"))
+        to_stdout(Painted(say(ROOM, "next", name=first), "dim"))
 
 
 def _shown(inbox: DeskInbox, *, everything: bool) -> list[SessionFacts]:
@@ -161,18 +161,18 @@ def _shown(inbox: DeskInbox, *, everything: bool) -> list[SessionFacts]:
     return [facts for facts in listed_sessions(inbox) if everything or facts.is_open]
 
 
-def _heading(facts: SessionFacts, language: str) -> tuple[str | Painted, ...]:
+def _heading(facts: SessionFacts) -> tuple[str | Painted, ...]:
     words = (facts.title, client_of(facts), one_line(facts.protocol_version))
     title = " · ".join(word for word in words if word)
-    life = "" if facts.is_open else f" · {say(ROOM, facts.life.value, language)}"
+    life = "" if facts.is_open else f" · {say(ROOM, facts.life.value)}"
     return (
         Painted(f"{facts.letter}  ", "bold"),
-        title or say(ROOM, "no client yet", language),
+        title or say(ROOM, "no client yet"),
         Painted(f"{life} · {facts.name}", "dim"),
     )
 
 
-def _table(found: Sequence[TerminalRow], moment: datetime, language: str) -> None:
+def _table(found: Sequence[TerminalRow], moment: datetime) -> None:
     short = [request_in_short(row.item) for row in found]
     widest_name = max((columns(row.name) for row in found), default=0)
     widest = max((columns(text) for text in short), default=0)
@@ -183,17 +183,17 @@ def _table(found: Sequence[TerminalRow], moment: datetime, language: str) -> Non
             "  ",
             pad(text, widest),
             "  ",
-            *_when(row.item, moment, language),
+            *_when(row.item, moment),
         )
 
 
-def _when(item: Item, moment: datetime, language: str) -> Iterator[str | Painted]:
+def _when(item: Item, moment: datetime) -> Iterator[str | Painted]:
     if item.waits:
         passed = clock(waits.waited(item, moment))
-        yield say(ROOM, "waits", language, time=passed)
+        yield say(ROOM, "waits", time=passed)
     if item.purpose is Purpose.HELD:
-        yield f" · {say(ROOM, 'tap', language)}"
-    for one in waits.outlook(item, moment, language):
+        yield f" · {say(ROOM, 'tap')}"
+    for one in waits.outlook(item, moment):
         dot = "" if item.is_subscription else " · "
         yield Painted(f"{dot}{one.sentence}", "yellow" if one.soon else "dim")
 
@@ -201,7 +201,7 @@ def _when(item: Item, moment: datetime, language: str) -> Iterator[str | Painted
 # -- watching ---------------------------------------------------------------------------------
 
 
-def _watch(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> int:
+def _watch(inbox: DeskInbox, arguments: argparse.Namespace) -> int:
     """Keep the list up to date until the person stops it (Ctrl-C)."""
     redraw = is_terminal() and not arguments.json
     before: dict[Key, TerminalRow] = {}
@@ -213,10 +213,10 @@ def _watch(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> in
             if redraw:
                 ring = _BELL if waiting - seen else ""
                 seen = waiting
-                raw_to_stdout(ring + _CLEAR + say(ROOM, "watching", language))
-                _list(_shown(inbox, everything=arguments.all), found, language)
+                raw_to_stdout(ring + _CLEAR + say(ROOM, "watching"))
+                _list(_shown(inbox, everything=arguments.all), found)
             else:
-                before = _report_changes(before, found, arguments, language)
+                before = _report_changes(before, found, arguments)
             time.sleep(_LOOK_EVERY)
     except KeyboardInterrupt:
         pass  # the usual way to end it
@@ -224,10 +224,7 @@ def _watch(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> in
 
 
 def _report_changes(
-    before: dict[Key, TerminalRow],
-    found: Sequence[TerminalRow],
-    arguments: argparse.Namespace,
-    language: str,
+    before: dict[Key, TerminalRow], found: Sequence[TerminalRow], arguments: argparse.Namespace
 ) -> dict[Key, TerminalRow]:
     """Append a line for each exchange that came or changed its state. Returns what is known now."""
     now = {row.item.key: row for row in found}
@@ -243,13 +240,13 @@ def _report_changes(
         if arguments.json:
             json_to_stdout(row_as_json(row, waits.now()))
         else:
-            to_stdout(*_change(row, language))
+            to_stdout(*_change(row))
     return now
 
 
-def _change(row: TerminalRow, language: str) -> tuple[str | Painted, ...]:
+def _change(row: TerminalRow) -> tuple[str | Painted, ...]:
     pending = row.item.state is ExchangeState.PENDING
     sign = "+" if pending else "-"
     name = f"{row.case.facts.letter}/{row.item.key.number}"  # never shortened: sessions come and go
-    what = "" if pending else f"  {waits.outlook(row.item, waits.now(), language)[0].sentence}"
+    what = "" if pending else f"  {waits.outlook(row.item, waits.now())[0].sentence}"
     return (f"{sign} {name}  {request_in_short(row.item)}{what}",)

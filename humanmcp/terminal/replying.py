@@ -38,7 +38,6 @@ class Answering:
     case: Case
     name: str
     who: str
-    language: str
     json: bool
 
     def reader(self, draft: Draft) -> str:
@@ -52,7 +51,7 @@ class Answering:
 
     def sentence(self, code: str, **fillings: object) -> str:
         """Return a sentence of this command."""
-        return say(ROOM, code, self.language, **fillings)
+        return say(ROOM, code, **fillings)
 
 
 def submit(answering: Answering, draft: Draft, *, anyway: bool) -> SendResult:
@@ -78,7 +77,7 @@ def tell(answering: Answering, draft: Draft, result: SendResult) -> int:
             ended = (
                 result.item.state is not ExchangeState.PENDING or result.outcome is Outcome.TAKEN
             )
-            state = waits.outlook(result.item, waits.now(), answering.language)
+            state = waits.outlook(result.item, waits.now())
             happened = state[0].sentence if ended else answering.sentence("session over")
             return not_sent(answering, answering.sentence("taken", happened=happened), result)
 
@@ -98,7 +97,7 @@ def _went_out(answering: Answering, result: SendResult, draft: Draft) -> int:
         deliberate = bool(answer and answer.deliberate)
         json_to_stdout(_shape(answering, result, sent=True, deliberate=deliberate))
         return 0
-    _explain(answering, result)
+    _explain(result)
     code = "sent parked" if result.item.waiting.parked else "sent"
     to_stdout(Painted(answering.sentence(code, who=answering.reader(draft), size=size), "green"))
     to_stdout(result.line)
@@ -106,23 +105,20 @@ def _went_out(answering: Answering, result: SendResult, draft: Draft) -> int:
 
 
 def _shape(answering: Answering, result: SendResult, **more: object) -> AnsweredShape:
-    return cast(
-        "AnsweredShape",
-        {**outcome_shape(result, answering.language), "name": answering.name, **more},
-    )
+    return cast("AnsweredShape", {**outcome_shape(result), "name": answering.name, **more})
 
 
-def _explain(answering: Answering, result: SendResult) -> None:
+def _explain(result: SendResult) -> None:
     for diagnostic in result.diagnostics:
-        for parts in explained(diagnostic, result.text, answering.language):
+        for parts in explained(diagnostic, result.text):
             to_stdout(*parts)
 
 
 def refused(answering: Answering, result: SendResult) -> int:
     """Show what keeps a text from being sent. Returns the exit status."""
     if not answering.json:
-        _explain(answering, result)
-    counted = summary(result.diagnostics, answering.language)
+        _explain(result)
+    counted = summary(result.diagnostics)
     return not_sent(
         answering, answering.sentence("refused", counted=counted, name=answering.name), result
     )

@@ -66,7 +66,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 @command
-def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Say it. Returns the exit status: 0 sent, 1 not sent, 2 asked in a wrong way."""
     inbox = open_inbox(settings)
     session, order, text = _meant(inbox, arguments)
@@ -75,14 +75,14 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
     for _ in range(max(1, arguments.times)):
         result = service.submit_outgoing(inbox, session, reply, within=LONGEST_WAIT)
         if result.outcome is not Outcome.SENT:
-            return _not_said(result, text, language, json=arguments.json)
+            return _not_said(result, text, json=arguments.json)
     if arguments.json:
-        json_to_stdout(said_shape(SayResult(Outcome.SENT), language))
+        json_to_stdout(said_shape(SayResult(Outcome.SENT)))
     else:
-        to_stdout(sentence(ROOM, f"done {order.value}", language))
+        to_stdout(sentence(ROOM, f"done {order.value}"))
     if arguments.watch is not None and not arguments.json:
         for reaction in _watched(inbox, session, last[0].seq if last else 0, arguments.watch):
-            to_stdout(reaction.sentence(language))
+            to_stdout(reaction.sentence())
     return 0
 
 
@@ -156,13 +156,13 @@ _ORDERS: Final[tuple[tuple[str, Order, Callable[[Any], str]], ...]] = (
 """What each argument asks for, and how its value becomes the order's text."""
 
 
-def _not_said(result: SayResult, text: str, language: str, *, json: bool) -> int:
+def _not_said(result: SayResult, text: str, *, json: bool) -> int:
     waits = result.outcome is Outcome.QUEUED
     if json:
-        json_to_stdout(said_shape(result, language))
+        json_to_stdout(said_shape(result))
         return REFUSED
-    to_stderr(sentence(ROOM, "waits" if waits else "refused", language))
+    to_stderr(sentence(ROOM, "waits" if waits else "refused"))
     for diagnostic in result.diagnostics:
-        for parts in explained(diagnostic, text, language):
+        for parts in explained(diagnostic, text):
             to_stdout(*parts)
     return REFUSED

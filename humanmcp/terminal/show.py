@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 ROOM: Final = "show"
 
 
-def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> None:
+def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace) -> None:
     """Show the last line of a session that could not be read, and why.
 
     Raises:
@@ -49,11 +49,11 @@ def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace, language: s
     facts = choose_session(inbox, arguments.number)
     frame = _last(inbox, facts)
     if arguments.json:
-        json_to_stdout(unreadable_shape(facts, frame, why_unreadable(frame), language))
+        json_to_stdout(unreadable_shape(facts, frame, why_unreadable(frame)))
     elif arguments.raw:
         (to_stdout if is_terminal() else raw_to_stdout)(frame.text)
     else:
-        _print_unreadable(facts, frame, language)
+        _print_unreadable(facts, frame)
 
 
 def _last(inbox: DeskInbox, facts: SessionFacts) -> Frame:
@@ -65,21 +65,19 @@ def _last(inbox: DeskInbox, facts: SessionFacts) -> Frame:
     return found[0]
 
 
-def _print_unreadable(facts: SessionFacts, frame: Frame, language: str) -> None:
-    who = asker_of(facts, language)
-    to_stdout(Painted(unreadable_in(facts, language), "bold"))
-    to_stdout(Painted(say(ROOM, "last unreadable", language, who=who, at=frame.at), "dim"))
-    for line in _reasons(frame, language):
+def _print_unreadable(facts: SessionFacts, frame: Frame) -> None:
+    who = asker_of(facts)
+    to_stdout(Painted(unreadable_in(facts), "bold"))
+    to_stdout(Painted(say(ROOM, "last unreadable", who=who, at=frame.at), "dim"))
+    for line in _reasons(frame):
         to_stdout("  " + line)
-    to_stdout("", "\n", Painted(say(ROOM, "message", language), "bold"))
+    to_stdout("", "\n", Painted(say(ROOM, "message"), "bold"))
     to_stdout("  " + frame.text)
-    to_stdout("", "\n", Painted(say(ROOM, "next unreadable", language), "dim"))
+    to_stdout("", "\n", Painted(say(ROOM, "next unreadable"), "dim"))
 
 
-def _reasons(frame: Frame, language: str) -> list[str]:
-    return (
-        [frame.note] if frame.note else [describe(one, language) for one in why_unreadable(frame)]
-    )
+def _reasons(frame: Frame) -> list[str]:
+    return [frame.note] if frame.note else [describe(one) for one in why_unreadable(frame)]
 
 
 class ShownExchange(NamedTuple):
@@ -108,24 +106,24 @@ def add_arguments(parser: Parser) -> None:
 
 
 @command
-def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Show one message. Returns the exit status."""
     if arguments.unreadable:
-        show_unreadable(open_inbox(settings), arguments, language)
+        show_unreadable(open_inbox(settings), arguments)
         return 0
-    shown = shown_of(open_inbox(settings), arguments.number, language)
+    shown = shown_of(open_inbox(settings), arguments.number)
     if arguments.json:
-        json_to_stdout(_as_json(shown, language))
+        json_to_stdout(_as_json(shown))
     elif arguments.raw and is_terminal():
         to_stdout(shown.item.line)  # made visible: no message may act on the screen it is shown on
     elif arguments.raw:
         raw_to_stdout(shown.item.line)
     else:
-        _print(shown, language)
+        _print(shown)
     return 0
 
 
-def shown_of(inbox: DeskInbox, wanted: str, language: str) -> ShownExchange:
+def shown_of(inbox: DeskInbox, wanted: str) -> ShownExchange:
     """Find the exchange that a person means.
 
     Raises:
@@ -135,49 +133,49 @@ def shown_of(inbox: DeskInbox, wanted: str, language: str) -> ShownExchange:
     item = case.item
     draft = item.draft.text if item.draft else ""
     if case.exchange is not None and item.draft is None and item.state is ExchangeState.PENDING:
-        draft = service.starting_draft(case, language).text
+        draft = service.starting_draft(case).text
     name = label(case.facts, item.key.number, listed_sessions(inbox))
-    return ShownExchange(name, case, case.card(language), draft)
+    return ShownExchange(name, case, case.card(), draft)
 
 
-def _print(shown: ShownExchange, language: str) -> None:
+def _print(shown: ShownExchange) -> None:
     item, card = shown.item, shown.card
-    version = one_line(item.protocol_version) or say(ROOM, "no version", language)
+    version = one_line(item.protocol_version) or say(ROOM, "no version")
     to_stdout(
         Painted(f"{shown.name}  {request_in_short(item)}", "bold"),
         Painted(f"  · id {item.id} · {version}", "dim"),
     )
-    _show_sender(shown, language)
-    for one in waits.outlook(item, waits.now(), language):
+    _show_sender(shown)
+    for one in waits.outlook(item, waits.now()):
         to_stdout(Painted(one.sentence, "yellow" if one.soon else "dim"))
-    if item.state is ExchangeState.PENDING and waits.kept_waiting(item, language):
-        to_stdout(Painted(waits.kept_waiting(item, language), "dim"))
+    if item.state is ExchangeState.PENDING and waits.kept_waiting(item):
+        to_stdout(Painted(waits.kept_waiting(item), "dim"))
     to_stdout("")
-    _explain(shown, language)
+    _explain(shown)
     if item.state is ExchangeState.PENDING:
-        to_stdout("  ", Painted(say(ROOM, "silence", language), "bold"), " ", card.silence)
+        to_stdout("  ", Painted(say(ROOM, "silence"), "bold"), " ", card.silence)
     to_stdout("  ", Painted(card.page, "dim"))
     text = item.line if isinstance(shown.case.message, Malformed) else pretty(item.line)
-    _section(say(ROOM, "message", language), text)
-    _diagnostics(say(ROOM, "remarks", language), shown.case.remarks, item.line, language)
-    _diagnostics(say(ROOM, "refused", language), item.diagnostics, shown.draft, language)
+    _section(say(ROOM, "message"), text)
+    _diagnostics(say(ROOM, "remarks"), shown.case.remarks, item.line)
+    _diagnostics(say(ROOM, "refused"), item.diagnostics, shown.draft)
     if item.answer is not None:
-        _section(say(ROOM, "sent", language), item.answer.line)
+        _section(say(ROOM, "sent"), item.answer.line)
     elif shown.draft:
         touched = item.draft is not None and item.draft.touched
-        _section(say(ROOM, "draft" if touched else "start", language), shown.draft)
+        _section(say(ROOM, "draft" if touched else "start"), shown.draft)
     for kept in item.kept:
-        _section(say(ROOM, "kept", language, by=kept.by), kept.text)
+        _section(say(ROOM, "kept", by=kept.by), kept.text)
     if item.state is ExchangeState.PENDING:
         to_stdout("")
-        to_stdout(Painted(_what_next(shown, language), "dim"))
+        to_stdout(Painted(_what_next(shown), "dim"))
 
 
-def _explain(shown: ShownExchange, language: str) -> None:
+def _explain(shown: ShownExchange) -> None:
     """Say what it is, in words; a question to the person comes before all else."""
     card = shown.card
     if shown.case.approval is not None:
-        print_card(shown.case, language)
+        print_card(shown.case)
         to_stdout("")
     if shown.case.inquiry is not None:
         _ask(shown.case.inquiry)
@@ -202,31 +200,31 @@ def _ask(inquiry: Inquiry) -> None:
         to_stdout("")
 
 
-def _what_next(shown: ShownExchange, language: str) -> str:
+def _what_next(shown: ShownExchange) -> str:
     """Return which commands decide about it."""
     key = shown.item.key
     if shown.case.approval is not None and shown.item.purpose is Purpose.ANSWER:
-        return next_commands(shown.case, shown.name, language)
+        return next_commands(shown.case, shown.name)
     if shown.case.inquiry is not None and shown.case.inquiry.options:
         code = "next choice" if shown.case.inquiry.free_text else "next choice only"
-        return say(ROOM, code, language, name=shown.name)
+        return say(ROOM, code, name=shown.name)
     if shown.item.purpose is Purpose.ANSWER:
         code = "next words" if methods.of(shown.item.method).plain_text else "next"
-        return say(ROOM, code, language, name=shown.name)
+        return say(ROOM, code, name=shown.name)
     alone = shown.name == str(key.number)
     held = str(key.number) if alone else f"{key.number} --session {key.session}"
-    words = say(ROOM, "next held", language, name=shown.name, held=held)
+    words = say(ROOM, "next held", name=shown.name, held=held)
     if shown.case.approval is None:
         return words
-    return f"{words}\n{next_commands(shown.case, shown.name, language)}"
+    return f"{words}\n{next_commands(shown.case, shown.name)}"
 
 
-def _show_sender(shown: ShownExchange, language: str) -> None:
-    who = asker_of(shown.case.facts, language)
+def _show_sender(shown: ShownExchange) -> None:
+    who = asker_of(shown.case.facts)
     passed = clock(waits.waited(shown.item, waits.now()))
-    to_stdout(Painted(say(ROOM, "from", language, who=who, time=passed), "dim"))
+    to_stdout(Painted(say(ROOM, "from", who=who, time=passed), "dim"))
     if shown.case.facts.stuck:
-        to_stdout(Painted(say(ROOM, "stuck", language), "yellow"))
+        to_stdout(Painted(say(ROOM, "stuck"), "yellow"))
 
 
 def _section(title: str, text: str) -> None:
@@ -236,17 +234,17 @@ def _section(title: str, text: str) -> None:
         to_stdout("  " + line)
 
 
-def _diagnostics(title: str, diagnostics: Sequence[Diagnostic], text: str, language: str) -> None:
+def _diagnostics(title: str, diagnostics: Sequence[Diagnostic], text: str) -> None:
     if not diagnostics:
         return
     to_stdout("")
     to_stdout(Painted(title, "bold"))
     for diagnostic in diagnostics:
-        for line in explained(diagnostic, text, language):
+        for line in explained(diagnostic, text):
             to_stdout("  ", *line)
 
 
-def _as_json(shown: ShownExchange, language: str) -> ShownShape:
+def _as_json(shown: ShownExchange) -> ShownShape:
     waited = waits.waited(shown.item, waits.now())
     name, case, card, draft = shown
-    return shown_shape(case, name, waited, language, card=card, draft=draft)
+    return shown_shape(case, name, waited, card=card, draft=draft)

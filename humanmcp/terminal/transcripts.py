@@ -84,18 +84,16 @@ def _object(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def judge(
-    text: str, form: TranscriptForm, arguments: argparse.Namespace, name: str, language: str
-) -> int:
+def judge(text: str, form: TranscriptForm, arguments: argparse.Namespace, name: str) -> int:
     """Print what is wrong. Returns 0 where nothing is, 1 where something is."""
     found = judged(text, form, arguments.protocol_version or "")
     if not found:
         raise CaseError("no messages", name=name)
     diagnostics = [diagnostic for judged in found for diagnostic in judged.diagnostics]
     if arguments.json:
-        _print_json(found, name if len(arguments.files) > 1 else "", language)
+        _print_json(found, name if len(arguments.files) > 1 else "")
     else:
-        _print(found, diagnostics, name, language, alone=form is TranscriptForm.MESSAGE)
+        _print(found, diagnostics, name, alone=form is TranscriptForm.MESSAGE)
     return (
         REFUSED if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics) else 0
     )
@@ -150,30 +148,25 @@ def _logged(lines: Iterable[str]) -> Iterator[tuple[int, Frame]]:
 
 
 def _print(
-    judged: Sequence[Judged],
-    diagnostics: Sequence[Diagnostic],
-    name: str,
-    language: str,
-    *,
-    alone: bool,
+    judged: Sequence[Judged], diagnostics: Sequence[Diagnostic], name: str, *, alone: bool
 ) -> None:
     for one in sorted(judged, key=lambda one: one.line):
         noted = [
             diagnostic for diagnostic in one.diagnostics if alone or diagnostic.severity in _SHOWN
         ]
         if noted:
-            to_stdout(Painted(_heading(one, language), "dim"))
+            to_stdout(Painted(_heading(one), "dim"))
         for diagnostic in noted:
             for parts in explained(
-                _placed(diagnostic, one), one.text, language, name=name, shift=one.line - 1
+                _placed(diagnostic, one), one.text, name=name, shift=one.line - 1
             ):
                 to_stdout(*parts)
     bad = [diagnostic for diagnostic in diagnostics if diagnostic.severity in _SHOWN]
     if bad:
-        to_stdout(Painted(cases.hint((diagnostic.code for diagnostic in bad), language), "dim"))
-    counted = summary(bad, language) if bad else say(ROOM, "nothing wrong", language)
+        to_stdout(Painted(cases.hint(diagnostic.code for diagnostic in bad), "dim"))
+    counted = summary(bad) if bad else say(ROOM, "nothing wrong")
     wrong = any(diagnostic.severity is Severity.ERROR for diagnostic in bad)
-    words = say(ROOM, "all checked", language, count=_count(judged), counted=counted)
+    words = say(ROOM, "all checked", count=_count(judged), counted=counted)
     to_stdout(Painted(words, "red" if wrong else "yellow" if bad else "green"))
 
 
@@ -182,8 +175,8 @@ def _count(judged: Sequence[Judged]) -> int:
     return len({one.line for one in judged})
 
 
-def _heading(judged: Judged, language: str) -> str:
-    who = say("story", "client" if judged.direction is Direction.IN else "server", language)
+def _heading(judged: Judged) -> str:
+    who = say("story", "client" if judged.direction is Direction.IN else "server")
     about = f"{judged.method} {judged.id}".strip() or judged.text
     return f"{who}: {one_line(about, _WIDTH)}"
 
@@ -195,16 +188,14 @@ def _placed(diagnostic: Diagnostic, judged: Judged) -> Diagnostic:
     return diagnostic._replace(line=1, column=1, end=len(judged.text))
 
 
-def _print_json(judged: Sequence[Judged], named: str, language: str) -> None:
+def _print_json(judged: Sequence[Judged], named: str) -> None:
     levels = Counter(diagnostic.severity for one in judged for diagnostic in one.diagnostics)
     found: ConversationShape = {
         "messages": _count(judged),
         "errors": levels[Severity.ERROR],
         "warnings": levels[Severity.WARNING],
         "problems": [
-            _judged_shape(one, diagnostic, language)
-            for one in judged
-            for diagnostic in one.diagnostics
+            _judged_shape(one, diagnostic) for one in judged for diagnostic in one.diagnostics
         ],
     }
     if named:
@@ -212,8 +203,8 @@ def _print_json(judged: Sequence[Judged], named: str, language: str) -> None:
     json_to_stdout(found)
 
 
-def _judged_shape(judged: Judged, diagnostic: Diagnostic, language: str) -> JudgedShape:
-    said = diagnostic_shape(diagnostic, language)
+def _judged_shape(judged: Judged, diagnostic: Diagnostic) -> JudgedShape:
+    said = diagnostic_shape(diagnostic)
     line = judged.line + max(0, diagnostic.line - 1)
     return {
         **said,

@@ -50,87 +50,87 @@ def waited(item: Item, moment: datetime) -> float:
     return 0.0 if arrived is None else max(0.0, (moment - arrived).total_seconds())
 
 
-def outlook(item: Item, moment: datetime, language: str) -> tuple[Outlook, ...]:
+def outlook(item: Item, moment: datetime) -> tuple[Outlook, ...]:
     """Return what will happen: what the book does and when, and when the client may give up."""
     if item.state is not ExchangeState.PENDING:
-        return (Outlook(_ended(item, language)),)
+        return (Outlook(_ended(item)),)
     if item.reply is not None:
         code = "parked and answered" if item.outlives else "on its way"
-        return (Outlook(say(ROOM, code, language)),)
+        return (Outlook(say(ROOM, code)),)
     passed = waited(item, moment)
     if item.is_parked:
-        return (Outlook(say(ROOM, "parked", language, time=clock(passed))),)
+        return (Outlook(say(ROOM, "parked", time=clock(passed))),)
     if item.follows:
-        return (Outlook(say(ROOM, "follows", language)),)
+        return (Outlook(say(ROOM, "follows")),)
     if item.is_subscription:
-        return (Outlook(say(ROOM, "subscription", language, time=clock(passed))),)
+        return (Outlook(say(ROOM, "subscription", time=clock(passed))),)
     return tuple(
         one
         for one in (
-            _book(item, passed, language),
-            _status(item, passed, language),
-            _client(item, passed, language),
+            _book(item, passed),
+            _status(item, passed),
+            _client(item, passed),
         )
         if one is not None
     )
 
 
-def kept_waiting(item: Item, language: str) -> str:
+def kept_waiting(item: Item) -> str:
     """Return what keeps the client waiting, or why nothing can; "" when nothing is known."""
     waiting = item.waiting
     if waiting.means:
-        return _optional(ROOM, f"means {waiting.means}", language)
+        return _optional(ROOM, f"means {waiting.means}")
     reason = "no-limit" if waiting.source == "no-limit" else waiting.why_not
-    return _optional("waiting", reason, language) if reason else ""
+    return _optional("waiting", reason) if reason else ""
 
 
-def _ended(item: Item, language: str) -> str:
+def _ended(item: Item) -> str:
     if item.answer is not None:
         code = "answered deliberately" if item.answer.deliberate else "answered"
-        said = say(ROOM, code, language, by=who(item.answer.by, language))
+        said = say(ROOM, code, by=who(item.answer.by))
         if not item.waiting.parked:
             return said
         at = item.answer.fetched
-        return say(ROOM, "fetched" if at else "not fetched", language, said=said, at=at)
+        return say(ROOM, "fetched" if at else "not fetched", said=said, at=at)
     if item.state is ExchangeState.CANCELLED and item.reason:
-        return say(ROOM, "cancelled because", language, reason=one_line(item.reason, 200))
+        return say(ROOM, "cancelled because", reason=one_line(item.reason, 200))
     if item.state is ExchangeState.ABANDONED and item.reason:
-        known = _optional(ROOM, f"abandoned {item.reason}", language)
+        known = _optional(ROOM, f"abandoned {item.reason}")
         return known if known != f"abandoned {item.reason}" else one_line(item.reason, 200)
-    return say(ROOM, item.state.value, language)
+    return say(ROOM, item.state.value)
 
 
-def _book(item: Item, passed: float, language: str) -> Outlook | None:
+def _book(item: Item, passed: float) -> Outlook | None:
     at = item.waiting.book_at
     if at is None:
         return None
     if item.waiting.held:
-        return Outlook(say(ROOM, "held", language))
+        return Outlook(say(ROOM, "held"))
     left = at - passed
-    return Outlook(say(ROOM, "book", language, left=clock(left)), soon=left < SOON)
+    return Outlook(say(ROOM, "book", left=clock(left)), soon=left < SOON)
 
 
-def _status(item: Item, passed: float, language: str) -> Outlook | None:
+def _status(item: Item, passed: float) -> Outlook | None:
     until = item.waiting.status_until
     if until is None or passed >= until:
         return None
-    return Outlook(say(ROOM, "status open", language, left=clock(until - passed)))
+    return Outlook(say(ROOM, "status open", left=clock(until - passed)))
 
 
-def _client(item: Item, passed: float, language: str) -> Outlook | None:
+def _client(item: Item, passed: float) -> Outlook | None:
     limit = item.waiting.limit
     if limit is None:
         return None
     left = limit - passed
     if left <= 0:
-        return Outlook(say(ROOM, "given up", language), soon=True)
-    return Outlook(say(ROOM, "gives up", language, left=clock(left)), soon=left < SOON)
+        return Outlook(say(ROOM, "given up"), soon=True)
+    return Outlook(say(ROOM, "gives up", left=clock(left)), soon=left < SOON)
 
 
-def _optional(room: str, code: str, language: str) -> str:
+def _optional(room: str, code: str) -> str:
     """Return a sentence whose code another process wrote: a newer one may know more of them."""
     try:
-        return say(room, code, language)
+        return say(room, code)
     except UnknownSentenceError:
         return code
 

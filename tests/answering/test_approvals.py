@@ -14,6 +14,7 @@ from humanmcp.answering.service import Outcome
 from humanmcp.inbox.contract import Action, Purpose, Role
 from humanmcp.protocol.conversation.approvals import Approval, patterns_for
 from humanmcp.protocol.diagnostics.model import TextForm
+from tests.support.speaking import said_in
 from tests.terminal.rooms import Room, approving, permission
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def test_a_changed_input_that_is_no_object_is_not_sent(room: Room, text: str) ->
     case, approval = asked(room, command="ls")
     with pytest.raises(ApprovalError) as stopped:
         approvals.change(case, approval, text)
-    assert "JSON" in stopped.value.sentence("en")
+    assert "JSON" in stopped.value.sentence()
 
 
 def test_the_form_of_the_input_changes_only_what_was_typed(room: Room) -> None:
@@ -150,7 +151,7 @@ def test_what_cannot_be_read_can_only_be_denied(room: Room) -> None:
         approvals.allow(case, approval, seen=True)
     with pytest.raises(ApprovalError) as stopped:
         approvals.change(case, approval, "{}")
-    assert "only deny" in stopped.value.sentence("en")
+    assert "only deny" in stopped.value.sentence()
     assert json.loads(approvals.deny(case, "").text)["behavior"] == "deny"
 
 
@@ -202,11 +203,11 @@ def test_what_a_person_allowed_is_kept_for_its_session_alone_and_can_be_taken_ba
     assert approvals.allowed_patterns(other) == ()
     approvals.take_back(case, str(same))
     assert room.inbox.holds(case.key.session) == ("tools/call", str(begins))
-    assert "git status" in approvals.pattern_in_words(begins, "en")
+    assert "git status" in approvals.pattern_in_words(begins)
 
 
 def test_the_headline_names_the_client_and_what_it_wants(room: Room) -> None:
     """In the person's own language."""
     case, approval = asked(room, command="ls")
-    assert approvals.headline(case, approval, "en") == "claude-code 2.1 wants to run a command"
-    assert "claude-code" in approvals.headline(case, approval, "ja")
+    assert approvals.headline(case, approval) == "claude-code 2.1 wants to run a command"
+    assert "claude-code" in said_in("ja", approvals.headline, case, approval)

@@ -56,7 +56,7 @@ def test_the_call_of_a_tool_that_was_taken_away_is_noticed() -> None:
     assert became(*opening, *again, called) == [("list.old", 0.4)]
     assert became(*opening, called) == [("list.unlisted", 0)]
     found = reactions(frames(*opening, *again, called))
-    assert "the model still called the old old" in found[0].sentence("en")
+    assert "the model still called the old old" in found[0].sentence()
 
 
 def test_of_several_notices_the_last_counts() -> None:
@@ -127,7 +127,7 @@ def test_a_line_that_no_client_can_use_says_whether_the_client_went_on() -> None
     assert became(*said, (3.0, IN, asked(2, "ping"))) == [("wrong.went on", 0)]
     broken = [*frames(said[0]), Frame(2, stamp(1_800_000_001), OUT, b'{"jsonrpc": "2.0", "id": 1')]
     (found,) = reactions(broken)
-    assert found.sentence("en").endswith("Nothing has come since.")
+    assert found.sentence().endswith("Nothing has come since.")
 
 
 def test_an_answer_that_http_carried_wrongly_is_one_of_them() -> None:

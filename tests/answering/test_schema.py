@@ -40,7 +40,7 @@ def shell(room: Room, capsys: pytest.CaptureFixture[str]) -> Shell:
 def test_a_problem_that_a_newer_humanmcp_found_is_told_by_its_code() -> None:
     """The terminal did, and the page failed with an error of its own."""
     fix = Fix((TextEdit(0, 1, "x"),), "no such label")
-    shape = diagnostic_shape(Diagnostic("Z99", Severity.ERROR, fix=fix), "en")
+    shape = diagnostic_shape(Diagnostic("Z99", Severity.ERROR, fix=fix))
     assert (shape["code"], shape["message"], shape["text"]) == ("Z99", "Z99", "Z99")
     assert shape["fix"] is not None
     assert shape["fix"]["edits"] == [{"start": 0, "end": 1, "new": "x"}]
@@ -50,7 +50,7 @@ def test_a_problem_that_a_newer_humanmcp_found_is_told_by_its_code() -> None:
 def test_the_terminal_says_of_an_exchange_what_the_interface_says(room: Room, shell: Shell) -> None:
     """Member by member: what two shapes of an exchange share means the same in both."""
     key = room.ask(room.session(), 3, waiting=Waiting(60.0, "client", 30.0, held=True))
-    shape = exchange_shape(case_of(room.inbox, key), "en")
+    shape = exchange_shape(case_of(room.inbox, key))
     (row,) = shell("inbox", "--json").json["items"]
     same = (row.keys() & shape.keys()) - {"id", "answer"}
     assert same >= RowShape.__required_keys__
@@ -65,7 +65,7 @@ def test_a_problem_is_told_in_one_shape_everywhere(room: Room, shell: Shell) -> 
     file = room.home.parent / "answer.json"
     file.write_text('{"jsonrpc":"2.0","id":3,"result":{"contents":[]}}', "utf-8")
     verdict = service.judge(case_of(room.inbox, key), file.read_text("utf-8"))
-    wanted = json.loads(json.dumps(verdict_shape(verdict, "en")["problems"]))
+    wanted = json.loads(json.dumps(verdict_shape(verdict)["problems"]))
     assert any(one["fix"] for one in wanted)
     told = [
         main_json(shell.capsys, "check", "--method", "tools/call", str(file)),

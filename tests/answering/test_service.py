@@ -149,7 +149,7 @@ def test_a_hold_keeps_the_text_and_what_it_is(room: Room) -> None:
     key = room.ask(room.session(), 3)
     room.inbox.save(key, Draft("sun", TextForm.TEXT, touched=True, by="desk"))
     for on in (True, False):
-        service.hold(case_of(room.inbox, key), "en", on=on, by="desk")
+        service.hold(case_of(room.inbox, key), on=on, by="desk")
         draft = room.inbox.item(key).draft
         assert draft is not None
         assert (draft.text, draft.form, draft.touched, draft.hold) == (

@@ -104,7 +104,7 @@ def test_what_is_wrong_with_a_command_line_is_said_in_both_languages(
 )
 def test_what_argparse_says_is_recognised_or_shown_as_it_is(message: str, said: str) -> None:
     """Newer Pythons leave the quotes off; what is not recognised is never swallowed."""
-    assert sentence(message, "humanmcp x", "en") == said
+    assert sentence(message, "humanmcp x") == said
 
 
 @pytest.mark.parametrize("flag", ["-h", "--help", "--hel"])

@@ -37,9 +37,7 @@ def _save(serving: Serving, played: Played) -> None:
     if not played.refused:
         until(serving.taken, f"{played.typed!r} taken")
         return
-    sentences = [
-        " ".join(locales.describe(one, "en").split()) for one in blocking(played.diagnostics)
-    ]
+    sentences = [" ".join(locales.describe(one).split()) for one in blocking(played.diagnostics)]
     assert sentences
 
     def has_all() -> bool:

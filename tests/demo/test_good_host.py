@@ -20,6 +20,7 @@ from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.faults import broken, faults
+from tests.support.speaking import said_in
 
 RIGHT = {"content": [{"type": "text", "text": "sunny"}]}
 
@@ -199,6 +200,10 @@ def test_every_reaction_has_its_sentence(language: str) -> None:
     for fault in WANTED:
         host, request = asking()
         reaction = take(host, on_the_wire(request, fault))
-        why = describe(reaction.diagnostic, language) if getattr(reaction, "problem", None) else ""
+        why = (
+            said_in(language, describe, reaction.diagnostic)
+            if getattr(reaction, "problem", None)
+            else ""
+        )
         fillings = dict(getattr(reaction, "fillings", {}), why=why, method=request.method)
         assert say("demo", reaction.code, language, **fillings)

@@ -24,6 +24,7 @@ from humanmcp.inbox.contract import Inbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.room.practice import Outcome, Practice, PracticeLine
 from humanmcp.server.connection import EndOfInput, MemoryConnection
+from tests.support.speaking import said_in
 
 NAMES = [name_of(one) for one in lesson_files()]
 
@@ -234,8 +235,8 @@ def test_a_mistake_of_a_teacher_is_explained_with_its_place(old: str, new: str, 
     decode(GOOD, Path("my.toml"), parse)
     with pytest.raises(BookFileError) as caught:
         decode(GOOD.replace(old, new, 1), Path("my.toml"), parse)
-    assert said in caught.value.sentence("en")
-    assert caught.value.sentence("ja") != caught.value.sentence("en")
+    assert said in caught.value.sentence()
+    assert said_in("ja", caught.value.sentence) != caught.value.sentence()
 
 
 def test_the_command_lists_lessons_and_checks_one(

@@ -87,9 +87,9 @@ def play(
 
     def against(answer: Callable[[dict[str, Any]], list[bytes]]) -> tuple[Server, bool]:
         server = Server(tmp_path, answer)
-        screen = Screen("en", "humanmcp", by_hand=False)
+        screen = Screen("humanmcp", by_hand=False)
         played = DemoRunner(server, weather("en"), Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # it has what the runner uses
-        done = played.play(tmp_path, tmp_path, "en")
+        done = played.play(tmp_path, tmp_path)
         screen.end(tmp_path)
         return server, done
 
@@ -216,7 +216,7 @@ def test_who_typed_a_wrong_line_is_told_to_type_it_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], *, typed: bool, what_to_do: str
 ) -> None:
     """Only a person who wrote into `out.txt` has that file open."""
-    screen = Screen("en", "humanmcp", by_hand=True, typed=typed)
+    screen = Screen("humanmcp", by_hand=True, typed=typed)
     screen.begin(tmp_path, "")
     refused = say("files", "not-sent", "en", file="out.txt") + "\n\nline 1, column 1: why\n"
     (tmp_path / "problems.txt").write_text(refused, encoding="utf-8")
@@ -243,7 +243,7 @@ def test_a_lesson_says_what_passed_and_shows_no_example_where_nothing_is_to_be_a
 
     lesson_steps = find_lesson("late-answer")("en")
     steps = tuple(replace(one, patience=one.patience and 0.05) for one in lesson_steps.steps)
-    server, screen = Server(tmp_path, answer), Screen("en", "humanmcp", by_hand=True)
+    server, screen = Server(tmp_path, answer), Screen("humanmcp", by_hand=True)
     played = DemoRunner(
         server,  # type: ignore[arg-type]  # it has what the runner uses
         replace(lesson_steps, steps=steps),
@@ -251,7 +251,7 @@ def test_a_lesson_says_what_passed_and_shows_no_example_where_nothing_is_to_be_a
         screen,
         0,
     )
-    assert played.play(tmp_path, tmp_path, "en")
+    assert played.play(tmp_path, tmp_path)
     said = capsys.readouterr().out
     assert played.passed == [True, True, True, True]
     assert said.count("Passed.") == 4
@@ -262,10 +262,10 @@ def test_a_lesson_ends_where_the_model_has_no_tool_to_call(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its tool `t` says nothing of the weather."""
-    server, screen = Server(tmp_path, right), Screen("en", "humanmcp", by_hand=False)
+    server, screen = Server(tmp_path, right), Screen("humanmcp", by_hand=False)
     lesson_steps = find_lesson("picked-tool")("en")
     played = DemoRunner(server, lesson_steps, Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # as above
-    assert played.play(tmp_path, tmp_path, "en")
+    assert played.play(tmp_path, tmp_path)
     assert played.passed == [True, False]
     assert "The model does not call your tool" in capsys.readouterr().out
 
@@ -282,8 +282,8 @@ def test_a_call_that_http_brings_no_answer_to_does_not_pass_and_the_lesson_goes_
         result = {"resultType": "complete", "supportedVersions": ["2026-07-28"], **shown}
         return [json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode()]
 
-    server, screen = Server(tmp_path, answer), Screen("en", "humanmcp", by_hand=False)
+    server, screen = Server(tmp_path, answer), Screen("humanmcp", by_hand=False)
     played = DemoRunner(server, find_lesson("discover")("en"), Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # as above
-    assert played.play(tmp_path, tmp_path, "en")
+    assert played.play(tmp_path, tmp_path)
     assert played.passed == [False, True]
     assert "http://127.0.0.1:1/mcp" in capsys.readouterr().out

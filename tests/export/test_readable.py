@@ -38,6 +38,7 @@ from humanmcp.protocol.http.http_headers import HIDDEN
 from humanmcp.protocol.http.outbound import ServerSentEvent
 from humanmcp.protocol.json import jsonrpc
 from tests.export.recordings import HANDSHAKE, WEATHER, answer, ask, call, frame, recording, text
+from tests.support.speaking import said_in
 
 MANNER = ExportOptions(zone=UTC)
 
@@ -98,7 +99,7 @@ OURS = {
 @pytest.mark.parametrize("recorded", [WEATHER, HOSTILE], ids=["weather", "hostile"])
 def test_the_page_has_no_element_but_ours(recorded: Recording, language: str) -> None:
     """No script, no image, no handler, nothing fetched, whatever was on the wire."""
-    told = html.write(recorded, ExportOptions(language, UTC))
+    told = said_in(language, html.write, recorded, ExportOptions(UTC))
     page = Page(told)
     assert page.tags <= OURS
     assert not [name for name in page.attributes if name.startswith("on") or name == "src"]
@@ -117,7 +118,7 @@ def test_the_page_shows_every_message_with_its_explanation() -> None:
     ):
         assert wanted in page.text
     assert "N01" in page.text  # the stray print is no message
-    assert "最初のメッセージ" in html.write(WEATHER, ExportOptions("ja", UTC))
+    assert "最初のメッセージ" in said_in("ja", html.write, WEATHER, ExportOptions(UTC))
 
 
 def test_the_document_has_a_row_and_a_section_a_message() -> None:
@@ -215,8 +216,8 @@ def test_what_a_person_did_stands_between_the_two() -> None:
     arrows = [line.split(":")[0].strip() for line in mermaid.write(recorded, MANNER).splitlines()]
     assert arrows[-6:] == ["C->>P", "P-->>C", "C->>P", "P->>S", "S-->>P", "Note over C,S"]
     for language, wanted in (("en", "held by the tap"), ("ja", "タップが止めました")):
-        assert wanted in html.write(recorded, ExportOptions(language, UTC))
-        assert wanted in markdown.write(recorded, ExportOptions(language, UTC))
+        assert wanted in said_in(language, html.write, recorded, ExportOptions(UTC))
+        assert wanted in said_in(language, markdown.write, recorded, ExportOptions(UTC))
 
 
 def test_the_archive_has_an_entry_a_request() -> None:

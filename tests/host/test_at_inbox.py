@@ -36,7 +36,7 @@ def test_a_reply_is_taken_by_the_ring_of_the_bell(
     """Redesign, section 2: the same wake as in the server, and no look fifty times a second."""
     monkeypatch.setattr(attendant, "SLOW", 10 * PATIENCE)
     inbox = FolderInbox(tmp_path / "home")
-    role = AskedSession(inbox, Role.MODEL, language="en")
+    role = AskedSession(inbox, Role.MODEL)
     asking, heard = ask(role)
     item = until(lambda: inbox.items(role.name), "the question waits")[0]
     FolderInbox(tmp_path / "home").send(item.key, Reply("sunny", TextForm.TEXT, by="desk"))
@@ -79,7 +79,7 @@ def test_the_end_of_a_question_is_kept_when_the_disk_has_room_again(
 ) -> None:
     """Its asker has the answer at once, and the page shows it as answered in the end."""
     inbox = FullDisk(tmp_path / "home")
-    role = AskedSession(inbox, Role.MODEL, language="en")
+    role = AskedSession(inbox, Role.MODEL)
     asking, heard = ask(role)
     desk = FolderInbox(tmp_path / "home")
     (item,) = until(lambda: desk.items(role.name), "the question waits")
@@ -105,7 +105,7 @@ def test_what_a_full_disk_cannot_note_is_neither_lost_nor_sent_twice(tmp_path: P
         said.append(text)
         return Verdict(text, text, text)
 
-    role = AskedSession(inbox, Role.MODEL, language="en", say=say)
+    role = AskedSession(inbox, Role.MODEL, say=say)
     asking, heard = ask(role)
     desk = FolderInbox(tmp_path / "home")
     (item,) = until(lambda: desk.items(role.name), "the question waits")

@@ -9,6 +9,7 @@ import pytest
 from humanmcp.common.child import ChildCommand
 from humanmcp.host.config import HostConfigError, ServerEntry, find, parse, read_config
 from humanmcp.http.server_address import ServerAddress
+from tests.support.speaking import said_in
 
 TRAILING = """{
   "mcpServers": {
@@ -33,7 +34,7 @@ def complaint(text: str) -> str:
     """Return what is said of a configuration."""
     with pytest.raises(HostConfigError) as caught:
         parse(text, "x.json")
-    assert caught.value.sentence("ja") != str(caught.value)
+    assert said_in("ja", caught.value.sentence) != str(caught.value)
     return str(caught.value)
 
 

@@ -147,7 +147,7 @@ def test_a_tool_is_trusted_until_the_person_says_otherwise(tmp_path: Path, confi
 def test_a_tool_that_changes_is_trusted_no_more(capsys: pytest.CaptureFixture[str]) -> None:
     """A server must not get another tool called under a name that was trusted."""
     told = {"description": "harmless"}
-    person = AtHost(Typist(["t", "r"]), "en", definition=lambda _place: dict(told))
+    person = AtHost(Typist(["t", "r"]), definition=lambda _place: dict(told))
     tool, wanted = ToolAddress("dice", "dice"), ToolUse("1", "dice__dice")
     assert person.permit(wanted, tool) == ToolCall()
     assert person.permit(wanted, tool) == ToolCall()
@@ -355,7 +355,7 @@ def test_a_turn_that_breaks_off_does_not_run_into_the_next(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Half a line of the model ends where the model ended."""
-    watcher = AtHost(Typist(), "en")
+    watcher = AtHost(Typist())
     watcher.heard("whole\nhalf")
     watcher.waiting(1)
     watcher.heard("again")
@@ -426,8 +426,8 @@ def test_only_a_person_is_said_to_be_one(
     """Where humanmcp serves by hand the one at the host has to know how long they have."""
     monkeypatch.setattr(chat_module, "SAY_AFTER", 0.0)
     servers = Servers((SLOW_PERSON,), lambda _name: Nobody(), patience=90)
-    person = AtHost(Typist(), "en")
-    chat = Chat(HostLoop(ScriptModel([]), servers, person), person, Typist(), "en")
+    person = AtHost(Typist())
+    chat = Chat(HostLoop(ScriptModel([]), servers, person), person, Typist())
     chat._say_who_is_awaited()
     assert "A person answers there and has 90 s for each answer" in capfd.readouterr().err
 

@@ -63,7 +63,7 @@ class Desk:
 @contextmanager
 def seated(home: Path) -> Iterator[tuple[HumanModel, Desk]]:
     """Put a person into the model's role."""
-    model = HumanModel(AskedSession(FolderInbox(home), Role.MODEL, language="en", title="model"))
+    model = HumanModel(AskedSession(FolderInbox(home), Role.MODEL, title="model"))
     try:
         yield model, Desk(home)
     finally:

@@ -27,7 +27,7 @@ def lent() -> Iterator[Lent]:
     """What two servers lend: one that has everything, and one that has tools only."""
     servers = Servers((DICE, LIBRARY), lambda _name: Nobody())
     servers.start()
-    yield Lent(servers, Typist(), "en")
+    yield Lent(servers, Typist())
     servers.close()
 
 
@@ -50,7 +50,7 @@ def test_where_no_server_lends_anything_that_is_said(
     """`/prompts` printed nothing, as if it had not been understood."""
     servers = Servers((DICE,), lambda _name: Nobody())
     servers.start()
-    Lent(servers, Typist(), "en").list("/prompts")
+    Lent(servers, Typist()).list("/prompts")
     servers.close()
     assert capsys.readouterr().out == "  none\n"
 

@@ -155,7 +155,7 @@ def test_each_kind_of_request_is_made_of_words(  # noqa: PLR0917 - one row of a 
     shown: str,
 ) -> None:
     """Against a server of the official SDK."""
-    assert OneShot(kind, name, typed).ask(library, "en") is ExitStatus.DONE
+    assert OneShot(kind, name, typed).ask(library) is ExitStatus.DONE
     assert capfd.readouterr().out == shown
 
 
@@ -178,7 +178,7 @@ def test_each_result_can_be_had_as_json(  # noqa: PLR0917 - one row of a table
     member: str,
 ) -> None:
     """One object."""
-    assert OneShot(kind, name, typed, as_json=True).ask(library, "en") is ExitStatus.DONE
+    assert OneShot(kind, name, typed, as_json=True).ask(library) is ExitStatus.DONE
     assert member in json.loads(capfd.readouterr().out)
 
 
@@ -186,16 +186,13 @@ def test_a_tool_that_fails_is_1_and_its_result_is_shown(
     library: Client, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """`isError`."""
-    assert (
-        OneShot(RequestKind.CALL, "fail", "", as_json=True).ask(library, "en")
-        is ExitStatus.TOOL_ERROR
-    )
+    assert OneShot(RequestKind.CALL, "fail", "", as_json=True).ask(library) is ExitStatus.TOOL_ERROR
     assert json.loads(capfd.readouterr().out)["isError"] is True
 
 
 def test_an_error_of_the_server_is_3(library: Client, capfd: pytest.CaptureFixture[str]) -> None:
     """Its code and its words on stderr."""
-    assert OneShot(RequestKind.READ, "note://never", "").ask(library, "en") is ExitStatus.ERROR
+    assert OneShot(RequestKind.READ, "note://never", "").ask(library) is ExitStatus.ERROR
     shown = capfd.readouterr()
     assert shown.out == ""
     assert "-32602" in shown.err
@@ -204,7 +201,7 @@ def test_an_error_of_the_server_is_3(library: Client, capfd: pytest.CaptureFixtu
 def test_what_a_prompt_needs_is_said_before_it_is_asked_for(library: Client) -> None:
     """Nobody has to read the list of its arguments first."""
     with pytest.raises(MistypedError, match="greeting needs city"):
-        OneShot(RequestKind.GET, "greeting", "style=long").ask(library, "en")
+        OneShot(RequestKind.GET, "greeting", "style=long").ask(library)
 
 
 def test_all_pages_of_a_list_are_one_object(capfd: pytest.CaptureFixture[str]) -> None:
@@ -212,10 +209,7 @@ def test_all_pages_of_a_list_are_one_object(capfd: pytest.CaptureFixture[str]) -
     client = Client(as_process("paged"), Nobody())
     try:
         client.open(SessionStart.HANDSHAKE)
-        assert (
-            OneShot(RequestKind.LIST, "tools", "", as_json=True).ask(client, "en")
-            is ExitStatus.DONE
-        )
+        assert OneShot(RequestKind.LIST, "tools", "", as_json=True).ask(client) is ExitStatus.DONE
     finally:
         client.close()
     listed = json.loads(capfd.readouterr().out)["tools"]

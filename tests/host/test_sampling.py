@@ -37,7 +37,7 @@ class Asking:
         self.shown: list[tuple[tuple[Turn, ...], int]] = []
         self.turn = turn or Turn(TurnRole.ASSISTANT, (TextBlock("Oslo"),))
         sampler = Sampler("script:x", self.take_turn, without_asking=without_asking)
-        self.respondent = SampledByModel(sampler, Nobody(), Typist(typed), "en", "library")
+        self.respondent = SampledByModel(sampler, Nobody(), Typist(typed), "library")
         self.told: dict[str, Any] = {}
 
     def take_turn(self, turns: Sequence[Turn], tokens: int) -> Turn:

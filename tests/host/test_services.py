@@ -457,7 +457,7 @@ def test_a_key_that_is_kept_back_is_named(
         monkeypatch.setenv(f"{name}_API_KEY", SECRET)
     said = key_kept_back(ModelChoice(word, no_desk, base_url=base_url))
     assert (said is None) is home
-    assert said is None or "--key-variable" in said.sentence("en")
+    assert said is None or "--key-variable" in said.sentence()
     assert key_kept_back(ModelChoice(word, no_desk, base_url=base_url, key_variable="X")) is None
 
 
@@ -527,7 +527,7 @@ def test_how_a_turn_ended_is_told(
     """At the host and at the table."""
     why = ending_of(Turn(TurnRole.ASSISTANT, blocks, stop))
     assert (why is None) is (said is None)
-    assert why is None or (said or "") in why.sentence("en")
+    assert why is None or (said or "") in why.sentence()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from humanmcp.inbox.contract import InboxError, Key, StoreError, TakenError, UnknownItemError
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from tests.support.speaking import said_in
 
 KEY = Key("20261120T184907Z-4f2a", 3)
 
@@ -71,8 +72,8 @@ def test_an_error_of_the_inbox_speaks_both_languages(
     error: InboxError, english: str, japanese: str
 ) -> None:
     """Place, fact and what to do, in the language of whoever reads it; English in a log."""
-    assert error.sentence("en") == english == str(error)
-    assert error.sentence("ja") == japanese
+    assert error.sentence() == english == str(error)
+    assert said_in("ja", error.sentence) == japanese
 
 
 @pytest.mark.parametrize("state", ExchangeState)
@@ -80,13 +81,13 @@ def test_an_error_of_the_inbox_speaks_both_languages(
 def test_whatever_became_of_an_exchange_has_a_sentence(state: ExchangeState, by: str) -> None:
     """Also for a state that is seldom met, with and without somebody's name."""
     for language in LANGUAGES:
-        assert "3" in TakenError(KEY, state, by).sentence(language)
+        assert "3" in said_in(language, TakenError(KEY, state, by).sentence)
 
 
 def test_what_the_system_says_without_a_sentence_of_ours_is_told_as_it_is() -> None:
     """A trouble that nobody thought of is better told in English than not at all."""
     error = StoreError(OSError(errno.EDOM, "Numerical argument out of domain"), "saying")
-    assert error.sentence("ja") == (
+    assert said_in("ja", error.sentence) == (
         "送りたいメッセージを保存できませんでした: Numerical argument out of domain。"
         "`humanmcp doctor` を実行してください。"
     )

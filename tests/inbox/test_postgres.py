@@ -34,6 +34,7 @@ from humanmcp.server.journal import Journal
 from humanmcp.server.process import Clock
 from tests.inbox.contract import AT, InboxContract, frame_of, item_of
 from tests.postgres_server import PostgresServer
+from tests.support.speaking import said_in
 from tests.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
@@ -350,7 +351,7 @@ def test_a_database_that_is_away_gets_a_sentence_without_the_password(
         with pytest.raises(InboxError) as caught:
             open_inbox(tmp_path, f"postgresql://me:secret@127.0.0.1{rest}")
         assert "cannot reach the database" in str(caught.value)
-        assert "secret" not in f"{caught.value}{caught.value.sentence('ja')}{caplog.text}"
+        assert "secret" not in f"{caught.value}{said_in('ja', caught.value.sentence)}{caplog.text}"
     with pytest.raises(InboxError, match="starts with mysql") as caught:
         open_inbox(tmp_path, "mysql://me:secret@127.0.0.1/x")
     assert "secret" not in str(caught.value)

@@ -11,6 +11,7 @@ from humanmcp.locales import LANGUAGES
 from humanmcp.locales.explain import CLIENT_SIDE, Card, explain
 from humanmcp.protocol.spec.methods import NOTIFICATIONS, REQUESTS, MethodDirection
 from humanmcp.protocol.spec.versions import ALL
+from tests.support.speaking import said_in
 
 YOU: Final = re.compile(r"\b[Yy]ou(r|rs)?\b|あなた")
 SEEN: Final = tuple((role.value, inwards) for role in Role for inwards in (True, False))
@@ -23,7 +24,7 @@ def test_every_method_of_every_version_has_a_card(language: str) -> None:
     for table, asks in ((REQUESTS, True), (NOTIFICATIONS, False)):
         for method, record in table.items():
             for version in record.versions:
-                card = explain(method, version, language, asks=asks)
+                card = said_in(language, explain, method, version, asks=asks)
                 assert all((card.title, card.what, card.sender, card.silence)), method
                 assert card.note == ""
                 of_an_extension = "/specification/" not in card.page  # of no version
@@ -33,7 +34,7 @@ def test_every_method_of_every_version_has_a_card(language: str) -> None:
 def test_the_cards_of_two_languages_differ() -> None:
     """No card falls back to English."""
     for method in REQUESTS:
-        one, other = (explain(method, ALL[-2], language) for language in LANGUAGES)
+        one, other = (said_in(language, explain, method, ALL[-2]) for language in LANGUAGES)
         assert one.title != other.title
         assert one.what != other.what
         assert one.silence != other.silence
@@ -41,26 +42,26 @@ def test_the_cards_of_two_languages_differ() -> None:
 
 def test_a_method_of_another_version_is_said_to_be_one() -> None:
     """`ping` is gone in 2026-07-28."""
-    card = explain("ping", "2026-07-28", "en")
+    card = explain("ping", "2026-07-28")
     assert "ping does not exist in 2026-07-28" in card.note
 
 
 @pytest.mark.parametrize("asks", [True, False])
 def test_a_strange_method_is_named(asks: bool) -> None:  # noqa: FBT001 - the two kinds
     """It is quoted, and what is usually done about it is said."""
-    card = explain("tool/list", "2025-11-25", "en", asks=asks)
+    card = explain("tool/list", "2025-11-25", asks=asks)
     assert "tool/list" in card.what
 
 
 def test_a_notification_needs_no_answer() -> None:
     """E08."""
-    card = explain("notifications/initialized", "2025-11-25", "en", asks=False)
+    card = explain("notifications/initialized", "2025-11-25", asks=False)
     assert "It needs no response" in card.silence
 
 
 def test_a_line_without_a_method_is_no_message() -> None:
     """BRIDGE-23."""
-    assert explain("", "2025-11-25", "en").title == "Not a message"
+    assert explain("", "2025-11-25").title == "Not a message"
 
 
 # -- each seat has its own sentences -------------------------------------------------------------
@@ -75,7 +76,9 @@ def cards(
             for version in record.versions:
                 yield (
                     record.direction,
-                    explain(method, version, language, asks=asks, role=role, inwards=inwards),
+                    said_in(
+                        language, explain, method, version, asks=asks, role=role, inwards=inwards
+                    ),
                 )
 
 
@@ -134,9 +137,7 @@ def test_the_client_sent_what_goes_to_the_server() -> None:
 def test_a_method_of_both_ways_is_said_to_go_the_way_it_went() -> None:
     """A `ping` may come from either side."""
     for role in (role.value for role in Role):
-        came, went = (
-            explain("ping", ALL[-2], "en", role=role, inwards=one) for one in (True, False)
-        )
+        came, went = (explain("ping", ALL[-2], role=role, inwards=one) for one in (True, False))
         assert came.sender != went.sender
         to_client = came if role in CLIENT_SIDE else went
         assert to_client.sender.startswith(("The server", "The host sent", "humanmcp asks", "You,"))
@@ -151,6 +152,6 @@ def test_a_method_of_both_ways_is_said_to_go_the_way_it_went() -> None:
 )
 def test_the_model_and_the_host_are_told_what_is_theirs(role: str, method: str, said: str) -> None:
     """They borrow two methods of MCP: no server stands behind these questions."""
-    card = explain(method, "2025-11-25", "en", role=role)
+    card = explain(method, "2025-11-25", role=role)
     assert card.sender == said
     assert "server" not in sentences_of(card)

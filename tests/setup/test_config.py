@@ -13,6 +13,7 @@ import pytest
 from humanmcp.cli import main
 from humanmcp.setup.config_file import ConfigFileError, parsed
 from humanmcp.setup.hosts import HOSTS, Format
+from tests.support.speaking import said_in
 
 TRAILING_COMMA = """{
   "mcpServers": {
@@ -465,8 +466,8 @@ def test_why_a_configuration_is_no_json_is_said_in_both_languages(
     """The reason is ours, not a library's: place, fact and what to do."""
     with pytest.raises(ConfigFileError) as caught:
         parsed(text, Format.JSON, tmp_path / "mcp.json")
-    assert english in caught.value.sentence("en")
-    assert japanese in caught.value.sentence("ja")
+    assert english in caught.value.sentence()
+    assert japanese in said_in("ja", caught.value.sentence)
 
 
 def entry_of(run: Callable[..., Ran], host: str, *words: str) -> dict[str, Any]:

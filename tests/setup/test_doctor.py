@@ -223,7 +223,7 @@ def program(path: Path, text: str) -> str:
 
 def test_hosts_that_start_humanmcp_are_found(machine: Path) -> None:
     """Whether what they start is there and answers; a broken file is not fatal."""
-    assert codes(doctor.check_hosts("en")) == {"host none": Level.WARNING}
+    assert codes(doctor.check_hosts()) == {"host none": Level.WARNING}
     good = program(machine / "bin" / "humanmcp", BANNER)
     (machine / "broken").mkdir()
     silent = program(machine / "broken" / "humanmcp", "import sys; sys.exit('moved away')")
@@ -239,7 +239,7 @@ def test_hosts_that_start_humanmcp_are_found(machine: Path) -> None:
     (machine / ".cursor").mkdir()
     (machine / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": entries}))
     (machine / ".mcp.json").write_text('{"mcpServers": {},}')
-    found = list(doctor.check_hosts("en"))
+    found = list(doctor.check_hosts())
     assert codes(found) == {
         "host answers": Level.OK,
         "host relative": Level.WARNING,
@@ -262,7 +262,7 @@ def test_hosts_that_are_here_without_an_entry_are_named(machine: Path) -> None:
     (machine / ".config" / "goose").mkdir(parents=True)
     project = {"projects": {"/p": {"mcpServers": {"me": {"command": "humanmcp"}}}}}
     (machine / ".claude.json").write_text(json.dumps(project))
-    found = list(doctor.check_hosts("en"))
+    found = list(doctor.check_hosts())
     told = {(one.code, dict(one.fillings)["label"]) for one in found}
     assert told == {
         ("host without", "Codex"),
@@ -286,9 +286,9 @@ def test_a_host_with_the_plugin_needs_no_entry(machine: Path, place: str, text: 
     listed = machine / place
     listed.parent.mkdir(parents=True)
     listed.write_text(text)
-    assert set(codes(doctor.check_hosts("en"))) == {"host plugin"}
+    assert set(codes(doctor.check_hosts())) == {"host plugin"}
     listed.unlink()
-    assert "host plugin" not in codes(doctor.check_hosts("en"))
+    assert "host plugin" not in codes(doctor.check_hosts())
 
 
 def test_the_editor_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

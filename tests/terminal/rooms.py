@@ -76,7 +76,7 @@ class Room:
         )
         if item.draft is None:
             case = Case(self.inbox, item, self.inbox.facts(session))
-            item = item._replace(draft=service.starting_draft(case, "en"))
+            item = item._replace(draft=service.starting_draft(case))
         self.inbox.deliver(item)
         return key
 

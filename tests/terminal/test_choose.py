@@ -4,6 +4,7 @@ import pytest
 
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal.waits import ChoiceError, choose, label, listed_sessions
+from tests.support.speaking import said_in
 from tests.terminal.rooms import Room
 
 
@@ -28,8 +29,8 @@ def test_a_number_of_two_sessions_asks_for_the_session(room: Room) -> None:
         room.ask(room.session(), 3)
     error = why(room, "3")
     assert error.code == "several"
-    assert "a/3, b/3" in error.sentence("en")
-    assert "a/3, b/3" in error.sentence("ja")
+    assert "a/3, b/3" in error.sentence()
+    assert "a/3, b/3" in said_in("ja", error.sentence)
 
 
 def test_what_waits_comes_before_what_was_answered(room: Room) -> None:
@@ -67,7 +68,7 @@ def test_a_beginning_of_two_names_is_refused_with_the_choices(room: Room) -> Non
     shared = names[0][:4]
     assert names[1].startswith(shared)
     error = why(room, f"{shared}/1")
-    assert "a/1, b/1" in error.sentence("en")
+    assert "a/1, b/1" in error.sentence()
 
 
 def test_without_a_word_the_only_one_that_waits_is_meant(room: Room) -> None:
@@ -84,7 +85,7 @@ def test_without_a_word_several_are_listed(room: Room) -> None:
     room.ask(session, 2)
     error = why(room, "")
     assert error.code == "which"
-    assert "1, 2" in error.sentence("en")
+    assert "1, 2" in error.sentence()
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_what_names_nothing_gets_a_sentence(room: Room, wanted: str, code: str) 
     room.session()
     error = why(room, wanted)
     assert error.code == code
-    assert error.sentence("en") != error.sentence("ja")
+    assert error.sentence() != said_in("ja", error.sentence)
 
 
 def test_a_number_of_a_session_that_is_over_is_still_found(room: Room) -> None:

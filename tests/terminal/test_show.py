@@ -17,6 +17,7 @@ from humanmcp.protocol.json.tree import pretty
 from humanmcp.terminal.cases import columns, cut, explained, fix_in_words, pad, summary
 from humanmcp.terminal.waits import kept_waiting, outlook, waited
 from tests.serving import Serving
+from tests.support.speaking import said_in
 from tests.terminal.rooms import CALL, INITIALIZE, QUESTION, Room, Shell, ago, waiting
 from tests.waiting import until
 
@@ -280,7 +281,7 @@ def shown(diagnostic: Diagnostic, text: str = TEXT) -> list[str]:
     """Return the lines without their colours."""
     return [
         "".join(part if isinstance(part, str) else part.text for part in line)
-        for line in explained(diagnostic, text, "en")
+        for line in explained(diagnostic, text)
     ]
 
 
@@ -319,7 +320,7 @@ def test_a_place_at_the_end_of_the_text_has_one_caret() -> None:
 )
 def test_a_fix_is_said_in_words(edits: tuple[TextEdit, ...], words: str) -> None:
     """What goes, what comes."""
-    assert fix_in_words(Fix(edits), TEXT, "en").startswith(words)
+    assert fix_in_words(Fix(edits), TEXT).startswith(words)
 
 
 def test_problems_are_counted_by_level() -> None:
@@ -329,7 +330,7 @@ def test_problems_are_counted_by_level() -> None:
         Diagnostic("x", Severity.HINT),
         Diagnostic("x", Severity.HINT),
     ]
-    assert summary(found, "en") == "1 error, 2 hints"
+    assert summary(found) == "1 error, 2 hints"
 
 
 def test_columns_count_wide_and_combining_characters() -> None:
@@ -355,7 +356,7 @@ def item(
 
 def said(one: Item) -> list[str]:
     """Return the sentences on an exchange."""
-    return [each.sentence for each in outlook(one, NOW, "en")]
+    return [each.sentence for each in outlook(one, NOW)]
 
 
 @pytest.mark.parametrize(
@@ -390,7 +391,7 @@ def test_it_is_said_for_how_long_the_status_of_http_is_open() -> None:
 
 def test_a_deadline_that_is_near_is_marked_as_soon() -> None:
     """Fifteen seconds before it, and after it."""
-    far, near, past = (outlook(item(Waiting(limit=limit)), NOW, "en")[0] for limit in (120, 40, 10))
+    far, near, past = (outlook(item(Waiting(limit=limit)), NOW)[0] for limit in (120, 40, 10))
     assert (far.soon, near.soon, past.soon) == (False, True, True)
     assert "timed out" in past.sentence
 
@@ -413,7 +414,7 @@ def test_a_reply_on_its_way_is_all_there_is_to_say() -> None:
 def test_every_last_state_has_a_sentence(state: ExchangeState) -> None:
     """In both languages, also without an answer or a reason."""
     for language in ("en", "ja"):
-        (one,) = outlook(item(state=state), NOW, language)
+        (one,) = said_in(language, outlook, item(state=state), NOW)
         assert one.sentence
 
 
@@ -434,4 +435,4 @@ def test_a_reason_of_a_newer_version_is_shown_as_it_is() -> None:
 def test_of_a_client_without_a_limit_nothing_is_said_that_could_keep_it_waiting() -> None:
     """It waits anyway."""
     waiting = Waiting(source="no-limit", why_not="no-token")
-    assert kept_waiting(item(waiting), "en") == "this client has no time limit"
+    assert kept_waiting(item(waiting)) == "this client has no time limit"

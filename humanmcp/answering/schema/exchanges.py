@@ -150,37 +150,37 @@ class SaidShape(TypedDict):
     problems: list[DiagnosticShape]
 
 
-def diagnostic_shape(diagnostic: Diagnostic, language: str) -> DiagnosticShape:
+def diagnostic_shape(diagnostic: Diagnostic) -> DiagnosticShape:
     """Write a problem with its sentence and its fix."""
-    message = describe_or_code(diagnostic, language)
-    fix = None if diagnostic.fix is None else _fix_shape(diagnostic.fix, language)
+    message = describe_or_code(diagnostic)
+    fix = None if diagnostic.fix is None else _fix_shape(diagnostic.fix)
     said = {"level": diagnostic.severity.value, "message": message, "text": message}
     said["name"] = name_of(diagnostic.code)
     return filled(DiagnosticShape, diagnostic, **said, field="", count=diagnostic.times, fix=fix)
 
 
-def diagnostic_shapes(found: Iterable[Diagnostic], language: str) -> list[DiagnosticShape]:
+def diagnostic_shapes(found: Iterable[Diagnostic]) -> list[DiagnosticShape]:
     """Write several problems."""
-    return [diagnostic_shape(one, language) for one in found]
+    return [diagnostic_shape(one) for one in found]
 
 
-def _fix_shape(fix: Fix, language: str) -> FixShape:
+def _fix_shape(fix: Fix) -> FixShape:
     edits = [filled(EditShape, one) for one in fix.in_order]
-    return filled(FixShape, fix, label=_label(fix, language), edits=edits)
+    return filled(FixShape, fix, label=_label(fix), edits=edits)
 
 
-def _label(fix: Fix, language: str) -> str:
+def _label(fix: Fix) -> str:
     """Return what stands on the button of a fix; a guess is called one."""
     try:
-        label = say("fix", fix.label, language)
+        label = say("fix", fix.label)
     except UnknownSentenceError:
-        label = say("desk", "fix", language)
+        label = say("desk", "fix")
     if fix.applicability in _DOUBTFUL:
-        return say("fix", fix.applicability.value, language, label=label)
+        return say("fix", fix.applicability.value, label=label)
     return label
 
 
-def verdict_shape(verdict: Verdict, language: str) -> VerdictShape:
+def verdict_shape(verdict: Verdict) -> VerdictShape:
     """Write what the check says."""
     line = verdict.line if verdict.line is not None else verdict.forced
     return filled(
@@ -189,17 +189,17 @@ def verdict_shape(verdict: Verdict, language: str) -> VerdictShape:
         forcible=verdict.forced is not None,
         line=line,
         bytes=None if line is None else len(line.encode("utf-8", "replace")),
-        problems=diagnostic_shapes(verdict.diagnostics, language),
+        problems=diagnostic_shapes(verdict.diagnostics),
     )
 
 
-def checked_shape(verdict: Verdict, language: str, **more: str) -> CheckedShape:
+def checked_shape(verdict: Verdict, **more: str) -> CheckedShape:
     """Write what `check` says of one answer."""
-    said = {**verdict_shape(verdict, language), "line": verdict.line, **more}
+    said = {**verdict_shape(verdict), "line": verdict.line, **more}
     return cast("CheckedShape", said)
 
 
-def outcome_shape(result: SendResult, language: str) -> OutcomeShape:
+def outcome_shape(result: SendResult) -> OutcomeShape:
     """Write what became of a reply."""
     return filled(
         OutcomeShape,
@@ -207,14 +207,14 @@ def outcome_shape(result: SendResult, language: str) -> OutcomeShape:
         became=result.outcome.value,
         bytes=len(result.line.encode("utf-8", "replace")),
         state=result.item.state.value,
-        problems=diagnostic_shapes(result.diagnostics, language),
+        problems=diagnostic_shapes(result.diagnostics),
     )
 
 
-def said_shape(result: SayResult, language: str) -> SaidShape:
+def said_shape(result: SayResult) -> SaidShape:
     """Write what became of something said first."""
     became = "waiting" if result.outcome is Outcome.QUEUED else result.outcome.value
-    return {"became": became, "problems": diagnostic_shapes(result.diagnostics, language)}
+    return {"became": became, "problems": diagnostic_shapes(result.diagnostics)}
 
 
 class WaitShape(TypedDict):
@@ -422,43 +422,41 @@ def _value(token: str) -> Any:  # noqa: ANN401 - an id is text or a number
         return None
 
 
-def shown_shape(  # noqa: PLR0913 - each is a part of its own
-    case: Case, name: str, waited: float, language: str, *, card: Card, draft: str
-) -> ShownShape:
+def shown_shape(case: Case, name: str, waited: float, *, card: Card, draft: str) -> ShownShape:
     """Write an exchange as `show` has it."""
     item, asked = case.item, case.inquiry
     return {
         **listed_shape(case, name, waited),
         "card": cast("CardShape", dataclasses.asdict(card)),
         "draft": draft,
-        "problems": diagnostic_shapes(item.diagnostics, language),
-        "remarks": diagnostic_shapes(case.remarks, language),
+        "problems": diagnostic_shapes(item.diagnostics),
+        "remarks": diagnostic_shapes(case.remarks),
         "kept": [filled(KeptTextShape, one) for one in item.kept],
         "reason": item.reason,
         "options": list(asked.options) if asked else [],
     }
 
 
-def exchange_shape(case: Case, language: str) -> ExchangeShape:
+def exchange_shape(case: Case) -> ExchangeShape:
     """Write an exchange."""
     item = case.item
-    draft = item.draft or service.starting_draft(case, language)
+    draft = item.draft or service.starting_draft(case)
     return filled(
         ExchangeShape,
         item,
         **_case_shape(case),
         draft=filled(DraftShape, draft),
         document=service.document(case, draft),
-        problems=diagnostic_shapes(item.diagnostics, language),
-        remarks=diagnostic_shapes(case.remarks, language),
+        problems=diagnostic_shapes(item.diagnostics),
+        remarks=diagnostic_shapes(case.remarks),
     )
 
 
 def unreadable_shape(
-    facts: SessionFacts, frame: Frame, diagnostics: tuple[Diagnostic, ...], language: str
+    facts: SessionFacts, frame: Frame, diagnostics: tuple[Diagnostic, ...]
 ) -> UnreadableShape:
     """Write the last line of a session that could not be read."""
-    found = diagnostic_shapes(diagnostics, language)
+    found = diagnostic_shapes(diagnostics)
     counted = {"letter": facts.letter, "unreadable": facts.unreadable}
     named = {"session": facts.name, "line": frame.text, "problems": found}
     return filled(UnreadableShape, frame, **counted, **named)

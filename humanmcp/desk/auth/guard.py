@@ -233,7 +233,7 @@ def _content(scope: Scope, headers: list[tuple[bytes, bytes]]) -> Refusal | None
 class Guard:
     """The middleware. `login_page` renders what an unknown browser is shown instead of a page.
 
-    `tell` says a refusal in the language of the visitor, by its code. `note` writes down what
+    `tell` says a refusal, by its code. `note` writes down what
     was not foreseen, after the answer to it.
     """
 
@@ -244,7 +244,7 @@ class Guard:
         address: Address,
         door: Door,
         login_page: Callable[[Scope], bytes],
-        tell: Callable[[Scope, str], str],
+        tell: Callable[[str], str],
         note: Callable[[Scope, Exception], None],
     ) -> None:
         """Stand in front of `app`."""
@@ -326,7 +326,7 @@ class Guard:
         if refusal is STRANGER and page:
             kind, body = "text/html; charset=utf-8", self._login_page(scope)
         else:
-            said = self._tell(scope, refusal.code)
+            said = self._tell(refusal.code)
             kind, body = "text/plain; charset=utf-8", f"{said}\n".encode()
         await send(
             {

@@ -32,9 +32,9 @@ from humanmcp.desk.auth.guard import API, PUBLIC
 from humanmcp.desk.auth.login import ONLY_SESSION, linked
 from humanmcp.desk.http.launch import LOG_NAME
 from humanmcp.desk.presenters import rendering, server_definition
-from humanmcp.desk.presenters.rendering import ROOM, language_of, render, web_folder
+from humanmcp.desk.presenters.rendering import ROOM, render, web_folder
 from humanmcp.desk.presenters.rules import rules_on
-from humanmcp.locales import LANGUAGES, say
+from humanmcp.locales import LANGUAGES, say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.json.jsonrpc import one_line, visible
 
@@ -145,16 +145,6 @@ class CallRoute(APIRoute):
         super().__init__(path, endpoint, **{**options, "response_model": None})
 
 
-def spoken(request: Request) -> str:
-    """Choose the language of an answer."""
-    return language_of(
-        request.query_params.get("lang", ""),
-        request.cookies.get("lang", ""),
-        request.headers.get("accept-language", ""),
-        desk_of(request).language,
-    )
-
-
 def called(request: Request) -> str:
     """Return the name that a person gave themselves or their device, "" for none."""
     given = visible(unquote(request.cookies.get("name", ""))[:LONGEST_CALLED])
@@ -242,9 +232,8 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "editor": editor_address(),
         "around": desk.around(request) if desk.around is not None else None,
     }
-    language = spoken(request)
-    common["words"] = script_json(dict(rendering.for_scripts(language)))
-    html = linked(render(name, language, **{**common, **values}), request.scope)
+    common["words"] = script_json(dict(rendering.for_scripts(spoken_language())))
+    html = linked(render(name, **{**common, **values}), request.scope)
     # What UTF-8 cannot hold is shown as its escape.
     response = HTMLResponse(html.encode("utf-8", "backslashreplace"), status_code=status)
     asked = request.query_params.get("lang", "")
@@ -282,7 +271,7 @@ async def form_values(request: Request) -> dict[str, str]:
     try:
         pairs = parse_qs(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)
     except ValueError:
-        raise HTTPException(400, say("desk", "form.fields", spoken(request))) from None
+        raise HTTPException(400, say("desk", "form.fields")) from None
     return {name: values[-1].replace("\r\n", "\n") for name, values in pairs.items()}
 
 
@@ -295,7 +284,7 @@ WITHIN: Final = 30.0
 _ADDRESSES: Final = ("http://", "https://")
 
 
-def asked(command: str, home: Path, language: str) -> server_definition.Lists:
+def asked(command: str, home: Path) -> server_definition.Lists:
     """Return the lists of the server that a command starts, or that has an address.
 
     Someone whose login shows one session only starts nothing on this computer.
@@ -314,7 +303,16 @@ def asked(command: str, home: Path, language: str) -> server_definition.Lists:
     source = [words[0]] if words[0].startswith(_ADDRESSES) else ["--", *words]
     try:
         done = subprocess.run(  # noqa: S603 - the owner of this computer typed it; there is no shell
-            [sys.executable, "-m", "humanmcp", "book", "--lang", language, "--from", *source],
+            [
+                sys.executable,
+                "-m",
+                "humanmcp",
+                "book",
+                "--lang",
+                spoken_language(),
+                "--from",
+                *source,
+            ],
             capture_output=True,
             check=False,
             stdin=subprocess.DEVNULL,
@@ -383,43 +381,40 @@ async def on_missing(request: Request, error: Exception) -> Response:
     """Say that there is no such page, session or exchange."""
     if not request.scope["path"].startswith(API):
         return page(request, "missing.html", 404)
-    language = spoken(request)
     known = isinstance(error, StopError)
-    detail = sentence_of(error, language) if known else say(ROOM, "missing.help", language)
+    detail = sentence_of(error) if known else say(ROOM, "missing.help")
     return AsciiJson({"detail": detail}, status_code=404)
 
 
 async def on_store(request: Request, error: Exception) -> Response:
     """Say that the disk did not keep something: the text is still in the page."""
-    language = spoken(request)
-    what = desk_of(request).shown(sentence_of(error, language))
+    what = desk_of(request).shown(sentence_of(error))
     if request.scope["path"].startswith(API):
         return AsciiJson({"detail": what}, status_code=507)
     # A page of its own: what every page shows may not be had from a full disk.
     again = request.method == "GET"
-    text = linked(render("trouble.html", language, what=what, again=again), request.scope)
+    text = linked(render("trouble.html", what=what, again=again), request.scope)
     return HTMLResponse(text, status_code=507)
 
 
-async def on_invalid(request: Request, error: Exception) -> Response:
+async def on_invalid(_request: Request, error: Exception) -> Response:
     """Return which member of a body is wrong, without repeating what was in it."""
     if not isinstance(error, RequestValidationError):  # only that is registered for this
         raise error
     places = [".".join(str(part) for part in one["loc"][1:]) for one in error.errors()]
-    detail = say(ROOM, "invalid", spoken(request), at=", ".join(places) or "-")
+    detail = say(ROOM, "invalid", at=", ".join(places) or "-")
     return AsciiJson({"detail": detail, "at": places}, status_code=422)
 
 
 async def on_unforeseen(request: Request, _error: Exception) -> Response:
     """Say that something went wrong, and where it stands. The guard writes it down."""
     path: str = request.scope["path"]
-    language = spoken(request)
     # Who has not logged in, and who sits in somebody else's room, learns no path of this machine.
     desk = desk_of(request)
     file = LOG_NAME if path in PUBLIC else desk.shown(desk.home / LOG_NAME)
     if path.startswith(API):
-        record = {"detail": say(ROOM, "trouble.what", language, file=file), "log": file}
+        record = {"detail": say(ROOM, "trouble.what", file=file), "log": file}
         return AsciiJson(record, status_code=500)
     # A page of its own: what every page shows may be what went wrong.
-    text = linked(render("trouble.html", language, file=file), request.scope)
+    text = linked(render("trouble.html", file=file), request.scope)
     return HTMLResponse(text, status_code=500)

@@ -22,7 +22,7 @@ from humanmcp.common.paths import home_folder, make_private
 from humanmcp.common.terminal import has_browser, to_stderr
 from humanmcp.desk.auth.login import write_private
 from humanmcp.inbox.atomic import is_held
-from humanmcp.locales import language_of
+from humanmcp.locales import language_of, speak
 from humanmcp.locales.stop import StopError, sentence_of
 
 if TYPE_CHECKING:
@@ -241,10 +241,11 @@ def _wait_for(folder: Path) -> DeskFacts:
 
 def main(home: str, language: str = "") -> int:
     """Be `python -m humanmcp.desk.http.launch HOME LANG`, which `humanmcp serve --open` starts."""
+    speak(language_of(language))
     try:
         to_stderr(find_or_start(home, open_browser=True))
     except (OSError, StopError) as error:
-        to_stderr("humanmcp: ", sentence_of(error, language_of(language)))
+        to_stderr("humanmcp: ", sentence_of(error))
         return 1
     return 0
 

@@ -74,7 +74,7 @@ class ApprovalView:
     questions: tuple[QuestionView, ...]
 
 
-def approval_view(case: Case, language: str, *, opened: bool) -> ApprovalView | None:
+def approval_view(case: Case, *, opened: bool) -> ApprovalView | None:
     """Return the card of an exchange; None where nothing is to be allowed."""
     approval = case.approval
     if approval is None:
@@ -84,9 +84,9 @@ def approval_view(case: Case, language: str, *, opened: bool) -> ApprovalView | 
     editable = len(approval.text) <= LONGEST
     texts = approvals.input_as_typed(approval) if editable else {}
     return ApprovalView(
-        headline=approvals.headline(case, approval, language),
+        headline=approvals.headline(case, approval),
         digest=approval.digest,
-        problem=say(approvals.ROOM, approval.problem, language) if approval.problem else "",
+        problem=say(approvals.ROOM, approval.problem) if approval.problem else "",
         card=card if opened or not is_long else card.beginning(),
         is_closed=is_long and not opened,
         is_open=is_long and opened,
@@ -94,10 +94,8 @@ def approval_view(case: Case, language: str, *, opened: bool) -> ApprovalView | 
             InputField(name, text, min(20, text.count("\n") + 1)) for name, text in texts.items()
         ),
         json=pretty(approval.text) if editable else "",
-        likes=tuple(pattern_in_words(one, language) for one in patterns_for(approval)),
-        allowed=tuple(
-            (str(one), pattern_in_words(one, language)) for one in allowed_patterns(case)
-        ),
+        likes=tuple(pattern_in_words(one) for one in patterns_for(approval)),
+        allowed=tuple((str(one), pattern_in_words(one)) for one in allowed_patterns(case)),
         questions=question_views(approval.questions),
     )
 

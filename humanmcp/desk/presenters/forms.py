@@ -161,17 +161,15 @@ _CAPABILITIES: Final = ("tools", "resources", "prompts", "completions", "logging
 """The capabilities of a server that a person turns on and off; others are JSON."""
 
 
-def _capabilities(version: str, language: str) -> dict[str, Any]:
+def _capabilities(version: str) -> dict[str, Any]:
     """Return a switch a line, each with what the other side may do then, and those in it."""
     known = SHAPES["ServerCapabilities"].members
     return _object(
         **{
             one: Switch(
-                description=say(ROOM, f"declares.{one}", language),
+                description=say(ROOM, f"declares.{one}"),
                 properties={
-                    name: Switch(
-                        type="boolean", description=say(ROOM, f"declares.{name}", language)
-                    )
+                    name: Switch(type="boolean", description=say(ROOM, f"declares.{name}"))
                     for name in SHAPES[str(known[one].kind(version))].members
                 },
             )
@@ -181,35 +179,35 @@ def _capabilities(version: str, language: str) -> dict[str, Any]:
     )
 
 
-def form_of(item: Item, negotiated: NegotiatedState, tool: str, language: str) -> AnswerForm | None:
+def form_of(item: Item, negotiated: NegotiatedState, tool: str) -> AnswerForm | None:
     """Return the form of an answer, None when there is nothing to fill in."""
     if item.method == "tools/call":
         schema = _tool_schema(negotiated, tool, "outputSchema")
         if schema is not None:
             return AnswerForm("/result/structuredContent", schema, mirror=True)
     if item.method == "elicitation/create":
-        return AnswerForm("/result", _asked_for(item, language))
+        return AnswerForm("/result", _asked_for(item))
     result = methods.of(item.method).result_in(item.protocol_version)
     if result not in _SHOWN:
         return None
     schema = _object_of(result, item.protocol_version)
     if "capabilities" in schema["properties"]:
-        schema["properties"]["capabilities"] = _capabilities(item.protocol_version, language)
+        schema["properties"]["capabilities"] = _capabilities(item.protocol_version)
     return AnswerForm("/result", schema)
 
 
-def _asked_for(item: Item, language: str) -> Mapping[str, Any]:
+def _asked_for(item: Item) -> Mapping[str, Any]:
     """Return the form that a server asks its user to fill in, below what the user decides."""
     words = [
-        {"const": one, "title": say(ROOM, f"elicit.{one}", language)}
+        {"const": one, "title": say(ROOM, f"elicit.{one}")}
         for one in ("accept", "decline", "cancel")
     ]
-    action = {"type": "string", "title": say(ROOM, "elicit.action", language), "oneOf": words}
+    action = {"type": "string", "title": say(ROOM, "elicit.action"), "oneOf": words}
     asked = None if is_large(item.line) else read_line(item.line)
     schema = asked.params.get("requestedSchema") if isinstance(asked, Message) else None
     if not isinstance(schema, dict) or len(json.dumps(schema)) > LARGEST_SCHEMA:
         return _object(("action",), action=action)
-    content = {"title": say(ROOM, "elicit.content", language), **schema}
+    content = {"title": say(ROOM, "elicit.content"), **schema}
     return _object(("action",), action=action, content=content)
 
 

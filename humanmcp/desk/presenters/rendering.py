@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from humanmcp.answering.summary import INLINE
 from humanmcp.common.timestamps import clock
-from humanmcp.locales import LANGUAGES, say, sentences_of, who
+from humanmcp.locales import LANGUAGES, say, sentences_of, spoken_language, who
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.json.jsonrpc import has_many_values, one_line, visible
 from humanmcp.protocol.json.tree import leaves
@@ -164,19 +164,19 @@ def template(name: str) -> Template:
     return _environment().get_template(name)
 
 
-def render(name: str, language: str, **values: Any) -> str:  # noqa: ANN401 - templates take anything
+def render(name: str, **values: Any) -> str:  # noqa: ANN401 - templates take anything
     """Render a template in a language."""
 
     def t(code: str, **fillings: object) -> str:
-        return say(ROOM, code, language, **fillings)
+        return say(ROOM, code, **fillings)
 
     def w(code: str) -> str:
-        return say("waiting", code, language)
+        return say("waiting", code)
 
     def by(name: str) -> str:
-        return t("party.you") if name == "desk" else who(name, language)
+        return t("party.you") if name == "desk" else who(name)
 
-    return template(name).render(values, lang=language, t=t, w=w, by=by)
+    return template(name).render(values, lang=spoken_language(), t=t, w=w, by=by)
 
 
 def language_of(query: str, cookie: str, accepted: str, wanted: str = "") -> str:
@@ -203,9 +203,9 @@ def for_scripts(language: str) -> Mapping[str, str]:
     return {code[len(SCRIPT) :]: text for code, text in found.items() if code.startswith(SCRIPT)}
 
 
-def fault(found: Fault, language: str) -> FaultShape:
+def fault(found: Fault) -> FaultShape:
     """Write a way to break an answer: its name, its title, and what a good host does with it."""
-    title, host = (say("fault", code, language) for code in (found.value, f"{found.value}.host"))
+    title, host = (say("fault", code) for code in (found.value, f"{found.value}.host"))
     return {"name": found.value, "title": title, "host": host}
 
 

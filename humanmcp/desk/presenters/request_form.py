@@ -140,7 +140,7 @@ class QuestionChoice:
     why: str
 
 
-def question_choices(case: Case, language: str) -> tuple[QuestionChoice, ...]:
+def question_choices(case: Case) -> tuple[QuestionChoice, ...]:
     """List what could be asked while this exchange waits; none where a server cannot ask."""
     item, facts, exchange, negotiated = case.item, case.facts, case.exchange, case.negotiated
     ours = facts.role.traits.serves and item.purpose is Purpose.ANSWER
@@ -153,10 +153,8 @@ def question_choices(case: Case, language: str) -> tuple[QuestionChoice, ...]:
         why = ""
         if hindered is not None:
             code, missing = f"ask.not.{hindered.why.value}", hindered.capability
-            why = say(ROOM, code, language, capability=missing, version=item.protocol_version)
-        found.append(
-            QuestionChoice(input_request, say(ROOM, f"ask.{input_request.value}", language), why)
-        )
+            why = say(ROOM, code, capability=missing, version=item.protocol_version)
+        found.append(QuestionChoice(input_request, say(ROOM, f"ask.{input_request.value}"), why))
     return tuple(found)
 
 

@@ -63,17 +63,17 @@ class NewRule:
     times: int = 0
 
 
-def sentence(rule: NewRule, language: str) -> str:
+def sentence(rule: NewRule) -> str:
     """Say a rule: When tools/call get_forecast with city = "Tokyo", answer "sunny"."""
     name = f"{rule.method} {rule.tool}".strip()
     where = ", ".join(f"{key} = {_literal(value)}" for key, value in rule.where.items())
-    condition = say("desk", "rule.with", language, where=where) if where else ""
+    condition = say("desk", "rule.with", where=where) if where else ""
     code = "rule.answer" if rule.form in (TextForm.TEXT, TextForm.RESULT) else "rule.error"
-    parts = [say("desk", code, language, name=name, condition=condition, text=rule.text)]
+    parts = [say("desk", code, name=name, condition=condition, text=rule.text)]
     if rule.after:
-        parts.append(say("desk", "rule.after", language, seconds=f"{rule.after:g}"))
+        parts.append(say("desk", "rule.after", seconds=f"{rule.after:g}"))
     if rule.times:
-        parts.append(say("desk", "rule.times", language, times=rule.times))
+        parts.append(say("desk", "rule.times", times=rule.times))
     return one_line(" ".join(parts), 400)
 
 
@@ -166,7 +166,7 @@ def _count_on(book: Path, _stamp: int) -> int:
         return 0
 
 
-def listed(book: Path, language: str, hits: Mapping[str, int] = _NO_HITS) -> list[BookRule]:
+def listed(book: Path, hits: Mapping[str, int] = _NO_HITS) -> list[BookRule]:
     """List the rules of a book in their order: the first that fits a request answers it.
 
     Raises:
@@ -180,22 +180,22 @@ def listed(book: Path, language: str, hits: Mapping[str, int] = _NO_HITS) -> lis
     except toml_edit.NotEditableError:
         texts = [""] * len(found)
     return [
-        BookRule(_said(rule, language), one.strip("\n"), rule.on, hits.get(by_rule(index), 0))
+        BookRule(_said(rule), one.strip("\n"), rule.on, hits.get(by_rule(index), 0))
         for index, (rule, one) in enumerate(zip(found, texts, strict=True))
     ]
 
 
-def _said(rule: Rule, language: str) -> str:
+def _said(rule: Rule) -> str:
     """Say a rule of a book as a sentence."""
     name = f"{rule.method or 'tools/call'} {rule.tool}".strip() if rule.method or rule.tool else ""
-    name = name or say("desk", "rule.any", language)
+    name = name or say("desk", "rule.any")
     where = {**rule.where, **{f"{key} ⊇": part for key, part in rule.contains.items()}}
     if rule.action is not RuleAction.ANSWER:
-        return one_line(say("desk", f"rule.{rule.action.value}", language, name=name), 400)
+        return one_line(say("desk", f"rule.{rule.action.value}", name=name), 400)
     new = NewRule(name, "", rule.form, rule.text, where, rule.after, rule.times or 0)
     if rule.is_plain and not rule.then:
-        return sentence(new, language)
-    return f"{sentence(new, language)} {say('desk', 'rule.more', language)}"
+        return sentence(new)
+    return f"{sentence(new)} {say('desk', 'rule.more')}"
 
 
 def change(book: Path, seen: str, act: str, text: str = "") -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common.paths import home_folder
 from humanmcp.desk.presenters.forms import rows_in, values_of
-from humanmcp.locales import say
+from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.tree import object_at, objects_at, pretty
@@ -287,28 +287,32 @@ def server_settings(home: Path, settings: Settings, flags: Mapping[str, Any]) ->
     return {name: value for name, value in given.items() if name not in apart}
 
 
-def snippets(server_settings: Mapping[str, Any], language: str) -> tuple[Snippet, ...]:
+def snippets(server_settings: Mapping[str, Any]) -> tuple[Snippet, ...]:
     """List the hosts with what each is given. A server speaks English unless it is told so."""
-    given = server_settings if language == "en" else {**server_settings, "lang": language}
+    given = (
+        server_settings
+        if spoken_language() == "en"
+        else {**server_settings, "lang": spoken_language()}
+    )
     manner = manner_for(None, files="files" in given)
     return tuple(
         Snippet(
             HostEntry.of(
                 host, place(host, sys.platform, Path.home(), os.environ, Path()), given, manner
             ),
-            say("config", host.waiting, language),
+            say("config", host.waiting),
         )
         for host in HOSTS
     )
 
 
-def snippets_at(url: str, language: str) -> tuple[Snippet, ...]:
+def snippets_at(url: str) -> tuple[Snippet, ...]:
     """List the hosts that take a server at an address; their files are on another computer."""
     home = Path("~")
     return tuple(
         Snippet(
             HostEntry.of(host, place(host, "", home, {}, Path()), {}, (), url=url),
-            say("config", host.waiting, language),
+            say("config", host.waiting),
         )
         for host in HOSTS
         if host.remote

@@ -28,7 +28,7 @@ from humanmcp.answering.schema.interface import (
     WaitingShape,
 )
 from humanmcp.answering.summary import calls
-from humanmcp.desk.http.context import AsciiJson, CallRoute, desk_of, spoken
+from humanmcp.desk.http.context import AsciiJson, CallRoute, desk_of
 from humanmcp.desk.state import history
 from humanmcp.desk.state.board import MOST, EventStream, report
 from humanmcp.inbox.contract import Key, UnknownItemError
@@ -64,7 +64,7 @@ async def events(request: Request, after: int = -1) -> Response:
     """
     desk = desk_of(request)
     if desk.live.streams >= MOST:
-        raise HTTPException(503, say("desk", "streams.full", spoken(request)))
+        raise HTTPException(503, say("desk", "streams.full"))
     last = request.headers.get("last-event-id", "")
     start = int(last) if last.isascii() and last.isdigit() and len(last) < 18 else after
     visit = getattr(request.state, "visit", "")
@@ -97,7 +97,7 @@ def exchange(request: Request, session: str, number: int) -> ExchangeShape:
     draft. `problems` says why the last reply was not sent, `remarks` what the check reports about
     the request.
     """
-    return exchange_shape(desk_of(request).case(Key(session, number)), spoken(request))
+    return exchange_shape(desk_of(request).case(Key(session, number)))
 
 
 @router.get("/history")
@@ -158,7 +158,7 @@ def client_reactions(request: Request, session: str) -> ReactionsShape:
     desk.inbox.facts(session)
     return {
         "reactions": [
-            filled(ReactionShape, one, sentence=one.sentence(spoken(request)))
+            filled(ReactionShape, one, sentence=one.sentence())
             for one in reactions(desk.inbox.frames(session))
         ]
     }

@@ -73,7 +73,7 @@ def answer_schema(request: Request, session: str, number: int) -> JsonSchemaShap
     For the protocol version of the session, with what the tool or the question declares.
     """
     case = desk_of(request).case(Key(session, number))
-    item, form = case.item, form_of(case.item, case.negotiated, case.name, "en")
+    item, form = case.item, form_of(case.item, case.negotiated, case.name)
     more: dict[str, Any] = {}
     if form is not None and form.mirror:
         more["structuredContent"] = form.schema

@@ -26,7 +26,7 @@ from humanmcp.answering.schema.interface import (
 )
 from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
-from humanmcp.desk.http.context import BY, AsciiJson, CallRoute, called, desk_of, spoken
+from humanmcp.desk.http.context import BY, AsciiJson, CallRoute, called, desk_of
 from humanmcp.desk.presenters.forms import unread
 from humanmcp.desk.state.board import Writer
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply
@@ -107,14 +107,14 @@ def check(request: Request, session: str, number: int, body: CheckBody) -> Verdi
     desk, key = desk_of(request), Key(session, number)
     verdict = service.judge(desk.case(key), body.text, body.form, body.action)
     desk.judged(key, verdict.diagnostics, False)  # noqa: FBT003 - one of three
-    found = verdict_shape(verdict, spoken(request))
-    return _with_unread(found, body.fields, spoken(request)) if body.fields else found
+    found = verdict_shape(verdict)
+    return _with_unread(found, body.fields) if body.fields else found
 
 
-def _with_unread(shape: VerdictShape, fields: dict[str, str], language: str) -> VerdictShape:
+def _with_unread(shape: VerdictShape, fields: dict[str, str]) -> VerdictShape:
     """Add what keeps fields from being JSON; what else is said of these is not what was typed."""
     diagnostics: list[DiagnosticShape] = [
-        {**diagnostic_shape(one, language), "field": pointer, "pointer": pointer}
+        {**diagnostic_shape(one), "field": pointer, "pointer": pointer}
         for pointer, raw in fields.items()
         for one in unread(raw)
     ]
@@ -131,7 +131,7 @@ def fix_all(request: Request, session: str, number: int, body: TextBody) -> Fixe
     """Apply every fix that deletes nothing, invents nothing and is no guess."""
     case = desk_of(request).case(Key(session, number))
     fixed = service.autofix(case, body.text, body.form, body.action)
-    return {**verdict_shape(fixed.verdict, spoken(request)), "text": fixed.text}
+    return {**verdict_shape(fixed.verdict), "text": fixed.text}
 
 
 @dataclass
@@ -155,7 +155,7 @@ def break_it(request: Request, session: str, number: int, body: BreakBody) -> Do
         service.mended(case, BY)
         return {"document": body.text}
     draft = Draft(body.text, body.form)
-    return {"document": service.broken(case, draft, body.fault, spoken(request))}
+    return {"document": service.broken(case, draft, body.fault)}
 
 
 @router.post("/exchanges/{session}/{number}/draft")
@@ -181,7 +181,7 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
 def hold(request: Request, session: str, number: int, body: HoldBody) -> HoldBody:
     """Pause the countdown of the answer book, or resume it."""
     desk, key = desk_of(request), Key(session, number)
-    service.hold(desk.case(key), spoken(request), on=body.hold, by=BY)
+    service.hold(desk.case(key), on=body.hold, by=BY)
     desk.board.refresh(*key)
     return body
 
@@ -200,7 +200,7 @@ def reply(
     reply = Reply(body.text, body.form, body.anyway, action=body.action)
     sent = desk_of(request).send(Key(session, number), reply)
     response.status_code = _STATUS[sent.outcome]
-    return outcome_shape(sent, spoken(request))
+    return outcome_shape(sent)
 
 
 _STATUS: Final = {
@@ -236,11 +236,11 @@ def submit_outgoing(request: Request, session: str, body: SayBody) -> TicketShap
     try:
         return {"ticket": hand_in_order(desk_of(request).inbox, session, reply)}
     except OrderError as error:
-        raise HTTPException(422, error.sentence(spoken(request))) from error
+        raise HTTPException(422, error.sentence()) from error
 
 
 @router.get("/sessions/{session}/say/{ticket}")
 def said(request: Request, session: str, ticket: str) -> SaidShape:
     """Return the state of an outgoing message: `waiting`, `sent`, `refused` with its problems."""
     said = service.became_of(desk_of(request).inbox.refused(session, ticket))
-    return said_shape(said, spoken(request))
+    return said_shape(said)

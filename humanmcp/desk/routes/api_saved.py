@@ -16,7 +16,7 @@ from humanmcp.answering.schema.interface import (
     SavedShape,
 )
 from humanmcp.common.book_file import BookFileError
-from humanmcp.desk.http.context import AsciiJson, CallRoute, desk_of, spoken
+from humanmcp.desk.http.context import AsciiJson, CallRoute, desk_of
 from humanmcp.desk.presenters import rules
 from humanmcp.desk.state import history
 from humanmcp.desk.state.history import earlier_draft
@@ -100,13 +100,13 @@ def add_rule(request: Request, response: Response, body: RuleBody) -> RuleShape:
     rule = rules.NewRule(
         body.method, body.tool, body.form, body.text, body.where, body.after, body.times
     )
-    sentence = rules.sentence(rule, spoken(request))
+    sentence = rules.sentence(rule)
     try:
         written = rules.to_toml(rule)
         if body.save:
             rules.add(desk.book, rule)
     except (BookFileError, rules.RuleError) as error:
-        why = one_line(desk.shown(error.sentence(spoken(request))), 300)
+        why = one_line(desk.shown(error.sentence()), 300)
         response.status_code = 422
         return {"sentence": sentence, "why": why}
     return {"sentence": sentence, "toml": written, "saved": body.save}

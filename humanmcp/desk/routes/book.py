@@ -18,7 +18,7 @@ from humanmcp.answering.case import Case
 from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.timestamps import stamp
 from humanmcp.desk.http import context
-from humanmcp.desk.http.context import Desk, FormValues, desk_of, note_version, page, spoken
+from humanmcp.desk.http.context import Desk, FormValues, desk_of, note_version, page
 from humanmcp.desk.presenters import rules, server_definition
 from humanmcp.desk.presenters.rows import body_of
 from humanmcp.inbox.contract import Draft, Key
@@ -45,9 +45,9 @@ def _book(request: Request, why: str = "", typed: Mapping[str, str] | None = Non
     desk = desk_of(request)
     listed: list[rules.BookRule] = []
     try:
-        listed = rules.listed(desk.book, spoken(request), _hits(desk))
+        listed = rules.listed(desk.book, _hits(desk))
     except (BookFileError, rules.RuleError) as error:
-        why = desk.shown(error.sentence(spoken(request)))
+        why = desk.shown(error.sentence())
     return page(
         request,
         "book.html",
@@ -84,14 +84,14 @@ def change(request: Request, values: FormValues) -> Response:
         elif act in {"up", "down", "remove", "change", "on", "off"}:
             rules.change(desk.book, values.get("seen", ""), act, values.get("text", ""))
         elif act in {"be pasted", "be started"}:
-            _be_a_server(desk, act, values, spoken(request))
+            _be_a_server(desk, act, values)
             return RedirectResponse("/server", 303)
     except StopError as error:
-        return _book(request, desk.shown(error.sentence(spoken(request))), values)
+        return _book(request, desk.shown(error.sentence()), values)
     return RedirectResponse("/book", 303)
 
 
-def _be_a_server(desk: Desk, act: str, values: dict[str, str], language: str) -> None:
+def _be_a_server(desk: Desk, act: str, values: dict[str, str]) -> None:
     """Take over the definition of a real server: its lists as pasted, or as it lists them.
 
     Raises:
@@ -102,7 +102,7 @@ def _be_a_server(desk: Desk, act: str, values: dict[str, str], language: str) ->
     elif desk.around is not None:  # whose computer this is sits elsewhere
         raise server_definition.ServerDefinitionError("seat")
     else:
-        found = context.asked(values.get("command", ""), desk.home, language)
+        found = context.asked(values.get("command", ""), desk.home)
     before = server_definition.of_book(read_book(desk.book) if desk.book.exists() else Book())
     rules.put_lists(desk.book, {**before, **found})
 
@@ -114,10 +114,10 @@ class Kept(NamedTuple):
     where: tuple[tuple[str, Any], ...]
 
 
-def _kept(case: Case, language: str) -> Kept:
+def _kept(case: Case) -> Kept:
     """Return the answer that was sent, else the one that is being written, without its envelope."""
     item = case.item
-    draft = service.draft_of(case, language)
+    draft = service.draft_of(case)
     line = item.answer.line if item.answer is not None else service.document(case, draft)
     arguments = object_at(case.params, "arguments").items()
     plain = tuple((name, one) for name, one in arguments if not isinstance(one, dict | list))
@@ -135,7 +135,7 @@ def keep_it(request: Request, name: str, number: int, values: FormValues) -> Res
     """Save the answer under a name, or as a rule; or say the rule as a sentence."""
     desk, key = desk_of(request), Key(name, number)
     case = desk.case(key)
-    draft = _written(_kept(case, spoken(request)).draft, values)
+    draft = _written(_kept(case).draft, values)
     name = values.get("name", "").strip()[:LONGEST_NAME]
     if draft is not None and values.get("act") == "answer" and name:
         item = case.item
@@ -145,9 +145,9 @@ def keep_it(request: Request, name: str, number: int, values: FormValues) -> Res
         return RedirectResponse(f"/m/{key.session}/{key.number}", 303)
     if draft is not None and values.get("act") == "rule":
         try:
-            rules.add(desk.book, _rule(case, values, spoken(request), draft))
+            rules.add(desk.book, _rule(case, values, draft))
         except (BookFileError, rules.RuleError) as error:
-            why = desk.shown(error.sentence(spoken(request)))
+            why = desk.shown(error.sentence())
             return _keep(request, key, values, why)
         return RedirectResponse("/book", 303)
     return _keep(request, key, values)
@@ -168,9 +168,9 @@ def _filled(case: Case, draft: Draft) -> str:
         return draft.text
 
 
-def _rule(case: Case, values: dict[str, str], language: str, draft: Draft) -> rules.NewRule:
+def _rule(case: Case, values: dict[str, str], draft: Draft) -> rules.NewRule:
     """Make the rule of a form; before it was sent, every argument counts."""
-    offered = _kept(case, language).where
+    offered = _kept(case).where
     where = {
         name: one
         for at, (name, one) in enumerate(offered)
@@ -197,11 +197,11 @@ def _number(text: str) -> float:
 def _keep(request: Request, key: Key, values: dict[str, str], why: str = "") -> HTMLResponse:
     desk = desk_of(request)
     case = desk.case(key)
-    kept = _kept(case, spoken(request))
+    kept = _kept(case)
     draft = _written(kept.draft, values)
     sentence = filled = ""
     if draft is not None:
-        sentence = rules.sentence(_rule(case, values, spoken(request), draft), spoken(request))
+        sentence = rules.sentence(_rule(case, values, draft))
         filled = _filled(case, draft)
     offered = [(name, json.dumps(one, ensure_ascii=False)[:60]) for name, one in kept.where]
     shown = {

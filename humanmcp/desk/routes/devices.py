@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from humanmcp.common import qr_code
 from humanmcp.common.timestamps import stamp
 from humanmcp.desk.http.context import LONGEST_CALLED, FormValues, desk_of, note_version, page
-from humanmcp.desk.presenters.rendering import edition, language_of, render, web_folder
+from humanmcp.desk.presenters.rendering import edition, render, web_folder
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -73,10 +73,6 @@ def worker() -> Response:
 
 
 @router.get("/offline")
-def offline(request: Request) -> HTMLResponse:
+def offline() -> HTMLResponse:
     """Show what an installed page says while the desk cannot be reached."""
-    cookies, headers = request.cookies, request.headers
-    language = language_of(
-        "", cookies.get("lang", ""), headers.get("accept-language", ""), desk_of(request).language
-    )
-    return HTMLResponse(render("offline.html", language))
+    return HTMLResponse(render("offline.html"))

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 
 from humanmcp.answering.case import why_unreadable
 from humanmcp.answering.schema.exchanges import diagnostic_shapes
-from humanmcp.desk.http.context import THEMES, Desk, desk_of, note_version, page, spoken
+from humanmcp.desk.http.context import THEMES, Desk, desk_of, note_version, page
 from humanmcp.desk.presenters import nodes, rows
 from humanmcp.desk.presenters.rendering import media_in
 from humanmcp.desk.presenters.rows import (
@@ -169,7 +169,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     is_read = not step.inwards or step.kind not in ("broken", "batch")
     batches = features(facts.protocol_version).batches
     why = () if is_read else why_unreadable(frame, batches=batches)
-    card = _card(step, facts, spoken(request))
+    card = _card(step, facts)
     later = desk_of(request).inbox.last_frames_before(name, seq + AFTER, AFTER)
     after = (rows.step(name, step.badge, one, facts.role) for one in later if one.seq >= seq)
     return page(
@@ -179,7 +179,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
         facts=facts,
         card=card if step.kind in ("request", "notification") else None,
         raw=frame.text,
-        why=diagnostic_shapes(why, spoken(request)),
+        why=diagnostic_shapes(why),
         can_refuse=bool(why) and facts.is_open and facts.role.traits.serves,
         laid_out=pretty(frame.text),
         copies=copies(frame.text) if len(frame.raw) < LONGEST else [],
@@ -188,11 +188,10 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     )
 
 
-def _card(step: rows.Step, facts: SessionFacts, language: str) -> Card:
+def _card(step: rows.Step, facts: SessionFacts) -> Card:
     return explain(
         step.word,
         facts.protocol_version,
-        language,
         asks=step.kind == "request",
         role=facts.role.value,
         inwards=step.inwards,
@@ -210,7 +209,7 @@ def export(request: Request, name: str, form: str = "", secrets: str = "") -> Re
     if form not in FORMATS:
         return page(request, "export.html", view=view, formats=tuple(FORMATS))
     recording = Recording(name, tuple(desk.inbox.frames(name)), view.facts)
-    options = ExportOptions(spoken(request))
+    options = ExportOptions()
     if secrets != "keep":
         redacted = redact_recording(recording.frames, named=form in RUNNABLE)
         recording = replace(recording, frames=redacted.frames)
@@ -241,7 +240,7 @@ def present(
     if look in THEMES:
         values["theme"] = look
     if chosen:
-        values |= stage(desk, chosen, seq, spoken(request))
+        values |= stage(desk, chosen, seq)
     return page(request, "present.html", **values)
 
 
@@ -253,7 +252,7 @@ def _parts(text: str) -> tuple[str, str, str]:
     return "", text, ""
 
 
-def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
+def stage(desk: Desk, name: str, seq: int) -> dict[str, Any]:
     """Gather one step and what stands around it: the newest one unless another is named.
 
     Progress is in the picture, and no step of its own.
@@ -281,7 +280,7 @@ def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
         "total": len(frames),
         "before": frames[at - 1].seq if at else 0,
         "after": frames[at + 1].seq if at + 1 < len(frames) else 0,
-        "card": _card(step, mark.facts, language) if step.word else None,
+        "card": _card(step, mark.facts) if step.word else None,
         "media": media_in(text),
         "parts": _parts(pretty(text)),
         "read": read,

@@ -38,7 +38,6 @@ from humanmcp.desk.http.context import (
     note_version,
     page,
     script_json,
-    spoken,
     view_of,
 )
 from humanmcp.desk.presenters import nodes, rendering, request_form, rows
@@ -73,7 +72,7 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.inbox.ordering import OrderError
-from humanmcp.locales import UnknownSentenceError, describe, say
+from humanmcp.locales import UnknownSentenceError, describe, say, spoken_language
 from humanmcp.protocol.conversation.approvals import AllowPattern, patterns_for
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.diagnostics import kinds
@@ -154,7 +153,7 @@ def status(request: Request, name: str, number: int) -> HTMLResponse:
     key = Key(name, number)
     case = desk.case(key)
     row = summary.row(case.item, summary.badge_of(case.facts), case.read)
-    values = _standing(desk, case, spoken(request))
+    values = _standing(desk, case)
     return page(request, "status.html", item=case.item, row=row, **values)
 
 
@@ -188,7 +187,7 @@ def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
         "quiet": is_quiet(request, key.session if key else session or sent.partition("/")[0]),
         "opened": "" if key is None else f"{key.session}/{key.number}",
         "item": None,
-        "sent": _sent(desk, sent, spoken(request)),
+        "sent": _sent(desk, sent),
         "hosts": shown_snippets(request) if key is None and not desk.board.sessions() else (),
         "lesson": _lesson(request, key),
         "demo_host": HOST,
@@ -196,7 +195,7 @@ def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
         "view": view_of(request),
     }
     if key is not None:
-        values |= _message(desk, key, spoken(request), opened)
+        values |= _message(desk, key, opened)
         if getattr(request.state, "looks_on", False):
             values |= {"answerable": False, "initial_state": script_json(None)}
     return page(request, "inbox.html", **values)
@@ -214,14 +213,14 @@ def _lesson(request: Request, key: Key | None) -> Lesson | None:
         return None
     made = desk.lesson_steps if facts.client == HOST else lesson_of_client(facts.client, desk.home)
     own = made is None and desk.around is not None and bool(facts.client)
-    lesson_steps = (made or desk.lesson_steps)(spoken(request))
+    lesson_steps = (made or desk.lesson_steps)(spoken_language())
     if made is None and not (own and lesson_steps.tries_clients):
         return None
     frames = desk.inbox.last_frames_before(facts.name, 0, _LESSON)
-    return lesson_of(frames, lesson_steps, spoken(request), own=own)
+    return lesson_of(frames, lesson_steps, spoken_language(), own=own)
 
 
-def _sent(desk: Desk, name: str, language: str) -> dict[str, Any] | None:
+def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
     """Return what went out last, so that the next page can show it."""
     session, _, number = name.partition("/")
     if not (number.isascii() and number.isdigit() and len(number) < 12):
@@ -233,12 +232,12 @@ def _sent(desk: Desk, name: str, language: str) -> dict[str, Any] | None:
     if item.answer is None:
         return None
     line = item.answer.line
-    became = _became(desk, item, language)
+    became = _became(desk, item)
     size = len(line.encode("utf-8", "replace"))
     return {"item": item, "bytes": size, "line": line, "became": became}
 
 
-def _became(desk: Desk, item: Item, language: str) -> list[tuple[Reaction, str]]:
+def _became(desk: Desk, item: Item) -> list[tuple[Reaction, str]]:
     """Return what the client made of an answer that was wrong on purpose, with its sentence."""
     is_http = bool(desk.inbox.facts(item.key.session).http_port)
     if item.answer is None or not (item.answer.deliberate or is_http):
@@ -248,7 +247,7 @@ def _became(desk: Desk, item: Item, language: str) -> list[tuple[Reaction, str]]
         return []
     ours = {one.seq for one in frames if one.number == item.key.number}
     told = [one for one in reactions(frames) if one.seq in ours and one.is_of_an_answer]
-    return [(one, one.sentence(language)) for one in told]
+    return [(one, one.sentence()) for one in told]
 
 
 _laid_out: Final = lru_cache(16)(pretty)
@@ -264,13 +263,13 @@ def _copies(line: str) -> list[tuple[str, str]]:
     return copies(line) if len(line) < LONGEST else []
 
 
-def _message(desk: Desk, key: Key, language: str, opened: Opened = AS_IT_CAME) -> dict[str, Any]:
+def _message(desk: Desk, key: Key, opened: Opened = AS_IT_CAME) -> dict[str, Any]:
     """Gather everything that the page of one exchange shows."""
     case = desk.case(key)
     item, outlined = case.item, case.outlined
     row = summary.row(item, summary.badge_of(case.facts), case.read)
     task = service.task_of(case, opened.do)
-    draft = service.draft_for(case, task, language)
+    draft = service.draft_for(case, task)
     diagnostics = item.diagnostics
     if item.state is ExchangeState.PENDING and draft.touched:
         action = service.action_of(case, task)
@@ -285,13 +284,13 @@ def _message(desk: Desk, key: Key, language: str, opened: Opened = AS_IT_CAME) -
         covered |= {"message", "requestedSchema", "mode"}
     given = nodes.arguments(outlined, _declared(case))
     return {
-        "approval": approval_view(case, language, opened=opened.whole),
-        "why": _why(opened.why, language),
+        "approval": approval_view(case, opened=opened.whole),
+        "why": _why(opened.why),
         "item": item,
         "row": row,
         "draft": _plain(case, task, draft),
-        "problems": diagnostic_shapes(diagnostics, language),
-        "remarks": diagnostic_shapes(case.remarks, language),
+        "problems": diagnostic_shapes(diagnostics),
+        "remarks": diagnostic_shapes(case.remarks),
         "talk": talk,
         "inquiry": asked,
         "question": asked.question if asked else question,
@@ -307,9 +306,9 @@ def _message(desk: Desk, key: Key, language: str, opened: Opened = AS_IT_CAME) -
         "goes_on": service.goes_on(case, task),
         "held_question": case.held is not None and case.held.question is not None,
         "held_answer": nodes.held_answer(case),
-        "faults": _faults(case, task, language),
-        "choices": request_form.question_choices(case, language),
-        "card": case.card(language),
+        "faults": _faults(case, task),
+        "choices": request_form.question_choices(case),
+        "card": case.card(),
         "design": design,
         "answerable": bool(task) and (case.exchange is not None or task == Task.CHANGE),
         "steps": rows.draw(
@@ -321,9 +320,9 @@ def _message(desk: Desk, key: Key, language: str, opened: Opened = AS_IT_CAME) -
         "templates": () if service.goes_on(case, task) else service.templates(case),
         "answers": desk.shelf.fitting(item.method, row.name)[:9],
         "starts": starts_of(case.exchange) if case.exchange is not None else (),
-        "became": _became(desk, item, language),
-        "initial_state": script_json(_initial_state(desk, case, task, language)),
-        **_standing(desk, case, language),
+        "became": _became(desk, item),
+        "initial_state": script_json(_initial_state(desk, case, task)),
+        **_standing(desk, case),
     }
 
 
@@ -350,17 +349,17 @@ def _plain(case: Case, task: Task, draft: Draft) -> Draft:
     return draft if draft.touched or not empty else Draft("", TextForm.TEXT)
 
 
-def _faults(case: Case, task: Task, language: str) -> list[FaultShape]:
+def _faults(case: Case, task: Task) -> list[FaultShape]:
     """List the ways to break an answer; a request that goes on is changed by hand."""
     if service.goes_on(case, task):
         return []
-    return [rendering.fault(one, language) for one in service.breakable(case)]
+    return [rendering.fault(one) for one in service.breakable(case)]
 
 
-def _initial_state(desk: Desk, case: Case, task: Task, language: str) -> InitialState | None:
+def _initial_state(desk: Desk, case: Case, task: Task) -> InitialState | None:
     """Gather what the composer's script starts from; None where nothing is to be written."""
     item, tool = case.item, case.name
-    draft = service.draft_for(case, task, language)
+    draft = service.draft_for(case, task)
     goes_on = service.goes_on(case, task)
     exchange = None if goes_on else case.exchange
     if not task or (exchange is None and not goes_on):
@@ -368,10 +367,10 @@ def _initial_state(desk: Desk, case: Case, task: Task, language: str) -> Initial
     document = service.document(case, draft)
     starts = () if exchange is None else starts_of(exchange)
     begun = chosen(starts, document)
-    form = begun.form if begun else _form_for(case, exchange, language)
+    form = begun.form if begun else _form_for(case, exchange)
     fitting = () if goes_on else desk.shelf.fitting(item.method, tool)[:9]
     asked = case.inquiry
-    template = service.as_it_came(case) if goes_on else service.starting_draft(case, language)
+    template = service.as_it_came(case) if goes_on else service.starting_draft(case)
     return {
         "session": item.key.session,
         "number": item.key.number,
@@ -386,7 +385,7 @@ def _initial_state(desk: Desk, case: Case, task: Task, language: str) -> Initial
         "templates": {} if goes_on else service.templates(case),
         "placeholders": [*PLACEHOLDERS.values(), PLACEHOLDER],
         "options": [] if asked is None else list(asked.options),
-        "faults": _faults(case, task, language),
+        "faults": _faults(case, task),
         "action": service.action_of(case, task).value,
         "touched": draft.touched,
         "at": draft.at,
@@ -405,10 +404,10 @@ def _filled(saved: Saved, case: Case) -> Saved:
         return saved
 
 
-def _form_for(case: Case, exchange: Exchange | None, language: str) -> AnswerForm | None:
+def _form_for(case: Case, exchange: Exchange | None) -> AnswerForm | None:
     """Return the form of an answer, or of the arguments of a call that goes on changed."""
     if exchange is not None:
-        return form_of(case.item, case.negotiated, case.name, language)
+        return form_of(case.item, case.negotiated, case.name)
     return arguments_form(case.negotiated, case.name) if case.item.method == "tools/call" else None
 
 
@@ -416,7 +415,7 @@ def _form(form: AnswerForm) -> FormShape:
     return {"pointer": form.pointer, "field": field_of(form.schema)}
 
 
-def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:
+def _standing(desk: Desk, case: Case) -> dict[str, Any]:
     """Return how an exchange stands: its session, its client, who else writes, what may be set."""
     item, facts = case.item, case.facts
     client = timeouts.find(facts.client)
@@ -438,7 +437,7 @@ def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:
         "writer": desk.board.writer(item.key),
         "client_setting": "" if client is None else client.setting,
         "arrived": seconds_of(item.arrived),
-        "refusals": diagnostic_shapes(item.diagnostics, language),
+        "refusals": diagnostic_shapes(item.diagnostics),
         "kept": [one.text for one in item.kept],
         "copies": copies(item.answer.line) if item.answer is not None else [],
         "answer_pretty": "" if item.answer is None else pretty(item.answer.line),
@@ -456,7 +455,7 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
         case "forget":
             return _forget(desk, key)
         case "hold":
-            _hold(desk, key, spoken(request))
+            _hold(desk, key)
         case "park" | "status" as wanted:
             words = f"{key.number} {values.get('status', '')}".strip()
             order = Reply(words, by=BY, order=Order(wanted))
@@ -467,7 +466,7 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
             order = Reply(wanted.removeprefix("progress "), by=BY, order=Order.PROGRESS)
             service.submit_outgoing(desk.inbox, key.session, order, within=0)
         case wanted if wanted.startswith("design "):
-            _hold(desk, key, spoken(request))
+            _hold(desk, key)
             query = urlencode({"at": f"{key.session}/{key.number}", "member": wanted[7:]})
             return RedirectResponse(f"/server/entry?{query}", 303)
         case "allow" | "deny" | "change" | "change json" | "like" | "answers":
@@ -497,9 +496,9 @@ def _forget(desk: Desk, key: Key) -> Response:
     return RedirectResponse("/history", 303)
 
 
-def _hold(desk: Desk, key: Key, language: str) -> None:
+def _hold(desk: Desk, key: Key) -> None:
     """Stop the book's countdown."""
-    service.hold(desk.case(key), language, on=True, by=BY)
+    service.hold(desk.case(key), on=True, by=BY)
     desk.board.refresh(*key)
 
 
@@ -521,12 +520,12 @@ def _decide(desk: Desk, key: Key, values: dict[str, str], here: str) -> Response
     return RedirectResponse(f"{here}?{urlencode({'why': why})}#approval", 303)
 
 
-def _why(code: str, language: str) -> str:
+def _why(code: str) -> str:
     """Return why nothing was sent; "" for a code that there is not."""
     with suppress(UnknownSentenceError):
-        return say(approvals.ROOM, code, language) if code else ""
+        return say(approvals.ROOM, code) if code else ""
     other = kinds.other_request_shown().unplaced()
-    return describe(other, language) if code == other.code else ""
+    return describe(other) if code == other.code else ""
 
 
 def _pattern(case: Case, values: dict[str, str]) -> AllowPattern:
@@ -578,7 +577,7 @@ def show(request: Request, name: str, number: int, of: str = "") -> HTMLResponse
 
 
 def _question_choices(request: Request, key: Key) -> tuple[QuestionChoice, ...]:
-    found = asking_back.question_choices(desk_of(request).case(key), spoken(request))
+    found = asking_back.question_choices(desk_of(request).case(key))
     if not found:
         raise UnknownItemError(f"{key.session}/{key.number}")
     return found
@@ -629,7 +628,7 @@ _FIRST: Final = {"name 0": "answer", "kind 0": "string", "needed 0": "on"}
 
 def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
     desk = desk_of(request)
-    language, result = spoken(request), written.result
+    result = written.result
     case = desk.case(key)
     row = summary.row(case.item, summary.badge_of(case.facts), case.read)
     return page(
@@ -643,7 +642,7 @@ def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
         kinds=FLAT,
         text=written.text,
         modern=features(case.item.protocol_version).input_required,
-        problems=diagnostic_shapes(result.diagnostics if result else (), language),
+        problems=diagnostic_shapes(result.diagnostics if result else ()),
         waits=result is not None and result.outcome is Outcome.QUEUED,
         **listed(desk.board, ""),
         opened=row.anchor,

@@ -26,7 +26,6 @@ from humanmcp.desk.http.context import (
     note_version,
     page,
     remember,
-    spoken,
     switched,
 )
 from humanmcp.locales import LANGUAGES, say
@@ -59,7 +58,7 @@ async def enter(request: Request, response: Response, body: LoginBody) -> VisitS
     door = desk.door
     visit = door.enter_with_key(body.key) if body.key else door.enter_with_code(body.code)
     if visit is None:
-        raise HTTPException(401, say("desk", "login.failed", spoken(request)))
+        raise HTTPException(401, say("desk", "login.failed"))
     set_visit(response, desk, visit)
     return {"in": True, "place": start_of(parts_of(visit)[0])}
 
@@ -96,7 +95,7 @@ async def login_key(request: Request, body: LoginKeyBody) -> LoginKeyShape:
     Only for who shows the token: a visit gets 403, so that no key outlives it.
     """
     if visit_of(request):
-        raise HTTPException(403, say("desk", "login.token only", spoken(request)))
+        raise HTTPException(403, say("desk", "login.token only"))
     door = desk_of(request).door
     return {"key": door.new_key(body.session), "code": door.code}
 

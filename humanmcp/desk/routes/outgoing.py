@@ -23,7 +23,7 @@ from humanmcp.answering.case import PARSE_ERROR, Case, read_line
 from humanmcp.answering.schema.exchanges import diagnostic_shapes
 from humanmcp.answering.service import Outcome, SayResult, await_result
 from humanmcp.answering.summary import Row, row
-from humanmcp.desk.http.context import BY, Desk, FormValues, desk_of, note_version, page, spoken
+from humanmcp.desk.http.context import BY, Desk, FormValues, desk_of, note_version, page
 from humanmcp.desk.presenters.request_form import RequestForm, lists_of, picked_forms, tool_form
 from humanmcp.desk.routes.server_definition import client_reactions
 from humanmcp.desk.state.board import SessionView
@@ -102,7 +102,7 @@ def show(
     """
     if answer:
         case = desk_of(request).case(Key(name, answer))
-        text = service.document(case, service.draft_of(case, spoken(request)))
+        text = service.document(case, service.draft_of(case))
         return _page(request, name, Said(service.autofix(case, text).text, late=True))
     beginnings = _beginnings(desk_of(request), name) if begin else ()
     text = next((one.text for one in beginnings if one.method == begin), "")
@@ -133,7 +133,7 @@ def act(request: Request, name: str, values: FormValues) -> Response:
             reply = reply._replace(anyway=True)
             result = service.submit_outgoing(desk.inbox, name, reply, wake=desk.board.wait)
     except OrderError as error:
-        return _page(request, name, replace(said, why=error.sentence(spoken(request))))
+        return _page(request, name, replace(said, why=error.sentence()))
     if result.outcome is not Outcome.SENT:
         return _page(request, name, replace(said, result=result))
     if reply.order is Order.SAY:
@@ -169,7 +169,7 @@ def _heard(inbox: DeskInbox, name: str) -> int:
 def _page(request: Request, name: str, said: Said) -> HTMLResponse:
     desk = desk_of(request)
     session = desk.board.session(name)
-    language, result = spoken(request), said.result
+    result = said.result
     beginnings = _beginnings(desk, name)
     frames = [
         one
@@ -191,15 +191,14 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         problems=diagnostic_shapes(
             [one for one in result.diagnostics if one.severity is not Severity.REPAIRED]
             if result
-            else (),
-            language,
+            else ()
         ),
         late=said.late,
         sent=result is not None and result.outcome is Outcome.SENT,
         waits=result is not None and result.outcome is Outcome.QUEUED,
         why=said.why,
         role=session.facts.role.value,
-        told=client_reactions(desk, name, language, 3) if session.facts.role.traits.serves else (),
+        told=client_reactions(desk, name, 3) if session.facts.role.traits.serves else (),
         lines=[(one.direction is Direction.IN, one.at, one.text) for one in reversed(frames)],
         opened="",
         **listed(desk.board, name),

@@ -21,7 +21,7 @@ from humanmcp.answering.reactions import WATCHED, Reaction, reactions
 from humanmcp.answering.schema.exchanges import diagnostic_shapes
 from humanmcp.answering.service import Outcome
 from humanmcp.common.book_file import read_book
-from humanmcp.desk.http.context import BY, Desk, FormValues, desk_of, note_version, page, spoken
+from humanmcp.desk.http.context import BY, Desk, FormValues, desk_of, note_version, page
 from humanmcp.desk.presenters import nodes, rules, server_definition
 from humanmcp.desk.presenters.forms import MOST
 from humanmcp.desk.presenters.rendering import decoded
@@ -67,27 +67,23 @@ class DefinitionOwner:
         """What an address says of it."""
         return {"at": self.at} if self.at else {"session": self.session} if self.session else {}
 
-    def lists(self, member: str, language: str) -> server_definition.Lists:
+    def lists(self, member: str) -> server_definition.Lists:
         """Return the lists as they are now."""
         if self.at:
-            return {member: self._drafted(member, language).entries}
+            return {member: self._drafted(member).entries}
         if self.session:
             return server_definition.of_session(self.desk.inbox.negotiated(self.session))
         return server_definition.of_book(
             read_book(self.desk.book) if self.desk.book.exists() else Book()
         )
 
-    def _drafted(self, member: str, language: str) -> server_definition.Drafted:
+    def _drafted(self, member: str) -> server_definition.Drafted:
         case = self.desk.case(self.key)
-        text = service.document(case, service.draft_of(case, language))
+        text = service.document(case, service.draft_of(case))
         return server_definition.drafted(text, member)
 
     def put(
-        self,
-        before: server_definition.Lists,
-        after: server_definition.Lists,
-        member: str,
-        language: str,
+        self, before: server_definition.Lists, after: server_definition.Lists, member: str
     ) -> None:
         """Publish these lists.
 
@@ -95,7 +91,7 @@ class DefinitionOwner:
             StopError: that cannot be; the sentence says why.
         """
         if self.at:
-            text = self._drafted(member, language).with_entries(after[member])
+            text = self._drafted(member).with_entries(after[member])
             case = self.desk.case(self.key)
             service.keep(case, Draft(text, TextForm.MESSAGE, touched=True, hold=True, by=BY))
             self.desk.board.refresh(*self.key)
@@ -139,16 +135,16 @@ def show(request: Request, session: str = "") -> HTMLResponse:
 def act(request: Request, values: FormValues) -> Response:
     """Take an entry out, or put a whole list that was written as JSON in the place of one."""
     owner = _target(request, values.get("session", ""), values.get("at", ""))
-    language, member = spoken(request), _member(values.get("member", ""))
+    member = _member(values.get("member", ""))
     try:
-        before = owner.lists(member, language)
+        before = owner.lists(member)
         if values.get("act") == "remove":
             after = server_definition.with_entry(before, member, None, values.get("name", ""))
         else:
             after = {**before, member: server_definition.read_list(values.get("text", ""), member)}
-        owner.put(before, after, member, language)
+        owner.put(before, after, member)
     except StopError as error:
-        return _show(request, owner, owner.desk.shown(error.sentence(language)), values)
+        return _show(request, owner, owner.desk.shown(error.sentence()), values)
     return _published(owner, member)
 
 
@@ -167,12 +163,12 @@ def _member(name: str) -> str:
 def _show(
     request: Request, owner: DefinitionOwner, why: str = "", typed: dict[str, str] | None = None
 ) -> HTMLResponse:
-    desk, language = owner.desk, spoken(request)
+    desk = owner.desk
     lists: server_definition.Lists = {}
     try:
-        lists = owner.lists("tools", language)
+        lists = owner.lists("tools")
     except StopError as error:
-        why = desk.shown(error.sentence(language))
+        why = desk.shown(error.sentence())
     found = [
         (member, _listed(lists.get(member, ()), member, typed))
         for member in server_definition.MEMBERS
@@ -187,17 +183,15 @@ def _show(
         why=why,
         servers=_servers(desk),
         book=desk.shown(desk.book),
-        told=client_reactions(desk, owner.session, language) if owner.session else (),
+        told=client_reactions(desk, owner.session) if owner.session else (),
         session=owner.session,
     )
 
 
-def client_reactions(
-    desk: Desk, session: str, language: str, most: int = 20
-) -> list[tuple[Reaction, str]]:
+def client_reactions(desk: Desk, session: str, most: int = 20) -> list[tuple[Reaction, str]]:
     """Return what a client made of what was said to it, newest first, each with its sentence."""
     found = reactions(desk.inbox.last_frames_before(session, 0, WATCHED))[-most:]
-    return [(reaction, reaction.sentence(language)) for reaction in reversed(found)]
+    return [(reaction, reaction.sentence()) for reaction in reversed(found)]
 
 
 def _servers(desk: Desk) -> list[Any]:
@@ -236,13 +230,13 @@ def entry(  # noqa: PLR0913, PLR0917 - what an address may hold
     copy: str = "",
 ) -> HTMLResponse:
     """Show one entry as a form: a new one, one that is there, or a copy of it."""
-    owner, language = _target(request, session, at), spoken(request)
+    owner = _target(request, session, at)
     key, why, chosen = LISTED[_member(member)], "", server_definition.blank(member)
     try:
-        listed = owner.lists(member, language)[member]
+        listed = owner.lists(member)[member]
         chosen = dict(next((one for one in listed if one.get(key) == name), chosen))
     except StopError as error:
-        why = owner.desk.shown(error.sentence(language))
+        why = owner.desk.shown(error.sentence())
     if copy and name:
         chosen[key] = f"{name}_2"
     values = server_definition.fields_of(chosen, member)
@@ -254,7 +248,7 @@ def entry(  # noqa: PLR0913, PLR0917 - what an address may hold
 def write(request: Request, values: FormValues) -> Response:
     """Put an entry where it belongs, keep it in the book, or show it otherwise."""
     owner = _target(request, values.get("session", ""), values.get("at", ""))
-    language, member = spoken(request), _member(values.get("member", ""))
+    member = _member(values.get("member", ""))
     act = values.get("act", "")
     try:
         made = server_definition.entry_of(values, member)
@@ -267,20 +261,20 @@ def write(request: Request, values: FormValues) -> Response:
             verdict = _judged(made, member)
             if act != "anyway" and verdict.errors:
                 return _form(request, owner, values, verdict=verdict)
-            return _put(owner, made, values, language)
+            return _put(owner, made, values)
     except StopError as error:
-        why = "" if act in ("look", "more") else owner.desk.shown(error.sentence(language))
+        why = "" if act in ("look", "more") else owner.desk.shown(error.sentence())
         return _form(request, owner, values, why)
     return _form(request, owner, values, verdict=_judged(made, member))
 
 
-def _put(owner: DefinitionOwner, made: Any, values: dict[str, str], language: str) -> Response:  # noqa: ANN401 - any JSON value
+def _put(owner: DefinitionOwner, made: Any, values: dict[str, str]) -> Response:  # noqa: ANN401 - any JSON value
     member = values["member"]
     goals = [owner, DefinitionOwner(owner.desk)] if values.get("act") == "keep" else [owner]
     for goal in goals:
-        before = goal.lists(member, language)
+        before = goal.lists(member)
         after = server_definition.with_entry(before, member, made, values.get("old", ""))
-        goal.put(before, after, member, language)
+        goal.put(before, after, member)
     if owner.at:
         return RedirectResponse(f"/m/{owner.at}#answer", 303)
     return _published(owner, member)
@@ -303,7 +297,7 @@ def _form(
     why: str = "",
     verdict: Verdict | None = None,
 ) -> HTMLResponse:
-    language, member = spoken(request), values["member"]
+    member = values["member"]
     diagnostics = () if verdict is None else verdict.diagnostics
     try:
         seen = _seen(server_definition.entry_of(values, member))
@@ -312,9 +306,9 @@ def _form(
     names: list[str] = []
     if not why:
         try:
-            names = [str(one.get(LISTED[member])) for one in owner.lists(member, language)[member]]
+            names = [str(one.get(LISTED[member])) for one in owner.lists(member)[member]]
         except StopError as error:
-            why = owner.desk.shown(error.sentence(language))
+            why = owner.desk.shown(error.sentence())
     return page(
         request,
         "entry.html",
@@ -335,6 +329,6 @@ def _form(
         why=why,
         blocked=verdict is not None and bool(verdict.errors),
         # Their places count in a list that the page made: nobody sees its lines.
-        problems=[{**one, "line": 0} for one in diagnostic_shapes(diagnostics, language)],
+        problems=[{**one, "line": 0} for one in diagnostic_shapes(diagnostics)],
         book=owner.desk.shown(owner.desk.book),
     )

@@ -26,7 +26,6 @@ from humanmcp.desk.http.context import (
     note_version,
     page,
     remember,
-    spoken,
     view_of,
 )
 from humanmcp.desk.presenters.server_definition import Snippet, snippets, snippets_at
@@ -34,6 +33,7 @@ from humanmcp.desk.state.board import SessionView
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
 from humanmcp.inbox.contract import InboxError, UnknownItemError
+from humanmcp.locales import spoken_language
 from humanmcp.protocol.rules import timeouts
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
@@ -223,7 +223,7 @@ def answer_handshake_by_hand(request: Request, values: FormValues) -> Response:
 @router.post("/try")
 def try_now(request: Request, values: FormValues) -> Response:
     """Start the demo host, with help or without; its first request arrives within seconds."""
-    desk_of(request).play(spoken(request))
+    desk_of(request).play(spoken_language())
     response = RedirectResponse("/", 303)
     remember(response, "help", values.get("help", "yes"))
     return response
@@ -233,14 +233,14 @@ def shown_snippets(request: Request) -> tuple[Snippet, ...]:
     """List what each host is given, in the reader's language."""
     desk = desk_of(request)
     if desk.url:
-        return snippets_at(desk.url, spoken(request))
-    return snippets(desk.server_settings, spoken(request))
+        return snippets_at(desk.url)
+    return snippets(desk.server_settings)
 
 
 @calls.post("/demo")
 def demo(request: Request) -> StartedShape:
     """Start the demo host: its first request arrives within seconds."""
-    desk_of(request).play(spoken(request))
+    desk_of(request).play(spoken_language())
     return {"started": True}
 
 
@@ -267,7 +267,7 @@ def mistake_page(
     request: Request, code: str, seats: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> HTMLResponse:
     """Return the page about a mistake, with the seats of a room where it was found."""
-    found = mistakes.find(code, spoken(request))
+    found = mistakes.find(code)
     if found is None:
         raise UnknownItemError(code)
     return page(request, "mistake.html", mistake=found, seats=seats)

@@ -29,7 +29,7 @@ from humanmcp.host.terminal.typing import Typist
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Role
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.spec import versions
 
@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     except StopError as error:
         if not once.is_wanted(arguments):
             raise
-        to_stderr("humanmcp: ", error.sentence(language_of(settings.lang)))
+        to_stderr("humanmcp: ", error.sentence())
         return once.status_of(error)
 
 
@@ -184,18 +184,17 @@ def identity_of(arguments: argparse.Namespace) -> Identity:
 def _sit(
     arguments: argparse.Namespace, settings: Settings, target: ServerTarget, script: list[str]
 ) -> int:
-    language = language_of(settings.lang)
     if arguments.example:
         _begin_as_the_example(arguments)
     typist = Typist(script)
-    person = AtTerminal(typist, language, _nobody(arguments))
-    log = WireLog(language=language, laid_out=arguments.pretty, above=typist.above)
+    person = AtTerminal(typist, _nobody(arguments))
+    log = WireLog(laid_out=arguments.pretty, above=typist.above)
     company = _Company(person, log, typist.wait)
     with _connected(arguments, settings, target, company) as connection:
         to_stdout("Initialization complete 🎉 Client is ready to send commands.")
         if arguments.example:
-            _as_the_example_goes_on(connection.client, language)
-        Prompt(connection, typist, person, language).run()
+            _as_the_example_goes_on(connection.client)
+        Prompt(connection, typist, person).run()
         return REFUSED if connection.client.has_lost_its_server else 0
 
 
@@ -203,11 +202,10 @@ def _ask_once(
     arguments: argparse.Namespace, settings: Settings, target: ServerTarget, wanted: once.OneShot
 ) -> int:
     """Make one request for a script. Nothing but its result goes to stdout."""
-    language = language_of(settings.lang)
-    log = WireLog(language=language, laid_out=arguments.pretty, lines=arguments.wire)
+    log = WireLog(laid_out=arguments.pretty, lines=arguments.wire)
     company = _Company(_nobody(arguments), log, first_done)
     with _connected(arguments, settings, target, company) as connection:
-        return wanted.ask(connection.client, language)
+        return wanted.ask(connection.client)
 
 
 def _nobody(arguments: argparse.Namespace) -> Nobody:
@@ -233,12 +231,11 @@ def _connected(
     arguments: argparse.Namespace, settings: Settings, target: ServerTarget, company: _Company
 ) -> Iterator[ServerSession]:
     """Start the server and open the session; end both in order."""
-    language = language_of(settings.lang)
     identity = identity_of(arguments)
     handler, log, wait = company
     recorded: SessionRecorder | None = None
     with contextlib.ExitStack() as stack:
-        session = _desk(settings, target, language) if arguments.desk else None
+        session = _desk(settings, target) if arguments.desk else None
         if session is not None:
             stack.callback(session.end)
             log = recorded = SessionRecorder(session, log)
@@ -282,19 +279,19 @@ def _begin_as_the_example(arguments: argparse.Namespace) -> None:
             setattr(arguments, name, said)
 
 
-def _as_the_example_goes_on(client: Client, language: str) -> None:
+def _as_the_example_goes_on(client: Client) -> None:
     """List the tools and call one before the person types anything. Only the wire shows it."""
     client.request("tools/list")
     if EXAMPLE_CALL["name"] in (client.session.negotiated.tools or {}):
         client.request("tools/call", EXAMPLE_CALL)
     else:
-        to_stderr("  ", say(ROOM, "no example", language, name=EXAMPLE_CALL["name"]))
+        to_stderr("  ", say(ROOM, "no example", name=EXAMPLE_CALL["name"]))
 
 
-def _desk(settings: Settings, target: ServerTarget, language: str) -> AskedSession:
+def _desk(settings: Settings, target: ServerTarget) -> AskedSession:
     """Open a session of the client in the inbox."""
     inbox = open_inbox(home_folder(settings.home))
     title = settings.title or str(target)
-    session = AskedSession(inbox, Role.CLIENT, title=title, language=language)
-    to_stderr(say(ROOM, "at the desk", language, name=session.name))
+    session = AskedSession(inbox, Role.CLIENT, title=title)
+    to_stderr(say(ROOM, "at the desk", name=session.name))
     return session

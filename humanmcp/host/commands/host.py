@@ -27,7 +27,7 @@ from humanmcp.host.terminal.results import AtTerminal, WireLog
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Role
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say
 from humanmcp.locales.stop import USAGE_ERROR
 
 if TYPE_CHECKING:
@@ -76,9 +76,8 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Talk until the end of input. Returns the exit status; no child is left behind."""
-    language = language_of(settings.lang)
     if arguments.json and not arguments.prompt:
-        to_stderr("humanmcp: ", say(ROOM, "json of what", language))
+        to_stderr("humanmcp: ", say(ROOM, "json of what"))
         return USAGE_ERROR
     with in_order(), contextlib.ExitStack() as stack:
         _talk(arguments, settings, stack)
@@ -91,7 +90,6 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
     Raises:
         StopError: something cannot start, or the one prompt of `-p` came to nothing.
     """
-    language = language_of(settings.lang)
     path = Path(arguments.config or Path.home() / DEFAULT_NAME).expanduser()
     entries = read_config(path)
     typist = Typist()
@@ -99,8 +97,8 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
     def desk(role: Role, server: str = "") -> AskedSession:
         inbox = open_inbox(home_folder(settings.home))
         title = " ".join(word for word in (settings.title, server) if word)
-        session = AskedSession(inbox, role, title=title, asker=NAME.name, language=language)
-        line = say(ROOM, f"at the desk {role.value}", language, name=session.name, server=server)
+        session = AskedSession(inbox, role, title=title, asker=NAME.name)
+        line = say(ROOM, f"at the desk {role.value}", name=session.name, server=server)
         to_stderr(line)
         return session
 
@@ -116,17 +114,17 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
     )
     kept_back = key_kept_back(choice)
     if kept_back is not None:
-        to_stderr(kept_back.sentence(language))
+        to_stderr(kept_back.sentence())
     model = make_model(choice)
     stack.callback(model.close)
-    respondents = _respondents(typist, language, stack, desk if arguments.desk else None)
+    respondents = _respondents(typist, stack, desk if arguments.desk else None)
     if arguments.sampling == "model":
-        respondents = _sampled(respondents, _sampler(arguments, choice, model), typist, language)
+        respondents = _sampled(respondents, _sampler(arguments, choice, model), typist)
     servers = Servers(
         entries,
         respondents,
         identity=NAME if arguments.sampling != "no" else _without_sampling(NAME),
-        observer=_onlookers(typist, language, wanted=arguments.wire),
+        observer=_onlookers(typist, wanted=arguments.wire),
         session_start=SessionStart(arguments.start),
         patience=arguments.patience,
         longest=arguments.longest,
@@ -135,7 +133,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
     )
     stack.callback(undisturbed(servers.close))
     kind = AtHostOnce if arguments.prompt else AtHost
-    person = kind(typist, language, call_all=arguments.yes, definition=servers.definition)
+    person = kind(typist, call_all=arguments.yes, definition=servers.definition)
     loop = HostLoop(
         model,
         servers,
@@ -145,9 +143,9 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         sleep=_interruptible_sleep,
     )
     if arguments.prompt:
-        ask_once(loop, arguments.prompt, language, json=arguments.json)
+        ask_once(loop, arguments.prompt, json=arguments.json)
     else:
-        Chat(loop, person, typist, language).run()
+        Chat(loop, person, typist).run()
 
 
 def _patterns(typed: list[str]) -> tuple[str, ...]:
@@ -155,14 +153,11 @@ def _patterns(typed: list[str]) -> tuple[str, ...]:
 
 
 def _respondents(
-    typist: Typist,
-    language: str,
-    stack: contextlib.ExitStack,
-    desk: Callable[[Role, str], AskedSession] | None,
+    typist: Typist, stack: contextlib.ExitStack, desk: Callable[[Role, str], AskedSession] | None
 ) -> Callable[[str], ServerRequestHandler]:
     """Return what makes the one who answers a server's questions, which name the server."""
     if desk is None:
-        return lambda name: AtTerminal(typist, language, server=name)
+        return lambda name: AtTerminal(typist, server=name)
 
     def at_desk(name: str) -> ServerRequestHandler:
         questions = WhenAsked(lambda: desk(Role.CLIENT, name))
@@ -173,13 +168,10 @@ def _respondents(
 
 
 def _sampled(
-    otherwise: Callable[[str], ServerRequestHandler],
-    sampler: Sampler,
-    typist: Typist,
-    language: str,
+    otherwise: Callable[[str], ServerRequestHandler], sampler: Sampler, typist: Typist
 ) -> Callable[[str], ServerRequestHandler]:
     """Let the host's model answer what a server asks of a model, and others everything else."""
-    return lambda name: SampledByModel(sampler, otherwise(name), typist, language, name)
+    return lambda name: SampledByModel(sampler, otherwise(name), typist, name)
 
 
 def _sampler(arguments: argparse.Namespace, choice: ModelChoice, model: Model) -> Sampler:
@@ -203,11 +195,11 @@ def _without_sampling(identity: Identity) -> Identity:
     return replace(identity, capabilities=kept)
 
 
-def _onlookers(typist: Typist, language: str, *, wanted: bool) -> Callable[[str], ClientObserver]:
+def _onlookers(typist: Typist, *, wanted: bool) -> Callable[[str], ClientObserver]:
     """Return what makes the observer of a server: one that shows its lines, or none at all."""
     if not wanted:
         return lambda _name: ClientObserver()
-    return lambda name: WireLog(language=language, name=name, above=typist.above)
+    return lambda name: WireLog(name=name, above=typist.above)
 
 
 def _interruptible_sleep(seconds: float) -> None:

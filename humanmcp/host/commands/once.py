@@ -73,7 +73,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--arguments", metavar="JSON", default="")
     for name in ("json", "anyway", "wire"):
         flag(f"--{name}", action="store_true")
-    parser.epilog = say(ROOM, "statuses", parser.language)
+    parser.epilog = say(ROOM, "statuses")
 
 
 def is_wanted(arguments: argparse.Namespace) -> bool:
@@ -132,7 +132,7 @@ class OneShot:
     as_json: bool = False
     anyway: bool = False
 
-    def ask(self, client: Client, language: str) -> ExitStatus:
+    def ask(self, client: Client) -> ExitStatus:
         """Ask, and show what comes of it.
 
         Raises:
@@ -140,12 +140,12 @@ class OneShot:
         """
         requests = Requests(client)
         if self.kind is RequestKind.LIST:
-            return self._list(requests, language)
+            return self._list(requests)
         asking = self._asking(requests)
         if not self.anyway:
-            self._check(requests, asking, language)
+            self._check(requests, asking)
         response = client.call(*asking)
-        status = _status(response, language)
+        status = _status(response)
         if status in (ExitStatus.DONE, ExitStatus.TOOL_ERROR):
             text = "" if self.as_json else gist(asking.method, response.result)
             raw_to_stdout(text or _result_of(response))
@@ -162,20 +162,20 @@ class OneShot:
             case _:
                 return requests.complete(self.name, self.typed)
 
-    def _check(self, requests: Requests, asking: Asking, language: str) -> None:
+    def _check(self, requests: Requests, asking: Asking) -> None:
         """Say what is wrong with the request, and do not send it then."""
         found = requests.remarks(*asking)
         for one in found:
-            to_stderr(*diagnostic_line_for_asker(one, language))
+            to_stderr(*diagnostic_line_for_asker(one))
         if any(one.severity is not Severity.HINT for one in found):
             raise MistypedError("not asked", name=self.name)
 
-    def _list(self, requests: Requests, language: str) -> ExitStatus:
+    def _list(self, requests: Requests) -> ExitStatus:
         """Show everything that a list holds, of all its pages."""
         each = LISTS[self.name]
         entries: list[dict[str, Any]] = []
         for page in requests.pages(self.name):
-            status = _status(page, language)
+            status = _status(page)
             if status is not ExitStatus.DONE:
                 return status
             entries += entries_of(page, each.member)
@@ -187,15 +187,15 @@ class OneShot:
         return ExitStatus.DONE
 
 
-def _status(response: Response, language: str) -> ExitStatus:
+def _status(response: Response) -> ExitStatus:
     """Return what the shell is told of an answer; an error is told here in words as well."""
     method = response.request.method
     if response.error is not None:
         number, why = response.error
-        to_stderr(say(ROOM, "error", language, method=method, number=number, why=why))
+        to_stderr(say(ROOM, "error", method=method, number=number, why=why))
         return ExitStatus.ERROR
     if response.result is None:
-        to_stderr(say(ROOM, "no result", language, method=method))
+        to_stderr(say(ROOM, "no result", method=method))
         return ExitStatus.ERROR
     is_error = method == "tools/call" and response.result.get("isError") is True
     return ExitStatus.TOOL_ERROR if is_error else ExitStatus.DONE

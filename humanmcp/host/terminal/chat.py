@@ -49,14 +49,12 @@ class AtHost:
     def __init__(
         self,
         typist: Typist,
-        language: str,
         *,
         call_all: bool = False,
         definition: Callable[[ToolAddress], object] = lambda _place: None,
     ) -> None:
         """Ask through this typist. `definition` tells what a server says of a tool now."""
         self.typist = typist
-        self.language = language
         self.call_all = call_all
         self.definition = definition
         self.trusted: dict[ToolAddress, object] = {}
@@ -74,7 +72,7 @@ class AtHost:
         self.broke_off()
         why = ending_of(turn)
         if why is not None:
-            to_stderr(Painted(why.sentence(self.language), "yellow"))
+            to_stderr(Painted(why.sentence(), "yellow"))
 
     def broke_off(self) -> None:
         """Show what was heard of a line that has no end."""
@@ -133,7 +131,7 @@ class AtHost:
         to_stderr(Painted(self._say("overloaded", seconds=f"{seconds:g}"), "yellow"))
 
     def _say(self, code: str, **fillings: object) -> str:
-        return say(ROOM, code, self.language, **fillings)
+        return say(ROOM, code, **fillings)
 
 
 def call_of(use: ToolUse, tool: ToolAddress) -> str:
@@ -148,28 +146,27 @@ def ending_of(turn: Turn) -> Phrase | None:
     return None if turn.blocks else Phrase("model", "stopped empty")
 
 
-def state_of(server: Server, language: str) -> str:
+def state_of(server: Server) -> str:
     """Return what is known of a server."""
     if server.entry.trouble is not None:
-        return server.entry.trouble.sentence(language)
+        return server.entry.trouble.sentence()
     if server.entry.disabled:
-        return say(ROOM, "is disabled", language)
+        return say(ROOM, "is disabled")
     if server.trouble:
-        return server.trouble.sentence(language)
+        return server.trouble.sentence()
     if server.is_starting:
-        return say(ROOM, "is starting", language)
-    return say(ROOM, "has tools", language, count=len(server.tools))
+        return say(ROOM, "is starting")
+    return say(ROOM, "has tools", count=len(server.tools))
 
 
 class Chat:
     """The loop of the person: a line to the model, or a command with a slash."""
 
-    def __init__(self, loop: HostLoop, person: AtHost, typist: Typist, language: str) -> None:
+    def __init__(self, loop: HostLoop, person: AtHost, typist: Typist) -> None:
         self.loop = loop
         self.person = person
         self.typist = typist
-        self.language = language
-        self.lent = Lent(loop.servers, typist, language)
+        self.lent = Lent(loop.servers, typist)
         self._shown: tuple[Block, ...] = ()
         """What the model is shown with the next thing that is said to it."""
         self._began = time.monotonic()
@@ -215,7 +212,7 @@ class Chat:
             code = "starting person" if server.entry.is_person else "starting"
             missing = {"name": server.name, "methods": asked, "seconds": f"{servers.patience:g}"}
             with self.typist.above():
-                to_stderr(say(ROOM, code, self.language, **missing))
+                to_stderr(say(ROOM, code, **missing))
 
     def _do(self, typed: str) -> None:
         word, _, rest = typed.partition(" ")
@@ -247,16 +244,16 @@ class Chat:
             case "/ask":
                 self.person.ask_again()
             case _:
-                to_stdout(say(ROOM, "help", self.language))
+                to_stdout(say(ROOM, "help"))
 
     def _reconnect(self, name: str) -> None:
         servers = self.loop.servers
         try:
             servers.reconnect(name)
         except NoServerError as error:
-            to_stdout(Painted(error.sentence(self.language), "yellow"))
+            to_stdout(Painted(error.sentence(), "yellow"))
         except KeyboardInterrupt:
-            to_stdout(Painted(say(ROOM, "interrupted", self.language), "yellow"))
+            to_stdout(Painted(say(ROOM, "interrupted"), "yellow"))
         else:
             self._server(next(one for one in servers.all if one.name == name))
 
@@ -273,9 +270,9 @@ class Chat:
             self._let_servers_start()
             do()
         except StopError as error:
-            to_stdout(Painted(error.sentence(self.language), "red"))
+            to_stdout(Painted(error.sentence(), "red"))
         except KeyboardInterrupt:
-            to_stdout(Painted(say(ROOM, "interrupted", self.language), "yellow"))
+            to_stdout(Painted(say(ROOM, "interrupted"), "yellow"))
 
     def _read(self, typed: str) -> None:
         """Show a resource to the person now, and to the model with what is said next."""
@@ -283,12 +280,12 @@ class Chat:
         for one in blocks:
             to_stdout("  ", Painted(one.text if isinstance(one, TextBlock) else "[image]", "dim"))
         self._shown += blocks
-        to_stdout(say(ROOM, "will be shown", self.language))
+        to_stdout(say(ROOM, "will be shown"))
 
     def _server(self, server: Server) -> None:
         """Show one server, and what is known of it."""
         with self.typist.above():
-            to_stdout("  ", Painted(server.name, "bold"), f"  {state_of(server, self.language)}")
+            to_stdout("  ", Painted(server.name, "bold"), f"  {state_of(server)}")
 
     def _history(self) -> None:
         for turn in self.loop.history:
@@ -318,7 +315,7 @@ class AtHostOnce(AtHost):
         if self.call_all or (self.typist.is_there and is_terminal()):
             return super().permit(use, tool)
         told = {"server": tool.server, "tool": tool.tool}
-        to_stderr(Painted(say(ROOM, "nobody to ask", self.language, **told), "yellow"))
+        to_stderr(Painted(say(ROOM, "nobody to ask", **told), "yellow"))
         return Refuse()
 
     def calling(self, use: ToolUse, tool: ToolAddress) -> None:
@@ -326,7 +323,7 @@ class AtHostOnce(AtHost):
         to_stderr(Painted(call_of(use, tool), "cyan"))
 
 
-def ask_once(loop: HostLoop, prompt: str, language: str, *, json: bool) -> None:
+def ask_once(loop: HostLoop, prompt: str, *, json: bool) -> None:
     """Let the servers start, say one thing to the model, and show what comes of it.
 
     Raises:
@@ -337,7 +334,7 @@ def ask_once(loop: HostLoop, prompt: str, language: str, *, json: bool) -> None:
     servers.wait_until_settled(WAIT_OF_A_SCRIPT)
     for server in servers.all:
         if server.client is None or server.trouble or not server.settled.is_set():
-            to_stderr(Painted(f"  {server.name}  {state_of(server, language)}", "yellow"))
+            to_stderr(Painted(f"  {server.name}  {state_of(server)}", "yellow"))
     said = loop.run(prompt)
     if json:
         turns = [written(turn) for turn in loop.history]

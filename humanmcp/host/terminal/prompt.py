@@ -52,7 +52,6 @@ class Prompt:
     connection: ServerSession
     typist: Typist
     person: AtTerminal
-    language: str
     history: list[str] = field(default_factory=list)
     learned: dict[str, Any] = field(default_factory=dict)
     _requests: Requests | None = None
@@ -92,7 +91,7 @@ class Prompt:
             does(word, rest.strip(), typed)
         except StopError as error:
             colour = "yellow" if isinstance(error, MistypedError) else "red"
-            to_stdout(Painted(error.sentence(self.language), colour))
+            to_stdout(Painted(error.sentence(), colour))
         except KeyboardInterrupt:
             to_stdout(Painted(self._say("interrupted"), "yellow"))
         return True
@@ -115,7 +114,7 @@ class Prompt:
         return [*commands, *(set(REQUESTS) - _FOR_ANOTHER_ROLE), *self.learned]
 
     def _say(self, code: str, **fillings: object) -> str:
-        return say(ROOM, code, self.language, **fillings)
+        return say(ROOM, code, **fillings)
 
     def _do(self, word: str, rest: str, typed: str) -> None:
         match word:
@@ -206,7 +205,7 @@ class Prompt:
     def _raw(self, line: str) -> None:
         verdict, begun = self.client.submit(line)
         for one in verdict.diagnostics:
-            to_stdout(*diagnostic_line_for_asker(one, self.language))
+            to_stdout(*diagnostic_line_for_asker(one))
         if begun is not None:
             self._show(begun[0].method, self.client.wait(begun))
 
@@ -257,7 +256,7 @@ class Prompt:
         """Ask the check about a request or a notification before it is sent."""
         found = self.requests.remarks(method, params)
         for one in found:
-            to_stdout(*diagnostic_line_for_asker(one, self.language))
+            to_stdout(*diagnostic_line_for_asker(one))
         return any(one.severity is not Severity.HINT for one in found)
 
     # -- what comes back -----------------------------------------------------------------------
@@ -271,7 +270,7 @@ class Prompt:
         result = response.message.body.get("result")
         text = as_json(result)
         if is_terminal() and sys.stderr.isatty():  # the whole of it stands just above, on the wire
-            text = gist(method, result) or shortened(text, self.language)
+            text = gist(method, result) or shortened(text)
         to_stdout(f"{name} ", text)
 
 

@@ -101,28 +101,24 @@ SHOWN: Final = 32
 _RUN: Final = re.compile(rf"[A-Za-z0-9+/_-]{{{LONGEST},}}={{0,2}}")
 
 
-def shortened(text: str, language: str) -> str:
+def shortened(text: str) -> str:
     """Return a text with every long run of base64 cut, and its length said."""
 
     def cut(found: re.Match[str]) -> str:
-        return say("client", "shortened", language, start=found[0][:SHOWN], count=len(found[0]))
+        return say("client", "shortened", start=found[0][:SHOWN], count=len(found[0]))
 
     return _RUN.sub(cut, text)
 
 
-def diagnostic_line(
-    diagnostic: Diagnostic, language: str, *, seen: bool = False
-) -> tuple[str | Painted, ...]:
+def diagnostic_line(diagnostic: Diagnostic, *, seen: bool = False) -> tuple[str | Painted, ...]:
     """Return the parts of the line. `seen` is for one who did not write what is wrong."""
     place = diagnostic.pointer
     if not place and diagnostic.line:
-        place = say("check", "place", language, line=diagnostic.line, column=diagnostic.column)
-    said = one_line(sentence(diagnostic, language, seen=seen))
+        place = say("check", "place", line=diagnostic.line, column=diagnostic.column)
+    said = one_line(sentence(diagnostic, seen=seen))
     return (
         "  ",
-        Painted(
-            say("check", diagnostic.severity.value, language), SEVERITY_COLOURS[diagnostic.severity]
-        ),
+        Painted(say("check", diagnostic.severity.value), SEVERITY_COLOURS[diagnostic.severity]),
         f" {title_of(diagnostic.code)}{f' {place}' if place else ''}: {said}",
         Painted(f"  {diagnostic.page}" if diagnostic.page else "", "dim"),
     )
@@ -132,12 +128,12 @@ _OF_THE_WRITER: Final = frozenset({"M10", "R15"})
 """Problems that say who wrote the wrong word: a client's own request is no word of the server."""
 
 
-def diagnostic_line_for_asker(diagnostic: Diagnostic, language: str) -> tuple[str | Painted, ...]:
+def diagnostic_line_for_asker(diagnostic: Diagnostic) -> tuple[str | Painted, ...]:
     """Return what is wrong with a client's own request, about what the server declared."""
-    return diagnostic_line(diagnostic, language, seen=diagnostic.code not in _OF_THE_WRITER)
+    return diagnostic_line(diagnostic, seen=diagnostic.code not in _OF_THE_WRITER)
 
 
-def sentence(diagnostic: Diagnostic, language: str, *, seen: bool = False) -> str:
+def sentence(diagnostic: Diagnostic, *, seen: bool = False) -> str:
     """Return a problem's sentence; its code where there is none.
 
     Most sentences hold for everybody. Those that say "you" to the one who writes a server's answer
@@ -145,10 +141,8 @@ def sentence(diagnostic: Diagnostic, language: str, *, seen: bool = False) -> st
     """
     if seen:
         with contextlib.suppress(UnknownSentenceError):
-            return say(
-                "problem", f"{diagnostic.code}.seen", language, **fillings_of(diagnostic, language)
-            )
-    return locales.describe_or_code(diagnostic, language)
+            return say("problem", f"{diagnostic.code}.seen", **fillings_of(diagnostic))
+    return locales.describe_or_code(diagnostic)
 
 
 ROOM: Final = "client"
@@ -166,18 +160,12 @@ class AtTerminal:
     """Asks the person. Where no person sits at the terminal, answers as its stand-in does."""
 
     def __init__(
-        self,
-        typist: Typist,
-        language: str,
-        otherwise: Nobody | None = None,
-        *,
-        server: str = "",
+        self, typist: Typist, otherwise: Nobody | None = None, *, server: str = ""
     ) -> None:
         """Ask through this typist. `server` names who asks, where there are several."""
         self.typist = typist
-        self.language = language
         self.otherwise = otherwise or Nobody()
-        self.server = server or say(ROOM, "the server", language)
+        self.server = server or say(ROOM, "the server")
         self._withdrawn: deque[Message] = deque(maxlen=MOST_WITHDRAWN)
 
     def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
@@ -195,7 +183,7 @@ class AtTerminal:
             if not is_answered:
                 self.otherwise.answer(exchange, negotiated, judge)
                 return
-            card = explain(exchange.method, exchange.version, self.language, role="client")
+            card = explain(exchange.method, exchange.version, role="client")
             asks = self._say("server asks", method=exchange.method, server=self.server)
             to_stdout(Painted(asks, "bold"))
             to_stdout("  ", card.title)
@@ -209,17 +197,17 @@ class AtTerminal:
                 if not isinstance(outcome, Refused):
                     return
                 for one in outcome.verdict.diagnostics:
-                    to_stdout(*diagnostic_line(one, self.language))
+                    to_stdout(*diagnostic_line(one))
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Tell the person that the answer is no longer awaited."""
         self._withdrawn.append(exchange.request)
-        why = stop.in_language(reason, self.language)
+        why = stop.in_language(reason)
         with self.typist.above():
             to_stdout(Painted(self._say("withdrawn", method=exchange.method, reason=why), "dim"))
 
     def _say(self, code: str, **fillings: object) -> str:
-        return say(ROOM, code, self.language, **fillings)
+        return say(ROOM, code, **fillings)
 
     def _asked(self, exchange: Exchange, form: FormAtTerminal) -> tuple[dict[str, Any], TextForm]:
         params = exchange.request.params
@@ -241,7 +229,7 @@ class AtTerminal:
 
     def _sampled(self, params: dict[str, Any]) -> tuple[dict[str, Any], TextForm]:
         """Let the person be the model that the server asks."""
-        show_sampling(params, self.language)
+        show_sampling(params)
         typed = self.typist.ask(self._say("ask sampling"))
         if not typed:
             return dict(REFUSAL), TextForm.ERROR
@@ -275,10 +263,10 @@ class AtTerminal:
         return self._form(schema).fill()
 
     def _form(self, schema: object) -> FormAtTerminal:
-        return FormAtTerminal(schema, self.typist, self.language)
+        return FormAtTerminal(schema, self.typist)
 
 
-def show_sampling(params: Mapping[str, Any], language: str) -> None:
+def show_sampling(params: Mapping[str, Any]) -> None:
     """Show the person the conversation that a server wants a model to continue."""
     if params.get("systemPrompt"):
         to_stdout(Painted("  system: ", "dim"), str(params["systemPrompt"]))
@@ -286,7 +274,7 @@ def show_sampling(params: Mapping[str, Any], language: str) -> None:
     for message in messages if isinstance(messages, list) else []:
         if isinstance(message, dict):
             said = json.dumps(message.get("content"), ensure_ascii=False)
-            to_stdout(Painted(f"  {message.get('role')}: ", "dim"), shortened(said, language))
+            to_stdout(Painted(f"  {message.get('role')}: ", "dim"), shortened(said))
 
 
 _NOISE: Final = (Flaw.NOT_JSON, Flaw.NOT_UTF8)
@@ -296,10 +284,9 @@ _NOISE: Final = (Flaw.NOT_JSON, Flaw.NOT_UTF8)
 class WireLog(ClientObserver):
     """Writes every line with its time and its sender, and what the check says of it."""
 
-    def __init__(  # noqa: PLR0913 - all but the language have defaults
+    def __init__(
         self,
         *,
-        language: str,
         name: str = "",
         laid_out: bool = False,
         lines: bool = True,
@@ -311,7 +298,6 @@ class WireLog(ClientObserver):
         Without `lines` only what is unusual is shown: what is wrong, and the server's own stderr.
         What is written stands `above` a line that is just being typed, in one piece.
         """
-        self.language = language
         self.name = f"{name} " if name else ""
         self.laid_out = laid_out
         self.lines = lines
@@ -345,7 +331,7 @@ class WireLog(ClientObserver):
 
     def not_taken(self, error: StopError) -> None:
         """Say why a message that awaits no answer did not get to the server."""
-        self._remark(error.sentence(self.language))
+        self._remark(error.sentence())
 
     def happened(self, event: Event) -> None:
         """Say what is wrong with what the server sent."""
@@ -363,7 +349,7 @@ class WireLog(ClientObserver):
             return
         with self.above():
             for one in diagnostics:
-                to_stderr(*self._signed(diagnostic_line(one, self.language, seen=True)))
+                to_stderr(*self._signed(diagnostic_line(one, seen=True)))
                 self._explain_noise(one)
 
     def _signed(self, parts: tuple[str | Painted, ...]) -> tuple[str | Painted, ...]:
@@ -374,7 +360,7 @@ class WireLog(ClientObserver):
         """Say once what every author of a server has to learn: stdout is the wire."""
         if diagnostic.code in _NOISE and not self._has_explained_noise:
             self._has_explained_noise = True
-            to_stderr(Painted("  " + say(ROOM, "noise", self.language), "dim"))
+            to_stderr(Painted("  " + say(ROOM, "noise"), "dim"))
 
     def answer_went_astray(self, response: MisdirectedResponse) -> None:
         """Explain an answer that no request awaits, and list the requests that wait."""
@@ -386,12 +372,12 @@ class WireLog(ClientObserver):
             code, waiting = "answers too late", response.late.method
         else:
             code = "answers nothing" if waiting else "answers nothing, none waits"
-        self._remark(say(ROOM, code, self.language, id=own, waiting=waiting))
+        self._remark(say(ROOM, code, id=own, waiting=waiting))
 
     def server_ended(self, error: EndedError) -> None:
         """Say that the server is gone; without the lines, the request that waits for it says so."""
         if self.lines:
-            self._remark(error.sentence(self.language))
+            self._remark(error.sentence())
 
     def _remark(self, text: str) -> None:
         with self.above():
@@ -402,7 +388,7 @@ class WireLog(ClientObserver):
             return
         text = pretty(line) if self.laid_out else line
         if sys.stderr.isatty():
-            text = shortened(text, self.language)
+            text = shortened(text)
         with self.above():
             to_stderr(Painted(f"{self._stamp()}  {sender}", colour), text)
             to_stderr("")

@@ -244,10 +244,9 @@ class LeftError(Exception):
 class FormAtTerminal:
     """One form, put to the person as often as it takes."""
 
-    def __init__(self, schema: object, typist: Typist, language: str) -> None:
+    def __init__(self, schema: object, typist: Typist) -> None:
         self.fields = fields(schema)
         self.typist = typist
-        self.language = language
         self._typed: dict[str, str] = {}
 
     def fill(self) -> dict[str, Any]:
@@ -282,7 +281,7 @@ class FormAtTerminal:
             try:
                 filled[field.name] = self._value(field, typed)
             except FieldError as error:
-                to_stdout("  ", Painted(error.sentence(self.language), "yellow"))
+                to_stdout("  ", Painted(error.sentence(), "yellow"))
             else:
                 self._typed[field.name] = typed
                 return True
@@ -315,4 +314,4 @@ class FormAtTerminal:
             to_stdout("    ", Painted(f"{number}", "bold"), f"  {one.title}{own}")
 
     def _say(self, code: str) -> str:
-        return say(ROOM, code, self.language)
+        return say(ROOM, code)

@@ -12,16 +12,17 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.common import qr_code
-from humanmcp.desk.http.context import FormValues, note_version, page, spoken
+from humanmcp.desk.http.context import FormValues, note_version, page
 from humanmcp.desk.routes.history import stage
 from humanmcp.desk.routes.settings import mistake_page, shown_snippets
 from humanmcp.inbox.contract import Life, UnknownItemError
+from humanmcp.locales import spoken_language
 from humanmcp.room import practice
 from humanmcp.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom
 from humanmcp.room.records import DoorState
 from humanmcp.room.room_door import Visitor, VisitorKind, fits
 from humanmcp.room.seat import RoomSeat
-from humanmcp.room.views import entering, number_of, room_of, spaced, visitor_of
+from humanmcp.room.views import entered, number_of, room_of, spaced, visitor_of
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -32,9 +33,9 @@ LONGEST_COUNT_DOWN: Final = 180
 @router.get("/room")
 def overview(request: Request) -> HTMLResponse:
     """Show every seat, who knocks, and which mistakes there are."""
-    classroom, language = room_of(request), spoken(request)
-    lesson_steps = classroom.lesson_steps(language)
-    cards = sorted((_card(classroom, seat, language) for seat in classroom.seats), key=_urgency)
+    classroom = room_of(request)
+    lesson_steps = classroom.lesson_steps(spoken_language())
+    cards = sorted((_card(classroom, seat) for seat in classroom.seats), key=_urgency)
     return page(
         request,
         "room.html",
@@ -43,7 +44,10 @@ def overview(request: Request) -> HTMLResponse:
         steps=[one.code for one in lesson_steps.requests],
         seats=cards,
         sums=_sums(cards),
-        lessons=[(one, classroom.lesson_steps(language, one).title) for one in classroom.lessons()],
+        lessons=[
+            (one, classroom.lesson_steps(spoken_language(), one).title)
+            for one in classroom.lessons()
+        ],
         knocks=[one for one in classroom.knocks.values() if one.number not in classroom.granted],
         mistakes=classroom.misconceptions(),
         code=spaced(classroom.record.code),
@@ -52,7 +56,7 @@ def overview(request: Request) -> HTMLResponse:
     )
 
 
-def _card(classroom: Classroom, seat: RoomSeat, language: str) -> dict[str, Any]:
+def _card(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:
     """Gather what the teacher sees of a seat."""
     rows, standing = seat.board.waiting(), seat.standing
     steps, own = seat.steps, seat.record.lesson
@@ -61,10 +65,10 @@ def _card(classroom: Classroom, seat: RoomSeat, language: str) -> dict[str, Any]
     return {
         "number": seat.record.number,
         "mark": seat.mark,
-        "words": seat.mark.words(language),
-        "name": classroom.name_of(seat, language),
+        "words": seat.mark.words(),
+        "name": classroom.name_of(seat),
         "standing": standing,
-        "lesson": classroom.lesson_steps(language, own).title if own else "",
+        "lesson": classroom.lesson_steps(spoken_language(), own).title if own else "",
         "stuck": classroom.is_stuck(seat),
         "tries": step.tries if step else 0,
         "arrived": rows[0].arrived if rows else 0.0,
@@ -168,18 +172,16 @@ def look_on(request: Request, number: int) -> Response:
     classroom = room_of(request)
     if classroom.seat(number) is None:
         raise UnknownItemError(str(number))
-    return entering(request, classroom, Visitor(VisitorKind.WATCHER, number))
+    return entered(classroom, Visitor(VisitorKind.WATCHER, number))
 
 
 @router.get("/room/mistake/{code}")
 def mistake(request: Request, code: str) -> HTMLResponse:
     """Explain a kind of mistake, and show in which seats it is."""
-    classroom, language = room_of(request), spoken(request)
+    classroom = room_of(request)
     found = {
-        "now": [_card(classroom, one, language) for one in classroom.seats if code in one.codes],
-        "sent": [
-            _card(classroom, one, language) for one in classroom.seats if code in one.sent_codes
-        ],
+        "now": [_card(classroom, one) for one in classroom.seats if code in one.codes],
+        "sent": [_card(classroom, one) for one in classroom.seats if code in one.sent_codes],
     }
     return mistake_page(request, code, found)
 
@@ -209,14 +211,14 @@ def export(request: Request) -> Response:
     """Hand in: a page for each seat, and a table of steps, tries and mistakes."""
     classroom = room_of(request)
     attached = {"Content-Disposition": f'attachment; filename="room-{classroom.record.name}.zip"'}
-    packed = practice.packed(classroom, spoken(request))
+    packed = practice.packed(classroom)
     return Response(packed, media_type="application/zip", headers=attached)
 
 
 @router.get("/room/seats.csv")
 def table(request: Request) -> Response:
     """Return the table alone."""
-    text = practice.table(room_of(request), spoken(request))
+    text = practice.table(room_of(request))
     attached = {"Content-Disposition": 'attachment; filename="seats.csv"'}
     return Response(text.encode("utf-8-sig"), media_type="text/csv", headers=attached)
 
@@ -224,21 +226,21 @@ def table(request: Request) -> Response:
 @router.get("/wall")
 def wall(request: Request) -> HTMLResponse:
     """Show the chosen seat, large, with its colour and animal; a name only where that is wanted."""
-    classroom, language = room_of(request), spoken(request)
+    classroom = room_of(request)
     seat = classroom.seat(classroom.record.on_wall)
     values: dict[str, Any] = {"seat": None, "step": None, "follow": True, "shown": (), "chosen": ""}
     if seat is not None:
         named = classroom.record.names_on_wall
-        words = seat.mark.words(language)
+        words = seat.mark.words()
         values["seat"] = {
             "mark": seat.mark,
-            "words": f"{words} · {classroom.name_of(seat, language)}" if named else words,
+            "words": f"{words} · {classroom.name_of(seat)}" if named else words,
         }
         sessions = seat.board.sessions()
         living = [one for one in sessions if one.facts.life is Life.OPEN]
         chosen = next((one.facts.name for one in (*living, *sessions)), "")
         if chosen:
-            values |= {"chosen": chosen, **stage(seat.desk, chosen, 0, language)}
+            values |= {"chosen": chosen, **stage(seat.desk, chosen, 0)}
     return page(request, "wall.html", sessions=(), count=0, **values)
 
 
@@ -277,7 +279,7 @@ def come_in(request: Request, values: FormValues) -> Response:
     )
     if visitor is None:
         return _door(request, 503, code=typed, name=name, why="full")
-    return entering(request, classroom, visitor)
+    return entered(classroom, visitor)
 
 
 def _waits(classroom: Classroom) -> bool:
@@ -300,7 +302,7 @@ def waiting(request: Request) -> Response:
     classroom, visitor = room_of(request), visitor_of(request)
     seat = classroom.granted.get(visitor.seat)
     if seat is not None:
-        return entering(request, classroom, Visitor(VisitorKind.LEARNER, seat))
+        return entered(classroom, Visitor(VisitorKind.LEARNER, seat))
     knock = classroom.knocks.get(visitor.seat)
     return page(request, "waiting.html", around=None, knock=knock, sessions=())
 

@@ -156,14 +156,14 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
         thread.join()
 
 
-def told(address: HttpAddress, language: str, *, made: Path | None, limits: Limits) -> str:
+def told(address: HttpAddress, *, made: Path | None, limits: Limits) -> str:
     """Say where the server is, who can reach it, and how many: `made` is the file of a new key."""
-    lines = [say("http", "hello", language, version=__version__, url=address.url)]
+    lines = [say("http", "hello", version=__version__, url=address.url)]
     if made is not None:
-        lines.append(say("http", "new key", language, file=made))
+        lines.append(say("http", "new key", file=made))
     if address.is_open:
-        lines.append(say("http", "open with key" if address.key else "open", language))
+        lines.append(say("http", "open with key" if address.key else "open"))
     if limits.sessions < MOST_SESSIONS:
         needed = BESIDE + (PER_SESSION + 2) * MOST_SESSIONS
-        lines.append(say("http", "few files", language, most=limits.sessions, needed=needed))
+        lines.append(say("http", "few files", most=limits.sessions, needed=needed))
     return "\n".join(lines) + "\n"

@@ -235,7 +235,6 @@ class TextFiles:
         *,
         decode: Decode,
         archive: Path | None = None,
-        language: str,
         shared: bool = True,
         note_: str = "",
     ) -> None:
@@ -244,7 +243,6 @@ class TextFiles:
         self.note = note_
         self._folder = folder
         self._decode = decode
-        self._language = language
         self._now = 0.0
         self._emptied_until = -math.inf
         self._named = WatchedFile(OUT)
@@ -265,14 +263,13 @@ class TextFiles:
         self.tell_status("")
 
     @classmethod
-    def claim(  # noqa: PLR0913 - as above
+    def claim(
         cls,
         folder: Path,
         before: Sequence[bytes] = (),
         *,
         decode: Decode,
         archive: Path | None = None,
-        language: str,
         shared: bool = True,
     ) -> Self:
         """Take a folder for this session, or the first free of DIR-2, DIR-3, … when it is in use.
@@ -288,20 +285,19 @@ class TextFiles:
         wanted = folder.absolute()
         if not shared:
             own = OpenFolder(wanted)
-            return cls(own, decode=decode, archive=archive, language=language, shared=False)
+            return cls(own, decode=decode, archive=archive, shared=False)
         for count in range(1, _MOST_FOLDERS + 1):
             path = wanted if count == 1 else wanted.with_name(f"{wanted.name}-{count}")
             place = OpenFolder.open(path)
             if place is None:
                 continue
-            note_ = note("in-use", language, wanted=wanted, folder=path) if count > 1 else ""
+            note_ = note("in-use", wanted=wanted, folder=path) if count > 1 else ""
             try:
                 return cls(
                     place,
                     before,
                     decode=decode,
                     archive=archive,
-                    language=language,
                     note_=note_.strip(),
                 )
             except BaseException:
@@ -377,7 +373,7 @@ class TextFiles:
                 if saved.unfit is None:
                     yield saved
                 else:
-                    self._tell(note(saved.unfit.value, self._language, file=saved.name))
+                    self._tell(note(saved.unfit.value, file=saved.name))
 
     def complain(self, text: str) -> None:
         """Say in `problems.txt` why something else than `out.txt` came to nothing."""
@@ -385,7 +381,7 @@ class TextFiles:
 
     def say_it_has_come(self, token: str) -> None:
         """Say in `problems.txt` that the request has come that stands answered in `out.txt`."""
-        self._tell(note("early", self._language, id=token), blames=True)
+        self._tell(note("early", id=token), blames=True)
 
     def accept(self, document: Document, diagnostics: Sequence[Diagnostic] = ()) -> None:
         """Say that a text was sent; `diagnostics` are warnings."""
@@ -427,7 +423,7 @@ class TextFiles:
         found = file.look(self._folder, self._now)
         match found:
             case Unfit() if file is self._named:
-                self._tell(note(found.value, self._language, file=file.name), blames=True)
+                self._tell(note(found.value, file=file.name), blames=True)
             case (bytes() as raw, mark):
                 self._read(file, raw, mark)
             case Absence() if file is self._named:
@@ -461,7 +457,7 @@ class TextFiles:
                 self._tell("")
         elif len(documents.texts) > _MOST_TEXTS:
             file.settle(mark)
-            self._tell(note(Unfit.CROWDED.value, self._language, file=OUT), blames=True)
+            self._tell(note(Unfit.CROWDED.value, file=OUT), blames=True)
         elif not unfinished or file.is_silent(self._now):
             texts = texts_of(reading, documents, start, self._texts)
             self._texts += len(texts)
@@ -515,8 +511,8 @@ class TextFiles:
             move.next_try = self._now + _RETRIES[min(move.tries, len(_RETRIES) - 1)]
             move.tries += 1
             if move.tries == len(_RETRIES):
-                why = trouble(error, self._language)
-                self._tell(note("kept", self._language, file=OUT, why=why))
+                why = trouble(error)
+                self._tell(note("kept", file=OUT, why=why))
         else:
             self._move = None
             self._moved(move.round, name)
@@ -580,12 +576,12 @@ class TextFiles:
             return ""
         aside = self._folder.free_name(BEFORE)
         self._folder.rename(OUT, aside)
-        return note("before", self._language, file=aside)
+        return note("before", file=aside)
 
     def _left_over(self) -> str:
         """Return what an earlier session had taken and was killed before it was sent."""
         names = self._on_purpose.left_over()
-        return "".join(note("not sent", self._language, file=name) for name in names)
+        return "".join(note("not sent", file=name) for name in names)
 
     @contextmanager
     def _noting_trouble(self) -> Iterator[None]:
@@ -599,7 +595,7 @@ class TextFiles:
 
     def _report(self, outcomes: Iterable[DocumentOutcome], aside: str = "") -> None:
         outcomes = tuple(outcomes)
-        text = report(outcomes, self._language, aside)
+        text = report(outcomes, aside)
         self._tell(text, blames=any(not one.sent for one in outcomes))
 
     def _tell(self, text: str, *, blames: bool = False) -> None:

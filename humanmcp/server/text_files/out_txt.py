@@ -157,7 +157,7 @@ def over_line_end(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def report(outcomes: Iterable[DocumentOutcome], language: str, aside: str = "") -> str:
+def report(outcomes: Iterable[DocumentOutcome], aside: str = "") -> str:
     """Return what became of the texts of a file; empty when there is nothing to say.
 
     `aside` names the file that holds what was refused, where that is not `out.txt`.
@@ -167,33 +167,33 @@ def report(outcomes: Iterable[DocumentOutcome], language: str, aside: str = "") 
     noticed = [one for one in outcomes if one.sent and (one.diagnostics or one.document.notes)]
     lines: list[str] = []
     if refused:
-        lines += [say("files", "not-sent", language, file=aside or "out.txt"), ""]
-        lines += _about(refused, language)
+        lines += [say("files", "not-sent", file=aside or "out.txt"), ""]
+        lines += _about(refused)
     if noticed:
-        lines += [say("files", "noticed", language), ""]
-        lines += _about(noticed, language)
+        lines += [say("files", "noticed"), ""]
+        lines += _about(noticed)
     return "\n".join(lines)
 
 
-def note(code: str, language: str, **fillings: object) -> str:
+def note(code: str, **fillings: object) -> str:
     """Say one thing about the files themselves."""
     shown = {name: one_line(str(value)) for name, value in fillings.items()}
-    return say("files", code, language, **shown) + "\n"
+    return say("files", code, **shown) + "\n"
 
 
-def _about(outcomes: Iterable[DocumentOutcome], language: str) -> Iterator[str]:
+def _about(outcomes: Iterable[DocumentOutcome]) -> Iterator[str]:
     said: set[str] = set()
     for outcome in outcomes:
         several = _to_tell(outcome)
-        for block in [_sentence(outcome.document, each, language) for each in several]:
+        for block in [_sentence(outcome.document, each) for each in several]:
             if block not in said:  # a repair of the file is told once, not for each text in it
                 said.add(block)
                 yield block
         if outcome.mended:
             code = f"mended {outcome.applicability.value}"
-            yield say("files", code, language, text=_shown(outcome.mended))
+            yield say("files", code, text=_shown(outcome.mended))
         for page in dict.fromkeys(each.page for each in several if each.blocks and each.page):
-            yield say("files", "page", language, page=page)
+            yield say("files", "page", page=page)
     yield ""
 
 
@@ -206,12 +206,12 @@ def _to_tell(outcome: DocumentOutcome) -> list[Diagnostic]:
     return sorted(several, key=lambda each: not each.blocks)
 
 
-def _sentence(document: Document, diagnostic: Diagnostic, language: str) -> str:
-    several = visible(titled(diagnostic, language))
+def _sentence(document: Document, diagnostic: Diagnostic) -> str:
+    several = visible(titled(diagnostic))
     if not diagnostic.line:
         return several
     line, column = _place(document, diagnostic)
-    return say("files", "place", language, line=line, column=column, sentence=several)
+    return say("files", "place", line=line, column=column, sentence=several)
 
 
 def _place(document: Document, diagnostic: Diagnostic) -> tuple[int, int]:

@@ -104,7 +104,7 @@ class StatusTxt:
     # -- the sentences ----------------------------------------------------------------------------
 
     def _say(self, code: str, **fillings: object) -> str:
-        return say(ROOM, code, self._options.language, **fillings)
+        return say(ROOM, code, **fillings)
 
     def _head(self, left_out: int) -> Iterator[str]:
         mode, handshake = self._options.mode, self._handler.automatic.handshake
@@ -126,7 +126,7 @@ class StatusTxt:
             if exchange is not None and entry.number in self._handler.timers:
                 yield from self._question(exchange)
             for diagnostic in entry.look():
-                yield f"    {one_line(titled(diagnostic, self._options.language))}"
+                yield f"    {one_line(titled(diagnostic))}"
 
     def _reactions(self) -> Iterator[str]:
         """Return what the client made of what was said first, asked, or wrong on purpose."""
@@ -140,7 +140,7 @@ class StatusTxt:
         if reacted:
             yield f"\n{self._say('reactions')}"
         for reaction in reacted:
-            yield f"    {reaction.sentence(self._options.language)}"
+            yield f"    {reaction.sentence()}"
 
     def _question(self, exchange: Exchange) -> Iterator[str]:
         # Imported when a question may be there: the start of a server does not pay for it.
@@ -193,7 +193,7 @@ class StatusTxt:
         over = (
             ExchangeState.ABANDONED if exchange.state is ExchangeState.PENDING else exchange.state
         )
-        return say("waits", over.value, self._options.language)
+        return say("waits", over.value)
 
     def _prospects(self, timers: PendingTimers, now: float) -> Iterator[str]:
         """Return what waits for whom, and what happens when nothing is done."""
@@ -214,7 +214,7 @@ class StatusTxt:
     def _who(self, by: str) -> str:
         if by == BY_US:
             return self._say("by humanmcp")
-        return one_line(who(by, self._options.language), LONGEST)
+        return one_line(who(by), LONGEST)
 
 
 def _token(message: Message) -> str:

@@ -58,7 +58,7 @@ class TextFileAnswers:
         handler: ExchangeHandler,
         *,
         schedule: PollSchedule,
-        do: Callable[[bytes, str], str],
+        do: Callable[[bytes], str],
         tell_stderr: Callable[[str], object],
     ) -> None:
         """Claim the files. `tell_stderr` is told what the book will do and did instead of a person.
@@ -181,7 +181,7 @@ class TextFileAnswers:
             elif saved.name == ANYWAY:
                 self._send_file_anyway(saved.content)
             else:
-                files.complain(self._do(saved.content, self._handler.options.language))
+                files.complain(self._do(saved.content))
             self._schedule.duties = now  # silence may be over
         for document in files.poll(now):
             try:

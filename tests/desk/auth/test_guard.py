@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 
 from humanmcp.common.settings import Settings
 from humanmcp.desk import command
-from humanmcp.desk.app import make_app
+from humanmcp.desk.app import Speaking, make_app
 from humanmcp.desk.auth import guard
 from humanmcp.desk.auth.guard import Address, Guard, judge
 from humanmcp.http import listening
@@ -111,8 +111,10 @@ def flat(routes: Iterable[Any]) -> Iterator[APIRoute]:
 def routes(home: Path) -> Iterator[tuple[str, str]]:
     """List every method and path that the desk has, with something in place of each parameter."""
     app = make_app(command.make_desk(home, Address(8765), Settings()))
-    assert isinstance(app, Guard)
-    found = list(flat(app._app.routes))  # type: ignore[attr-defined] # FastAPI's, behind the guard
+    assert isinstance(app, Speaking)
+    guard = app._app
+    assert isinstance(guard, Guard)
+    found = list(flat(guard._app.routes))  # type: ignore[attr-defined] # FastAPI's, behind the guard
     assert len(found) > 30
     for route in found:
         path = re.sub(r"\{\w+(:path)?\}", "1", route.path)

@@ -12,6 +12,7 @@ from humanmcp.desk.presenters.nodes import Conversation, Node, conversation_of
 from humanmcp.desk.presenters.rendering import LONGEST, render
 from humanmcp.inbox.contract import Item, Key, Role
 from humanmcp.locales import LANGUAGES
+from tests.support.speaking import said_in
 
 ASKED: Final = {"role": "user", "content": {"type": "text", "text": "Weather in 東京?"}}
 CALLED: Final = {
@@ -68,7 +69,9 @@ def part(block: Any) -> Any:  # noqa: ANN401 - any JSON value, any of the parts
 
 def shown(talk: Conversation, language: str = "en", role: Role = Role.MODEL) -> str:
     """Return the part of the page."""
-    return render("conversation.html", language, talk=talk, facts=SimpleNamespace(role=role))
+    return said_in(
+        language, render, "conversation.html", talk=talk, facts=SimpleNamespace(role=role)
+    )
 
 
 def words(page: str) -> str:

@@ -38,7 +38,7 @@ def written(room: Room, key: Key, text: str, action: Action) -> Case:
 
 def shown(case: Case, task: Task) -> str:
     """Return the text that the page shows for a task."""
-    return draft_for(case, task, "en").text
+    return draft_for(case, task).text
 
 
 def test_an_answer_that_looks_like_a_request_is_never_taken_for_the_change(

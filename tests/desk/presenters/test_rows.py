@@ -15,6 +15,7 @@ from humanmcp.inbox.contract import Draft, Item, Key, Reply
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
+from tests.support.speaking import said_in
 
 
 def item(line: str, method: str = "tools/call", **more: Any) -> Item:  # noqa: ANN401 - its fields
@@ -220,14 +221,14 @@ def test_a_tool_brings_its_own_form() -> None:
     good = {"type": "object", "properties": {"a": {"type": "string"}}}
     for schema, there in ((good, True), ({"type": "string"}, False), (None, False), ("x", False)):
         negotiated = NegotiatedState(tools={"get_forecast": {"outputSchema": schema}})
-        found = forms.form_of(item(CALL), negotiated, "get_forecast", "en")
+        found = forms.form_of(item(CALL), negotiated, "get_forecast")
         assert found is not None
         own = ("/result/structuredContent", True)
         assert (found.pointer, found.mirror) == (own if there else ("/result", False))
     huge = {"type": "object", "properties": {str(n): {"type": "string"} for n in range(20_000)}}
     negotiated = NegotiatedState(tools={"get_forecast": {"outputSchema": huge}})
     for known in (negotiated, NegotiatedState()):
-        found = forms.form_of(item(CALL), known, "get_forecast", "en")
+        found = forms.form_of(item(CALL), known, "get_forecast")
         assert found is not None
         assert found.pointer == "/result"
 
@@ -235,10 +236,10 @@ def test_a_tool_brings_its_own_form() -> None:
 def test_the_answers_that_people_write_have_a_form() -> None:
     """Server info, tools, resources and prompts; a ping has nothing to fill in."""
     for method in ("initialize", "tools/list", "resources/list", "prompts/list", "resources/read"):
-        found = forms.form_of(item("{}", method), NegotiatedState(), "", "en")
+        found = forms.form_of(item("{}", method), NegotiatedState(), "")
         assert found is not None
         assert found.pointer == "/result"
-    assert forms.form_of(item("{}", "ping"), NegotiatedState(), "", "en") is None
+    assert forms.form_of(item("{}", "ping"), NegotiatedState(), "") is None
 
 
 @pytest.mark.parametrize(
@@ -253,7 +254,7 @@ def test_what_is_added_to_a_list_of_a_form_begins_as_the_check_wants_it(
     method: str, begun: dict[str, Any]
 ) -> None:
     """A tool has a schema that is an object, a message and a part have a type."""
-    form = forms.form_of(item("{}", method), NegotiatedState(), "", "en")
+    form = forms.form_of(item("{}", method), NegotiatedState(), "")
     assert form is not None
     (blank,) = [one["blank"] for one in field_of(form.schema)["fields"] if one["item"]]
     assert json.loads(blank) == begun
@@ -261,11 +262,11 @@ def test_what_is_added_to_a_list_of_a_form_begins_as_the_check_wants_it(
 
 def test_a_form_begins_with_what_is_usual_and_needs_what_every_answer_has() -> None:
     """A prompt's message is the user's first; what a resource holds may be text or a `blob`."""
-    prompt = forms.form_of(item("{}", "prompts/get"), NegotiatedState(), "", "en")
+    prompt = forms.form_of(item("{}", "prompts/get"), NegotiatedState(), "")
     assert prompt is not None
     message = prompt.schema["properties"]["messages"]["items"]
     assert message["properties"]["role"]["enum"] == ["user", "assistant"]
-    resource = forms.form_of(item("{}", "resources/read"), NegotiatedState(), "", "en")
+    resource = forms.form_of(item("{}", "resources/read"), NegotiatedState(), "")
     assert resource is not None
     content = resource.schema["properties"]["contents"]["items"]
     assert (list(content["properties"]), content["required"]) == (
@@ -324,7 +325,7 @@ def test_a_book_that_cannot_be_added_to_is_said_to_be_that(
     monkeypatch.setattr("tomlkit.parse", lambda _text: {})
     with pytest.raises(rules.RuleError) as caught:
         rules.add(book, RULES[0])
-    assert "without changing other parts" in caught.value.sentence("en")
+    assert "without changing other parts" in caught.value.sentence()
     assert book.read_text(encoding="utf-8") == "rules = []\n"
 
 
@@ -359,8 +360,8 @@ def test_a_rule_that_cannot_be_written_says_why_in_both_languages(
     """What was wrong reached the page in the words of a JSON library."""
     with pytest.raises(rules.RuleError) as caught:
         rules.to_toml(rules.NewRule("x", "", TextForm.RESULT, text))
-    assert english in caught.value.sentence("en")
-    assert japanese in caught.value.sentence("ja")
+    assert english in caught.value.sentence()
+    assert japanese in said_in("ja", caught.value.sentence)
 
 
 def test_a_book_that_the_disk_refuses_says_so_in_both_languages(tmp_path: Path) -> None:
@@ -368,11 +369,11 @@ def test_a_book_that_the_disk_refuses_says_so_in_both_languages(tmp_path: Path) 
     (tmp_path / "book.toml").mkdir()
     with pytest.raises(rules.RuleError) as caught:
         rules.add(tmp_path / "book.toml", RULES[0])
-    assert caught.value.sentence("en").endswith("book.toml cannot be read: it is a folder")
-    assert caught.value.sentence("ja").endswith("book.toml を読めません: フォルダーです")
+    assert caught.value.sentence().endswith("book.toml cannot be read: it is a folder")
+    assert said_in("ja", caught.value.sentence).endswith("book.toml を読めません: フォルダーです")
     with pytest.raises(rules.RuleError) as caught:
         rules.add(tmp_path / "missing" / "book.toml", RULES[0])
-    assert caught.value.sentence("ja").endswith(
+    assert said_in("ja", caught.value.sentence).endswith(
         "book.toml に書き込めません: そのファイルやフォルダーはありません"
     )
 
@@ -396,11 +397,11 @@ def test_a_rule_leaves_the_rest_of_the_book_as_it_is(tmp_path: Path) -> None:
 def test_a_rule_is_a_sentence_in_both_languages() -> None:
     """With its condition, its delay and how often."""
     for language in ("en", "ja"):
-        sentence = rules.sentence(RULES[1], language)
+        sentence = said_in(language, rules.sentence, RULES[1])
         assert "tools/call t" in sentence
         assert "2.5" in sentence
         assert "3" in sentence
-        assert "\n" not in rules.sentence(RULES[0], language)
+        assert "\n" not in said_in(language, rules.sentence, RULES[0])
 
 
 def test_the_language_is_chosen_in_order() -> None:

@@ -78,7 +78,7 @@ def test_what_a_server_asks_its_user_is_a_form(schema: object) -> None:
     """An elicitation: what the user decides, and the fields that the server wants."""
     line = asked("elicitation/create", requestedSchema=schema).request.raw
     item = Item(Key("s", 1), line, "elicitation/create", "3", "2025-11-25", "")
-    form = form_of(item, NegotiatedState(), "", "en")
+    form = form_of(item, NegotiatedState(), "")
     assert form is not None
     assert form.pointer == "/result"
     fields = form.schema["properties"]

@@ -31,6 +31,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.asking import asked
 from tests.host.seats import Notes, Way, as_process, in_memory
+from tests.support.speaking import said_in
 from tests.waiting import PATIENCE, until
 
 ROOTS = ({"uri": "file:///example/root1", "name": "Root 1"},)
@@ -387,7 +388,7 @@ def test_trouble_is_said_in_the_language_of_the_person(
 ) -> None:
     """English where nobody says otherwise. An `initialize` is not cancelled, and nobody says so."""
     assert english in str(trouble)
-    assert japanese in trouble.sentence("ja")
+    assert japanese in said_in("ja", trouble.sentence)
 
 
 class Clock:

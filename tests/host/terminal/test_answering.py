@@ -19,6 +19,7 @@ from humanmcp.host.terminal.results import AtTerminal
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.inbox.contract import Item, Key, Reply, Role, StoreError
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.locales import speak
 from humanmcp.protocol.conversation.exchange import (
     Exchange,
     ExchangeState,
@@ -31,6 +32,7 @@ from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.session import Session, SessionRole
 from tests.host.at_keys import Terminal
 from tests.host.seats import SCRIPTED, Way, as_process, in_memory
+from tests.support.speaking import said_in
 from tests.waiting import until
 
 FORM = {
@@ -81,7 +83,7 @@ class Question:
 
 def at_terminal(*typed: str) -> AtTerminal:
     """Sit down somebody who types this."""
-    return AtTerminal(Typist(typed), "en")
+    return AtTerminal(Typist(typed))
 
 
 @pytest.mark.parametrize(
@@ -182,7 +184,7 @@ def test_an_unknown_question_is_answered_as_unknown() -> None:
 
 def test_a_question_can_be_answered_at_a_desk(tmp_path: Path) -> None:
     """`--desk`: the same question, draft and check, in the inbox; a slip comes back."""
-    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT, language="en", title="client")
+    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT, title="client")
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
         target=session.answer,
@@ -214,10 +216,11 @@ def test_why_a_question_is_withdrawn_is_said_in_the_persons_language(
     """At the terminal and in the inbox: the server that asked is gone."""
     error = EndedError("exited", command="x", status=3)
     question = Question("elicitation/create", ELICIT)
-    AtTerminal(Typist(), language=language).withdraw(question.exchange, error)
+    said_in(language, AtTerminal(Typist()).withdraw, question.exchange, error)
     assert said in capsys.readouterr().out
     inbox = FolderInbox(tmp_path)
-    session = AskedSession(inbox, Role.CLIENT, language=language)
+    speak(language)  # the question waits in a thread
+    session = AskedSession(inbox, Role.CLIENT)
     asking = threading.Thread(
         target=session.answer,
         args=(question.exchange, question.session.negotiated, question.judge),
@@ -233,7 +236,7 @@ def test_why_a_question_is_withdrawn_is_said_in_the_persons_language(
 
 def test_a_withdrawn_question_leaves_the_desk(tmp_path: Path) -> None:
     """The server cancelled: nobody should go on writing."""
-    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT, language="en")
+    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT)
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
         target=session.answer,
@@ -255,7 +258,7 @@ def test_a_question_withdrawn_on_its_way_to_the_desk_is_not_left_there(
 ) -> None:
     """A server that asks and cancels at once leaves nobody a question that nobody waits for."""
     inbox = FolderInbox(tmp_path)
-    session = AskedSession(inbox, Role.CLIENT, language="en")
+    session = AskedSession(inbox, Role.CLIENT)
     question = Question("elicitation/create", ELICIT)
     deliver = inbox.deliver
 
@@ -273,7 +276,7 @@ def test_a_question_withdrawn_on_its_way_to_the_desk_is_not_left_there(
 @pytest.mark.parametrize("way", [in_memory, as_process])
 def test_the_questions_of_an_answer_are_put_to_the_desk_too(tmp_path: Path, way: Way) -> None:
     """2026-07-28: what `input_required` asks waits in the inbox, one question after the other."""
-    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT, language="en")
+    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT)
     client = Client(way("modern"), session)
     client.open(SessionStart.MODERN)
     found: list[Response] = []
@@ -299,7 +302,7 @@ def test_the_questions_of_an_answer_are_put_to_the_desk_too(tmp_path: Path, way:
 
 def test_where_there_is_no_server_nothing_can_be_said_first(tmp_path: Path) -> None:
     """The model's and the host's role are asked by us: whoever speaks there is told so."""
-    session = AskedSession(FolderInbox(tmp_path), Role.HOST, language="en")
+    session = AskedSession(FolderInbox(tmp_path), Role.HOST)
     inbox = FolderInbox(tmp_path)
     ticket = inbox.submit(session.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
     (diagnostic,) = until(lambda: inbox.refused(session.name, ticket), "the reason")
@@ -313,7 +316,7 @@ def test_a_server_that_ended_takes_nothing_more(tmp_path: Path) -> None:
     def gone(*_arguments: object, **_more: object) -> NoReturn:
         raise EndedError
 
-    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT, language="en", say=gone)
+    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT, say=gone)
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
         target=session.answer, args=(question.exchange, question.session.negotiated, gone)
@@ -335,7 +338,7 @@ def test_a_question_that_cannot_be_kept_is_answered_with_an_error(
 ) -> None:
     """A full disk: the server is told, instead of waiting for ever."""
     inbox = FolderInbox(tmp_path)
-    session = AskedSession(inbox, Role.CLIENT, language="en")
+    session = AskedSession(inbox, Role.CLIENT)
 
     def full(_item: object) -> NoReturn:
         raise StoreError(OSError(errno.ENOSPC, "full"), "item", number=1)
@@ -398,7 +401,8 @@ def test_each_slip_in_a_form_is_said_in_both_languages(
         lines = iter(["a", "", "nomail", "/leave", "d"])
         monkeypatch.setattr(Typist, "is_there", True)
         monkeypatch.setattr("builtins.input", lambda _prompt, lines=lines: next(lines))
-        person = AtTerminal(Typist(), language)
+        speak(language)
+        person = AtTerminal(Typist())
         asked = ELICIT | {"requestedSchema": RATED}
         assert Question("elicitation/create", asked).put_to(person) == {"action": "decline"}
     shown = capfd.readouterr().out
@@ -443,7 +447,7 @@ def test_a_question_names_its_server(
     server: str, said: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Where there are several, a person has to know whom they answer."""
-    person = AtTerminal(Typist(["d"]), "en", server=server)
+    person = AtTerminal(Typist(["d"]), server=server)
     Question("elicitation/create", ELICIT).put_to(person)
     assert f"{said} you: elicitation/create" in capfd.readouterr().out
 
@@ -489,7 +493,7 @@ def test_at_the_desk_what_was_handed_in_first_goes_out_first(
         out.append(text)
         return Verdict(text, text, text, ())
 
-    session = AskedSession(inbox, Role.CLIENT, language="en", say=say)
+    session = AskedSession(inbox, Role.CLIENT, say=say)
     question = Question("elicitation/create", ELICIT)
 
     def judge(text: str, form: TextForm = TextForm.MESSAGE, *, anyway: bool = False) -> Outcome:

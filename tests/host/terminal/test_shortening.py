@@ -11,6 +11,7 @@ from humanmcp.host.terminal.results import LONGEST, WireLog, shortened
 from humanmcp.host.terminal.typing import Typist
 from tests.host.at_keys import PROMPT, Terminal
 from tests.host.terminal.test_prompt import typed
+from tests.support.speaking import said_in
 
 PICTURE = "iVBORw0KGgo" * 1000
 PAINTER = f"""
@@ -33,7 +34,7 @@ def test_long_base64_is_cut_and_its_length_is_said() -> None:
     """In both languages; what is short, or no base64, stays."""
     line = json.dumps({"data": PICTURE, "text": "words " * 200, "id": "a" * (LONGEST - 1)})
     for language, unit in (("en", "characters"), ("ja", "文字")):
-        short = shortened(line, language)
+        short = said_in(language, shortened, line)
         assert len(short) < len(line) - len(PICTURE) + 200
         assert f"{len(PICTURE)} {unit}" in short
         assert "words " * 200 in short
@@ -78,6 +79,6 @@ def test_what_one_server_says_is_written_in_one_piece() -> None:
 
 def test_what_is_wrong_names_its_server(capfd: pytest.CaptureFixture[str]) -> None:
     """A line of another server may come between a message and what is said of it."""
-    log = WireLog(language="en", name="dice")
+    log = WireLog(name="dice")
     log._remark("gone")
     assert capfd.readouterr().err == "  dice gone\n"

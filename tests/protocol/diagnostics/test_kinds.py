@@ -140,9 +140,9 @@ def test_a_kind_that_a_newer_program_found_has_its_code_alone() -> None:
 def test_a_problem_is_shown_with_its_name_and_its_code() -> None:
     """Of many of a kind also with their number."""
     found = kinds.extra_comma().unplaced()
-    assert titled(found, "en").startswith("extra-comma (J02): This comma is extra")
-    assert describe(found._replace(times=12), "en").startswith("12 \u00d7 extra-comma (J02): This")
-    assert titled(Diagnostic("M999", Severity.ERROR), "en") == "M999: M999"
+    assert titled(found).startswith("extra-comma (J02): This comma is extra")
+    assert describe(found._replace(times=12)).startswith("12 \u00d7 extra-comma (J02): This")
+    assert titled(Diagnostic("M999", Severity.ERROR)) == "M999: M999"
 
 
 def test_a_problem_has_the_fields_of_its_sentence_as_detail() -> None:
@@ -152,7 +152,7 @@ def test_a_problem_has_the_fields_of_its_sentence_as_detail() -> None:
     assert found.detail == (("key", "name"), ("value", "a"))
     text = '{"result":{"tools":[1,2]}}'
     (placed,) = Placer(Source(text, text)).diagnostics([found])
-    assert describe(placed, "en") == 'name: "a" appears twice.'
+    assert describe(placed) == 'name: "a" appears twice.'
     assert placed.severity is Severity.WARNING
 
 

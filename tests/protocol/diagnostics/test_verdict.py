@@ -18,6 +18,7 @@ from humanmcp.protocol.diagnostics.model import (
 from humanmcp.protocol.json.jsonrpc import Malformed, read
 from humanmcp.protocol.validation.shape_checker import ENOUGH
 from tests.asking import R2024, R2025, asked, check
+from tests.support.speaking import said_in
 
 LIST = "tools/list"
 
@@ -35,8 +36,8 @@ def test_the_same_member_in_many_tools_is_one_problem() -> None:
     verdict = check(asked(LIST, version=R2024), text)
     (found,) = (each for each in verdict.diagnostics if each.detail[0] == ("key", "execution"))
     assert found.times == 33
-    assert locales.describe(found, "en").startswith(f"33 \u00d7 {title_of(found.code)}: ")
-    assert locales.describe(found, "ja").startswith(f"33 \u00d7 {title_of(found.code)}: ")
+    assert locales.describe(found).startswith(f"33 \u00d7 {title_of(found.code)}: ")
+    assert said_in("ja", locales.describe, found).startswith(f"33 \u00d7 {title_of(found.code)}: ")
     assert found.fix is not None
     assert "execution" not in found.fix.apply(text)
     assert found.fix.applicability is Applicability.REMOVES

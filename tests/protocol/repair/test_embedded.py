@@ -10,6 +10,7 @@ from humanmcp.protocol.diagnostics.model import Applicability
 from humanmcp.protocol.repair.embedded import as_json, find, line_marks, unescaped
 from humanmcp.protocol.validation.check import check
 from tests.asking import asked, codes, hold
+from tests.support.speaking import said_in
 
 SUNNY = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sunny"}]}}'
 LINES = json.dumps(json.loads(SUNNY), indent=1).split("\n")
@@ -52,8 +53,8 @@ def test_the_one_answer_inside_is_offered_and_what_stands_around_it_named(name: 
     hold(verdict)
     diagnostic = next(each for each in verdict.diagnostics if each.blocks)
     assert diagnostic.code == code
-    assert locales.describe(diagnostic, "en").startswith(english)
-    assert locales.describe(diagnostic, "ja").startswith(japanese)
+    assert locales.describe(diagnostic).startswith(english)
+    assert said_in("ja", locales.describe, diagnostic).startswith(japanese)
     assert diagnostic.fix is not None
     assert diagnostic.fix.applicability is Applicability.REMOVES
     assert not autofix(text, lambda typed: check(exchange, typed)).verdict.sendable

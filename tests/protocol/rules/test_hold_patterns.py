@@ -54,7 +54,7 @@ def test_a_pattern_that_says_nothing_is_refused(text: str) -> None:
     """The message says what can be written."""
     with pytest.raises(PatternError) as caught:
         parse(text)
-    assert "tool:NAME" in sentence_of(caught.value, "en")
+    assert "tool:NAME" in sentence_of(caught.value)
 
 
 def test_next_is_followed_once() -> None:

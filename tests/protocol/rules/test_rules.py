@@ -14,6 +14,7 @@ from humanmcp.protocol.rules.answer_book import Book, Decision, decide
 from humanmcp.protocol.rules.book_format import parse
 from humanmcp.protocol.rules.following import MOST_RECORDS, BookMemory
 from tests.asking import R2025, R2026, asked, stating
+from tests.support.speaking import said_in
 
 SECRET = b"secret"
 
@@ -454,10 +455,10 @@ def test_a_mistake_in_a_rule_is_told_with_its_line(
     text = f"[[rules]]\ntool = 'a'\ntext = 'b'\n{rule}\n"
     with pytest.raises(BookFileError) as caught:
         parse_book(text, Path("book.toml"))
-    sentence = caught.value.sentence("en")
+    sentence = caught.value.sentence()
     assert sentence.startswith(f"book.toml: line {line}, {place}: "), sentence
     assert words in sentence
-    assert f"{line} 行目の {place}: " in caught.value.sentence("ja")
+    assert f"{line} 行目の {place}: " in said_in("ja", caught.value.sentence)
 
 
 def test_a_rule_that_asks_says_what_it_is_asked_for() -> None:

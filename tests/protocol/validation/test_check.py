@@ -1,6 +1,6 @@
 """What a person types, and the one line that is sent."""
-# ruff: noqa: E501 - the texts that people type stand as they are
 
+# ruff: noqa: E501 - the texts that people type stand as they are
 import json
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.spec import examples, methods
 from humanmcp.protocol.validation import check as draft_check
 from tests.asking import R2024, R2025, R2026, asked, check, codes, mended, serious, stating
+from tests.support.speaking import said_in
 
 CALL: Final = "tools/call"
 METHODS: Final = [
@@ -192,8 +193,8 @@ def test_prose_for_a_tool_call_can_be_wrapped() -> None:
 def test_what_is_said_of_prose_can_be_done_wherever_it_is_typed() -> None:
     """J20: a file has no text form, and most methods have none either; an object can be written."""
     (diagnostic,) = check(asked("ping"), "pong").diagnostics
-    assert "Write an object {…}" in locales.describe(diagnostic, "en")
-    assert "オブジェクト {…} を書き" in locales.describe(diagnostic, "ja")
+    assert "Write an object {…}" in locales.describe(diagnostic)
+    assert "オブジェクト {…} を書き" in said_in("ja", locales.describe, diagnostic)
 
 
 @pytest.mark.parametrize(
@@ -483,8 +484,6 @@ def test_without_an_id_one_of_those_that_wait_is_asked_for() -> None:
     pending = [asked("ping", token="7"), asked("ping", token="8")]
     sentence = locales.describe
     several = draft_check.unmatched('{"result":{}}', pending)
-    assert sentence(several, "en") == '"id" is missing. Several requests wait: use one of 7, 8.'
-    assert "7, 8 のどれか" in sentence(several, "ja")
-    assert sentence(draft_check.unmatched('{"result":{}}', pending[:1]), "en").endswith(
-        "must be 7."
-    )
+    assert sentence(several) == '"id" is missing. Several requests wait: use one of 7, 8.'
+    assert "7, 8 のどれか" in said_in("ja", sentence, several)
+    assert sentence(draft_check.unmatched('{"result":{}}', pending[:1])).endswith("must be 7.")

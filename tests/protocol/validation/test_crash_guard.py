@@ -16,6 +16,7 @@ from humanmcp.protocol.json.jsonrpc import Json, Message
 from humanmcp.protocol.session import Session, SessionRole
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import check, incoming, outgoing, rules, starting_draft
+from tests.support.speaking import said_in
 
 LINE = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
 GOOD = '{"result": {"tools": []}}'
@@ -49,7 +50,7 @@ def test_a_fault_of_the_check_is_a_problem_that_blocks_and_keeps_the_text(
     (diagnostic,) = verdict.diagnostics
     assert diagnostic.code == "X01"
     assert diagnostic.blocks
-    assert "StrangeError: the moon" in locales.describe(diagnostic, language)
+    assert "StrangeError: the moon" in said_in(language, locales.describe, diagnostic)
 
 
 def test_a_fault_in_what_is_said_of_a_peers_message_blocks_nothing(

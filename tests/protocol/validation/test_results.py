@@ -536,7 +536,7 @@ def test_the_answers_of_a_form_keep_to_the_whole_of_its_schema(
     )
     assert codes(verdict.diagnostics) == ([code] if code else [])
     assert verdict.sendable == (not code)
-    assert said in " ".join(locales.describe(each, "en") for each in verdict.diagnostics)
+    assert said in " ".join(locales.describe(each) for each in verdict.diagnostics)
 
 
 def test_every_field_that_does_not_fit_is_told_at_its_place() -> None:
@@ -621,7 +621,7 @@ def test_the_limit_of_a_number_is_written_out() -> None:
     """9007199254740991, and not 9.0072e+15."""
     text = '{"completion":{"values":[],"total":1e16}}'
     (diagnostic,) = check(asked("completion/complete", {}), text, TextForm.RESULT).diagnostics
-    assert "9007199254740991" in locales.describe(diagnostic, "en")
+    assert "9007199254740991" in locales.describe(diagnostic)
 
 
 # -- forms that are asked --------------------------------------------------------------------

@@ -163,7 +163,7 @@ def test_a_server_that_is_killed_leaves_what_it_did_not_send(
     left = [one for one in tmp_path.rglob("*.txt") if one.read_bytes() == content]
     assert len(left) == 1
     assert left[0].parent.name != "sent" or sent == [content]
-    again = TextFiles.claim(tmp_path, decode=decode, language="en")
+    again = TextFiles.claim(tmp_path, decode=decode)
     told = (tmp_path / "problems.txt").read_text("utf-8")
     assert ("not-sent" in left[0].name) is (f"session took {left[0].name}" in told)
     again.release()
@@ -196,7 +196,7 @@ def test_an_idle_folder_is_looked_at_as_a_whole_and_what_is_saved_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One call for all names that nothing has; hundreds of sessions wait in one process."""
-    files = TextFiles.claim(tmp_path / "me", decode=decode, language="en")
+    files = TextFiles.claim(tmp_path / "me", decode=decode)
     asked: list[str] = []
     mark = OpenFolder.mark
 

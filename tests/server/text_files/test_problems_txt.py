@@ -9,6 +9,7 @@ from humanmcp.protocol.session import Session
 from humanmcp.protocol.validation.addressing import addressed
 from humanmcp.protocol.validation.check import check
 from humanmcp.server.text_files.out_txt import Document, DocumentOutcome, report
+from tests.support.speaking import said_in
 
 
 def refused(typed: str, language: str = "en") -> str:
@@ -24,7 +25,7 @@ def refused(typed: str, language: str = "en") -> str:
     outcome = DocumentOutcome(
         Document(0, typed), sent=False, diagnostics=verdict.diagnostics, mended=right
     )
-    return report([outcome], language)
+    return said_in(language, report, [outcome])
 
 
 def test_a_refused_text_is_shown_as_it_would_be_right() -> None:
@@ -65,7 +66,7 @@ def test_the_page_of_the_specification_is_named_once(language: str) -> None:
 
 def test_nothing_to_say_is_nothing() -> None:
     """An answer without a remark leaves problems.txt empty."""
-    assert report([DocumentOutcome(Document(0, "{}"), sent=True, diagnostics=())], "en") == ""
+    assert report([DocumentOutcome(Document(0, "{}"), sent=True, diagnostics=())]) == ""
 
 
 def test_what_the_peer_wrote_is_escaped() -> None:
@@ -73,5 +74,5 @@ def test_what_the_peer_wrote_is_escaped() -> None:
     diagnostic = Diagnostic(
         "M12", Severity.WARNING, (("key", "\x1b[2J"), ("version", "2025-11-25"))
     )
-    said = report([DocumentOutcome(Document(0, "{}"), sent=True, diagnostics=(diagnostic,))], "en")
+    said = report([DocumentOutcome(Document(0, "{}"), sent=True, diagnostics=(diagnostic,))])
     assert "\x1b" not in said

@@ -370,7 +370,7 @@ def test_what_came_back_may_be_deleted_at_once(
             folder.remove(name)
 
     monkeypatch.setattr(OpenFolder, "create", create_and_delete)
-    files = TextFiles.claim(tmp_path / "desk", decode=decode, language="en")
+    files = TextFiles.claim(tmp_path / "desk", decode=decode)
     (tmp_path / "desk" / "out.txt").write_text('{"id":7,"result":{}}\n{"id":9,"result":{}}\n')
     texts = [document for now in range(4) for document in files.poll(now)]
     files.accept(texts[0])

@@ -10,6 +10,7 @@ from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.json.jsonrpc import Json
 from humanmcp.protocol.validation.json_schema import validator
+from tests.support.speaking import said_in
 
 NAMED = {"properties": {"a": {}}, "additionalProperties": False}
 TWO_FORMS = {"oneOf": [{"type": "integer"}, {"minimum": 0}]}
@@ -73,7 +74,7 @@ CASES: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
 
 def told(detail: tuple[tuple[str, str], ...], language: str, code: str = "M06") -> str:
     """Say a problem with this detail."""
-    return locales.describe(Diagnostic(code, Severity.ERROR, detail), language)
+    return said_in(language, locales.describe, Diagnostic(code, Severity.ERROR, detail))
 
 
 @pytest.mark.parametrize(("schema", "value", "english", "japanese"), CASES)
@@ -173,7 +174,9 @@ def test_the_client_that_sees_a_wrong_argument_reads_the_rule_too() -> None:
     found = validator.mismatch({"sides": "six"}, {"properties": {"sides": {"type": "integer"}}})
     assert found is not None
     diagnostic = Diagnostic("M08", Severity.WARNING, found[1])
-    assert '"six" は型 integer ではありません。 厳密な' in sentence(diagnostic, "ja", seen=True)
+    assert '"six" は型 integer ではありません。 厳密な' in said_in(
+        "ja", sentence, diagnostic, seen=True
+    )
 
 
 def test_a_problem_that_was_kept_before_rules_had_sentences_is_still_told() -> None:
