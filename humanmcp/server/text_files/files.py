@@ -5,7 +5,7 @@ Beside them stands `status.txt`, which is written here and made in `status.py`.
 Knows when a text is complete and what becomes of it, and judges none: the loop does, one by one.
 
 How a text goes: two looks at `out.txt` see the same → it is read → it is complete, or 2 s old →
-`poll` hands it out → `accept` or `refuse` → when the last one is settled, the file is renamed to
+`poll` hands it out → `settle` is told what became of it → the file is renamed to
 `sent/0001.txt`. What was refused comes back to `out.txt`. The renamed file is compared with what
 was judged and watched on: who still had it open may go on writing, and that counts as well.
 Nothing that a person typed is ever deleted or written over.
@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.locales.stop import trouble
-from humanmcp.protocol.diagnostics.model import Applicability, blocking
+from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.validation.results import divide
 from humanmcp.server.text_files.folder import (
     IN,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.server.text_files.folder import Mark
     from humanmcp.server.text_files.out_txt import Decode, TextReading
 
@@ -191,22 +190,12 @@ class _Round(NamedTuple):
     reading: TextReading
     start: int
     texts: tuple[Document, ...]
-    outcomes: dict[int, DocumentOutcome]
-
-    def asks_for(self, document: Document) -> bool:
-        """Return True if this is one of the texts, and still open."""
-        place = document.number - self.texts[0].number
-        return 0 <= place < len(self.texts) and document.number not in self.outcomes
-
-    @property
-    def is_settled(self) -> bool:
-        """Return True if every text was accepted or refused."""
-        return len(self.outcomes) == len(self.texts)
+    outcomes: tuple[DocumentOutcome, ...] = ()
+    """What became of the texts, in their order; nothing before they are judged."""
 
     def became(self, *, sent: bool) -> list[DocumentOutcome]:
         """Return what became of the texts that were sent, or of the others, in their order."""
-        outcomes = (self.outcomes[document.number] for document in self.texts)
-        return [one for one in outcomes if one.sent is sent]
+        return [one for one in self.outcomes if one.sent is sent]
 
 
 class _Move:
@@ -336,7 +325,7 @@ class TextFiles:
         """Look at `out.txt`; return the texts that have become complete since the last look.
 
         `now` is in seconds, of a clock that never goes back. There are no others until each of
-        these was accepted or refused.
+        these is settled.
         """
         self._now = now
         self.in_txt.catch_up()
@@ -383,30 +372,15 @@ class TextFiles:
         """Say in `problems.txt` that the request has come that stands answered in `out.txt`."""
         self._tell(note("early", id=token), blames=True)
 
-    def accept(self, document: Document, diagnostics: Sequence[Diagnostic] = ()) -> None:
-        """Say that a text was sent; `diagnostics` are warnings."""
-        self._settle(DocumentOutcome(document, sent=True, diagnostics=tuple(diagnostics)))
+    def settle(self, outcomes: Sequence[DocumentOutcome]) -> None:
+        """Learn what became of the texts that were handed out, in their order.
 
-    def refuse(
-        self,
-        document: Document,
-        diagnostics: Sequence[Diagnostic],
-        mended: str = "",
-        applicability: Applicability = Applicability.SAFE,
-    ) -> None:
-        """Say that a text was not sent, and why. It stays in `out.txt`, as typed.
-
-        `mended` is how it would pass, where that can be said: the person may copy it.
-        `applicability` says what it took to get it there.
+        What was not sent stays in `out.txt`, as typed.
         """
-        outcome = DocumentOutcome(
-            document,
-            sent=False,
-            diagnostics=tuple(diagnostics),
-            mended=mended,
-            applicability=applicability,
-        )
-        self._settle(outcome)
+        if self._round is not None:
+            judged, self._round = self._round._replace(outcomes=tuple(outcomes)), None
+            with self._noting_trouble():
+                self._finish(judged)
 
     def _handed_out(self) -> Sequence[Document]:
         return () if self._round is None else self._round.texts
@@ -461,7 +435,7 @@ class TextFiles:
         elif not unfinished or file.is_silent(self._now):
             texts = texts_of(reading, documents, start, self._texts)
             self._texts += len(texts)
-            self._round = _Round(file, mark, raw, reading, start, texts, {})
+            self._round = _Round(file, mark, raw, reading, start, texts)
 
     def _refuse_bytes(self, file: WatchedFile, mark: Mark, reading: TextReading) -> None:
         """Explain bytes that are no text in any encoding, once no more of them are written."""
@@ -470,16 +444,6 @@ class TextFiles:
             whole = Document(-1, reading.text, whole=False, repairs=reading.repairs)
             aside = "" if file is self._named else file.name
             self._report([DocumentOutcome(whole, sent=False, diagnostics=())], aside)
-
-    def _settle(self, outcome: DocumentOutcome) -> None:
-        now = self._round
-        if now is None or not now.asks_for(outcome.document):
-            return
-        now.outcomes[outcome.document.number] = outcome
-        if now.is_settled:
-            self._round = None
-            with self._noting_trouble():
-                self._finish(now)
 
     # -- what becomes of a file ---------------------------------------------------------------
 
@@ -493,7 +457,7 @@ class TextFiles:
         if file is not self._named:
             self._return_refused(round_)
             return
-        self._report(round_.outcomes.values())
+        self._report(round_.outcomes)
         if sent:  # else it stays as it is, and is judged again when it changes
             self._try_to_move(_Move(round_))
 

@@ -26,6 +26,7 @@ from humanmcp.protocol.validation.addressing import addressed, is_report, kind_o
 from humanmcp.protocol.validation.envelope import failure
 from humanmcp.protocol.validation.results import divide
 from humanmcp.server.text_files.files import ANYWAY, OWN, RAW
+from humanmcp.server.text_files.out_txt import DocumentOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -183,13 +184,9 @@ class TextFileAnswers:
             else:
                 files.complain(self._do(saved.content))
             self._schedule.duties = now  # silence may be over
-        for document in files.poll(now):
-            try:
-                self._take(files, document)
-            except Exception as error:
-                # Each text has to be accepted or refused: before that none after it is read.
-                logger.exception("an answer in out.txt could not be taken; please report it")
-                files.refuse(document, (failure(error),))
+        documents = files.poll(now)
+        if documents:
+            files.settle([self._judged(document) for document in documents])
         if files.look_again is not None:
             self._schedule.text_changes(now, files.look_again)
         if self._handler.text_is_being_written(writing=files.is_being_written):
@@ -219,65 +216,58 @@ class TextFileAnswers:
             self._journal.write(line, by=BY_FILES, note=note)
             self._handler.leave_progress()
 
-    def _take(self, files: TextFiles, document: Document) -> None:
+    def _judged(self, document: Document) -> DocumentOutcome:
+        try:
+            return self._take(document)
+        except Exception as error:
+            # Each text has to be settled: before that none after it is read.
+            logger.exception("an answer in out.txt could not be taken; please report it")
+            return DocumentOutcome(document, sent=False, diagnostics=(failure(error),))
+
+    def _take(self, document: Document) -> DocumentOutcome:
         """Judge one document of `out.txt`: an answer to what waits, or an outgoing message."""
         if kind_of(document.text) in (Kind.REQUEST, Kind.NOTIFICATION):
-            self._say(files, document)
-            return
+            return self._say(document)
         if self._session.unreadable and is_report(document.text):
-            self._say(files, document)  # a deliberate -32700 to a line nobody could read
-            return
+            return self._say(document)  # a deliberate -32700 to a line nobody could read
         exchange = addressed(document.text, self._session.pending)
         if exchange is not None:
-            self._settle(files, document, self._session.reply(exchange.number, document.text))
-        elif self._session.may_report(check.id_of(document.text)):
-            self._say(files, document)  # a deliberate -32600 to a line that was no message
-        else:
-            self._refuse(files, document)
+            return self._answer(document, self._session.reply(exchange.number, document.text))
+        if self._session.may_report(check.id_of(document.text)):
+            return self._say(document)  # a deliberate -32600 to a line that was no message
+        return self._refuse(document)
 
-    def _say(self, files: TextFiles, document: Document) -> None:
+    def _say(self, document: Document) -> DocumentOutcome:
         verdict = self._session.submit(document.text)
         if verdict.line is None:
-            self._give_back(files, document, verdict.diagnostics, self._session.judge)
-            return
+            return _refused(document, verdict.diagnostics, self._session.judge)
         self._journal.write(verdict.line, by=BY_FILES)
         self._handler.leave_progress()
-        files.accept(document, verdict.diagnostics)
+        return DocumentOutcome(document, sent=True, diagnostics=verdict.diagnostics)
 
-    def _settle(self, files: TextFiles, document: Document, outcome: Outcome) -> None:
+    def _answer(self, document: Document, outcome: Outcome) -> DocumentOutcome:
         match outcome:
             case Sent():
                 self._handler.answered(outcome, BY_FILES)
-                files.accept(document, outcome.verdict.diagnostics)
+                diagnostics = outcome.verdict.diagnostics
+                return DocumentOutcome(document, sent=True, diagnostics=diagnostics)
             case Refused():
-                self._give_back(files, document, outcome.verdict.diagnostics, self._judge)
+                return _refused(document, outcome.verdict.diagnostics, self._judge)
             case AwaitingRetry(exchange):
                 self._handler.keep(exchange.number, Reply(document.text, by=BY_FILES))
-                files.accept(document, ())
+                return DocumentOutcome(document, sent=True, diagnostics=())
             case Late():
-                self._refuse(files, document)
+                return self._refuse(document)
             case impossible:
                 assert_never(impossible)
 
-    def _refuse(self, files: TextFiles, document: Document) -> None:
+    def _refuse(self, document: Document) -> DocumentOutcome:
         self._early = check.id_of(document.text)
-        self._give_back(files, document, self._unaddressed(document.text), self._judge)
+        return _refused(document, self._unaddressed(document.text), self._judge)
 
     def _unaddressed(self, text: str) -> tuple[Diagnostic, ...]:
         session = self._session
         return unaddressed(text, session.exchanges.remembered, session.notice, session.negotiated)
-
-    def _give_back(
-        self,
-        files: TextFiles,
-        document: Document,
-        diagnostics: Sequence[Diagnostic],
-        judge: Callable[[str], Verdict],
-    ) -> None:
-        """Refuse a text, with what it would be if it were right."""
-        from humanmcp.protocol.diagnostics.autofix import suggestion  # noqa: PLC0415 - no start needs it
-
-        files.refuse(document, diagnostics, *suggestion(document.text, judge))
 
     def _judge(self, text: str) -> Verdict:
         """Judge an answer without sending it, as the one it is meant for would have it."""
@@ -336,3 +326,13 @@ class TextFileAnswers:
         if str(error) != self._why_no_folder:
             self._why_no_folder = str(error)
             logger.warning("the folder of the text files cannot be made anew: %s", error)
+
+
+def _refused(
+    document: Document, diagnostics: tuple[Diagnostic, ...], judge: Callable[[str], Verdict]
+) -> DocumentOutcome:
+    """Refuse a text, with what it would be if it were right."""
+    from humanmcp.protocol.diagnostics.autofix import suggestion  # noqa: PLC0415 - no start needs it
+
+    fixed, applicability = suggestion(document.text, judge)
+    return DocumentOutcome(document, False, diagnostics, fixed, applicability)  # noqa: FBT003 - in their order

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,10 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from humanmcp.common.paths import UnsafeFolderError
-from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
+from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Severity
 from humanmcp.server.text_files.files import TextFiles
 from humanmcp.server.text_files.folder import OpenFolder
-from humanmcp.server.text_files.out_txt import Document, decode
+from humanmcp.server.text_files.out_txt import Document, DocumentOutcome, decode
 from tests.waiting import until
 
 ONE: Final = '{"jsonrpc":"2.0","id":1,"result":{}}'
@@ -42,6 +42,8 @@ class Desk:
         self.files = TextFiles.claim(folder, decode=decode, **{"language": "en", **options})  # type: ignore[arg-type]  # the options are the test's own
         self.folder = self.files.folder
         self.out = self.folder / "out.txt"
+        self._open: list[Document] = []
+        self._outcomes: list[DocumentOutcome] = []
 
     def look(self, after: float = 0.03) -> list[str]:
         """Let some seconds pass and look once; return what was handed out."""
@@ -50,7 +52,35 @@ class Desk:
     def take(self, after: float = 0.03) -> list[Document]:
         """Do the same; return the texts themselves."""
         self.now += after
-        return list(self.files.poll(self.now))
+        return self.poll(self.now)
+
+    def poll(self, now: float) -> list[Document]:
+        """Look once at this moment; return the texts that are to be settled."""
+        found = list(self.files.poll(now))
+        self._open = found or self._open
+        return found
+
+    def accept(self, document: Document, diagnostics: Sequence[Diagnostic] = ()) -> None:
+        """Say that a text was sent."""
+        self._settle(DocumentOutcome(document, sent=True, diagnostics=tuple(diagnostics)))
+
+    def refuse(
+        self,
+        document: Document,
+        diagnostics: Sequence[Diagnostic],
+        fixed: str = "",
+        applicability: Applicability = Applicability.SAFE,
+    ) -> None:
+        """Say that a text was not sent."""
+        told = tuple(diagnostics)
+        self._settle(DocumentOutcome(document, False, told, fixed, applicability))  # noqa: FBT003 - in their order
+
+    def _settle(self, outcome: DocumentOutcome) -> None:
+        """Settle the texts of a look together, as soon as each is judged."""
+        self._outcomes.append(outcome)
+        if len(self._outcomes) == len(self._open):
+            outcomes, self._outcomes, self._open = self._outcomes, [], []
+            self.files.settle(sorted(outcomes, key=lambda one: one.document.number))
 
     def looks(self, seconds: float, every: float = 0.01) -> list[str]:
         """Look as often as the loop does, for some seconds, and accept everything."""
@@ -58,7 +88,7 @@ class Desk:
         for _ in range(round(seconds / every)):
             for document in self.take(every):
                 got.append(document.text)
-                self.files.accept(document)
+                self.accept(document)
         return got
 
     def read(self) -> list[Document]:
@@ -69,14 +99,14 @@ class Desk:
         """Read and accept."""
         texts = self.read()
         for document in texts:
-            self.files.accept(document)
+            self.accept(document)
         return [document.text for document in texts]
 
     def refuse_all(self, *problems: Diagnostic) -> list[str]:
         """Read and refuse."""
         texts = self.read()
         for document in texts:
-            self.files.refuse(document, problems or (WRONG,))
+            self.refuse(document, problems or (WRONG,))
         return [document.text for document in texts]
 
     def type(self, content: str | bytes) -> None:
@@ -271,7 +301,7 @@ def test_a_text_is_taken_after_two_looks_that_see_the_same(desk: Desk) -> None:
     assert document.text == PRETTY.strip()
     assert (document.line, document.column, document.start, document.whole) == (1, 1, 0, True)
     assert desk.out.exists()
-    desk.files.accept(document)
+    desk.accept(document)
     assert not desk.out.exists()
     assert desk.sent == [PRETTY.encode()]
     assert desk.problems == ""
@@ -292,10 +322,7 @@ def test_a_text_is_handed_out_once(desk: Desk) -> None:
     (document,) = desk.read()
     assert desk.look() == []
     assert desk.look(5) == []
-    desk.files.accept(document)
-    assert desk.look(5) == []
-    desk.files.accept(document)
-    desk.files.refuse(document, (WRONG,))
+    desk.accept(document)
     assert (desk.look(5), desk.problems, desk.sent) == ([], "", [ONE.encode()])
 
 
@@ -306,7 +333,7 @@ def test_several_answers_in_one_file_come_in_order(desk: Desk) -> None:
     assert [document.text for document in texts] == [ONE, PRETTY.strip(), TWO]
     assert [(document.line, document.column) for document in texts] == [(1, 1), (2, 1), (9, 1)]
     for document in reversed(texts):
-        desk.files.accept(document)
+        desk.accept(document)
     assert not desk.out.exists()
 
 
@@ -416,7 +443,7 @@ def test_what_notepad_and_powershell_write_is_read_and_named(
     (document,) = desk.read()
     assert document.text == OSAKA
     assert [repair.code for repair in document.repairs] == [code]
-    desk.files.accept(document)
+    desk.accept(document)
     assert desk.problems.startswith("Sent.")
     assert desk.sent == [raw]
 
@@ -493,11 +520,11 @@ def test_what_was_refused_comes_back_and_what_was_sent_is_gone(desk: Desk) -> No
     """The person sees in `out.txt` what is left to do, with its place there."""
     desk.type(f"  {ONE}  \n{PRETTY}{TWO}\n{OSAKA}")
     first, second, third, fourth = desk.read()
-    desk.files.accept(first)
-    desk.files.refuse(second, (WRONG,))
-    desk.files.accept(third)
+    desk.accept(first)
+    desk.refuse(second, (WRONG,))
+    desk.accept(third)
     assert desk.look() == []
-    desk.files.refuse(fourth, (WRONG,))
+    desk.refuse(fourth, (WRONG,))
     assert desk.out.read_text(encoding="utf-8") == f"  {PRETTY}{OSAKA}"
     assert "line 1, column 10" in desk.problems
     assert "line 8, column 8" in desk.problems
@@ -512,7 +539,7 @@ def test_a_report_names_the_place_in_the_file(desk: Desk) -> None:
     """Line and column count from the beginning of the file, not of the document."""
     desk.type(f"\n  {PRETTY}")
     (document,) = desk.read()
-    desk.files.refuse(
+    desk.refuse(
         document,
         (
             Diagnostic("R50", Severity.ERROR, WRONG.detail, line=1, column=4),
@@ -530,7 +557,7 @@ def test_a_report_shows_how_the_text_would_be_right(desk: Desk) -> None:
     """Whole, below the problems, ready to be copied; several lines stay several lines."""
     desk.type('{"id": 1,\n "result": {},}\n')
     (document,) = desk.read()
-    desk.files.refuse(document, (WRONG,), '{"id": 1,\n "result": {}}')
+    desk.refuse(document, (WRONG,), '{"id": 1,\n "result": {}}')
     assert desk.problems.endswith(':\n    {"id": 1,\n     "result": {}}\n')
 
 
@@ -569,9 +596,7 @@ def test_what_is_to_be_noticed_in_a_sent_text_is_told(desk: Desk) -> None:
     """A warning does not keep a text from being sent; the next clean one clears it."""
     desk.type(ONE)
     (document,) = desk.read()
-    desk.files.accept(
-        document, (Diagnostic("R50", Severity.WARNING, WRONG.detail, line=1, column=8),)
-    )
+    desk.accept(document, (Diagnostic("R50", Severity.WARNING, WRONG.detail, line=1, column=8),))
     assert desk.problems.startswith("Sent.")
     assert "line 1, column 8" in desk.problems
     desk.type(TWO)
@@ -614,7 +639,7 @@ def test_what_is_appended_while_a_text_is_judged_is_the_next_text(desk: Desk) ->
         (document,) = desk.read()
         out.write(f"\n{TWO}")
         out.flush()
-        desk.files.accept(document)
+        desk.accept(document)
         assert not desk.out.exists()
         assert desk.looks(0.5) == [TWO]
         out.write(OSAKA[:9])  # and still goes on
@@ -633,7 +658,7 @@ def test_what_replaces_the_text_while_it_is_judged_is_the_next_text(desk: Desk) 
     desk.type(ONE)
     (document,) = desk.read()
     desk.type(TWO)
-    desk.files.accept(document)
+    desk.accept(document)
     assert desk.looks(0.5) == [TWO]
     assert sorted(desk.sent) == sorted([ONE.encode(), TWO.encode()])
 
@@ -643,7 +668,7 @@ def test_a_truncate_that_comes_before_its_write_loses_nothing(desk: Desk) -> Non
     desk.type(ONE)
     (document,) = desk.read()
     with desk.out.open("w", encoding="utf-8") as out:
-        desk.files.accept(document)
+        desk.accept(document)
         assert desk.looks(0.2) == []
         out.write(TWO)
     assert desk.looks(0.5) == [TWO]
@@ -655,7 +680,7 @@ def test_another_file_renamed_over_it_while_it_is_judged_is_the_next_text(desk: 
     (document,) = desk.read()
     (desk.folder / "tmp").write_text(TWO)
     (desk.folder / "tmp").rename(desk.out)
-    desk.files.accept(document)
+    desk.accept(document)
     assert desk.looks(0.5) == [TWO]
     assert ONE.encode() in desk.sent
 
@@ -665,7 +690,7 @@ def test_a_text_that_is_taken_away_while_it_is_judged_was_sent_all_the_same(desk
     desk.type(ONE)
     (document,) = desk.read()
     desk.out.unlink()
-    desk.files.accept(document)
+    desk.accept(document)
     assert desk.sent == [ONE.encode()]
     assert desk.looks(3) == []
 
@@ -680,7 +705,7 @@ def test_a_refused_text_of_a_writer_that_goes_on_comes_to_out_txt(desk: Desk) ->
         out.flush()
         texts = [document for _ in range(300) for document in desk.take(0.01)]
         assert [document.text for document in texts] == [TWO[:12]]
-        desk.files.refuse(texts[0], (WRONG,))
+        desk.refuse(texts[0], (WRONG,))
         assert desk.out.read_text(encoding="utf-8") == TWO[:12]
         assert desk.problems
         out.write(TWO[12:])
@@ -693,7 +718,7 @@ def test_a_refused_text_never_overwrites_the_next_one(desk: Desk) -> None:
     """The person has written on meanwhile: it is kept beside, and the report says where."""
     desk.type(f"{ONE}\n{OSAKA}\n")
     first, second = desk.read()
-    desk.files.accept(first)
+    desk.accept(first)
     keep = desk.out.with_suffix(".new")
     keep.write_text(TWO)
     rename = os.rename
@@ -705,7 +730,7 @@ def test_a_refused_text_never_overwrites_the_next_one(desk: Desk) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "rename", rename_and_lose_the_race)
-        desk.files.refuse(second, (WRONG,))
+        desk.refuse(second, (WRONG,))
     assert desk.out.read_text() == TWO
     assert (desk.folder / "out.refused.txt").read_text(encoding="utf-8") == f"{OSAKA}\n"
     assert "out.refused.txt" in desk.problems
@@ -774,9 +799,9 @@ def test_each_way_to_save_gives_one_answer(desk: Desk, save: str) -> None:
 
 def look_now(desk: Desk) -> list[str]:
     """Look with the real clock, and accept."""
-    texts = desk.files.poll(time.monotonic())
+    texts = desk.poll(time.monotonic())
     for document in texts:
-        desk.files.accept(document)
+        desk.accept(document)
     return [document.text for document in texts]
 
 
@@ -990,14 +1015,14 @@ def test_a_full_disk_ends_no_session(desk: Desk, monkeypatch: pytest.MonkeyPatch
     """The answer was sent; what cannot be written is remembered as trouble."""
     desk.type(f"{ONE}\n{TWO}")
     first, second = desk.read()
-    desk.files.accept(first)
+    desk.accept(first)
 
     def full(*_args: object, **_options: object) -> int:
         raise OSError(errno.ENOSPC, "no space left")
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", full)
-        desk.files.refuse(second, (WRONG,))
+        desk.refuse(second, (WRONG,))
         assert desk.has_trouble()
         desk.looks(0.5)
     assert desk.sent == [f"{ONE}\n{TWO}".encode()]
@@ -1199,7 +1224,7 @@ def test_any_bytes_are_read_or_refused(desk: Desk, content: bytes | str) -> None
     typed = desk.out.read_bytes()
     for _ in range(40):
         for document in desk.take(0.1):
-            desk.files.refuse(document, (WRONG,))
+            desk.refuse(document, (WRONG,))
     assert desk.out.read_bytes() == typed
     for document in desk.take(3):
         raise AssertionError(document)
@@ -1222,7 +1247,7 @@ def test_each_text_is_sent_once_or_comes_back(desk: Desk, plan: list[tuple[str, 
         texts = desk.take(0.1)
         for document, good in zip(texts, answers, strict=False):
             handed.append(document.text)
-            (desk.files.accept(document) if good else desk.files.refuse(document, (WRONG,)))
+            (desk.accept(document) if good else desk.refuse(document, (WRONG,)))
     assert handed == [text for text, _good in whole] + broken
     left = desk.out.read_text(encoding="utf-8").split() if desk.out.exists() else []
     assert "".join(left) == "".join(

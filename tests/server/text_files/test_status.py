@@ -15,7 +15,7 @@ from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
 from humanmcp.server.text_files.files import TextFiles
 from humanmcp.server.text_files.folder import OpenFolder
-from humanmcp.server.text_files.out_txt import decode
+from humanmcp.server.text_files.out_txt import DocumentOutcome, decode
 from tests.asking import stating
 from tests.serving import Serving
 from tests.waiting import until
@@ -373,8 +373,8 @@ def test_what_came_back_may_be_deleted_at_once(
     files = TextFiles.claim(tmp_path / "desk", decode=decode)
     (tmp_path / "desk" / "out.txt").write_text('{"id":7,"result":{}}\n{"id":9,"result":{}}\n')
     texts = [document for now in range(4) for document in files.poll(now)]
-    files.accept(texts[0])
-    files.refuse(texts[1], ())
+    outcomes = ((text, text is texts[0]) for text in texts)
+    files.settle([DocumentOutcome(text, sent=sent, diagnostics=()) for text, sent in outcomes])
     assert (tmp_path / "desk" / "problems.txt").read_text() == ""
     files.release()
 
