@@ -40,6 +40,7 @@ NOT_FOR_THE_FIRST_ANSWER: Final = {
     "dataclasses": "each costs half a millisecond, and the module brings `inspect`",
     "datetime": "`time` writes a stamp as well",
     "email": "a part of `importlib.metadata`",
+    "hashlib": "brings OpenSSL, 3 MB of a server's memory",
     "http": "there is no network in a server",
     "inspect": "brings `ast` and `dis`",
     "jsonschema_rs": "for a tool with a schema that is not plain",

@@ -12,7 +12,6 @@ anew. Questions of the host's own question tool come the same way; the answers a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import posixpath
 import re
@@ -47,7 +46,13 @@ def digest_of(line: str) -> str:
     """Return a digest of the tool and the arguments of a call, exactly as they were written."""
     params = member(line, "params") or "{}"
     parts = (member(params, "name") or "", member(params, "arguments") or "")
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    return _digest("\0".join(parts))
+
+
+def _digest(text: str) -> str:
+    import hashlib  # noqa: PLC0415 - brings OpenSSL, which no start of a server waits for
+
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class AskedQuestion(NamedTuple):
@@ -237,7 +242,7 @@ def _rest(approval: Approval, *without: str) -> str:
     left_out = without if "command" in approval.input else ()  # elsewhere nothing is a comment
     kept = sorted((name, text[start:end]) for name, start, end in members(text))
     rest = repr([one for one in kept if one[0] not in left_out])
-    return hashlib.sha256(rest.encode("utf-8", "surrogatepass")).hexdigest()
+    return _digest(rest)
 
 
 def _folder(path: str) -> str:
