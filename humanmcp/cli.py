@@ -62,6 +62,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "sessions": {
         "export": "humanmcp.export.command",
         "diff": "humanmcp.export.diff",
+        "verify": "humanmcp.export.verify",
         "forget": "humanmcp.terminal.forget",
         "hosts": "humanmcp.export.hosts",
     },

@@ -44,6 +44,7 @@ FORMATS: Final = MappingProxyType(
         "pytest": ExportFormat("pytest.write", "test.py"),
         "jsonl": ExportFormat("lines.write_transcript", "jsonl"),
         "har": ExportFormat("har.write", "har"),
+        "decisions": ExportFormat("lines.write_decisions", "jsonl"),
         "log": ExportFormat("lines.write_log", "log"),
         "pretty": ExportFormat("lines.write_laid_out", "txt"),
     }
@@ -53,11 +54,11 @@ FORMATS: Final = MappingProxyType(
 RUNNABLE: Final = frozenset({"server", "pytest"})
 """The formats in which each redacted value keeps a name: what is run can ask for it."""
 
-JSON: Final = frozenset({"jsonl", "har"})
+JSON: Final = frozenset({"jsonl", "har", "decisions"})
 """The formats that are JSON: what a terminal must not see becomes an escape of JSON."""
 
-LOSSLESS: Final = "jsonl"
-"""The format that is never redacted unless asked for: it is the recording itself."""
+LOSSLESS: Final = frozenset({"jsonl", "decisions"})
+"""The formats that are never redacted unless asked for: the recording itself, and digests."""
 
 FAILED: Final = 1
 
@@ -88,7 +89,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         to_stderr(error.sentence())
         return FAILED
     wanted = arguments.redact
-    if wanted or (wanted is None and arguments.format != LOSSLESS):
+    if wanted or (wanted is None and arguments.format not in LOSSLESS):
         named = arguments.format in RUNNABLE
         redacted = redact_recording(recording.frames, named=named)
         recording = replace(recording, frames=redacted.frames)

@@ -26,6 +26,11 @@ def write_transcript(recording: Recording, options: ExportOptions) -> str:  # no
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+def write_decisions(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
+    """Write the record of each decision of a person, a line each (`humanmcp verify`)."""
+    return "".join(f"{one.decision}\n" for one in recording.frames if one.decision)
+
+
 def write_log(recording: Recording, options: ExportOptions) -> str:
     """Write `[time] IN: {…}` for each line of the wire and of stderr, in order."""
     lines = (write_log_line(one, log_time(one.at, options.zone)) for one in recording.frames)

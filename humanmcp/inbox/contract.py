@@ -279,6 +279,8 @@ class Reply(NamedTuple):
     order: Order = Order.SAY
     shown: str = ""
     """A digest of the arguments that the person saw: to others nothing is sent. "" asks nothing."""
+    who: str = ""
+    """The name that the person, or their device, gave themselves."""
 
     @property
     def as_draft(self) -> Draft:

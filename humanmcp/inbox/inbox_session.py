@@ -111,6 +111,7 @@ class InboxSession:
         note: str = "",
         durable: bool = False,
         stream: int = 0,
+        decision: str = "",
     ) -> None:
         """Append a line to the transcript; flush it to the disk if it must be durable.
 
@@ -121,7 +122,8 @@ class InboxSession:
             frames = self._noted()
             self.seq = self._last = self._last + 1
             self.changes += 1
-            frames.append(Frame(self.seq, self.stamp(), direction, raw, number, by, note, stream))
+            of_whom = (number, by, note, stream, decision)
+            frames.append(Frame(self.seq, self.stamp(), direction, raw, *of_whom))
             if direction is Direction.IN and self.notes is not None and self.notes.head:
                 frames.append(self._note(frames[-1].at, self.notes.head, number))
                 self.notes.head = ""

@@ -356,7 +356,7 @@ class ExchangeHandler:
             return
         match outcome:
             case Sent():
-                self.answered(outcome, reply.by)
+                self.answered(outcome, reply.by, reply=reply)
             case Refused():
                 self.journal.refuse(number, outcome.verdict.diagnostics)
             case AwaitingRetry():
@@ -370,10 +370,13 @@ class ExchangeHandler:
         """Keep a reply until the client has repeated the request that it was asked to hold."""
         self._kept[number] = reply
 
-    def answered(self, sent: Sent, by: str, line: bytes | None = None) -> None:
+    def answered(
+        self, sent: Sent, by: str, line: bytes | None = None, reply: Reply | None = None
+    ) -> None:
         """Write an answer that passed: into the transcript, onto the wire, out of the inbox.
 
-        `line` is what goes out where the answer is a broken line that was recorded.
+        `line` is what goes out where the answer is a broken line that was recorded; `reply` is what
+        a person decided.
         """
         exchange = sent.exchange
         self.automatic.over(exchange.number)
@@ -381,9 +384,15 @@ class ExchangeHandler:
         if len(self.by) > REMEMBERED:
             self.by.popitem(last=False)
         parks = self.parked.has(exchange.number)
+        decision = ""
+        if reply is not None:
+            decision = self.journal.decided(exchange, self.journal.name, reply, sent.own)
         if sent.line is not None:
             note = PARKED if parks else DELIBERATE if sent.deliberate else ""
-            self.journal.write(line or sent.line, exchange.number, by=by, note=note)
+            said = line or sent.line
+            self.journal.write(said, exchange.number, by=by, note=note, decision=decision)
+        elif decision:  # the rest of its batch is still to come
+            self.journal.note_decision(decision, reply.by if reply else by)
         timers = self.timers.pop(exchange.number, None)
         self.parked.over(exchange.number)
         if timers is not None and not parks:

@@ -14,13 +14,14 @@ from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import InboxError, NotHeldError
 from humanmcp.inbox.inbox_session import InboxSession
-from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
+from humanmcp.protocol.conversation.decisions import Decision, DecisionChain
+from humanmcp.protocol.conversation.transcript import DECIDED, DELIBERATE, Direction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from humanmcp.inbox.contract import ServerInbox, SessionFacts
+    from humanmcp.inbox.contract import Reply, ServerInbox, SessionFacts
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.session import Session
     from humanmcp.server.connection import Connection
@@ -72,6 +73,8 @@ class Journal(InboxSession):
         self.limits = ClientSeconds(home)
         self.call_limits = ClientSeconds(home, records.CALL_LIMITS)
         self.graces = ClientSeconds(home, records.GRACE)
+        self.decisions = DecisionChain()
+        """The records of what people decided in this session."""
         self.is_mid_line = False
         """Whether a person wrote the beginning of a line, and its end is still to come."""
         self.related_to: Callable[[str], int] = _to_none
@@ -79,26 +82,70 @@ class Journal(InboxSession):
         self.last_spoken_seq = 0
         """The number of the last line whose effect on the client is worth telling, 0 for none."""
 
+    def decided(self, exchange: Exchange, session: str, reply: Reply, answer: str) -> str:
+        """Return the record of a person's answer to a request of a session."""
+        decision = Decision(
+            session,
+            exchange.number,
+            exchange.method,
+            exchange.request.raw,
+            answer,
+            reply.by,
+            reply.who,
+            reply.shown,
+            reply.at,
+            self.clock.stamp(),
+            reply.anyway,
+        )
+        return self.decisions.add(decision)
+
+    def note_decision(self, decision: str, by: str) -> None:
+        """Record a decision whose response goes out later."""
+        try:
+            self.record(Direction.NOTE, b"", by=by, note=DECIDED, decision=decision, durable=True)
+        except InboxError as error:
+            logger.warning("the transcript misses a decision: %s", error)
+
     def cannot_read_last(self) -> None:
         """Count the last recorded line as unreadable."""
         unreadable = self.facts.unreadable + 1
         self.facts = self.facts._replace(unreadable=unreadable, unreadable_at=self.seq)
 
-    def write(self, line: str | bytes, number: int = 0, *, by: str = "", note: str = "") -> None:
-        """Record and send a checked line; bytes are a deliberate fault."""
+    def write(
+        self,
+        line: str | bytes,
+        number: int = 0,
+        *,
+        by: str = "",
+        note: str = "",
+        decision: str = "",
+    ) -> None:
+        """Record and send a checked line; bytes are a deliberate fault.
+
+        `decision` is the record of the person's decision that it goes out by.
+        """
         raw = line if isinstance(line, bytes) else line.encode("utf-8", "replace")
         stream = 0 if number or isinstance(line, bytes) else self.related_to(line)
-        if self._may_send(raw, number, by=by, note=note, stream=stream):
+        if self._may_send(raw, number, by=by, note=note, stream=stream, decision=decision):
             deliberate = isinstance(line, bytes)
             self.connection.send(raw, related_to=number or stream, deliberate=deliberate)
             self.is_mid_line = False
 
-    def _may_send(
-        self, raw: bytes, number: int = 0, *, by: str, note: str, stream: int = 0
+    def _may_send(  # noqa: PLR0913 - as `write`
+        self,
+        raw: bytes,
+        number: int = 0,
+        *,
+        by: str,
+        note: str,
+        stream: int = 0,
+        decision: str = "",
     ) -> bool:
         """Record an outgoing frame. Return False if another process owns the session now."""
         try:
-            self.record(Direction.OUT, raw, number, by=by, note=note, stream=stream)
+            self.record(
+                Direction.OUT, raw, number, by=by, note=note, stream=stream, decision=decision
+            )
         except NotHeldError as error:
             logger.warning("nothing more is sent: %s", error)
             return False

@@ -283,6 +283,8 @@ class ParkedCalls:
             return
         at = self._journal.clock.stamp()
         answer = Answer(line, reply.by, at, deliberate=not verdict.sendable)
+        decision = self._journal.decided(exchange, item.key.session, reply, line)
+        self._journal.note_decision(decision, reply.by)
         self._inbox.close(item.key, ExchangeState.ANSWERED, answer)
         self._journal.changes += 1
 

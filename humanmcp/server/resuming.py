@@ -68,16 +68,22 @@ class Resumed(NamedTuple):
     answers: dict[int, Frame] = {}  # noqa: RUF012 - likewise
     begun: set[int] = set()  # noqa: RUF012 - likewise
     """The requests of which a rule, or a person, has said something already."""
+    decisions: list[str] = []  # noqa: RUF012 - likewise
+    """The records of what people decided."""
 
 
 def resumed(inbox: ServerInbox, name: str, waiting: Sequence[int]) -> Resumed:
     """Tell a new session all that was heard and said in another process."""
-    resumed = Resumed(Session(), inbox.negotiated(name), waiting, came={}, answers={}, begun=set())
+    resumed = Resumed(
+        Session(), inbox.negotiated(name), waiting, came={}, answers={}, begun=set(), decisions=[]
+    )
     for frame in inbox.frames(name):
         if frame.note == HTTP:
             resumed = resumed._replace(seq=frame.seq)
             continue
         resumed = resumed._replace(last=frame, seq=frame.seq)
+        if frame.decision:
+            resumed.decisions.append(frame.decision)
         if frame.direction is Direction.IN and not frame.note:
             _hear(resumed, frame)
         elif frame.note == CUT_OFF:
@@ -141,6 +147,8 @@ class Resumption:
 
     def settle(self) -> None:
         """Do what the other process did not come to do."""
+        for record in self._resumed.decisions[-1:]:
+            self._journal.decisions.go_on(record)
         self._settle_what_was_said()
         for number in self._resumed.waiting:
             exchange = self._session.exchanges.get(number)

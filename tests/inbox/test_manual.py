@@ -29,7 +29,7 @@ IN_PARTS: Final = {name: "" for part in PARTS for name in json.loads(part)}
 RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {
     records.SESSION: records.facts_record(SessionFacts("", "")),
     records.KNOWN: records.record_of(NegotiatedState()),
-    records.TRANSCRIPT: {**FRAME, "by": "", "note": "", "stream": 0, **IN_PARTS},
+    records.TRANSCRIPT: {**FRAME, "by": "", "note": "", "stream": 0, "decision": "", **IN_PARTS},
     records.HOLDS: records.holds_record(["*"]),
     records.REQUEST: records.request_record(item_of("s")._replace(headers=(PROBLEM,))),
     records.WAIT: records.record_of(Waiting()),

@@ -9,9 +9,11 @@ import pytest
 
 from humanmcp.answering import service
 from humanmcp.answering.case import case_of
+from humanmcp.cli import main
 from humanmcp.inbox.contract import Key, Order, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.ordering import hand_in
+from humanmcp.protocol.conversation.decisions import sha256
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.asking import stating
@@ -354,3 +356,40 @@ def test_without_park_in_the_book_nothing_is_parked(home: Path, person: Person) 
         assert item.waiting.can_park == ""
         person.order(Order.PARK, item.key)
         assert not person.inbox.item(item.key).is_parked
+
+
+# -- the record of decisions ---------------------------------------------------------------------
+
+
+def test_each_answer_of_a_person_leaves_a_record(
+    home: Path, person: Person, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Of what a person decided, not of what came automatically; `verify` finds a change."""
+    with Client(home, OLD) as client:
+        task = client.ask("tools/call", name="deploy", task={})["result"]["task"]["taskId"]
+        key = person.call()
+        person.answer(key, "go")
+        client.ask("tasks/get", taskId=task)
+        client.start("prompts/get", name="p")
+        name = person.inbox.sessions()[0].name
+        waits = until(lambda: [one for one in person.inbox.items(name) if one.waits], "the prompt")
+        person.answer(waits[0].key, '{"messages":[]}', TextForm.RESULT)
+        client.response()
+    shell = ["--home", str(home), "--lang", "en"]
+    assert main(["export", name, "--format", "decisions", *shell]) == 0
+    written = capsys.readouterr().out
+    first, second = map(json.loads, written.splitlines())
+    parked = person.inbox.item(key)
+    assert parked.answer is not None
+    assert (first["exchange"], first["by"]) == (key.number, "desk")
+    assert first["asked"] == sha256(parked.line)
+    assert first["answered"] == sha256(parked.answer.line)
+    assert first["sent_at"] <= first["taken_at"]
+    assert second["exchange"] == waits[0].key.number
+    file = tmp_path / "decisions.jsonl"
+    file.write_text(written)
+    assert main(["verify", str(file), "--lang", "en"]) == 0
+    assert second["digest"] in capsys.readouterr().out
+    file.write_text(written.replace('"by":"desk"', '"by":"disk"', 1))
+    assert main(["verify", str(file), "--lang", "en"]) == 1
+    assert "Line 1: record 1 was changed." in capsys.readouterr().out

@@ -198,7 +198,7 @@ def reply(
     although the check finds errors. `action` is for a message that a tap holds.
     """
     reply = Reply(body.text, body.form, body.anyway, action=body.action)
-    sent = desk_of(request).send(Key(session, number), reply)
+    sent = desk_of(request).send(Key(session, number), reply._replace(who=called(request)))
     response.status_code = _STATUS[sent.outcome]
     return outcome_shape(sent)
 

@@ -33,6 +33,7 @@ from humanmcp.desk.http.context import (
     BY,
     Desk,
     FormValues,
+    called,
     desk_of,
     is_quiet,
     note_version,
@@ -470,7 +471,7 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
             query = urlencode({"at": f"{key.session}/{key.number}", "member": wanted[7:]})
             return RedirectResponse(f"/server/entry?{query}", 303)
         case "allow" | "deny" | "change" | "change json" | "like" | "answers":
-            return _decide(desk, key, values, here)
+            return _decide(desk, key, values, here, called(request))
         case "take back":
             approvals.take_back(desk.case(key), values.get("pattern", ""))
         case "let go" | "drop" as wanted:
@@ -480,7 +481,7 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
             action = Action.ANSWER if do == Task.ANSWER else Action.FORWARD
             reply = Reply(values.get("text", ""), _text_form(values.get("form", "")), action=action)
             task = f"?do={do}" if do in {Task.CHANGE, Task.ANSWER} else ""
-            return _send(desk, key, reply, here + task)
+            return _send(desk, key, reply._replace(who=called(request)), here + task)
         case wanted:
             raise UnknownItemError(wanted)
     return RedirectResponse(f"{here}#answer", 303)
@@ -502,7 +503,7 @@ def _hold(desk: Desk, key: Key) -> None:
     desk.board.refresh(*key)
 
 
-def _decide(desk: Desk, key: Key, values: dict[str, str], here: str) -> Response:
+def _decide(desk: Desk, key: Key, values: dict[str, str], here: str, who: str) -> Response:
     """Send what a button of the approval card stands for; say why where nothing is sent."""
     case = desk.case(key)
     try:
@@ -511,7 +512,7 @@ def _decide(desk: Desk, key: Key, values: dict[str, str], here: str) -> Response
     except ApprovalError as error:
         why = error.code
     else:
-        result = desk.send(key, reply)
+        result = desk.send(key, reply._replace(who=who))
         if result.outcome in (Outcome.SENT, Outcome.QUEUED, Outcome.STORED):
             if pattern is not None:
                 approvals.allow_like(case, pattern)

@@ -37,6 +37,9 @@ INSTEAD: Final = "answered instead"
 SAID_AGAIN: Final = "said again"
 """Note of a NOTE frame: a line that a tap said itself, in a session that it has begun anew."""
 
+DECIDED: Final = "decided"
+"""Note of a NOTE frame: a person answered a call whose client comes for the answer later."""
+
 FORGOTTEN: Final = "forgotten"
 """Note of a NOTE frame in the place of a line that was forgotten (`humanmcp forget`)."""
 
@@ -89,6 +92,8 @@ class Frame(NamedTuple):
     note: str = ""
     stream: int = 0
     """The number of the request on whose stream it went out, where it belongs to no exchange."""
+    decision: str = ""
+    """The record of a person's decision that was written with it (`decisions.py`)."""
 
     @property
     def text(self) -> str:
@@ -108,8 +113,10 @@ def to_json(frame: Frame) -> str:
     by = f',"by":{_quoted(frame.by)}' if frame.by else ""
     note = f',"note":{_quoted(frame.note)}' if frame.note else ""
     stream = f',"stream":{frame.stream}' if frame.stream else ""
+    decision = f',"decision":{_quoted(frame.decision)}' if frame.decision else ""
     at, way = _quoted(frame.at), frame.direction.value
-    return f'{{"seq":{frame.seq},"at":{at},"way":"{way}","raw":{raw}{number}{by}{note}{stream}}}'
+    more = f"{number}{by}{note}{stream}{decision}"
+    return f'{{"seq":{frame.seq},"at":{at},"way":"{way}","raw":{raw}{more}}}'
 
 
 def from_json(line: str) -> Frame:
@@ -134,6 +141,7 @@ def from_json(line: str) -> Frame:
             by=str(record.get("by", "")),
             note=str(record.get("note", "")),
             stream=int(record.get("stream", 0)),
+            decision=str(record.get("decision", "")),
         )
     except (KeyError, TypeError, AttributeError) as error:
         message = f"not a frame of a transcript: {line[:80]!r}"

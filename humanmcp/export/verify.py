@@ -1,0 +1,46 @@
+"""`humanmcp verify`: find what was changed, left out or moved in a file of decisions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import to_stderr, to_stdout
+from humanmcp.locales import language_of, say
+from humanmcp.protocol.conversation.decisions import verify
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humanmcp.common.parsing import Parser
+    from humanmcp.common.settings import Settings
+
+ROOM: Final = "verify"
+FAILED: Final = 1
+
+
+def add_arguments(parser: Parser) -> None:
+    """Declare the arguments of `verify`."""
+    flag = parser.flags(ROOM)
+    add_flags(parser, "lang")
+    flag("file", metavar="FILE")
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Verify a file. Returns the exit status: 1 where something is wrong."""
+    language = language_of(settings.lang)
+    try:
+        content = Path(arguments.file).read_bytes()
+    except OSError as error:
+        to_stderr(say(ROOM, "not read", language, file=arguments.file, why=error.strerror))
+        return FAILED
+    flaws = list(verify(content))
+    for flaw in flaws:
+        to_stdout(say(ROOM, flaw.code, language, line=flaw.line, number=flaw.number))
+    if flaws:
+        return FAILED
+    lines = content.splitlines()
+    digest = lines[-1][-66:-2].decode() if lines else ""
+    to_stdout(say(ROOM, "whole", language, count=len(lines), digest=digest))
+    return 0
