@@ -93,28 +93,21 @@ def test_the_articles_server_shows_exactly_its_mistakes() -> None:
     assert codes(check(call, text).diagnostics) == ["M01"]
 
 
-def test_order_spaces_and_crlf_are_nothing() -> None:
-    """Accepted everywhere."""
-    verdict = check(asked("ping"), '{"result":{},  "id":3,"jsonrpc":"2.0"}\r\n')
-    assert verdict.diagnostics == ()
-    assert verdict.line == '{"result":{},"id":3,"jsonrpc":"2.0"}'
-
-
-def test_result_or_error_alone_gets_the_envelope() -> None:
-    """Neither jsonrpc nor id need be typed."""
-    verdict = check(asked(CALL), '{"result": {"content": []}}')
-    assert verdict.line == '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
-    verdict = check(asked("ping"), '{"error": {"code": 1, "message": "no"}}')
-    assert verdict.line == '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"no"}}'
+MESSAGE, RESULT = TextForm.MESSAGE, TextForm.RESULT
 
 
 @pytest.mark.parametrize(
     ("form", "text", "body"),
     [
-        (TextForm.RESULT, '{"content": []}', '"result":{"content":[]}'),
+        # neither jsonrpc nor id need be typed
+        (MESSAGE, '{"result": {"content": []}}', '"result":{"content":[]}'),
+        (MESSAGE, '{"error": {"code": 1, "message": "no"}}', '"error":{"code":1,"message":"no"}'),
+        (RESULT, '{"content": []}', '"result":{"content":[]}'),
         (TextForm.ERROR, '{"code": -32603, "message": "no"}', '"error":{"code":-32603,"message":"no"}'),
         (TextForm.TEXT, 'say "hi"\n東京', r'"result":{"content":[{"type":"text","text":"say \"hi\"\n東京"}]}'),
         (TextForm.TOOL_ERROR, "no", '"result":{"content":[{"type":"text","text":"no"}],"isError":true}'),
+        # spaces and the line ends of Windows are nothing
+        (MESSAGE, '{"jsonrpc":"2.0","id":3,  "result":{"content":[]}}\r\n', '"result":{"content":[]}'),
     ],
 )  # fmt: skip
 def test_every_form_gets_its_envelope(form: TextForm, text: str, body: str) -> None:
@@ -437,46 +430,27 @@ def test_the_id_of_a_text_is_found_in_spite_of_mistakes(text: str, token: str | 
     assert (found.token if found else None) == token
 
 
-def test_an_answer_to_nobody_names_who_waits() -> None:
-    """R50: the answer had the id 1."""
-    pending = [asked("ping", token="0"), asked("ping", token="2")]
-    diagnostic = draft_check.unmatched('{"jsonrpc":"2.0","id":1,"result":{}}', pending)
-    assert (diagnostic.code, dict(diagnostic.detail)) == ("R50", {"pending": "0, 2", "typed": "1"})
-    assert (diagnostic.start, diagnostic.end, diagnostic.fix) == (22, 23, None)
-
-
-def test_with_one_pending_the_id_can_be_replaced() -> None:
-    """R03 with a fix: there is only one that can be meant."""
-    text = '{"jsonrpc":"2.0","id":1,"result":{}}'
-    diagnostic = draft_check.unmatched(text, [asked("ping", token='"x"')])
-    assert diagnostic.fix is not None
-    assert diagnostic.fix.apply(text) == '{"jsonrpc":"2.0","id":"x","result":{}}'
-
-
-def test_an_id_that_two_requests_have_is_named_once() -> None:
-    """It is the only one that can be meant, too."""
-    pending = [asked("ping", token="3"), asked("ping", token="3")]
-    diagnostic = draft_check.unmatched('{"jsonrpc":"2.0","id":1,"result":{}}', pending)
-    assert dict(diagnostic.detail) == {"pending": "3", "typed": "1"}
-    assert diagnostic.fix is not None
-    assert diagnostic.fix.edits[0].new == "3"
-
-
-def test_an_id_of_the_other_type_belongs_to_its_request() -> None:
-    """The id keeps its type, and the fix writes it so."""
-    text = '{"id":"2","result":{}}'
-    diagnostic = draft_check.unmatched(text, [asked("ping", token="1"), asked("ping", token="2")])
-    assert diagnostic.code == "R04"
-    assert diagnostic.fix is not None
-    assert diagnostic.fix.apply(text) == '{"id":2,"result":{}}'
-
-
-def test_an_answer_without_an_id_is_told_which_to_choose() -> None:
-    """With two pending there is no guess."""
-    diagnostic = draft_check.unmatched(
-        '{"result":{}}', [asked("ping", token="1"), asked("ping", token="2")]
-    )
-    assert (diagnostic.code, dict(diagnostic.detail)["id"]) == ("R54", "1, 2")
+@pytest.mark.parametrize(
+    ("tokens", "text", "code", "said", "fixed"),
+    [
+        # an answer to nobody names who waits; with two there is no guess
+        ("0 2", '{"id":1,"result":{}}', "R50", {"pending": "0, 2", "typed": "1"}, ""),
+        ("1 2", '{"result":{}}', "R54", {"id": "1, 2"}, ""),
+        # of one that waits, or two with one id, the id can be put in, in its own type
+        ('"x"', '{"id":1,"result":{}}', "R50", {"typed": "1"}, '{"id":"x","result":{}}'),
+        ("3 3", '{"id":1,"result":{}}', "R50", {"pending": "3"}, '{"id":3,"result":{}}'),
+        ("1 2", '{"id":"2","result":{}}', "R04", {}, '{"id":2,"result":{}}'),
+    ],
+)
+def test_an_answer_that_fits_no_request_names_those_that_wait(
+    tokens: str, text: str, code: str, said: dict[str, str], fixed: str
+) -> None:
+    """And is fixed where one alone can be meant."""
+    pending = [asked("ping", token=token) for token in tokens.split()]
+    problem = draft_check.unmatched(text, pending)
+    assert problem.code == code
+    assert said.items() <= dict(problem.detail).items()
+    assert (problem.fix.apply(text) if problem.fix else "") == fixed
 
 
 def test_without_an_id_one_of_those_that_wait_is_asked_for() -> None:

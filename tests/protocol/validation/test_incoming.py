@@ -1,7 +1,7 @@
 """What the check says of what the peer sent: never in anybody's way."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
@@ -66,33 +66,58 @@ def test_an_ordinary_request_is_nothing_to_speak_of(version: str) -> None:
         assert said(request("ping"), version) == []
 
 
-def test_args_for_arguments() -> None:
-    """The schema lets it pass, and the server sees no arguments."""
-    message = request("tools/call", {"name": "dice", "args": {"sides": 6}})
-    assert said(message) == [("M87", "/params/args")]
+def call(**params: Any) -> Message:  # noqa: ANN401 - any JSON value
+    """Make a call of the dice."""
+    return request("tools/call", {"name": "dice", **params})
 
 
-def test_an_unknown_tool_is_a_warning() -> None:
-    """A server would answer -32602."""
-    assert said(request("tools/call", {"name": "coin"}), negotiated=KNOWN) == [
-        ("M62", "/params/name")
-    ]
+def token(value: object) -> Message:
+    """Make a request with a progress token."""
+    return request("tools/list", {"_meta": {"progressToken": value}})
+
+
+TOKEN: Final = "/params/_meta/progressToken"
+CANCELLED: Final = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}'
+INITIALIZED: Final = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 
 @pytest.mark.parametrize(
-    ("arguments", "pointer"),
-    [({}, "/params"), ({"sides": "six"}, "/params/arguments/sides"),
-     ({"sides": 0}, "/params/arguments/sides")],
+    ("message", "version", "found"),
+    [
+        # the schema lets `args` pass, and the server sees no arguments
+        (call(args={"sides": 6}), R2025, [("M87", "/params/args")]),
+        # a server would answer -32602, or check the arguments itself
+        (request("tools/call", {"name": "coin"}), R2025, [("M62", "/params/name")]),
+        (call(arguments={"sides": 6}), R2025, []),
+        (call(arguments={}), R2025, [("M08", "/params/arguments")]),
+        (call(arguments={"sides": "six"}), R2025, [("M08", "/params/arguments/sides")]),
+        (call(arguments={"sides": 0}), R2025, [("M08", "/params/arguments/sides")]),
+        # a method of another version is named as such
+        (request("server/discover", {"_meta": stating()}), R2025, [("M85", "/method")]),
+        (request("ping", {"_meta": stating()}), R2026, [("M85", "/method")]),
+        (request("x/y"), R2025, [("M83", "/method")]),
+        (arrived('{"id":1,"method":"ping"}'), R2025, [("R01", "")]),
+        # Python accepts what JSON does not allow, others drop the line
+        (arrived('{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}'), R2025, [("M82", "")]),
+        (arrived('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":NaN}}'), R2025,
+         [("M82", ""), ("M12", "/params/x")]),
+        (arrived('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"a":"\\ud800"}}}'),
+         R2025,
+         [("M82", "")]),
+        # a progress token is text or a whole number; the TypeScript clients start at 0
+        *((each, R2025, []) for each in map(token, (1, 0, -1, "", "x"))),
+        *((each, R2025, [("M81", TOKEN)]) for each in map(token, (1.5, [1], {"a": 1}))),
+        (token(None), R2025, [("M20", TOKEN)]),
+        # notifications are looked at, too
+        (arrived(CANCELLED), R2024, [("M09", "/params")]),
+        (arrived(INITIALIZED), R2025, []),
+    ],
 )  # fmt: skip
-def test_arguments_are_held_against_the_declared_schema(
-    arguments: dict[str, Any], pointer: str
+def test_what_a_client_does_wrong_is_said(
+    message: Message, version: str, found: list[tuple[str, str]]
 ) -> None:
-    """W08, M08: teaches what a server would check."""
-    found = said(request("tools/call", {"name": "dice", "arguments": arguments}), negotiated=KNOWN)
-    assert [code for code, _ in found] == ["M08"]
-    assert found[0][1].startswith(pointer)
-    right = request("tools/call", {"name": "dice", "arguments": {"sides": 6}})
-    assert said(right, negotiated=KNOWN) == []
+    """As a warning or a hint, at its place."""
+    assert said(message, version, KNOWN) == found
 
 
 @pytest.mark.parametrize(
@@ -106,13 +131,6 @@ def test_a_misspelt_method_is_a_hint(method: str, meant: str) -> None:
     assert dict(diagnostic.detail)["meant"] == meant
 
 
-def test_a_method_of_another_version_is_named_as_such() -> None:
-    """Who may send what."""
-    assert said(request("server/discover", {"_meta": stating()}), R2025) == [("M85", "/method")]
-    assert said(request("ping", {"_meta": stating()}), R2026) == [("M85", "/method")]
-    assert said(request("x/y"), R2025) == [("M83", "/method")]
-
-
 def test_a_version_that_there_is_not_is_pointed_out_and_the_draft_says_so() -> None:
     """A server answers -32022 and lists its versions."""
     place = "/params/_meta/io.modelcontextprotocol~1protocolVersion"
@@ -124,22 +142,6 @@ def test_a_version_that_there_is_not_is_pointed_out_and_the_draft_says_so() -> N
     assert draft["error"]["code"] == -32022
     assert draft["error"]["data"]["requested"] == "2030-01-01"
     assert check.check(exchange, check.start(exchange)).sendable
-
-
-def test_a_line_without_jsonrpc_is_a_warning() -> None:
-    """E09 from the other side."""
-    assert said(arrived('{"id":1,"method":"ping"}')) == [("R01", "")]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ['{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}',
-     '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":NaN}}',
-     '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"a":"\\ud800"}}}'],
-)  # fmt: skip
-def test_what_json_does_not_allow_is_a_warning(text: str) -> None:
-    """E25 from the other side: Python accepts it, others drop the line."""
-    assert "M82" in [code for code, _pointer in said(arrived(text))]
 
 
 @pytest.mark.parametrize(
@@ -159,26 +161,6 @@ def test_the_meta_of_2026_is_checked(meta: dict[str, Any] | None, code: str, key
     (diagnostic,) = check.remarks(request("tools/list", params), R2026, READY)
     assert diagnostic.code == code
     assert dict(diagnostic.detail)["key"] == key or not key
-
-
-@pytest.mark.parametrize("token", [1, 0, -1, "", "x"])
-def test_progress_tokens_are_text_or_whole_numbers(token: str | int) -> None:
-    """The TypeScript clients start at 0."""
-    assert said(request("tools/list", {"_meta": {"progressToken": token}})) == []
-
-
-@pytest.mark.parametrize("token", [1.5, None, [], {}])
-def test_other_progress_tokens_are_a_warning(token: object) -> None:
-    """String or integer."""
-    assert len(said(request("tools/list", {"_meta": {"progressToken": token}}))) == 1
-
-
-def test_notifications_are_looked_at_too() -> None:
-    """A cancellation without its id, a notification of another direction."""
-    lost = arrived('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}')
-    assert said(lost, R2024) == [("M09", "/params")]
-    done = arrived('{"jsonrpc":"2.0","method":"notifications/initialized"}')
-    assert said(done, negotiated=NegotiatedState()) == []
 
 
 def test_a_real_servers_answer_is_reviewed() -> None:
