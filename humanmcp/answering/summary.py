@@ -106,9 +106,19 @@ def summary_of(message: Message) -> Summary:
             asked = incoming.inquiry_of(message)
             if asked is not None:
                 words = one_line(INLINE.sub(lambda one: one[1] or one[2], asked.question), GIST)
-            return Summary(name, words)
+            return Summary(name, _permission(message.params) or words)
         case Kind.RESULT | Kind.ERROR:
             return Summary("", outcome(message.body))
+
+
+def _permission(params: dict[str, Any]) -> str:
+    """Return what a permission prompt is about: `Bash: git push`; "" for any other call."""
+    arguments = object_at(params, "arguments")
+    tool, given = text_at(arguments, "tool_name"), arguments.get("input")
+    if not tool or not isinstance(given, dict):
+        return ""
+    first = text_at(given, "command") or text_at(given, "file_path") or gist(given)
+    return one_line(f"{tool}: {first[:GIST]}", GIST)
 
 
 def _words(method: str, params: dict[str, Any]) -> tuple[str, str]:

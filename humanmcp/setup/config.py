@@ -22,6 +22,7 @@ from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import REFUSED, StopError
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, as_laid_out
 from humanmcp.setup.hosts import (
+    APPROVAL_WAIT,
     BY_NAME,
     DEFAULT_NAME,
     Format,
@@ -56,6 +57,8 @@ class Wanted(HostEntry):
     """What goes into which host's file. `manner` are the words that say who opens the session."""
 
     manner: tuple[str, ...] = ()
+    prompts_to: str = ""
+    """The command that runs the host with its permission prompts sent to us; "" for none."""
 
     @property
     def keys(self) -> Keys:
@@ -85,6 +88,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--handshake", to=manner, choices=("book", "hand"), metavar="WHO")
     flag("--http", to=manner, nargs="?", const=HTTP_URL, metavar="URL", default="")
     flag("--open", action="store_true")
+    flag("--approvals", action="store_true")
     flag("--json", action="store_true")
     add_flags(parser, *PASSED_ON)
 
@@ -110,6 +114,8 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
     host = BY_NAME[arguments.host]
     if arguments.http and not host.remote:
         raise ConfigFileError("no url", label=host.label)
+    if arguments.approvals and not host.prompts_to:
+        raise ConfigFileError("no approvals", label=host.label)
     if arguments.http:
         ServerAddress.of(arguments.http)
     given = passed_on(settings, vars(arguments), os.environ, spoken_language())
@@ -117,7 +123,9 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
         raise ConfigFileError("no book", path=settings.book)
     chosen = "by-hand" if arguments.by_hand else "auto" if arguments.auto else arguments.handshake
     handshake = manner_for(chosen, files="files" in given)
-    words = (*handshake, "--open") if arguments.open else handshake
+    flags = {"--open": arguments.open, "--approvals": arguments.approvals}
+    words = (*handshake, *(name for name, wanted in flags.items() if wanted))
+    wait = APPROVAL_WAIT if arguments.approvals and arguments.wait is None else arguments.wait
     path = _path(host, arguments.path, for_user=arguments.user)
     host = as_laid_out(host, path)
     if arguments.user and host.user_places:  # it asks about the servers of a project
@@ -128,9 +136,10 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
         given,
         words,
         name=arguments.name,
-        wait=arguments.wait,
+        wait=wait,
         url=arguments.http,
         manner=("http",) if arguments.http else handshake,
+        prompts_to=host.prompts_to.format(name=arguments.name) if arguments.approvals else "",
     )
 
 
@@ -252,6 +261,8 @@ def _say_waiting(wanted: Wanted) -> None:
         )
     )
     to_stderr(wanted.sentence(wanted.host.waiting))
+    if wanted.prompts_to:
+        to_stderr(wanted.sentence("approvals", command=wanted.prompts_to))
     if wanted.host.approval:
         to_stderr(wanted.sentence(wanted.host.approval))
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 DEFAULT_NAME: Final = "humanmcp"
+APPROVAL_WAIT: Final = 86_400
+"""Seconds that a permission prompt may wait, where an entry can say so."""
 DEFAULT_WAIT: Final = 600
 """Seconds that a call may take, where an entry can say so."""
 _SERVED: Final = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]+)?/mcp")
@@ -91,6 +93,8 @@ class Host:
     project_keys: tuple[str, ...] = ()
     remote: Mapping[str, Any] = field(default_factory=dict)
     """An entry for a server at an address, which stands where it says `{url}`; {} for none."""
+    prompts_to: str = ""
+    """The command that sends its permission prompts to the tool `approve` of the entry `{name}`."""
     link: str = ""
     """Which link installs an entry: "vscode", "cursor", "lm-studio" or "goose"."""
     program: str = ""

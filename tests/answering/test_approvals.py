@@ -11,6 +11,7 @@ from humanmcp.answering import approvals, service
 from humanmcp.answering.approvals import ApprovalError, card_of, plainly
 from humanmcp.answering.case import Case, case_of
 from humanmcp.answering.service import Outcome
+from humanmcp.answering.summary import summary_of_item
 from humanmcp.inbox.contract import Action, Purpose, Role
 from humanmcp.protocol.conversation.approvals import Approval, patterns_for
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -211,3 +212,18 @@ def test_the_headline_names_the_client_and_what_it_wants(room: Room) -> None:
     case, approval = asked(room, command="ls")
     assert approvals.headline(case, approval) == "claude-code 2.1 wants to run a command"
     assert "claude-code" in said_in("ja", approvals.headline, case, approval)
+
+
+@pytest.mark.parametrize(
+    ("given", "gist"),
+    [
+        ({"command": "git\npush", "description": "x"}, "Bash: git\\npush"),
+        ({"file_path": "/a.py", "content": "x"}, "Bash: /a.py"),
+        ({"url": "https://example.com"}, 'Bash: url: "https://example.com"'),
+    ],
+)
+def test_a_row_of_the_inbox_says_what_is_to_be_allowed(
+    room: Room, given: dict[str, str], gist: str
+) -> None:
+    """On one line."""
+    assert summary_of_item(asked(room, **given)[0].item).gist == gist

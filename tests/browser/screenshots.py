@@ -53,8 +53,28 @@ def main(folder: Path) -> None:
             with Serving(home, "--by-hand") as other:
                 _greet(desk, other)
                 _all(browser, desk, folder, session)
+        _approval(browser, folder, Path(scratch) / "agent" / "inbox")
         browser.close()
     moving_picture.main(folder)
+
+
+def _approval(browser: Browser, folder: Path, home: Path) -> None:
+    """Show a permission prompt: on a screen, on a phone, in Japanese."""
+    given = {"command": "git push origin main", "description": "Publish the fix"}
+    with Desking(home) as desk, Serving(home, "--handshake", "book", "--approvals") as host:
+        host.say(INITIALIZE.replace("test-host", "claude-code"))
+        host.hear()
+        host.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        host.say(request("tools/list", {}, "1"))
+        host.hear()
+        host.say(call("7", "approve", tool_name="Bash", input=given, tool_use_id="toolu_01"))
+        key = until(lambda: desk.get("/api/exchanges")["waiting"], "the prompt waits")[0]
+        for name in ("light", "phone", "japanese"):
+            window = Window(browser, desk, **MANNERS[name])
+            page = window.goto(f"/m/{key['session']}/{key['number']}")
+            page.locator(".approval").wait_for()
+            page.screenshot(path=folder / f"approve-{name}.png")
+            window.close()
 
 
 def _all(browser: Browser, desk: Desking, folder: Path, session: str) -> None:

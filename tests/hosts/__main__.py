@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from humanmcp.common.terminal import raw_to_stdout, to_stderr
+from tests.hosts.approving import approve
 from tests.hosts.installing import CannotRunError, Installed, install
 from tests.hosts.measuring import METHODS, waits
 from tests.hosts.playing import tried
@@ -23,12 +24,17 @@ def main() -> int:
         "--measure", nargs="+", choices=METHODS, help="how long each waits, instead"
     )
     parser.add_argument("--bound", type=float, default=120, help="seconds that --measure waits")
+    parser.add_argument(
+        "--approvals", nargs=2, type=int, metavar=("COMMANDS", "QUESTIONS"), help="decide so many"
+    )
     parser.add_argument("--config", default="", help="further words for `humanmcp config`")
     arguments = parser.parse_args()
     chosen = [BY_NAME[name] for name in arguments.hosts or BY_NAME]
     with tempfile.TemporaryDirectory(prefix="hosts-", ignore_cleanup_errors=True) as folder:
         packages = arguments.folder or Path(folder) / "packages"
         there = _installed(chosen, packages.absolute())
+        if arguments.approvals:
+            return _approve(there, Path(folder), *arguments.approvals)
         if arguments.measure:
             return _measure(there, Path(folder), arguments)
         return _play(there, Path(folder), missing=len(chosen) - len(there))
@@ -63,6 +69,19 @@ def _play(there: dict[RealHost, Installed], folder: Path, *, missing: int) -> in
             failed += 1
             to_stderr(f"{host.name} said:\n{outcome.said}")
     raw_to_stdout(f"{len(there) - failed} ok, {failed} failed, {missing} not run")
+    return 1 if failed or not there else 0
+
+
+def _approve(there: dict[RealHost, Installed], folder: Path, commands: int, questions: int) -> int:
+    """Decide every permission prompt of the hosts that send them to a tool."""
+    failed = 0
+    for host, installed in there.items():
+        faults = approve(host, installed, folder / host.name, commands, questions)
+        failed += bool(faults)
+        state = "FAILED" if faults else "ok"
+        raw_to_stdout(f"{state:7}{host.name} {installed.version}: {commands} + {questions} prompts")
+        for fault in faults:
+            raw_to_stdout(f"       {fault}")
     return 1 if failed or not there else 0
 
 

@@ -11,7 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Self
 
@@ -43,18 +43,16 @@ class Turn:
 
     tool: str
     text: str
-
-    @property
-    def arguments(self) -> dict[str, str]:
-        """The arguments of the call."""
-        return {"question": QUESTION}
+    arguments: Mapping[str, Json] = field(default_factory=lambda: {"question": QUESTION})
+    """The arguments of the call."""
 
 
 class Model:
     """The service, and what it was asked."""
 
-    def __init__(self) -> None:
-        """Listen on a free port of this machine."""
+    def __init__(self, script: Sequence[tuple[str, Mapping[str, Json]]] = ()) -> None:
+        """Listen on a free port of this machine. `script` are the calls to make, one by one."""
+        self.script = script
         self.asked: list[Asked] = []
         self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
@@ -79,9 +77,12 @@ class Model:
         """The requests of the conversation: titles and summaries are asked for without tools."""
         return tuple(one for one in self.asked if one.tools)
 
-    def turn(self, path: str, tools: Sequence[str], result: str) -> Turn:
-        """Remember a request and say what the model does."""
+    def turn(self, path: str, tools: Sequence[str], result: str, count: int = 0) -> Turn:
+        """Remember a request and say what the model does, after so many results of tools."""
         self.asked.append(Asked(path, tuple(tools), result, time.monotonic()))
+        if self.script and tools:
+            step = self.script[count] if count < len(self.script) else None
+            return Turn(step[0], "", step[1]) if step else Turn("", "It is done.")
         ours = [name for name in tools if TOOL in name]
         if result:
             return Turn("", f"The person said: {result}")
@@ -172,10 +173,15 @@ def _anthropic(model: Model, path: str, body: Mapping[str, Json]) -> _Answer:
         if part.get("type") == "tool_result"
     ]
     tools = [tool.get("name", "") for tool in body.get("tools") or ()]
-    turn = model.turn(path, tools, results[-1] if results else "")
+    turn = model.turn(path, tools, results[-1] if results else "", len(results))
     usage = {"input_tokens": 1, "output_tokens": 1}
     block: dict[str, Json] = (
-        {"type": "tool_use", "id": "toolu_1", "name": turn.tool, "input": turn.arguments}
+        {
+            "type": "tool_use",
+            "id": f"toolu_{len(results) + 1}",
+            "name": turn.tool,
+            "input": turn.arguments,
+        }
         if turn.tool
         else {"type": "text", "text": turn.text}
     )

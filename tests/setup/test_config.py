@@ -659,3 +659,17 @@ def test_every_way_to_open_sessions_is_told_with_and_without_the_page(
     assert done.status == 0
     made = json.loads(path.read_text("utf-8") if act == ("--write",) else done.out)
     assert ('"--open"' in json.dumps(made["entry"] if act == ("--json",) else made)) is bool(opened)
+
+
+def test_a_host_that_can_sends_its_permission_prompts_to_us(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """The entry offers the tool and waits a day; the command to run is printed, with its name."""
+    ran = run("claude-code", "--approvals", "--name", "me", "--write")
+    assert "--permission-prompt-tool mcp__me__approve" in ran.err
+    entry = json.loads((tmp_path / ".mcp.json").read_text("utf-8"))["mcpServers"]["me"]
+    assert "--approvals" in entry["args"]
+    assert entry["timeout"] == 86_400_000
+    refused = run("codex", "--approvals", "--write")
+    assert refused.status
+    assert "tap --hold tools/call" in refused.err
