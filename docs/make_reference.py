@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from docs import make_api, make_install, make_man, make_manifests, make_types
+from docs import make_api, make_book_schema, make_install, make_man, make_manifests, make_types
 from humanmcp import cli
 from humanmcp.cli import COMMANDS
 from humanmcp.common import mistakes
@@ -49,6 +49,7 @@ def pages() -> Mapping[Path, str]:
         folder / "faults.md": with_notice(_faults()),
         folder / "api.md": with_notice(make_api.summary()),
         folder / "hosts.md": with_notice(_hosts()),
+        folder / "book.schema.json": make_book_schema.text(),
         **dict(_quoting()),
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.protocol.conversation.approvals import KIND, KINDS
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -19,7 +19,9 @@ from humanmcp.protocol.spec.faults import Fault, RuleFault
 from humanmcp.protocol.spec.objects import ASKS, LOG_LEVEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    Reader: TypeAlias = Callable[[Any, str], Any]
 
 
 class BookError(Exception):
@@ -102,6 +104,38 @@ def texts(value: Any, place: str) -> tuple[str, ...]:  # noqa: ANN401 - TOML's t
     return tuple(value)
 
 
+def texts_by_name(value: Any, place: str) -> Mapping[str, str]:  # noqa: ANN401 - TOML's types
+    """Read a table of texts."""
+    return {key: text(part, f"{place}.{key}") for key, part in table(value, place).items()}
+
+
+def json_table(value: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401 - TOML's types
+    """Read a table that goes on the wire, or is held against what came from there."""
+    json_text(table(value, place), place)
+    return table(value, place)
+
+
+def table_or_flag(value: Any, place: str) -> Mapping[str, Any] | bool:  # noqa: ANN401 - TOML's types
+    """Read what must be there: true for anything, false for nothing."""
+    if not isinstance(value, (bool, dict)):
+        raise BookError(place, "retried")
+    return value
+
+
+def text_or_flag(value: Any, place: str) -> str | bool:  # noqa: ANN401 - TOML's types
+    """Read what must be there: true for anything, false for nothing."""
+    if not isinstance(value, (bool, str)):
+        raise BookError(place, "retried")
+    return value
+
+
+def protocol_versions(value: Any, place: str) -> tuple[str, ...]:  # noqa: ANN401 - TOML's types
+    """Read a list of protocol versions."""
+    if not isinstance(value, list) or not value or any(one not in versions.ALL for one in value):
+        raise BookError(place, "versions", known=", ".join(versions.ALL))
+    return tuple(one for one in versions.ALL if one in value)
+
+
 def one_of(value: Any, known: tuple[str, ...], place: str) -> str:  # noqa: ANN401 - TOML's types
     """Read one of a few words."""
     if value not in known:
@@ -117,17 +151,6 @@ ANSWERS: Final = {
 }
 """The keys under which a rule has its answer."""
 KEY_OF: Final = {form: key for key, form in ANSWERS.items()}
-_TURN_KEYS: Final = frozenset({*ANSWERS, "do", "after", "notify", "ask", "add", "remove"}) | {
-    "fault",
-    "fill",
-    "keep",
-}
-"""What a rule does, and each of its `then`."""
-RULE_KEYS: Final = (
-    _TURN_KEYS
-    | {"method", "tool", "prompt", "resource", "where", "contains", "client_has"}
-    | {"inputResponses", "requestState", "key", "kept", "times", "once", "then", "cycle", "on"}
-)
 NAMED: Final = {one.rule_key: one.name for one in methods.REQUESTS.values() if one.rule_key}
 """The keys that name what is asked for, each with the method that asks for it."""
 _ASKS: Final = tuple(one.name for one in methods.REQUESTS.values() if one.asks_back)
@@ -149,31 +172,25 @@ def read_rule(rule: Mapping[str, Any], place: str) -> Rule:
     """
     only(rule, RULE_KEYS, place)
     method, name = _meant_for(rule, place)
-    contains = table(rule.get("contains", {}), f"{place}.contains")
+    given = _read(rule, CONDITIONS, place)
+    record = {field: given[field] for field in ("resource", "key", "kept") if field in given}
     then = enumerate(tables(rule.get("then", []), f"{place}.then"))
-    resource = text(rule.get("resource", ""), f"{place}.resource")
-    key, kept = text(rule.get("key", ""), f"{place}.key"), _wanted(rule, "kept", dict, place)
+    turns = (_then(turn, f"{place}.then[{index}]")._replace(**record) for index, turn in then)
+    times = _times(rule, place)
     whole = _turn(rule, place)._replace(
-        method=method,
-        tool=name,
-        resource=resource,
-        where=table(rule.get("where", {}), f"{place}.where"),
-        contains={key: text(part, f"{place}.contains.{key}") for key, part in contains.items()},
-        client_has=texts(rule.get("client_has", []), f"{place}.client_has"),
-        responses=_wanted(rule, "inputResponses", dict, place),
-        state=_wanted(rule, "requestState", str, place),
-        key=key,
-        kept=kept,
-        times=_times(rule, place),
-        then=tuple(
-            _then(turn, f"{place}.then[{index}]")._replace(resource=resource, key=key, kept=kept)
-            for index, turn in then
-        ),
-        cycle=flag(rule.get("cycle", False), f"{place}.cycle"),
-        on=flag(rule.get("on", True), f"{place}.on"),
+        method=method, tool=name, times=times, then=tuple(turns), **given
     )
     _can_ask(whole, place)
     return whole
+
+
+def _read(written: Mapping[str, Any], keys: Mapping[str, Reader], place: str) -> dict[str, Any]:
+    """Read the keys that are there, each by its reader, as the fields of a record."""
+    return {
+        _FIELDS.get(key, key): read(written[key], f"{place}.{key}")
+        for key, read in keys.items()
+        if key in written
+    }
 
 
 def _meant_for(rule: Mapping[str, Any], place: str) -> tuple[str, str]:
@@ -209,16 +226,8 @@ def _times(rule: Mapping[str, Any], place: str) -> int | None:
     return 1 if flag(rule.get("once", False), f"{place}.once") else None
 
 
-def _wanted(rule: Mapping[str, Any], key: str, kind: type, place: str) -> Any:  # noqa: ANN401 - TOML's types
-    """Read what must be there: true for anything, false for nothing."""
-    value = rule.get(key)
-    if value is not None and not isinstance(value, (bool, kind)):
-        raise BookError(f"{place}.{key}", "retried")
-    return value
-
-
 def _then(turn: Mapping[str, Any], place: str) -> Rule:
-    only(turn, _TURN_KEYS, place)
+    only(turn, TURN_KEYS, place)
     return _turn(turn, place)
 
 
@@ -232,23 +241,20 @@ def _turn(turn: Mapping[str, Any], place: str) -> Rule:
     if fault:
         named = fault.partition(" ")[0] if isinstance(fault, str) else fault
         one_of(named, FAULTS, f"{place}.fault")
-    keep = table(turn.get("keep", {}), f"{place}.keep")
-    json_text(keep, f"{place}.keep")
-    others = bool(keep) or "notify" in turn or "ask" in turn
+    given = _read(turn, STEPS, place)
+    others = bool(given.get("keep")) or "notify" in turn or "ask" in turn
     return Rule(
         text=answer,
         form=form,
-        after=seconds(turn.get("after", 0), f"{place}.after"),
         action=deed,
         notices=tuple(
             _notice(notice, f"{place}.notify[{index}]")
             for index, notice in enumerate(tables(turn.get("notify", []), f"{place}.notify"))
         ),
-        ask=_rounds(turn.get("ask", []), f"{place}.ask"),
         change=read_change(turn, place),
         fault=fault,
         fills=flag(turn.get("fill", True), f"{place}.fill") and (others or _may_be_filled(answer)),
-        keep=keep,
+        **given,
     )
 
 
@@ -315,7 +321,7 @@ def _said(kind: str, notice: Mapping[str, Any], place: str) -> tuple[str, Mappin
             return text(value, f"{place}.method"), params
 
 
-def _rounds(value: Any, place: str) -> tuple[Mapping[str, Question], ...]:  # noqa: ANN401 - TOML's types
+def rounds(value: Any, place: str) -> tuple[Mapping[str, Question], ...]:  # noqa: ANN401 - TOML's types
     """Read the rounds of questions; a table is one round."""
     if isinstance(value, dict):
         return (_round(value, place),)
@@ -332,9 +338,7 @@ def _round(value: Mapping[str, Any], place: str) -> Mapping[str, Question]:
 def _question(value: Mapping[str, Any], place: str) -> Question:
     only(value, frozenset({"method", "params"}), place)
     method = one_of(value.get("method"), tuple(ASKS.shapes), f"{place}.method")
-    params = table(value.get("params", {}), f"{place}.params")
-    json_text(params, f"{place}.params")
-    return Question(method, params)
+    return Question(method, json_table(value.get("params", {}), f"{place}.params"))
 
 
 def _can_ask(rule: Rule, place: str) -> None:
@@ -366,17 +370,40 @@ def read_change(turn: Mapping[str, Any], place: str) -> DefinitionChange | None:
     )
 
 
-SERVER_KEYS: Final = frozenset(
-    {
-        "name",
-        "version",
-        "title",
-        "instructions",
-        "protocol_versions",
-        "capabilities",
-        "progress",
-        "park",
-    }
+# -- the keys ---------------------------------------------------------------------------------
+
+SERVER: Final[Mapping[str, Reader]] = {
+    "name": text,
+    "version": text,
+    "title": text,
+    "instructions": text,
+    "protocol_versions": protocol_versions,
+    "capabilities": json_table,
+    "progress": flag,
+}
+"""What is said of the server: each key, and what reads it."""
+CONDITIONS: Final[Mapping[str, Reader]] = {
+    "resource": text,
+    "where": table,
+    "contains": texts_by_name,
+    "client_has": texts,
+    "inputResponses": table_or_flag,
+    "requestState": text_or_flag,
+    "key": text,
+    "kept": table_or_flag,
+    "cycle": flag,
+    "on": flag,
+}
+"""When a rule is followed; `_meant_for` and `_times` read the others."""
+_FIELDS: Final = {"inputResponses": "responses", "requestState": "state"}
+"""Where a `Rule` keeps a key under another name."""
+STEPS: Final[Mapping[str, Reader]] = {"after": seconds, "ask": rounds, "keep": json_table}
+"""What a rule does, and each of its `then`, beside what `_turn` reads together."""
+TURN_KEYS: Final = (
+    frozenset({"do", "notify", "add", "remove", "fault", "fill"}) | {*ANSWERS} | {*STEPS}
+)
+RULE_KEYS: Final = (
+    frozenset({"method", "tool", "prompt", "times", "once", "then"}) | {*CONDITIONS} | TURN_KEYS
 )
 
 
@@ -388,21 +415,8 @@ def parse(written: Mapping[str, Any]) -> Book:
     """
     only(written, frozenset({"server", "rules", "wait", *ATTRIBUTES}), "the book")
     server = table(written.get("server", {}), "server")
-    only(server, SERVER_KEYS, "server")
-    chosen: dict[str, Any] = {
-        name: text(server[name], f"server.{name}")
-        for name in ("name", "version", "title", "instructions")
-        if name in server
-    }
-    if "protocol_versions" in server:
-        chosen["protocol_versions"] = _protocol_versions(server["protocol_versions"])
-    if "capabilities" in server:
-        chosen["capabilities"] = table(server["capabilities"], "server.capabilities")
-        json_text(chosen["capabilities"], "server.capabilities")
-    if "progress" in server:
-        chosen["progress"] = flag(server["progress"], "server.progress")
-    if "park" in server:
-        chosen["park"] = seconds(server["park"], "server.park")
+    only(server, frozenset(SERVER), "server")
+    chosen = _read(server, SERVER, "server")
     for key, attribute in ATTRIBUTES.items():
         if key in written:
             entries = tables(written[key], key)
@@ -431,9 +445,3 @@ def _tools(entries: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
 
 def _wait(value: Any, place: str) -> float | None:  # noqa: ANN401 - TOML's types
     return None if value is False else seconds(value, place)
-
-
-def _protocol_versions(value: Any) -> tuple[str, ...]:  # noqa: ANN401 - TOML's types
-    if not isinstance(value, list) or not value or any(one not in versions.ALL for one in value):
-        raise BookError("server.protocol_versions", "versions", known=", ".join(versions.ALL))
-    return tuple(one for one in versions.ALL if one in value)
