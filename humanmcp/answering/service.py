@@ -323,7 +323,9 @@ def _hand_in(case: Case, reply: Reply, verdict: Verdict, within: float, wake: Wa
     except TakenError as error:
         first = error.state in (ExchangeState.PENDING, ExchangeState.ANSWERED)
         outcome = Outcome.TAKEN if first else Outcome.OVER
-        return SendResult(outcome, case.inbox.item(case.key), by=error.by)
+        item = case.inbox.item(case.key)
+        winner = item.reply.who if item.reply is not None else ""
+        return SendResult(outcome, item, by=winner or error.by)
     found = await_result(lambda: _became(case, reply), within, wake)
     if found is None:
         return SendResult(Outcome.QUEUED, case.inbox.item(case.key))

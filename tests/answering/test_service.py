@@ -60,6 +60,16 @@ def test_a_reply_that_is_not_taken_is_on_its_way(room: Room) -> None:
     assert [one.text for one in room.inbox.item(key).kept] == ["rain"]
 
 
+def test_who_was_second_is_told_who_was_first(room: Room) -> None:
+    """By the name that the first one has on the desk; what was typed is kept."""
+    key = room.ask(room.session(), 3)
+    first = Reply("sunny", TextForm.TEXT, by="desk", who="Anna")
+    assert service.send(case_of(room.inbox, key), first, within=0).outcome is Outcome.QUEUED
+    second = service.send(case_of(room.inbox, key), Reply("rain", TextForm.TEXT, by="desk"))
+    assert (second.outcome, second.by) == (Outcome.TAKEN, "Anna")
+    assert [one.text for one in second.item.kept] == ["rain"]
+
+
 def test_what_the_check_blocks_is_kept_and_the_book_waits(room: Room) -> None:
     """Nothing is handed in; the countdown of the answer book would answer over the person."""
     key = room.ask(room.session(), 3)

@@ -49,6 +49,7 @@ export class Page {
   async sent(outcome, from) {
     const key = `${from.facts.session}/${from.facts.number}`;
     if (outcome.became === "on its way") tell("onway");
+    if (outcome.became === "stored") tell("stored");
     const session = maybe("list")?.dataset.session ?? "";
     const query = new URLSearchParams({ sent: key, ...(session && { session }) });
     const address = at(`/?${query}`);

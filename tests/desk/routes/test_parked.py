@@ -1,8 +1,9 @@
 """Parked calls on the page: a list of their own, answered when their session is over."""
 
+import gc
 import html
 
-from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts, Waiting
+from humanmcp.inbox.contract import Answer, Item, Key, Reply, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from tests.desk.desking import Desking
@@ -60,3 +61,16 @@ def test_a_call_that_can_be_parked_has_a_button(desking: Desking) -> None:
     page = page_with(desking, f"/m/{key.session}/{key.number}", 'value="park"')
     assert "The model gets a ticket" in page
     inbox.end(key.session)
+
+
+def test_an_answer_that_no_process_took_is_not_said_to_be_sent(desking: Desking) -> None:
+    """The process died first: it is not delivered, and the text is there."""
+    inbox = FolderInbox(desking.home)
+    key = call(inbox, Waiting())
+    FolderInbox(desking.home).send(key, Reply("sunny", by="desk", who="Anna"))
+    path = f"/m/{key.session}/{key.number}"
+    assert page_with(desking, path, "An answer by Anna is being sent")
+    del inbox
+    gc.collect()
+    page = page_with(desking, path, "Not delivered")
+    assert "sunny" in page
