@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BY: Final = "pytest"
 """How a test signs what it sends."""
 
-PATIENCE: Final = 10.0
+TIMEOUT: Final = 10.0
 """Seconds to wait for a request that a test wants to answer."""
 
 
@@ -74,7 +74,7 @@ class MockServer:
                 stdout=subprocess.DEVNULL,
                 stderr=log,
             )
-        found = await_result(lambda: re.search(rb"http://\S+/mcp", log_file.read_bytes()), PATIENCE)
+        found = await_result(lambda: re.search(rb"http://\S+/mcp", log_file.read_bytes()), TIMEOUT)
         if found is None:
             process.kill()
             raise AssertionError(f"the server did not start: {log_file.read_text('utf-8')}")
@@ -113,7 +113,7 @@ class MockServer:
         tool_error: str | None = None,
         result: Mapping[str, Any] | None = None,
         error: Mapping[str, Any] | None = None,
-        within: float = PATIENCE,
+        within: float = TIMEOUT,
     ) -> None:
         """Answer the request that has waited longest, or the next one that comes.
 
@@ -169,7 +169,7 @@ def _send(case: Case, text: str, form: str) -> None:
     from humanmcp.inbox.contract import Reply  # noqa: PLC0415 - likewise
     from humanmcp.protocol.diagnostics.model import TextForm  # noqa: PLC0415 - likewise
 
-    result = service.send(case, Reply(text, TextForm(form), by=BY), within=PATIENCE)
+    result = service.send(case, Reply(text, TextForm(form), by=BY), within=TIMEOUT)
     if result.outcome is not service.Outcome.SENT:
         why = "; ".join(locales.describe(each) for each in result.diagnostics)
         raise AssertionError(f"{result.outcome.value}: {why}")

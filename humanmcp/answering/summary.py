@@ -289,7 +289,7 @@ def client_of(facts: SessionFacts) -> str:
     return one_line(" ".join(word for word in (facts.client, facts.client_version) if word), 80)
 
 
-_TO_GAIN_TIME: Final = "hold"
+_TO_GAIN_TIME: Final = "retry"
 """The note of an answer that only asks the client to repeat its request."""
 
 

@@ -43,7 +43,7 @@ _PASSED_ON_WINDOWS: Final = (
     "USERPROFILE",
 )
 
-PATIENCE: Final = 2.0
+TIMEOUT: Final = 2.0
 """Seconds that a server gets after each step of its end, as with the official SDKs."""
 
 _LOOK_EVERY: Final = 0.01
@@ -111,7 +111,7 @@ class ChildTransport:
     """A server that we started, and its three pipes."""
 
     def __init__(
-        self, command: ChildCommand, patience: float = PATIENCE, *, own_group: bool = True
+        self, command: ChildCommand, timeout: float = TIMEOUT, *, own_group: bool = True
     ) -> None:
         """Start it.
 
@@ -119,7 +119,7 @@ class ChildTransport:
             StartError: there is no such program, or it may not be run.
         """
         self.command = command
-        self.patience = patience
+        self.timeout = timeout
         self._own_group = own_group
         self._leaving: SimpleQueue[bytes | None] = SimpleQueue()
         self._closing = threading.Lock()
@@ -206,9 +206,9 @@ class ChildTransport:
             self._leaving.put(None)
             if not self._threads:
                 self._close_pipes()
-            if not self._leaves_within(self.patience):
+            if not self._leaves_within(self.timeout):
                 self._signal(_TERMINATE)
-                self._leaves_within(self.patience)
+                self._leaves_within(self.timeout)
             self._signal(_KILL)  # also for what an obedient child left behind in its group
             self.process.wait()
             end = time.monotonic() + _LAST_WORDS  # longer only where its pipes live on elsewhere

@@ -245,7 +245,7 @@ LESSON_KEYS: Final = frozenset(
 TRANSPORTS: Final = ("stdio", "http")
 STEP_KEYS: Final = frozenset(
     {"title", "task", "hints", "method", "params", "model", "example", "passes"}
-    | {"patience", "when_passed"}
+    | {"timeout", "when_passed"}
 )
 MODEL_KEYS: Final = frozenset({"words", "text"})
 PASS_KEYS: Final = frozenset({"answer", "at", "value", "picked", "asked", "survives"})
@@ -349,7 +349,7 @@ def _step(
         hints=_hints(written.get("hints", []), f"{place}.hints", language),
         words=words or (),
         passes=_passing(written.get("passes", {}), f"{place}.passes", language),
-        patience=seconds(written.get("patience", 0), f"{place}.patience"),
+        timeout=seconds(written.get("timeout", 0), f"{place}.timeout"),
         when_passed=flag(written.get("when_passed", False), f"{place}.when_passed"),
     )
 

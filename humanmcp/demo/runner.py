@@ -300,7 +300,7 @@ class DemoRunner:
 
     def _answer_to(self, request: Message, step: DemoStep) -> Answered | Failed | None:
         """Wait for the answer to the one request that is open. None where the host gave up."""
-        deadline = time.monotonic() + step.patience if step.patience else math.inf
+        deadline = time.monotonic() + step.timeout if step.timeout else math.inf
         self._heard = []
         while (left := deadline - time.monotonic()) > 0:
             line = self._child.receive(min(LOOK_EVERY, left))

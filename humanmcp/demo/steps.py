@@ -156,7 +156,7 @@ class DemoStep:
     words: tuple[str, ...] = ()
     """The scripted model picks the first tool that speaks of one of these; of any, without."""
     passes: Passing = field(default_factory=Passing)
-    patience: float = 0.0
+    timeout: float = 0.0
     """Seconds until the host gives up; 0: it waits as long as its person needs."""
     when_passed: bool = False
     """The host says it only when the step before passed."""
@@ -169,7 +169,7 @@ class DemoStep:
     @property
     def gives_up_after(self) -> float:
         """Seconds until the host gives up once something came that was no answer."""
-        return self.patience or GIVES_UP_AFTER
+        return self.timeout or GIVES_UP_AFTER
 
 
 @dataclass(frozen=True, slots=True)

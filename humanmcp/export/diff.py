@@ -188,7 +188,7 @@ def _conversation(wanted: str, home: Path, *, redact: bool) -> Conversation:
 
 
 def _show(difference: Difference) -> None:
-    who = say("story", "client" if difference.direction is Direction.IN else "server")
+    who = say("transcript", "client" if difference.direction is Direction.IN else "server")
     sign = _SIGNS.get(difference.change, "!")
     what = say("diff", difference.change.value)
     to_stdout(Painted(f"{sign} {difference.what}", "bold"), f" ({who}): {what}")

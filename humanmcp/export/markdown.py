@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from humanmcp.export.conversation import Conversation, Entry
     from humanmcp.export.reading import ExportOptions, Recording
 
-ROOM = "story"
+ROOM = "transcript"
 
 TAP_NOTES = frozenset({HELD, LET_GO, CHANGED, DROPPED, INSTEAD, SAID_AGAIN})
 """The notes of a tap that have words of their own."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, asse
 
 from humanmcp.common.child import EndedError, StartError
 from humanmcp.host.client.callbacks import ClientObserver
-from humanmcp.host.client.client import LONGEST, PATIENCE, Client, first_done
+from humanmcp.host.client.client import LONGEST, TIMEOUT, Client, first_done
 from humanmcp.host.client.handshake import HandshakeError, NoAnswerError, SessionStart, entries_of
 from humanmcp.host.client.transport import connect
 from humanmcp.host.conversation import (
@@ -153,7 +153,7 @@ class Servers:
         identity: Identity | None = None,
         observer: Callable[[str], ClientObserver] = lambda _name: ClientObserver(),
         session_start: SessionStart = SessionStart.PROBE,
-        patience: float = PATIENCE,
+        timeout: float = TIMEOUT,
         longest: float = LONGEST,
         wait: Wait = first_done,
         tools: ToolFilter | None = None,
@@ -170,7 +170,7 @@ class Servers:
         self.observer = observer
         self.session_start = session_start
         self.filter = tools or ToolFilter()
-        self.patience = patience
+        self.timeout = timeout
         self.longest = longest
         self._places: dict[str, ToolAddress] = {}
         self._closed = False
@@ -244,7 +244,7 @@ class Servers:
                 self.respondent(server.name),
                 identity=self.identity,
                 observer=_ToolChangeObserver(server, self.observer(server.name)),
-                patience=self.patience,
+                timeout=self.timeout,
                 longest=self.longest,
                 wait=self.wait,
             )
@@ -271,7 +271,7 @@ class Servers:
         self._start(server, lambda _server: None)
 
     def close(self) -> None:
-        """End every server, all at once: each has its own patience."""
+        """End every server, all at once: each has a separate timeout."""
         with self._lock:
             self._closed = True
         clients = [server.client for server in self.all if server.client is not None]

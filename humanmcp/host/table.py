@@ -230,7 +230,7 @@ class Table:
             identity=IDENTITY,
             observer=lambda _name: observer,
             session_start=SessionStart.HANDSHAKE,
-            patience=LONGEST_SECONDS,
+            timeout=LONGEST_SECONDS,
         )
         self.loop = HostLoop(model, self.servers, Narrator(self.host))
         if isinstance(self.host, HostPerson):

@@ -203,7 +203,7 @@ def put_headers(changes: HeaderChanges, arguments: argparse.Namespace) -> None:
 
 
 CONNECTS_WITHIN: Final = 10.0
-"""Seconds that a connection may take; after that the patience of the caller counts."""
+"""Seconds that a connection may take; after that the timeout of the caller counts."""
 
 _PIECE: Final = 64 * 1024
 

@@ -180,13 +180,13 @@ class Action(enum.Enum):
 
 
 SUBSCRIBED: Final = "subscription"
-"""What `Waiting.means` says of a subscription that was acknowledged (2026-07-28): its client waits
-for changes, and for no answer.
+"""What `Waiting.keepalive` says of an acknowledged subscription (2026-07-28): its client waits for
+changes, and for no answer.
 """
 
 
 FOLLOWS: Final = "parked answer"
-"""What `Waiting.means` says of a request for the answer to a parked call: nobody answers it."""
+"""What `Waiting.keepalive` says of a request for the answer to a parked call: nobody answers it."""
 
 
 class Waiting(NamedTuple):
@@ -194,9 +194,9 @@ class Waiting(NamedTuple):
 
     `limit` is when the client will probably give up, None when that is unknown or never;
     `source` is where that is known from (a code of `locales/`). `book_at` is when the answer book
-    answers, None for never; `held` says that a person stopped that countdown. `means` is what keeps
-    the client waiting now: "progress", "hold", or "" with the reason in `why_not` (a code); or it
-    says that its answer is not awaited (`SUBSCRIBED`). Over HTTP nothing has gone out before
+    answers, None for never; `held` says that a person paused that countdown. `keepalive` is what
+    keeps the client waiting now: "progress", "retry", or "" with the reason in `why_not` (a code);
+    or it says that its answer is not awaited (`SUBSCRIBED`). Over HTTP nothing has gone out before
     `status_until`, so the status of the response is what the answer makes of it.
 
     `parked` is the ticket under which its client asks for the answer later, "" where it waits for
@@ -209,7 +209,7 @@ class Waiting(NamedTuple):
     source: str = ""
     book_at: float | None = None
     held: bool = False
-    means: str = ""
+    keepalive: str = ""
     why_not: str = ""
     status_until: float | None = None
     parked: str = ""
@@ -341,12 +341,12 @@ class Item(NamedTuple):
     @property
     def is_subscription(self) -> bool:
         """Return True for an open subscription: its answer is not awaited, and only ends it."""
-        return self.state is ExchangeState.PENDING and self.waiting.means == SUBSCRIBED
+        return self.state is ExchangeState.PENDING and self.waiting.keepalive == SUBSCRIBED
 
     @property
     def follows(self) -> bool:
         """Return True for a request that waits for the answer to a parked call."""
-        return self.state is ExchangeState.PENDING and self.waiting.means == FOLLOWS
+        return self.state is ExchangeState.PENDING and self.waiting.keepalive == FOLLOWS
 
     @property
     def is_parked(self) -> bool:

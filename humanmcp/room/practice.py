@@ -195,7 +195,7 @@ class Practice:
             return
         request = self._host.ask(step.method, params)
         self._asked, self._heard = (step, request), []
-        self._deadline = now + step.patience if step.patience else math.inf
+        self._deadline = now + step.timeout if step.timeout else math.inf
         self._number += 1
         if not again:
             at = len(self._outcomes) + 1

@@ -460,7 +460,7 @@ class ExchangeHandler:
                 self._act_late(exchange, timers, now)
             case DueAction.SEND_PROGRESS:
                 self.keepalive.send_progress(exchange, timers, now)
-            case DueAction.HOLD:
+            case DueAction.RETRY:
                 token = self.parked.token(exchange.number)
                 self.parked.may_come_back(exchange, timers, token)
                 self.keepalive.ask_to_retry(exchange, timers, now, token)

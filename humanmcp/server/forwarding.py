@@ -52,7 +52,7 @@ logger = logging.getLogger(__name__)
 BY_SERVER: Final = "forward"
 """Who wrote what the real server said."""
 
-_PATIENCE: Final = 0.5
+_TIMEOUT: Final = 0.5
 """Seconds that the server gets after each step of its end: a host gives all of us two."""
 
 _HANDSHAKE: Final = RequestId.of("humanmcp-handshake")
@@ -95,7 +95,7 @@ class _Run:
         Raises:
             StartError: there is no such program, or it may not be run.
         """
-        self.transport = ChildTransport(command, _PATIENCE, own_group=False)
+        self.transport = ChildTransport(command, _TIMEOUT, own_group=False)
         self.opened = False
         """Whether it takes requests of a version with a handshake."""
         self.opened_by_client = False
@@ -374,7 +374,7 @@ class Forwarding:
         if self._run is not None:
             self._stop(self._run)
         while self._leaving:
-            self._leaving.popleft().join(3 * _PATIENCE)
+            self._leaving.popleft().join(3 * _TIMEOUT)
 
     # -- the recording ----------------------------------------------------------------------------
 

@@ -36,9 +36,9 @@ def _to_none(_line: str) -> int:
 
 
 BY_US: Final = "humanmcp"
-"""Who wrote a line that neither a person nor the book decided: progress, a hold."""
+"""Who wrote a line that neither a person nor the book decided: progress, a retry keepalive."""
 
-HOLD: Final = "hold"
+RETRY: Final = "retry"
 """The note of a line that asks the client to repeat its request."""
 
 PARKED: Final = "parked"

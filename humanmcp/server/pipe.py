@@ -43,7 +43,7 @@ CRASHED: Final = 1
 _AHEAD: Final = LONGEST_LINE
 """Bytes that reading may be ahead of the loop; then the pipe fills, and the client waits."""
 
-_PATIENCE: Final = 1.0  # seconds between two looks at a loop that is far behind
+_POLL: Final = 1.0  # seconds between two looks at a loop that is far behind
 
 
 class PipeConnection:
@@ -203,7 +203,7 @@ class PipeConnection:
         while self._read_bytes - self._taken_bytes > _AHEAD:
             self._room.clear()
             if self._read_bytes - self._taken_bytes > _AHEAD:  # not taken since we looked
-                self._room.wait(_PATIENCE)
+                self._room.wait(_POLL)
 
     def _write(self) -> None:
         while True:

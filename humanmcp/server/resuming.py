@@ -34,7 +34,7 @@ from humanmcp.server.journal import (
     CUT_OFF,
     DELIBERATE_BYTES,
     DELIBERATE_UNENDED,
-    HOLD,
+    RETRY,
 )
 from humanmcp.server.waiting import PendingTimers
 
@@ -105,7 +105,7 @@ def _hear(resumed: Resumed, frame: Frame) -> None:
 def _say(resumed: Resumed, frame: Frame) -> None:
     message = jsonrpc.read(frame.raw)
     exchange = resumed.session.exchanges.get(frame.number)
-    if frame.note == HOLD and isinstance(message, Message):
+    if frame.note == RETRY and isinstance(message, Message):
         resumed.session.held(frame.number, str(message.body["result"]["requestState"]))
     elif exchange is None or (isinstance(message, Message) and message.method):
         resumed.session.remember(frame.text, by_person=frame.by != BY_US)
@@ -228,7 +228,7 @@ class Resumption:
         self._journal.record(Direction.NOTE, b"", exchange.number, note=CUT_OFF)
         self._session.held(exchange.number, CUT)
         timers.retry_awaited(math.inf)
-        timers.timeouts = timers.timeouts._replace(limit=None, means="", why_not=CUT)
+        timers.timeouts = timers.timeouts._replace(limit=None, keepalive="", why_not=CUT)
         self._journal.update(self._session.exchanges[exchange.number], timers)
 
     def _wait_on(self, exchange: Exchange) -> None:

@@ -16,7 +16,7 @@ from humanmcp.inbox.contract import FOLLOWS, SUBSCRIBED, Waiting
 from humanmcp.protocol.rules import timeouts
 from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
 from humanmcp.protocol.rules.timeouts import (
-    ALL_MEANS,
+    ALL_KEEPALIVES,
     PROGRESS_EVERY,
     REPEAT_WITHIN,
     STATUS_WITHIN,
@@ -24,7 +24,7 @@ from humanmcp.protocol.rules.timeouts import (
     outlasted,
     timeout_plan,
 )
-from humanmcp.server.journal import BY_US, HOLD
+from humanmcp.server.journal import BY_US, RETRY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ class DueAction(enum.Enum):
 
     ANSWER_BY_BOOK = "answer by book"
     SEND_PROGRESS = "send progress"
-    HOLD = "hold"
+    RETRY = "retry"
     PARK = "park"
     GIVE_UP = "give up"
 
@@ -99,7 +99,7 @@ class PendingTimers:
             (self.steps_this_time + 1) * PROGRESS_EVERY if self.timeouts.progress else None
         )
         duties = (
-            (self.timeouts.hold_at, DueAction.HOLD),
+            (self.timeouts.retry_at, DueAction.RETRY),
             (self.park_at, DueAction.PARK),
             (progress_at, DueAction.SEND_PROGRESS),
         )
@@ -123,8 +123,8 @@ class PendingTimers:
         duties = []
         if self.timeouts.progress and not self.subscribed:
             duties.append(self.last_arrived + (self.steps_this_time + 1) * PROGRESS_EVERY)
-        if self.timeouts.hold_at is not None and not self.subscribed:
-            duties.append(self.last_arrived + self.timeouts.hold_at)
+        if self.timeouts.retry_at is not None and not self.subscribed:
+            duties.append(self.last_arrived + self.timeouts.retry_at)
         if self.park_at is not None:
             duties.append(self.last_arrived + self.park_at)
         after = self.decision.after
@@ -152,7 +152,7 @@ class PendingTimers:
     def waiting(self) -> Waiting:
         """Return the waiting state for the inbox, in seconds since the first arrival."""
         if self.subscribed:
-            return Waiting(book_at=self.decision.after, means=SUBSCRIBED)
+            return Waiting(book_at=self.decision.after, keepalive=SUBSCRIBED)
         limit = self.timeouts.limit
         since = self.last_arrived - self.arrived
         stopped = self.held or (self._stopped and self.decision.stoppable)
@@ -161,7 +161,7 @@ class PendingTimers:
             source=self.timeouts.source,
             book_at=None if stopped else self.decision.after,
             held=self.held,
-            means=FOLLOWS if self.follows else self.timeouts.means,
+            keepalive=FOLLOWS if self.follows else self.timeouts.keepalive,
             parked=self.ticket,
             parked_as="retry" if self.ticket else "",
             parked_at=self.ticket_at,
@@ -233,10 +233,10 @@ class Keepalive:
         client = self._session.negotiated.client_name
         seen = None if timeouts.is_shared(client) else self._journal.limits.of(client)
         own = self._options.client_limit or self._journal.call_limits.of(client)
-        means = self._means(exchange.number)
-        return timeout_plan(exchange, client, own or 0.0, seen or 0.0, means)
+        keepalives = self._keepalives(exchange.number)
+        return timeout_plan(exchange, client, own or 0.0, seen or 0.0, keepalives)
 
-    def _means(self, number: int) -> frozenset[str]:
+    def _keepalives(self, number: int) -> frozenset[str]:
         """Return which keepalive a request allows.
 
         Who sends progress of their own is not interrupted: a client expects one rising value.
@@ -244,8 +244,8 @@ class Keepalive:
         if self._options.mode is Mode.BY_HAND or self.silent:
             return frozenset()
         if not self._says_progress() or self._session.reports_progress(number):
-            return frozenset({timeouts.HOLD})
-        return ALL_MEANS
+            return frozenset({timeouts.RETRY})
+        return ALL_KEEPALIVES
 
     def _says_progress(self) -> bool:
         if self.progress is not None:
@@ -265,10 +265,10 @@ class Keepalive:
         """Ask a 2026-07-28 client to repeat its request. `token` cannot be guessed."""
         line = self._session.hold(exchange.number, token)
         if line is None:
-            timers.timeouts = timers.timeouts._replace(hold_at=None)
+            timers.timeouts = timers.timeouts._replace(retry_at=None)
         else:
             timers.retry_awaited(now)
-            self._journal.write(line, exchange.number, by=BY_US, note=HOLD)
+            self._journal.write(line, exchange.number, by=BY_US, note=RETRY)
 
     def gave_up(
         self, exchange: Exchange, timers: PendingTimers | None, reason: str, now: float

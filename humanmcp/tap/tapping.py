@@ -297,8 +297,8 @@ class Tap:
         self._recorder.stop()
         began = time.monotonic()
         while not self._recorder.wait(FALLBACK_POLL):
-            patience = RECORDS_WITHIN if self._kill_at is None else RECORDS_SOON
-            if time.monotonic() - began > patience:
+            timeout = RECORDS_WITHIN if self._kill_at is None else RECORDS_SOON
+            if time.monotonic() - began > timeout:
                 break
         if self._session is not None:
             self._recorder.trouble = self._session.inbox_session.end() or self._recorder.trouble

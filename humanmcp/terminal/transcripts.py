@@ -176,7 +176,7 @@ def _count(judged: Sequence[Judged]) -> int:
 
 
 def _heading(judged: Judged) -> str:
-    who = say("story", "client" if judged.direction is Direction.IN else "server")
+    who = say("transcript", "client" if judged.direction is Direction.IN else "server")
     about = f"{judged.method} {judged.id}".strip() or judged.text
     return f"{who}: {one_line(about, _WIDTH)}"
 

@@ -78,8 +78,8 @@ def outlook(item: Item, moment: datetime) -> tuple[Outlook, ...]:
 def kept_waiting(item: Item) -> str:
     """Return what keeps the client waiting, or why nothing can; "" when nothing is known."""
     waiting = item.waiting
-    if waiting.means:
-        return _optional(ROOM, f"means {waiting.means}")
+    if waiting.keepalive:
+        return _optional(ROOM, f"keepalive {waiting.keepalive}")
     reason = "no-limit" if waiting.source == "no-limit" else waiting.why_not
     return _optional("waiting", reason) if reason else ""
 

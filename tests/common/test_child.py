@@ -36,10 +36,10 @@ def lives(pid: int) -> bool:
     return state != "Z"
 
 
-def started(kind: str, patience: float) -> tuple[ChildTransport, list[int]]:
+def started(kind: str, timeout: float) -> tuple[ChildTransport, list[int]]:
     """Start a server that is hard to end; return it with its process id and its child's."""
     notes = Notes()
-    transport = ChildTransport(ChildCommand((sys.executable, str(HARD_TO_END), kind)), patience)
+    transport = ChildTransport(ChildCommand((sys.executable, str(HARD_TO_END), kind)), timeout)
     Client(transport, Nobody(), observer=notes)
     (said,) = until(lambda: notes.aside[:1], "the process ids")
     return transport, [int(word) for word in said.split()]

@@ -67,9 +67,9 @@ def test_the_help_of_every_command_speaks_the_language_that_is_asked_for(
         (["inbox", "--h"], "--h can mean several arguments", "--h に当たるものが複数あります"),
         (["nonsense"], "nonsense does not exist", "nonsense はありません"),
         (
-            ["client", "--patience", "x"],
-            "--patience: x is not allowed.",
-            "--patience: x ",
+            ["client", "--timeout", "x"],
+            "--timeout: x is not allowed.",
+            "--timeout: x ",
         ),
     ],
 )

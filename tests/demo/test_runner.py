@@ -242,7 +242,7 @@ def test_a_lesson_says_what_passed_and_shows_no_example_where_nothing_is_to_be_a
         return [*late, *right(request)]
 
     lesson_steps = find_lesson("late-answer")("en")
-    steps = tuple(replace(one, patience=one.patience and 0.05) for one in lesson_steps.steps)
+    steps = tuple(replace(one, timeout=one.timeout and 0.05) for one in lesson_steps.steps)
     server, screen = Server(tmp_path, answer), Screen("humanmcp", by_hand=True)
     played = DemoRunner(
         server,  # type: ignore[arg-type]  # it has what the runner uses

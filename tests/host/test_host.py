@@ -268,7 +268,7 @@ def test_no_child_outlives_the_host(tmp_path: Path, how: str) -> None:
     """All children gone within 5 s, also those that ignore everything but SIGKILL."""
     stubborn = {"command": sys.executable, "args": [str(HARD_TO_END), "stubborn"]}
     config = configuration(tmp_path, dice=entry("dice"), stubborn=stubborn)
-    flags = ("--patience", "0.5", "--yes")
+    flags = ("--timeout", "0.5", "--yes")
     model = recorded(tmp_path, says("hi"))
     host = Hosting(tmp_path, words(config, model, *flags))
     host.hear("stubborn  ")
@@ -339,7 +339,7 @@ def test_the_configuration_in_the_home_directory_is_read(tmp_path: Path) -> None
     assert "dice  1 tool\n" in chat(tmp_path, command).stdout
 
 
-@pytest.mark.parametrize("flag", ["--turns", "--calls", "--patience"])
+@pytest.mark.parametrize("flag", ["--turns", "--calls", "--timeout"])
 @pytest.mark.parametrize("typed", ["0", "-1", "many", "nan", "inf"])
 def test_numbers_must_be_more_than_nothing(
     flag: str, typed: str, capfd: pytest.CaptureFixture[str]
@@ -425,7 +425,7 @@ def test_only_a_person_is_said_to_be_one(
 ) -> None:
     """Where humanmcp serves by hand the one at the host has to know how long they have."""
     monkeypatch.setattr(chat_module, "SAY_AFTER", 0.0)
-    servers = Servers((SLOW_PERSON,), lambda _name: Nobody(), patience=90)
+    servers = Servers((SLOW_PERSON,), lambda _name: Nobody(), timeout=90)
     person = AtHost(Typist())
     chat = Chat(HostLoop(ScriptModel([]), servers, person), person, Typist())
     chat._say_who_is_awaited()

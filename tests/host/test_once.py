@@ -89,9 +89,9 @@ def test_a_server_that_cannot_be_started_is_4(tmp_path: Path) -> None:
 
 
 def test_a_server_that_says_nothing_is_5(tmp_path: Path) -> None:
-    """It is waited for as long as `--patience` says."""
+    """It is waited for as long as `--timeout` says."""
     silent = (sys.executable, str(SCRIPTED), "no-initialize-answer")
-    run = script(tmp_path, "--list", "tools", "--patience", "0.2", server=silent)
+    run = script(tmp_path, "--list", "tools", "--timeout", "0.2", server=silent)
     assert (run.returncode, run.stdout) == (ExitStatus.LATE, "")
 
 

@@ -88,7 +88,7 @@ def seated(
     """Take the client's seat opposite a peer, and open the session."""
     notes = HttpNotes()
     transport = HttpTransport(ServerAddress.of(peer.url, headers, {}))
-    client = Client(transport, Nobody(), observer=notes, patience=10)
+    client = Client(transport, Nobody(), observer=notes, timeout=10)
     try:
         client.open(session_start)
         yield client, notes
@@ -393,7 +393,7 @@ def test_an_endless_body_is_not_kept(kind: str, monkeypatch: pytest.MonkeyPatch)
         client.request("tools/list")
 
 
-def test_a_slow_drip_ends_with_the_patience() -> None:
+def test_a_slow_drip_ends_with_the_timeout() -> None:
     """A byte now and then is no answer; nothing waits longer than the person wants."""
 
     def drip(connection: socket.socket) -> None:
@@ -405,7 +405,7 @@ def test_a_slow_drip_ends_with_the_patience() -> None:
     say = outgoing({"tools/list": lambda _asked: drip})
     with Peer(say) as peer, seated(peer) as (client, _):
         with pytest.raises(StopError, match=r"no answer to tools/list within 0\.1 s"):
-            client.request("tools/list", patience=0.1)
+            client.request("tools/list", timeout=0.1)
         done.set()
 
 

@@ -117,7 +117,7 @@ class InboxContract:
         """Promise 1: no member is lost on the way, whatever its value."""
         item = item_of(session, 7)._replace(
             purpose=Purpose.HELD,
-            waiting=Waiting(60.0, "limit.known", 2.5, held=True, means="progress", why_not="x"),
+            waiting=Waiting(60.0, "limit.known", 2.5, held=True, keepalive="progress", why_not="x"),
             draft=Draft("[1]", TextForm.RESULT, touched=True, hold=True, by="files", at=AT),
             diagnostics=(PROBLEM, HINT),
         )
@@ -156,7 +156,7 @@ class InboxContract:
         self, server: Inbox, desk: Inbox, key: Key
     ) -> None:
         """`update`: the draft and everything else stays."""
-        waiting = Waiting(limit=600.0, means="hold")
+        waiting = Waiting(limit=600.0, keepalive="retry")
         server.update(key, line='{"id":9}', id="9", waiting=waiting)
         expected = item_of(key.session)._replace(line='{"id":9}', id="9", waiting=waiting)
         assert desk.item(key) == expected

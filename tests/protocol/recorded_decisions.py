@@ -25,7 +25,7 @@ def _asked(method: str, version: str, **params: Any) -> Exchange:  # noqa: ANN40
     return asked(method, whole, version=version)
 
 
-def patience() -> Iterator[str]:
+def timeouts_of_clients() -> Iterator[str]:
     """Yield how long each client waits, for what, and by which means it is kept waiting."""
     for client, method, version, token in product(
         CLIENTS, ("initialize", "tools/list", "tools/call", "prompts/get"), (R2025, R2026), (0, 1)
@@ -33,9 +33,9 @@ def patience() -> Iterator[str]:
         exchange = _asked(method, version, _meta={"progressToken": 1} if token else {})
         yield f"{client} {method} {version} {token}"
         for own, learned in ((0, 0), (9, 0), (0, 7), (60, 20), (0, 5000)):
-            for means in (timeouts.ALL_MEANS, frozenset[str]()):
-                plan = timeouts.timeout_plan(exchange, client, own, learned, means)
-                yield f"  {own} {learned} {len(means)}: {tuple(plan)}"
+            for keepalives in (timeouts.ALL_KEEPALIVES, frozenset[str]()):
+                plan = timeouts.timeout_plan(exchange, client, own, learned, keepalives)
+                yield f"  {own} {learned} {len(keepalives)}: {tuple(plan)}"
         many = exchange._replace(attempts=10)
         yield f"  after ten: {tuple(timeouts.timeout_plan(many, client, 60))}"
     call, plan = _asked("tools/call", R2025), timeouts.TimeoutPlan(None, "", "", "")
@@ -43,7 +43,7 @@ def patience() -> Iterator[str]:
         for reason in ("", "timed out", "request timeout", "AbortError", "Esc", "-32001"):
             yield f"{waited} {reason} {timeouts.gave_up_after(call, reason, waited, plan)}"
         yield f"outlasted {[timeouts.outlasted(call, waited, one) for one in (0, 1, 58, 59, 60)]}"
-    helped = plan._replace(means="progress")
+    helped = plan._replace(keepalive="progress")
     yield f"{timeouts.gave_up_after(call, 'timed out', 9, helped)}"
     yield f"{timeouts.gave_up_after(call._replace(attempts=1), 'timed out', 9, plan)}"
     for one in timeouts.CLIENTS:

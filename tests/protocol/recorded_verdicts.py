@@ -465,7 +465,12 @@ EVERY: Final[tuple[Callable[[], Iterator[str]], ...]] = (
         broken,
         typed,
     ),
-    *(books, recorded_decisions.patience, recorded_decisions.decisions, recorded_decisions.rules),
+    *(
+        books,
+        recorded_decisions.timeouts_of_clients,
+        recorded_decisions.decisions,
+        recorded_decisions.rules,
+    ),
     *(
         recorded_decisions.schemas,
         recorded_decisions.headers,

@@ -67,7 +67,7 @@ def codes(
         words += ["--request", str(request)]
     for flag in ("method", "protocol_version", "form"):
         if value := getattr(example, flag):
-            words += [f"--{flag}", value]
+            words += ["--" + flag.replace("_", "-"), value]
     main(words)
     found = json.loads(capsys.readouterr().out)["problems"]
     return {diagnostic["code"]: diagnostic["level"] for diagnostic in found}

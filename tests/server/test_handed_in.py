@@ -94,7 +94,7 @@ def test_by_hand_nothing_keeps_the_client_waiting(home: Path) -> None:
     """`--by-hand` says nothing for a person."""
     with Held(home) as server:
         waiting = server.item().waiting
-        assert (waiting.means, waiting.why_not) == ("", "silenced")
+        assert (waiting.keepalive, waiting.why_not) == ("", "silenced")
         with pytest.raises(AssertionError, match="no line on stdout"):
             server.hear(within=6)  # the first would have come after 5 s
 
@@ -102,7 +102,7 @@ def test_by_hand_nothing_keeps_the_client_waiting(home: Path) -> None:
 def test_progress_does_not_go_on_with_the_half_line_of_a_person(home: Path) -> None:
     """The rest comes later, and belongs right behind the first half."""
     with Held(home, "--lang", "en") as server:
-        assert server.item().waiting.means == "progress-maybe"
+        assert server.item().waiting.keepalive == "progress-maybe"
         server.order(Order.RAW, base64.b64encode(b'{"jsonrpc":').decode())
         with pytest.raises(AssertionError, match="no line on stdout"):
             server.hear(within=6)  # the first progress would have come after 5 s
@@ -124,11 +124,11 @@ def test_progress_is_switched_off_by_a_flag_and_by_the_book(home: Path, how: str
 def test_progress_is_switched_off_and_on_while_it_goes_on(home: Path) -> None:
     """From the page and from the interface."""
     with Held(home, "--lang", "en") as server:
-        assert server.item().waiting.means == "progress-maybe"
+        assert server.item().waiting.keepalive == "progress-maybe"
         server.order(Order.PROGRESS, "off")
         assert server.item().waiting.why_not == "silenced"
         server.order(Order.PROGRESS, "on")
-        assert server.item().waiting.means == "progress-maybe"
+        assert server.item().waiting.keepalive == "progress-maybe"
 
 
 def test_a_persons_own_progress_ends_ours_for_that_call(home: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_persons_own_progress_ends_ours_for_that_call(home: Path) -> None:
         server.desk.submit(server.name, Reply(progress(1), anyway=True, by="test"))
         assert json.loads(server.hear())["params"]["total"] == 4
         until(lambda: server.item().waiting.why_not == "silenced", "ours to end")
-        assert server.desk.item(other).waiting.means == "progress-maybe"
+        assert server.desk.item(other).waiting.keepalive == "progress-maybe"
         heard = json.loads(server.hear(within=10))["params"]
         assert heard["progressToken"] == "u"
 

@@ -55,18 +55,18 @@ def test_progress_is_due_every_five_seconds_and_only_rises() -> None:
 
 def test_a_hold_parks_the_request_and_a_repeat_starts_the_clock_again() -> None:
     """The repeat is the same exchange; progress goes on rising."""
-    timers = PendingTimers(0.0, Decision(), TimeoutPlan(60, "measured", "hold", "", hold_at=55))
+    timers = PendingTimers(0.0, Decision(), TimeoutPlan(60, "measured", "retry", "", retry_at=55))
     for _ in range(10):
         timers.progressed()
-    assert timers.due(55.0) is DueAction.HOLD
+    assert timers.due(55.0) is DueAction.RETRY
     timers.retry_awaited(55.0)
     assert timers.due(56.0) is None
-    timers.repeated(55.2, TimeoutPlan(60, "measured", "hold", "", hold_at=55))
+    timers.repeated(55.2, TimeoutPlan(60, "measured", "retry", "", retry_at=55))
     assert timers.due(60.1) is None
     assert timers.due(60.2) is DueAction.SEND_PROGRESS
     assert timers.progressed() == 11
     assert timers.waiting().limit == 115.2
-    assert timers.waiting().means == "hold"
+    assert timers.waiting().keepalive == "retry"
 
 
 def test_a_client_that_never_repeats_is_given_up() -> None:
@@ -80,7 +80,7 @@ def test_a_client_that_never_repeats_is_given_up() -> None:
 def test_nothing_is_due_before_the_moment_that_is_named() -> None:
     """The loop sleeps until then; it wakes too early rather than too late."""
     timers = PendingTimers(
-        100.0, Decision(2.0, "{}", stoppable=True), NOTHING._replace(hold_at=7.0)
+        100.0, Decision(2.0, "{}", stoppable=True), NOTHING._replace(retry_at=7.0)
     )
     assert timers.next() == 102.0
     timers.touched = True
@@ -101,7 +101,7 @@ def test_where_no_progress_is_sent_nothing_is_due_ever_again() -> None:
 
 def test_an_open_subscription_waits_for_nothing() -> None:
     """2026-07-28: its client waits for changes; no progress and no hold are sent for it."""
-    plan = TimeoutPlan(60, "measured", "hold", "", hold_at=55)
+    plan = TimeoutPlan(60, "measured", "retry", "", retry_at=55)
     timers = PendingTimers(0.0, Decision(), plan, subscribed=True)
     assert (timers.next(), timers.due(1e9)) == (math.inf, None)
-    assert timers.waiting() == Waiting(means=SUBSCRIBED)
+    assert timers.waiting() == Waiting(keepalive=SUBSCRIBED)

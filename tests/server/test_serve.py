@@ -503,7 +503,7 @@ def test_a_2026_call_is_held_before_the_clients_limit(home: Path) -> None:
         held = json.loads(server.hear())
         assert held["result"]["resultType"] == "input_required"
         frame = list(FolderInbox(home).frames(key.session))[-1]
-        assert (json.loads(frame.raw), frame.by, frame.note) == (held, "humanmcp", "hold")
+        assert (json.loads(frame.raw), frame.by, frame.note) == (held, "humanmcp", "retry")
         FolderInbox(home).send(key, Reply("at last", TextForm.TEXT, by="test"))
         server.say(call(2, requestState=held["result"]["requestState"], _meta=MODERN))
         said = json.loads(server.hear())

@@ -70,7 +70,7 @@ def test_a_draft_and_the_reasons_of_its_refusal_are_shown(room: Room, shell: She
 def test_what_keeps_the_client_waiting_is_said(room: Room, shell: Shell) -> None:
     """Or why nothing can."""
     session = room.session()
-    room.ask(session, 1, waiting=waiting(means="progress"))
+    room.ask(session, 1, waiting=waiting(keepalive="progress"))
     room.ask(session, 2, waiting=waiting(why_not="no-token"))
     assert "sends progress notifications" in shell("show", "1").out
     assert "progressToken" in shell("show", "2").out

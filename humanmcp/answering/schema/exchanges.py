@@ -228,7 +228,7 @@ class WaitShape(TypedDict):
     source: str
     book_at: float | None
     held: bool
-    means: str
+    keepalive: str
     why_not: str
     status_until: float | None
     can_park: str

@@ -24,7 +24,7 @@ from humanmcp.protocol.validation import starting_draft
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 
-PATIENCE: Final = 5.0
+TIMEOUT: Final = 5.0
 """Seconds in which a server answers; a person has typed on after that."""
 _LOOK_BACK: Final = 20
 """Lines in which the answer is looked for."""
@@ -60,7 +60,7 @@ def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
         desk, session, request_text("completion/complete", asked, version, negotiated, key)
     ):
         return {"values": []}
-    answer = await_result(lambda: _answer(desk, session, key), PATIENCE, desk.board.wait)
+    answer = await_result(lambda: _answer(desk, session, key), TIMEOUT, desk.board.wait)
     if answer is None:
         _is_said(desk, session, cancellation(RequestId.of(key), "no values in time"))
     return {"values": starting_draft.values_of(answer.body.get("result") if answer else None)}

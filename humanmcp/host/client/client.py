@@ -109,7 +109,7 @@ def one_line(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-PATIENCE: Final = 60.0
+TIMEOUT: Final = 60.0
 """Seconds that an answer may take, as with the official TypeScript SDK."""
 
 LONGEST: Final = 3600.0
@@ -176,7 +176,7 @@ class Client:
         *,
         identity: Identity | None = None,
         observer: ClientObserver | None = None,
-        patience: float = PATIENCE,
+        timeout: float = TIMEOUT,
         longest: float = LONGEST,
         strict: bool = False,
         lenient: bool = False,
@@ -187,15 +187,15 @@ class Client:
         """Be the client of a server. `strict` never asks for what the server did not declare.
 
         `lenient` takes an answer with a wrong id for that of the only request that waits.
-        `progress` asks to be told of progress where a request may take long; it lengthens patience,
-        but not beyond `longest`, if that is more.
+        `progress` asks for progress notifications where a request may take long; they extend the
+        timeout, but not beyond `longest`, if that is more.
         `wait` waits for the first of several answers; a person can be asked something meanwhile.
         """
         self.transport = transport
         self.handler = handler
         self.identity = identity or Identity()
         self.observer = observer or ClientObserver()
-        self.patience = patience
+        self.timeout = timeout
         self.longest = longest
         self.strict = strict
         self.lenient = lenient
@@ -211,7 +211,7 @@ class Client:
         self._waiting: dict[Key, Future[Response]] = {}
         self._given_up: OrderedDict[Key, Message] = OrderedDict()
         self._heard: dict[Key, float] = {}
-        """When progress of a request was last heard, by its token and the clock of patience."""
+        """When progress of a request was last heard, by its token and the clock of the timeout."""
         self._questions = 0
         self._asked_at = 0.0
         """Since when the server has waited for us, by the monotonic clock."""
@@ -283,7 +283,7 @@ class Client:
             params = {"cursor": cursor}
 
     def request(
-        self, method: str, params: Mapping[str, Any] | None = None, *, patience: float = 0
+        self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float = 0
     ) -> Response:
         """Ask once and wait for the answer.
 
@@ -293,12 +293,12 @@ class Client:
             EndedError: the server is gone.
         """
         try:
-            return self.wait(self.begin(method, params), patience)
+            return self.wait(self.begin(method, params), timeout)
         except SessionOverError as over:
             self.observer.not_taken(over)
             # "it MUST start a new session by sending a new `InitializeRequest`"
             self.open(*self._opened_by)
-            return self.wait(self.begin(method, params), patience)
+            return self.wait(self.begin(method, params), timeout)
 
     def begin(self, method: str, params: Mapping[str, Any] | None = None) -> Begun:
         """Ask without waiting."""
@@ -313,7 +313,7 @@ class Client:
             line = self.session.ask(method, enveloped(params, self.stated, self.identity), number)
             return self._await(line)
 
-    def wait(self, begun: Begun, patience: float = 0) -> Response:
+    def wait(self, begun: Begun, timeout: float = 0) -> Response:
         """Wait for the answer to what was begun.
 
         While the server waits for us, no time passes; progress begins it anew, up to `longest`.
@@ -322,9 +322,9 @@ class Client:
             NoAnswerError: none came in time. The server was told so.
             EndedError: the server is gone.
         """
-        began = self._patience_clock()
-        if not self.wait_for_first(begun, patience=patience):
-            waited, seconds = self._patience_clock() - began, patience or self.patience
+        began = self._timeout_clock()
+        if not self.wait_for_first(begun, timeout=timeout):
+            waited, seconds = self._timeout_clock() - began, timeout or self.timeout
             is_longest = seconds < self.longest <= waited
             late = NoAnswerError(
                 begun.request.method, self.longest if is_longest else seconds, is_longest=is_longest
@@ -333,18 +333,18 @@ class Client:
             raise late
         return begun.response
 
-    def wait_for_first(self, *begun: Begun, patience: float = 0) -> bool:
+    def wait_for_first(self, *begun: Begun, timeout: float = 0) -> bool:
         """Wait until one of several requests is answered. False when none was in time.
 
         The server is not told then: an answer may still come. The caller gives up on the rest.
         """
-        seconds = patience or self.patience
-        began = self._patience_clock()
+        seconds = timeout or self.timeout
+        began = self._timeout_clock()
         end = began + max(seconds, self.longest)
         try:
             while not any(one.is_answered for one in begun):
                 heard = (self._heard.get(token_of(one.request), began) for one in begun)
-                left = min(end, max(began, *heard) + seconds) - self._patience_clock()
+                left = min(end, max(began, *heard) + seconds) - self._timeout_clock()
                 if left <= 0 and not self._questions:
                     return False
                 self._wait([one.future for one in begun], left if left > 0 else seconds)
@@ -354,7 +354,7 @@ class Client:
             raise
         return True
 
-    def _patience_clock(self) -> float:
+    def _timeout_clock(self) -> float:
         """Return a time in seconds that stands still while the server waits for us.
 
         Standing still, and not beginning anew: a server that asks without end is given up too.
@@ -506,7 +506,7 @@ class Client:
         token = as_key(notice.params.get("progressToken"))
         with self._lock:
             if token in {token_of(one) for one in self.session.awaited}:
-                self._heard[token] = self._patience_clock()
+                self._heard[token] = self._timeout_clock()
 
     # -- the server's questions ------------------------------------------------------------------
 

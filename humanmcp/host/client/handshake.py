@@ -171,7 +171,7 @@ def supported(response: Response) -> list[Any]:
     return array_at(error, "data", "supported") if is_told else []
 
 
-PROBE_PATIENCE: Final = 10.0
+PROBE_TIMEOUT: Final = 10.0
 """Seconds that the first `server/discover` of a probe may take, as with the official Python SDK."""
 
 
@@ -197,7 +197,7 @@ def _probe(client: Client, version: str) -> None:
     """Ask what the server speaks, and fall back to the handshake, as today's SDKs do."""
     probe = _discovery(client)
     # Longer than this it is slow to start, or silent about methods that it does not know: greet it.
-    client.wait_for_first(probe, patience=min(client.patience, PROBE_PATIENCE))
+    client.wait_for_first(probe, timeout=min(client.timeout, PROBE_TIMEOUT))
     if _is_adopted(client, probe):
         return
     begun = _hello(client, version)
@@ -216,7 +216,7 @@ def _is_late(client: Client, probe: Begun, begun: Begun) -> bool:
     """Wait for the probe's answer beside that of the handshake: a late answer is an answer."""
     if not client.wait_for_first(probe, begun):
         client.give_up(begun.request)
-        raise NoAnswerError(begun.request.method, client.patience)
+        raise NoAnswerError(begun.request.method, client.timeout)
     if begun.is_answered or not _is_adopted(client, probe):
         return False
     client.give_up(begun.request)

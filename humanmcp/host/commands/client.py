@@ -17,7 +17,7 @@ from humanmcp.common.stop_signals import in_order, undisturbed
 from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.host.at_inbox import AskedSession
 from humanmcp.host.client.callbacks import Nobody
-from humanmcp.host.client.client import FIRST_ID, LONGEST, PATIENCE, Client, first_done
+from humanmcp.host.client.client import FIRST_ID, LONGEST, TIMEOUT, Client, first_done
 from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.host.client.transport import ServerSession, connect
 from humanmcp.host.commands import once
@@ -78,7 +78,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--name", metavar="NAME/VERSION", default="example-client/1.0.0")
     flag("--capabilities", metavar="LIST", default=",".join(CAPABILITIES))
     flag("--root", metavar="[NAME=]URI", action="append", default=[])
-    flag("--patience", metavar="SECONDS", type=seconds, default=PATIENCE)
+    flag("--timeout", metavar="SECONDS", type=seconds, default=TIMEOUT)
     flag("--longest", metavar="SECONDS", type=seconds, default=LONGEST)
     once.add_arguments(parser)
     flag("--script", metavar="FILE", default="")
@@ -247,7 +247,7 @@ def _connected(
                 handler,
                 identity=identity,
                 observer=log,
-                patience=arguments.patience,
+                timeout=arguments.timeout,
                 longest=arguments.longest,
                 strict=arguments.strict,
                 lenient=arguments.lenient,

@@ -15,7 +15,7 @@ from humanmcp.common.stop_signals import in_order, undisturbed
 from humanmcp.common.terminal import to_stderr
 from humanmcp.host.at_inbox import AskedSession
 from humanmcp.host.client.callbacks import ClientObserver, WhenAsked
-from humanmcp.host.client.client import LONGEST, PATIENCE
+from humanmcp.host.client.client import LONGEST, TIMEOUT
 from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.host.config import DEFAULT_NAME, read_config
 from humanmcp.host.conversation import ToolFilter
@@ -66,7 +66,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--record", metavar="FILE", default="")
     flag("--turns", metavar="N", type=from_one, default=Limits().turns)
     flag("--calls", metavar="N", type=from_one, default=Limits().calls)
-    flag("--patience", metavar="SECONDS", type=seconds, default=PATIENCE)
+    flag("--timeout", metavar="SECONDS", type=seconds, default=TIMEOUT)
     flag("--longest", metavar="SECONDS", type=seconds, default=LONGEST)
     flag("--yes", action="store_true")
     flag("--desk", action="store_true")
@@ -126,7 +126,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         identity=NAME if arguments.sampling != "no" else _without_sampling(NAME),
         observer=_onlookers(typist, wanted=arguments.wire),
         session_start=SessionStart(arguments.start),
-        patience=arguments.patience,
+        timeout=arguments.timeout,
         longest=arguments.longest,
         wait=typist.wait,
         tools=ToolFilter(_patterns(arguments.tools), _patterns(arguments.no_tools)),

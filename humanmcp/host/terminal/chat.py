@@ -200,8 +200,8 @@ class Chat:
 
     def _let_servers_start(self) -> None:
         """Wait a little for the tools of servers that still start; the slow ones come later."""
-        patience = WAIT_FOR_TOOLS if self.typist.is_there else WAIT_OF_A_SCRIPT
-        left = self._began + patience - time.monotonic()
+        timeout = WAIT_FOR_TOOLS if self.typist.is_there else WAIT_OF_A_SCRIPT
+        left = self._began + timeout - time.monotonic()
         self.loop.servers.wait_until_settled(max(0.0, left))
 
     def _say_who_is_awaited(self) -> None:
@@ -210,7 +210,7 @@ class Chat:
         for server in servers.awaited:
             asked = ", ".join(server.awaits) or "…"
             code = "starting person" if server.entry.is_person else "starting"
-            missing = {"name": server.name, "methods": asked, "seconds": f"{servers.patience:g}"}
+            missing = {"name": server.name, "methods": asked, "seconds": f"{servers.timeout:g}"}
             with self.typist.above():
                 to_stderr(say(ROOM, code, **missing))
 

@@ -233,9 +233,9 @@ def _then(turn: Mapping[str, Any], place: str) -> Rule:
 
 def _turn(turn: Mapping[str, Any], place: str) -> Rule:
     """Read what is done about one call."""
-    deed, form, answer = _deed(turn, place)
+    action, form, answer = _action(turn, place)
     beside = sorted(set(turn) & {"notify", "ask", "add", "remove", "fault", "keep"})
-    if deed is not RuleAction.ANSWER and beside:
+    if action is not RuleAction.ANSWER and beside:
         raise BookError(f"{place}.{beside[0]}", "alone", key=beside[0])
     fault = turn.get("fault", "")
     if fault:
@@ -246,7 +246,7 @@ def _turn(turn: Mapping[str, Any], place: str) -> Rule:
     return Rule(
         text=answer,
         form=form,
-        action=deed,
+        action=action,
         notices=tuple(
             _notice(notice, f"{place}.notify[{index}]")
             for index, notice in enumerate(tables(turn.get("notify", []), f"{place}.notify"))
@@ -266,7 +266,7 @@ def _may_be_filled(answer: str) -> bool:
     return "{" in answer.replace('{"', "").replace("{}", "")
 
 
-def _deed(rule: Mapping[str, Any], place: str) -> tuple[RuleAction, TextForm, str]:
+def _action(rule: Mapping[str, Any], place: str) -> tuple[RuleAction, TextForm, str]:
     """Read what a rule does, and the answer if it gives one."""
     answers = [name for name in (*ANSWERS, "do") if name in rule]
     if len(answers) != 1:
@@ -275,7 +275,7 @@ def _deed(rule: Mapping[str, Any], place: str) -> tuple[RuleAction, TextForm, st
     value = rule[answer]
     if answer == "do":
         if value not in (RuleAction.HOLD.value, RuleAction.FORWARD.value):
-            raise BookError(f"{place}.do", "deed")
+            raise BookError(f"{place}.do", "action")
         return RuleAction(value), TextForm.RESULT, ""
     form = ANSWERS[answer]
     if form in (TextForm.TEXT, TextForm.TOOL_ERROR):

@@ -1,4 +1,4 @@
-"""Calls that outlive the patience of their client: how each client asks for the answer later.
+"""Calls that outlive the timeout of their client: how each client asks for the answer later.
 
 A parked call has got a response that is no answer: a task, or a ticket. The person goes on with it,
 for hours, and its client asks for the answer under a token: by `tasks/get`, by the tool
@@ -167,7 +167,7 @@ def park_after(
     """
     if parked_as is ParkedAs.TASK:
         return 0.0 if wants_task(exchange) else wanted
-    if plan.hold_at is not None or plan.means == "progress":
+    if plan.retry_at is not None or plan.keepalive == "progress":
         return None
     if plan.limit is not None:
         return plan.limit - min(5.0, plan.limit * 0.2)

@@ -218,7 +218,7 @@ CLIENTS: Final = (
         handshake=90,  # 60 s for each answer
         call=60,
         repeats=SDK_REPEATS,
-        setting="--patience",
+        setting="--timeout",
     ),
     KnownClient(("humanmcp-play",), "humanmcp play"),
     KnownClient(
@@ -276,28 +276,28 @@ Measured clients take 0.3 s at most; a suspended laptop takes longer.
 """
 
 PROGRESS: Final = "progress"
-HOLD: Final = "hold"
-ALL_MEANS: Final = frozenset({PROGRESS, HOLD})
+RETRY: Final = "retry"
+ALL_KEEPALIVES: Final = frozenset({PROGRESS, RETRY})
 """What keeps a client waiting: progress notifications, and being asked to repeat its request."""
 
 _GAVE_UP: Final = r"(?i)time[sd]?[ -]?out|deadline"
 
 
 class TimeoutPlan(NamedTuple):
-    """How long the client waits for an exchange, and by which means it is kept waiting.
+    """How long the client waits for an exchange, and by which keepalive.
 
     `limit` is in seconds from the (last) arrival of the request, None when it is unknown or there
-    is none; `source` is a code of `locales/` (room `waiting`) for where it is known from. `means`
-    is "progress", "progress-maybe" (it is sent, and whether it helps is unknown), "hold" or "",
-    and then `why_not` is the code of the reason. `hold_at` is when to ask the client to repeat, in
+    is none; `source` is a code of `locales/` (`waiting`) for where that is known. `keepalive` is
+    "progress", "progress-maybe" (it is sent, and whether it helps is unknown), "retry" or "",
+    and then `why_not` is the code of the reason. `retry_at` is when to ask the client to repeat, in
     seconds from the last arrival. `progress` says whether any is sent.
     """
 
     limit: float | None
     source: str
-    means: str
+    keepalive: str
     why_not: str
-    hold_at: float | None = None
+    retry_at: float | None = None
     progress: bool = True
 
 
@@ -308,7 +308,7 @@ def gave_up_after(exchange: Exchange, reason: str, waited: float, timeouts: Time
     does a call that was kept waiting by something that works, whose last leg is shorter than the
     limit, or whose end came later than it.
     """
-    kept_waiting = exchange.attempts > 0 or timeouts.means == "progress"
+    kept_waiting = exchange.attempts > 0 or timeouts.keepalive == "progress"
     learnable = methods.of(exchange.method).limit_learned
     if not learnable or kept_waiting or re.search(_GAVE_UP, reason) is None:
         return 0.0
@@ -329,29 +329,31 @@ def timeout_plan(
     client_name: str,
     own_limit: float = 0.0,
     learned: float = 0.0,
-    means: frozenset[str] = ALL_MEANS,
+    keepalives: frozenset[str] = ALL_KEEPALIVES,
 ) -> TimeoutPlan:
     """Return how long a client waits for an exchange.
 
     `own_limit` is the user's setting for a call and wins; of an unknown client it counts
     for every method. `learned` is how long this client waited for a tool call before
     (`gave_up_after`); it counts where nothing is known or where it is shorter than what is known.
-    Both are seconds, 0 for none. `means` are those that may be used: who tests a client that hears
-    nothing wants none.
+    Both are seconds, 0 for none. `keepalives` are those that may be used: none to test a client
+    that hears nothing.
     """
     known = find(client_name)
     limit, source = _limit(exchange.method, known, own_limit)
-    hold_at = _hold_at(exchange, known, own_limit, limit, learned) if HOLD in means else None
+    retry_at = (
+        _retry_at(exchange, known, own_limit, limit, learned) if RETRY in keepalives else None
+    )
     is_call = methods.of(exchange.method).limit_learned
     if own_limit <= 0 and is_call and 0 < learned < (limit or math.inf):
         limit, source = learned, "learned"
-    says = PROGRESS in means
+    says = PROGRESS in keepalives
     has_token = exchange.progress_token is not None
     if has_token and says and known is not None and known.progress_helps:
         # Each notification re-arms the limit, so there is none while they are sent.
         return TimeoutPlan(None, source, "progress", "")
-    if hold_at is not None:
-        return TimeoutPlan(limit, source, "hold", "", hold_at=hold_at, progress=says and has_token)
+    if retry_at is not None:
+        return TimeoutPlan(limit, source, RETRY, "", retry_at=retry_at, progress=says and has_token)
     if has_token and says and known is None:
         return TimeoutPlan(limit, source, "progress-maybe", "")
     why_not = "silenced" if has_token and not says else _why_not(exchange, has_token=has_token)
@@ -369,7 +371,7 @@ def _limit(method: str, known: KnownClient | None, own_limit: float) -> tuple[fl
     return limit, "no-limit" if limit is None else known.source
 
 
-def _hold_at(
+def _retry_at(
     exchange: Exchange,
     known: KnownClient | None,
     own_limit: float,
@@ -400,4 +402,4 @@ def _hold_at(
 def _why_not(exchange: Exchange, *, has_token: bool) -> str:
     if has_token:
         return "progress-changes-nothing"
-    return "no-means" if features(exchange.version).input_required else "no-token"
+    return "no-keepalive" if features(exchange.version).input_required else "no-token"

@@ -105,7 +105,7 @@ def test_silence_ends_after_the_set_time_and_the_server_is_told(way: Way) -> Non
     with seat(way) as (client, notes):
         client.open(SessionStart.HANDSHAKE)
         with pytest.raises(NoAnswerError, match=r"test/silence within 0\.2 s"):
-            client.request("test/silence", patience=0.2)
+            client.request("test/silence", timeout=0.2)
         told = json.loads(notes.sent[-1])
         assert told["method"] == "notifications/cancelled"
         assert told["params"] == {"requestId": 102, "reason": "no answer within 0.2 s"}
@@ -116,7 +116,7 @@ def test_silence_ends_after_the_set_time_and_the_server_is_told(way: Way) -> Non
 
 def test_an_unanswered_initialize_is_not_cancelled(way: Way) -> None:
     """MCP, cancellation: "The `initialize` request MUST NOT be cancelled by clients"."""
-    with seat(way, "no-initialize-answer", patience=0.2) as (client, notes):
+    with seat(way, "no-initialize-answer", timeout=0.2) as (client, notes):
         with pytest.raises(NoAnswerError, match="initialize"):
             client.open(SessionStart.HANDSHAKE)
         assert [json.loads(line)["method"] for line in notes.sent] == ["initialize"]
@@ -260,7 +260,7 @@ def test_a_text_of_several_lines_leaves_as_one(way: Way) -> None:
 
 
 class Slow(Nobody):
-    """A person who takes longer than the client's patience."""
+    """A person who takes longer than the client's timeout."""
 
     def __init__(self, client_gave_up: threading.Event) -> None:
         """Wait for the client to give up, which it must not."""
@@ -279,7 +279,7 @@ def test_no_time_passes_while_the_server_waits_for_a_person(way: Way) -> None:
     with seat(way, respondent=Slow(gave_up)) as (client, _notes):
         client.open(SessionStart.HANDSHAKE)
         try:
-            answered = client.request("test/ask", patience=0.3).result
+            answered = client.request("test/ask", timeout=0.3).result
         except NoAnswerError:
             gave_up.set()
             raise
@@ -337,7 +337,7 @@ def test_a_ping_of_a_server_that_has_left_is_no_trouble() -> None:
 def test_giving_up_on_a_server_that_has_left_is_no_trouble() -> None:
     """There is nobody to tell; the reason stays that nothing came in time."""
     way = Line()
-    client = Client(way, Nobody(), patience=0.01)
+    client = Client(way, Nobody(), timeout=0.01)
     begun = client.begin("ping")
     way.broken = True
     with pytest.raises(NoAnswerError):
@@ -372,7 +372,7 @@ def message_of(text: str) -> Message:
         (NoAnswerError("ping", 1.5), "within 1.5 s. The request was cancelled", "1.5 秒以内に"),
         (
             NoAnswerError("initialize", 60),
-            "For more time: --patience",
+            "For more time: --timeout",
             "initialize への回答が 60 秒",
         ),
         (
@@ -416,11 +416,11 @@ def progress(token: object, value: int) -> str:
     return json.dumps(said)
 
 
-def test_progress_lengthens_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_extends_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call carries a token, and each notification of it begins the time anew."""
     way = Line()
     clock = Clock(monkeypatch, way)
-    client = Client(way, Nobody(), patience=10, wait=clock.wait)
+    client = Client(way, Nobody(), timeout=10, wait=clock.wait)
     answer = '{"jsonrpc":"2.0","id":101,"result":{"content":[]}}'
     clock.steps = [(9, progress(101, 1)), (9, progress(101, 2)), (9, answer)]
     assert client.call("tools/call", {"name": "x", "_meta": {"mine": 1}}).result is not None
@@ -431,7 +431,7 @@ def test_progress_of_something_else_does_not(monkeypatch: pytest.MonkeyPatch) ->
     """Another token, no token, or one of a request that is over."""
     way = Line()
     clock = Clock(monkeypatch, way)
-    client = Client(way, Nobody(), patience=10, wait=clock.wait)
+    client = Client(way, Nobody(), timeout=10, wait=clock.wait)
     clock.steps = [(4, progress("101", 1)), (4, progress(7, 1)), (4, progress(None, 1))]
     with pytest.raises(NoAnswerError):
         client.call("tools/call", {"name": "x"})
@@ -463,7 +463,7 @@ def test_a_server_that_asks_without_end_is_given_up(monkeypatch: pytest.MonkeyPa
         assert clock.now < 100
         client._ask(question, NegotiatedState(), lambda *_args, **_more: Late(question))
 
-    client = Client(way, Deaf(clock), patience=10, wait=ask)
+    client = Client(way, Deaf(clock), timeout=10, wait=ask)
     with pytest.raises(NoAnswerError):
         client.request("tools/call", {"name": "x"})
     assert clock.now == 4 * (3 + 7)
@@ -484,7 +484,7 @@ def test_a_persons_own_token_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """And its progress counts as well."""
     way = Line()
     clock = Clock(monkeypatch, way)
-    client = Client(way, Nobody(), patience=10, wait=clock.wait)
+    client = Client(way, Nobody(), timeout=10, wait=clock.wait)
     answer = '{"jsonrpc":"2.0","id":101,"result":{"content":[]}}'
     clock.steps = [(9, progress("mine", 1)), (9, answer)]
     client.call("tools/call", {"name": "x", "_meta": {"progressToken": "mine"}})
@@ -549,7 +549,7 @@ def test_endless_progress_is_given_up_at_last(monkeypatch: pytest.MonkeyPatch) -
     """MCP: "implementations SHOULD always enforce a maximum timeout, regardless of progress"."""
     way = Line()
     clock = Clock(monkeypatch, way)
-    client = Client(way, Nobody(), patience=10, longest=25, wait=clock.wait)
+    client = Client(way, Nobody(), timeout=10, longest=25, wait=clock.wait)
     clock.steps = [(9, progress(101, count)) for count in range(9)]
     with pytest.raises(NoAnswerError, match="within 25 s, although progress arrived"):
         client.call("tools/call", {"name": "x"})
@@ -558,10 +558,10 @@ def test_endless_progress_is_given_up_at_last(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_who_is_patient_for_longer_waits_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The most that progress can bring never shortens patience."""
+    """The most that progress can bring never shortens the timeout."""
     way = Line()
     clock = Clock(monkeypatch, way)
-    client = Client(way, Nobody(), patience=100, longest=25, wait=clock.wait)
+    client = Client(way, Nobody(), timeout=100, longest=25, wait=clock.wait)
     clock.steps = [(90, ""), (20, "")]
     with pytest.raises(NoAnswerError, match=r"within 100 s\. The request was cancelled"):
         client.call("tools/call", {"name": "x"})

@@ -24,7 +24,7 @@ REFUSES = "refuses-initialize"
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every first probe be too late."""
-    monkeypatch.setattr(handshake, "PROBE_PATIENCE", 0.05)
+    monkeypatch.setattr(handshake, "PROBE_TIMEOUT", 0.05)
 
 
 @pytest.mark.parametrize(
@@ -76,18 +76,18 @@ def test_a_probe_that_is_never_answered_is_cancelled_after_the_handshake() -> No
 )
 def test_it_is_probed_again_once_and_not_for_ever(flags: tuple[str, ...], trouble: str) -> None:
     """A server that says -32022 and then nothing of use is given up, with what it said."""
-    with seat(in_memory, *flags, patience=0.2) as (client, notes):
+    with seat(in_memory, *flags, timeout=0.2) as (client, notes):
         with pytest.raises(HandshakeError, match=trouble):
             client.open(SessionStart.PROBE)
         methods = [json.loads(line)["method"] for line in notes.sent]
         assert methods.count("server/discover") == 2
 
 
-def test_a_server_that_says_nothing_at_all_costs_one_patience() -> None:
+def test_a_server_that_says_nothing_at_all_costs_one_timeout() -> None:
     """The probe's and that of the handshake, and not a second one of each."""
     flags = ("no-discover-answer", "no-initialize-answer")
     with (
-        seat(in_memory, *flags, patience=0.2) as (client, _notes),
+        seat(in_memory, *flags, timeout=0.2) as (client, _notes),
         pytest.raises(NoAnswerError, match=r"initialize within 0\.2 s"),
     ):
         client.open(SessionStart.PROBE)

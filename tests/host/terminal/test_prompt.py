@@ -214,7 +214,7 @@ def test_the_one_who_sees_a_mistake_is_not_told_that_they_made_it(tmp_path: Path
 def test_what_is_no_message_is_explained_once(tmp_path: Path) -> None:
     """A server that prints its log on stdout: each line is marked, the reason is said once."""
     noise = "print('Starting'); print('Ready'); input()"
-    run = typed(tmp_path, ("--patience", "1"), server=(sys.executable, "-uc", noise))
+    run = typed(tmp_path, ("--timeout", "1"), server=(sys.executable, "-uc", noise))
     assert run.stderr.count("error line-not-json (N01)") == 2
     assert run.stderr.count("a server's stdout is only for MCP") == 1
 
@@ -283,7 +283,7 @@ def test_a_form_is_filled_in_at_the_terminal(tmp_path: Path) -> None:
 def test_strictness_timeouts_and_pretty_lines(tmp_path: Path) -> None:
     """G8 and G9 at the prompt, and the other style of the log."""
     server = (sys.executable, str(SCRIPTED), "no-tools")
-    flags = ("--strict", "--patience", "0.3", "--pretty")
+    flags = ("--strict", "--timeout", "0.3", "--pretty")
     run = typed(tmp_path, flags, "tools/list", "test/silence", "ping", server=server)
     assert 'the server did not declare the capability "tools"' in run.stdout
     assert "no answer to test/silence within 0.3 s" in run.stdout

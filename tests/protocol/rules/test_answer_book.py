@@ -608,7 +608,7 @@ def test_a_rule_may_leave_a_request_to_a_person() -> None:
 
 def test_a_rule_cannot_do_just_anything() -> None:
     """The error names the place and what can be done."""
-    with pytest.raises(BookError, match=r"rules\[0\]\.do: deed"):
+    with pytest.raises(BookError, match=r"rules\[0\]\.do: action"):
         book('[[rules]]\ntool = "forecast"\ndo = "explode"')
 
 

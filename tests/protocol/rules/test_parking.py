@@ -73,8 +73,8 @@ def test_each_client_gets_the_first_that_it_can_do(
         (PLAN, 30.0),
         (PLAN._replace(limit=60.0, source="measured"), 55.0),
         (PLAN._replace(limit=5.0, source="measured"), 4.0),
-        (PLAN._replace(limit=60.0, hold_at=55.0, means="hold"), None),
-        (PLAN._replace(means="progress"), None),
+        (PLAN._replace(limit=60.0, retry_at=55.0, keepalive="retry"), None),
+        (PLAN._replace(keepalive="progress"), None),
         (PLAN._replace(source="no-limit"), None),
     ],
 )

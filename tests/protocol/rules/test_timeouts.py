@@ -27,27 +27,42 @@ def call(version: str = "2025-11-25", method: str = "tools/call", **meta: Any) -
     ("exchange", "client", "given", "said"),
     [
         # progress lifts the limit of clients that begin it anew with each notification
-        (call(**TOKEN), "opencode", {}, {"limit": None, "source": "measured", "means": "progress"}),
-        (call(**TOKEN), "github-copilot-developer", {}, {"limit": None, "means": "progress"}),
+        (
+            call(**TOKEN),
+            "opencode",
+            {},
+            {"limit": None, "source": "measured", "keepalive": "progress"},
+        ),
+        (call(**TOKEN), "github-copilot-developer", {}, {"limit": None, "keepalive": "progress"}),
         (call(**TOKEN), "opencode", {"learned": 20}, {"limit": None}),  # no limit to learn
         # it is sent where it does not help too, and the limit stays; codex with 600 s took an
         # answer at 325 s, and Claude Code showed no limit, ever
-        (call(**TOKEN), CODEX, {}, {"limit": 300, "means": "", "why_not": NO_HELP}),
-        (call(**TOKEN), CODEX, {"own_limit": 600}, {"limit": 600, "source": "set", "means": ""}),
+        (call(**TOKEN), CODEX, {}, {"limit": 300, "keepalive": "", "why_not": NO_HELP}),
+        (
+            call(**TOKEN),
+            CODEX,
+            {"own_limit": 600},
+            {"limit": 600, "source": "set", "keepalive": ""},
+        ),
         (call(**TOKEN), CLAUDE, {"own_limit": 600}, {"source": "set", "why_not": NO_HELP}),
         (call(**TOKEN), "gemini-cli-mcp-client-x", {"own_limit": 600}, {"why_not": NO_HELP}),
-        (call(**TOKEN), UNKNOWN, {}, {"means": "progress-maybe"}),  # sent, and not promised
+        (call(**TOKEN), UNKNOWN, {}, {"keepalive": "progress-maybe"}),  # sent, and not promised
         # a token is text or a whole number; without one the reason is named
-        (call(progressToken="x"), CODEX, {}, {"means": "", "why_not": NO_HELP, "progress": True}),
-        (call(progressToken=True), CODEX, {}, {"means": "", "why_not": "no-token"}),
-        (call(progressToken=None), CODEX, {}, {"means": "", "why_not": "no-token"}),
-        (call(progressToken=1.5), CODEX, {}, {"means": "", "why_not": "no-token"}),
-        (call(progressToken={}), CODEX, {}, {"means": "", "why_not": "no-token"}),
+        (
+            call(progressToken="x"),
+            CODEX,
+            {},
+            {"keepalive": "", "why_not": NO_HELP, "progress": True},
+        ),
+        (call(progressToken=True), CODEX, {}, {"keepalive": "", "why_not": "no-token"}),
+        (call(progressToken=None), CODEX, {}, {"keepalive": "", "why_not": "no-token"}),
+        (call(progressToken=1.5), CODEX, {}, {"keepalive": "", "why_not": "no-token"}),
+        (call(progressToken={}), CODEX, {}, {"keepalive": "", "why_not": "no-token"}),
         (call(), "mcporter", {}, {"limit": 60, "why_not": "no-token", "progress": False}),
-        (call(MODERN), "mcporter", {}, {"why_not": "no-means"}),
+        (call(MODERN), "mcporter", {}, {"why_not": "no-keepalive"}),
         # only who could hear progress is told that it is switched off
-        (call(**TOKEN), "x", {"means": frozenset()}, {"why_not": "silenced"}),
-        (call(), "x", {"means": frozenset()}, {"why_not": "no-token"}),
+        (call(**TOKEN), "x", {"keepalives": frozenset()}, {"why_not": "silenced"}),
+        (call(), "x", {"keepalives": frozenset()}, {"why_not": "no-token"}),
         # a list belongs to the handshake, and the limit of a call is not the handshake's
         (call(method="initialize"), CLAUDE, {}, {"limit": 30}),
         (call(method="tools/list"), CLAUDE, {}, {"limit": 30}),
@@ -62,7 +77,7 @@ def call(version: str = "2025-11-25", method: str = "tools/call", **meta: Any) -
         # where a limit is known from is said; a user's own setting wins
         (call(), "claude-ai", {}, {"source": "reported"}),
         (call(), CLAUDE, {}, {"source": "no-limit"}),
-        (call(), UNKNOWN, {}, {"limit": None, "source": "unknown", "means": ""}),
+        (call(), UNKNOWN, {}, {"limit": None, "source": "unknown", "keepalive": ""}),
         (call(), CODEX, {"own_limit": 20}, {"limit": 20, "source": "set"}),
         (call(), CODEX, {"own_limit": 9, "learned": 5}, {"source": "set"}),
         # what was learned counts where nothing is known, or where it is shorter
@@ -74,20 +89,20 @@ def call(version: str = "2025-11-25", method: str = "tools/call", **meta: Any) -
         (call(), CODEX, {"learned": 301}, {"limit": 300, "source": "measured"}),
         # a known client of 2026 is held 5 s or a fifth before its limit, and nobody else is;
         # the limit of Claude Code covers all rounds
-        (call(MODERN), INSPECTOR, {}, {"means": "hold", "limit": 60, "hold_at": 55}),
-        (call(MODERN), "x", {"own_limit": 4}, {"hold_at": pytest.approx(3.2)}),
-        (call(MODERN), CLAUDE, {"own_limit": 600}, {"hold_at": None}),
-        (call(), INSPECTOR, {}, {"hold_at": None}),
-        (call(MODERN, "tools/list"), INSPECTOR, {}, {"hold_at": None}),
-        (call(MODERN), UNKNOWN, {}, {"hold_at": None}),
+        (call(MODERN), INSPECTOR, {}, {"keepalive": "retry", "limit": 60, "retry_at": 55}),
+        (call(MODERN), "x", {"own_limit": 4}, {"retry_at": pytest.approx(3.2)}),
+        (call(MODERN), CLAUDE, {"own_limit": 600}, {"retry_at": None}),
+        (call(), INSPECTOR, {}, {"retry_at": None}),
+        (call(MODERN, "tools/list"), INSPECTOR, {}, {"retry_at": None}),
+        (call(MODERN), UNKNOWN, {}, {"retry_at": None}),
         # both SDKs stop after ten repeats
-        (call(MODERN)._replace(attempts=9), INSPECTOR, {}, {"means": "hold"}),
-        (call(MODERN)._replace(attempts=10), INSPECTOR, {}, {"means": ""}),
-        (call(MODERN)._replace(attempts=10), UNKNOWN, {"own_limit": 60}, {"means": ""}),
+        (call(MODERN)._replace(attempts=9), INSPECTOR, {}, {"keepalive": "retry"}),
+        (call(MODERN)._replace(attempts=10), INSPECTOR, {}, {"keepalive": ""}),
+        (call(MODERN)._replace(attempts=10), UNKNOWN, {"own_limit": 60}, {"keepalive": ""}),
         # what was learned never begins a hold: a client without a limit would give up
-        (call(MODERN), INSPECTOR, {"learned": 20}, {"hold_at": pytest.approx(16)}),
-        (call(MODERN), "ai-sdk", {"learned": 20}, {"hold_at": None}),
-        (call(MODERN), UNKNOWN, {"learned": 20}, {"hold_at": None}),
+        (call(MODERN), INSPECTOR, {"learned": 20}, {"retry_at": pytest.approx(16)}),
+        (call(MODERN), "ai-sdk", {"learned": 20}, {"retry_at": None}),
+        (call(MODERN), UNKNOWN, {"learned": 20}, {"retry_at": None}),
     ],
 )
 def test_a_client_waits_as_long_as_is_known_of_it(
