@@ -36,7 +36,7 @@ from humanmcp.protocol.repair.reading import (
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import rules
 from humanmcp.protocol.validation.envelope import is_bare, judge_envelope, judge_error, judging
-from humanmcp.protocol.validation.incoming import from_server, remarks, review, same_id
+from humanmcp.protocol.validation.incoming import remarks, review, same_id
 from humanmcp.protocol.validation.outgoing import check_outgoing
 from humanmcp.protocol.validation.results import (
     Documents,
@@ -64,7 +64,6 @@ __all__ = [
     "check",
     "check_outgoing",
     "divide",
-    "from_server",
     "id_of",
     "remarks",
     "review",

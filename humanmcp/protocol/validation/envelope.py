@@ -116,14 +116,17 @@ def version_of_json_rpc(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
 
     https://www.jsonrpc.org/specification#response_object
     """
-    if "jsonrpc" in answer.value:
-        if answer.value["jsonrpc"] == "2.0":
-            return ()
-        return (kinds.wrong_jsonrpc_version(("jsonrpc",), replace_with(("jsonrpc",), "2.0")),)
-    typed = alike("jsonrpc", answer.strange)
-    if typed is not None:
-        return (misspelt((), typed, "jsonrpc"),)
-    return (kinds.wrong_jsonrpc_version((), insert(("jsonrpc",), "2.0")),)
+    typed = None if "jsonrpc" in answer.value else alike("jsonrpc", answer.strange)
+    return version_member(answer.value) if typed is None else [misspelt((), typed, "jsonrpc")]
+
+
+def version_member(value: JsonObject) -> list[RawDiagnostic]:
+    """Return what is wrong with the `jsonrpc` of any message."""
+    if value.get("jsonrpc") == "2.0":
+        return []
+    there = "jsonrpc" in value
+    fix = (replace_with if there else insert)(("jsonrpc",), "2.0")
+    return [kinds.wrong_jsonrpc_version(("jsonrpc",) if there else (), fix)]
 
 
 def misspelt(path: Path, typed: str, meant: str) -> RawDiagnostic:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import Placer, RawDiagnostic, Source, quoted, shown
 from humanmcp.protocol.diagnostics.model import Severity
@@ -17,7 +18,7 @@ from humanmcp.protocol.json.tree import alike, follow
 from humanmcp.protocol.repair.reading import DEEPEST, strict
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
-from humanmcp.protocol.validation.envelope import judge_envelope, remarking
+from humanmcp.protocol.validation.envelope import judge_envelope, remarking, version_member
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import judge_result, one_each
 from humanmcp.protocol.validation.rules.elicitation import declares_more
@@ -55,42 +56,29 @@ rule: Final[RuleSet[HeardMessage]] = RuleSet()
 
 
 @remarking
-def remarks(
+def remarks(  # noqa: PLR0913 - what it depends on
     message: Message,
     version: str,
     negotiated: NegotiatedState = NOTHING_ESTABLISHED,
     also: tuple[RawDiagnostic, ...] = (),
     *,
+    sender: Direction = Direction.IN,
     strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
-    """Return what there is to say of an incoming request or notification.
+    """Return what there is to say of a request or notification that somebody else sent.
 
-    `also` is what was found by who knows the messages before it. `strict` is for those who can
-    still change it: an error is one, not a warning about the peer. Of a large message of a peer
-    nothing is said: others wait while it is looked through.
+    `also` is what was found by who knows the messages before it; of a server's (`sender` is OUT)
+    they know whether it may be sent at all. `strict` is for those who can still change it: an error
+    is one, not a warning about the peer. Of a large message of a peer nothing is said: others wait
+    while it is looked through.
     """
     if is_large(message.raw) and not strict:
         return ()
-    heard = HeardMessage(message, version, negotiated)
-    found = [*_envelope(message), *also, *rule.judge(message.method, heard)]
-    return _with_params(message, version, found, strict=strict)
-
-
-@remarking
-def from_server(
-    message: Message, version: str, also: tuple[RawDiagnostic, ...] = (), *, strict: bool = False
-) -> tuple[Diagnostic, ...]:
-    """Return what there is to say of what a server may send, and sent; of a large one nothing."""
-    if is_large(message.raw) and not strict:
-        return ()
-    return _with_params(message, version, [*_envelope(message), *also], strict=strict)
-
-
-def _with_params(
-    message: Message, version: str, found: list[RawDiagnostic], *, strict: bool
-) -> tuple[Diagnostic, ...]:
+    found = [*version_member(message.body), *_as_text(message), *also]
+    if sender is Direction.IN:
+        found += rule.judge(message.method, HeardMessage(message, version, negotiated))
     said = {each.path for each in found}
-    found = found + [each for each in _params(message, version) if each.path not in said]
+    found += [each for each in _params(message, version) if each.path not in said]
     return _placed(message, found, message.method, version, strict=strict)
 
 
@@ -148,13 +136,6 @@ def _level(diagnostic: RawDiagnostic, *, strict: bool) -> Severity:
         return Severity.HINT
     is_error = diagnostic.severity is Severity.ERROR
     return Severity.WARNING if is_error and not strict else diagnostic.severity
-
-
-def _envelope(message: Message) -> list[RawDiagnostic]:
-    if message.body.get("jsonrpc") == "2.0":
-        return _as_text(message)
-    at = ("jsonrpc",) if "jsonrpc" in message.body else ()
-    return [kinds.wrong_jsonrpc_version(at), *_as_text(message)]
 
 
 def _as_text(message: Message) -> list[RawDiagnostic]:

@@ -24,7 +24,7 @@ from humanmcp.protocol.json.tree import alike, follow
 from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
-from humanmcp.protocol.validation.envelope import judge_error, judging, misspelt
+from humanmcp.protocol.validation.envelope import judge_error, judging, misspelt, version_member
 from humanmcp.protocol.validation.results import one_each
 from humanmcp.protocol.validation.rules.elicitation import declares_more
 from humanmcp.protocol.validation.rules.placeholders import unwritten
@@ -176,11 +176,7 @@ def _may_follow(
 
 
 def _envelope(value: JsonObject) -> list[RawDiagnostic]:
-    found: list[RawDiagnostic] = []
-    if value.get("jsonrpc") != "2.0":
-        there = "jsonrpc" in value
-        fix = (replace_with if there else insert)(("jsonrpc",), "2.0")
-        found.append(kinds.wrong_jsonrpc_version(("jsonrpc",) if there else (), fix))
+    found = version_member(value)
     members = ("jsonrpc", "id", "error") if "error" in value else _MEMBERS
     for name in value:
         if name in ("result", "error") and "method" in value:

@@ -99,7 +99,7 @@ def _found(
             kinds.unexpected_server_method(("method",), method=method, version=version).unplaced(),
         )
     also = (*observed.found, *gates(message, version, negotiated))
-    return check.from_server(message, version, also, strict=strict)
+    return check.remarks(message, version, negotiated, also, sender=Direction.OUT, strict=strict)
 
 
 class NeverAnswered(NamedTuple):

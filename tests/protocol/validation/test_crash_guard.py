@@ -10,6 +10,7 @@ from hypothesis import given
 from humanmcp import locales
 from humanmcp.locales import LANGUAGES
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, Refused, Sent
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Json, Message
@@ -64,7 +65,7 @@ def test_a_fault_in_what_is_said_of_a_peers_message_blocks_nothing(
     assert isinstance(response, Message)
     for found in (
         check.remarks(exchange.request, "2025-11-25"),
-        check.from_server(exchange.request, "2025-11-25"),
+        check.remarks(exchange.request, "2025-11-25", sender=Direction.OUT),
         check.review(exchange, response),
     ):
         assert [(each.code, each.severity) for each in found] == [("X01", Severity.WARNING)]
