@@ -146,3 +146,38 @@ def test_the_draft_that_the_desk_keeps_is_the_one_that_was_saved_last(
     draft = inbox.item(Key(inbox.sessions()[0].name, 2)).draft
     assert draft is not None
     assert "sunny all day" in draft.text
+
+
+def test_the_preview_of_a_tool_shows_what_was_written_last(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """While one preview is on its way no other is asked for, and then the newest text is."""
+    begin(host, desk)
+    opened = window()
+    opened.page.clock.install()
+    page = opened.goto("/server/entry")
+    name = page.locator("#main input[name=name]")
+    page.evaluate(
+        """() => {
+          const { send } = XMLHttpRequest.prototype;
+          window.posted = 0;
+          XMLHttpRequest.prototype.send = function (form) {
+            if (form) window.posted += 1;
+            send.call(this, form);
+          };
+        }"""
+    )
+    posted: list[int] = []
+
+    def late(route: Route) -> None:
+        answer = route.fetch()
+        name.fill("get_forecast")
+        page.clock.run_for(400)
+        posted.append(page.evaluate("posted"))
+        route.fulfill(response=answer)
+
+    page.route("**/server/entry", late, times=1)
+    name.fill("get")
+    page.clock.run_for(400)
+    expect(page.locator("#seen")).to_contain_text("get_forecast")
+    assert posted == [1]
