@@ -92,26 +92,97 @@ def test_a_rule_answers_when_method_tool_and_arguments_match() -> None:
     assert found.by == "book: rule 1"
 
 
+EMPTY = Book()
+WAITS = book('[wait]\n"tools/list" = 30\nping = false\ninitialize = 0\n')
+BY_BOOK, OPENED_BY_HAND = {"handshake": HandshakePolicy.BOOK}, {"handshake": HandshakePolicy.HAND}
+BY_HAND, AUTO = {"mode": Mode.BY_HAND}, {"mode": Mode.AUTO}
+
+
+def forecast(**params: Any) -> Exchange:  # noqa: ANN401 - any JSON value
+    """Make a call of the tool that has rules."""
+    return exchange("tools/call", **{"name": "forecast", **params})
+
+
 @pytest.mark.parametrize(
-    "params",
+    ("asked", "own", "client", "given", "after"),
     [
-        {"name": "forecast", "arguments": {"location": "東京"}},
-        {"name": "forecast", "arguments": {"location": "東京", "days": True}},
-        {"name": "other", "arguments": {"location": "東京", "days": 3}},
-        {"name": "forecast", "arguments": {"location": 7, "days": 3}},
-        {"name": "forecast", "arguments": "東京"},
-        {"name": "forecast"},
+        # a tool call is answered by a rule or by a person, never by a default
+        *(
+            (asked, book(RULES), "", {"mode": mode}, None)
+            for mode in Mode
+            for asked in (
+                forecast(arguments={"location": "東京"}),
+                forecast(arguments={"location": "東京", "days": True}),
+                forecast(name="other", arguments={"location": "東京", "days": 3}),
+                forecast(arguments={"location": 7, "days": 3}),
+                forecast(arguments="東京"),
+                forecast(),
+            )
+        ),
+        *(
+            (exchange(method), EMPTY, "", {}, None)
+            for method in ("tools/call", "prompts/get", "resources/read", "completion/complete")
+        ),
+        # clients probe with server/discover and give up after 1 s
+        (exchange("ping"), EMPTY, "", {}, 0),
+        (exchange("logging/setLevel"), EMPTY, "", {}, 0),
+        (exchange("server/discover", "2026-07-28"), EMPTY, "", {}, 0),
+        *(
+            (exchange(method), EMPTY, client, given, after)
+            for method in HANDSHAKE
+            for client, given, after in (
+                # 2 s for an unknown client; a known one gets a third of what it waits, 60 s at most
+                ("", {}, 2),
+                ("mcp", {}, 2),
+                ("mcporter", {}, 10),
+                ("humanmcp-play", {}, 60),
+                # hosts do not wait for a server, or say nothing to their user while they do
+                ("claude-code", {}, 0),
+                ("codex-mcp-client", {}, 0),
+                ("gemini-cli-mcp-client", {}, 0),
+                # `serve --handshake book` is what stands in a host's entry
+                ("", BY_BOOK, 0),
+                ("windsurf-mcp-client", BY_BOOK, 0),
+                ("inspector-client", BY_BOOK, 0),
+                # opened by hand, an unknown client waits for ever, and one that sets no limit
+                ("", OPENED_BY_HAND, None),
+                ("Visual Studio Code", OPENED_BY_HAND, None),
+            )
+        ),
+        (exchange("tools/call", name="ask_human"), EMPTY, "mcp", BY_BOOK, None),
+        # a grace that a person has set counts, up to the last moment of the client
+        (exchange("initialize"), EMPTY, "mine", {"grace": 50}, 50),
+        (exchange("initialize"), EMPTY, "claude-code", {"grace": 5}, 5),
+        (exchange("initialize"), EMPTY, "inspector", {"grace": 60}, 9),
+        # `--by-hand`: not even a ping, and no rule either; `--auto`: all that the book can
+        *(
+            (exchange(method), EMPTY, "", BY_HAND, None)
+            for method in ("ping", "initialize", "tools/list", "server/discover")
+        ),
+        (exchange("tools/call", name="broken"), book(RULES), "", BY_HAND, None),
+        *(
+            (exchange(method), EMPTY, "", AUTO, 0)
+            for method in ("initialize", "tools/list", "resources/subscribe", "ping")
+        ),
+        # `[wait]`: 0 is at once, false is never
+        (exchange("tools/list"), WAITS, "", {}, 30),
+        (exchange("ping"), WAITS, "", {}, None),
+        (exchange("initialize"), WAITS, "", {}, 0),
     ],
 )
-def test_a_tool_call_that_no_rule_matches_waits_for_a_person(params: dict[str, Any]) -> None:
-    """`tools/call` is answered by a rule or by a person, never by a default."""
-    for mode in Mode:
-        assert (
-            decide(
-                exchange("tools/call", **params), book(RULES), NegotiatedState(), mode=mode
-            ).after
-            is None
-        )
+def test_the_book_answers_after_so_many_seconds_or_never(
+    asked: Exchange, own: Book, client: str, given: dict[str, Any], after: float | None
+) -> None:
+    """It waits for a person for as long as the method, the client and the person allow."""
+    found = decide(asked, own, NegotiatedState(client_name=client), **given)
+    assert found.after == (None if after is None else pytest.approx(after))
+
+
+def test_the_book_answers_a_probe_and_no_handshake_while_somebody_writes() -> None:
+    """A person is at it; nobody writes an answer to a ping."""
+    assert decide(exchange("ping"), EMPTY, NegotiatedState()).due(0, touched=True)
+    for method in HANDSHAKE:
+        assert not decide(exchange(method), EMPTY, NegotiatedState()).due(1000, touched=True)
 
 
 def test_a_rule_may_wait_may_fail_and_may_run_out() -> None:
@@ -142,66 +213,6 @@ def test_a_tool_can_fail_by_rule() -> None:
     """The model reads why."""
     found = decide(exchange("tools/call", name="broken"), book(RULES), NegotiatedState())
     assert (found.text, found.form) == ("it broke", TextForm.TOOL_ERROR)
-
-
-def test_pings_and_probes_are_answered_at_once() -> None:
-    """Clients probe with server/discover and give up after 1 s."""
-    for method, version in (
-        ("ping", "2025-11-25"),
-        ("logging/setLevel", "2025-11-25"),
-        ("server/discover", "2026-07-28"),
-    ):
-        found = decide(exchange(method, version), Book(), NegotiatedState())
-        assert found.after == 0.0, method
-        assert found.due(0, touched=True)
-
-
-def test_handshake_messages_wait_for_a_person_for_a_grace_time() -> None:
-    """2 s for an unknown client; a known one gets a third of what it waits, 60 s at most."""
-    for method in HANDSHAKE:
-        for name, grace in (("", 2.0), ("mcp", 2.0), ("mcporter", 10.0), ("humanmcp-play", 60.0)):
-            found = decide(exchange(method), Book(), NegotiatedState(client_name=name))
-            assert found.after == pytest.approx(grace), (method, name)
-            assert not found.due(1000, touched=True)  # a person is at it
-
-
-@pytest.mark.parametrize(
-    ("name", "grace", "after"), [("mine", 50, 50), ("claude-code", 5, 5), ("inspector", 60, 9)]
-)
-def test_a_grace_that_a_person_has_set_counts_up_to_the_last_moment(
-    name: str, grace: float, after: float
-) -> None:
-    """A client that gives up after 15 s gets `initialize` after 9 at the latest."""
-    own = NegotiatedState(client_name=name)
-    found = decide(exchange("initialize"), Book(), own, grace=grace)
-    assert found.after == pytest.approx(after)
-
-
-@pytest.mark.parametrize("name", ["claude-code", "codex-mcp-client", "gemini-cli-mcp-client"])
-@pytest.mark.parametrize("method", HANDSHAKE)
-def test_a_known_host_has_its_tools_at_once(method: str, name: str) -> None:
-    """Hosts do not wait for a server, or say nothing to their user while they do."""
-    assert decide(exchange(method), Book(), NegotiatedState(client_name=name)).due(0)
-
-
-@pytest.mark.parametrize("name", ["", "mcp", "windsurf-mcp-client", "inspector-client"])
-@pytest.mark.parametrize("method", HANDSHAKE)
-def test_what_config_writes_gives_any_client_its_tools_at_once(method: str, name: str) -> None:
-    """`serve --handshake book` is what stands in a host's entry."""
-    negotiated = NegotiatedState(client_name=name)
-    assert decide(exchange(method), Book(), negotiated, handshake=HandshakePolicy.BOOK).due(0)
-    called = exchange("tools/call", name="ask_human")
-    assert decide(called, Book(), negotiated, handshake=HandshakePolicy.BOOK).after is None
-
-
-@pytest.mark.parametrize("name", ["", "mcp", "Visual Studio Code"])
-@pytest.mark.parametrize("method", HANDSHAKE)
-def test_opened_by_hand_an_unknown_client_waits_for_ever(method: str, name: str) -> None:
-    """Nor does the book step in for one that sets no limit."""
-    negotiated = NegotiatedState(client_name=name)
-    assert (
-        decide(exchange(method), Book(), negotiated, handshake=HandshakePolicy.HAND).after is None
-    )
 
 
 @pytest.mark.parametrize("handshake", [HandshakePolicy.HAND, HandshakePolicy.PERSON])
@@ -329,34 +340,6 @@ def test_what_was_measured_says_of_which_version_and_when() -> None:
         found = timeouts.find(name)
         assert found is not None
         assert found.handshake == handshake
-
-
-def test_the_rest_waits_for_a_person_without_limit() -> None:
-    """By rule."""
-    for method in ("tools/call", "prompts/get", "resources/read", "completion/complete"):
-        assert not decide(exchange(method), Book(), NegotiatedState()).due(10**9)
-
-
-def test_by_hand_answers_nothing_at_all() -> None:
-    """`--by-hand`: not even a ping, and no rule either."""
-    for method in ("ping", "initialize", "tools/list", "server/discover"):
-        assert decide(exchange(method), Book(), NegotiatedState(), mode=Mode.BY_HAND).after is None
-    called = exchange("tools/call", name="broken")
-    assert decide(called, book(RULES), NegotiatedState(), mode=Mode.BY_HAND).after is None
-
-
-def test_auto_answers_at_once_what_the_book_can() -> None:
-    """`--auto`: also what would wait for a person otherwise."""
-    for method in ("initialize", "tools/list", "resources/subscribe", "ping"):
-        assert decide(exchange(method), Book(), NegotiatedState(), mode=Mode.AUTO).after == 0.0
-
-
-def test_wait_sets_how_long_a_method_waits_for_a_person() -> None:
-    """0 is at once, false is never."""
-    own = book('[wait]\n"tools/list" = 30\nping = false\ninitialize = 0\n')
-    assert decide(exchange("tools/list"), own, NegotiatedState()).after == 30.0
-    assert decide(exchange("ping"), own, NegotiatedState()).after is None
-    assert decide(exchange("initialize"), own, NegotiatedState()).after == 0.0
 
 
 @pytest.mark.parametrize(
