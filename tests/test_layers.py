@@ -100,7 +100,7 @@ LIBRARIES: Final = {
     "inbox": ("watchdog",),
     "inbox/postgres": ("psycopg", "psycopg_pool"),
     "answering": ("typing_extensions",),
-    "desk": ("fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
+    "desk": ("apprise", "fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
     "host": ("anthropic", "openai"),
     "http": ("starlette", "uvicorn"),
     "server/http": ("h11", "starlette", "uvicorn"),

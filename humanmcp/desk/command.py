@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import os
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ from humanmcp.common import qr_code, terminal
 from humanmcp.common.file_descriptors import need_files
 from humanmcp.common.paths import book_file, home_folder, make_private
 from humanmcp.common.settings import add_flags
+from humanmcp.desk import notices
 from humanmcp.desk.app import make_app
 from humanmcp.desk.auth.guard import Address
 from humanmcp.desk.auth.login import FILE_NAME, Door
@@ -142,7 +144,12 @@ def _serve(
     port = int(listening.getsockname()[1])
     near = (*own_addresses(), *own_names()) if arguments.lan else ()
     address = Address(port, (*Address(port).names, *near), outside=outside)
-    desk = make_desk(home, address, settings, server_settings)
+    try:
+        rules = notices.read_rules(home / notices.FILE)
+    except notices.NoticesError as error:  # the desk is worth more than its notices
+        terminal.to_stderr("humanmcp: ", sentence_of(error))
+        rules = []
+    desk = replace(make_desk(home, address, settings, server_settings), notices=rules)
     shown = f"[{host}]" if ":" in host else host
     facts = DeskFacts(f"http://{shown}:{port}/", desk.door.token, os.getpid(), __version__)
 
@@ -164,7 +171,7 @@ def _serve(
             terminal.to_stdout(say("desk", "no browser", port=port))
 
     try:
-        with Following(desk.board), contextlib.suppress(KeyboardInterrupt):
+        with Following(desk.board), notices.Notifier(desk), contextlib.suppress(KeyboardInterrupt):
             _DeskServer(desk, ready).run(sockets=[listening])
     finally:
         demo_runner.end()

@@ -9,7 +9,7 @@ import { startForms } from "./forms.js";
 import { onUndo, startKeys } from "./keys.js";
 import { listChanged } from "./list.js";
 import { startLive } from "./live.js";
-import { choiceChanged } from "./notice.js";
+import { choiceChanged, startLooking } from "./notice.js";
 import { Page } from "./page.js";
 import { keep, place } from "./place.js";
 import { call, follow } from "./talk.js";
@@ -34,6 +34,7 @@ function changed(changes) {
 
 if (document.querySelector("#around[data-role=learner], body[data-device]")) keep(place);
 if ("device" in document.body.dataset) startWorker();
+if ("notices" in document.body.dataset) startLooking();
 page.started();
 startChoices(choiceChanged);
 startKeys(page);

@@ -374,6 +374,12 @@ class StartedShape(TypedDict):
     started: bool
 
 
+class NotedShape(TypedDict):
+    """That somebody looks at a page."""
+
+    noted: bool
+
+
 # `in` is a keyword of Python, so that its shape cannot be written as a class.
 VisitShape = TypedDict("VisitShape", {"in": bool, "place": str}, total=False)
 VisitShape.__doc__ = "Whether one is in, and what the addresses of the visit begin with."

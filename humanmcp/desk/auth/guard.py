@@ -99,7 +99,7 @@ NOT_FOR_DEVICES: Final = Refusal(403, "device")
 _FOR_DEVICES: Final = re.compile(
     r"/(?:(?:m|media|line|say|mistake)/.*(?<!/keep)|list|history|compare|taps(?:/.*)?"
     r"|preferences|logout|worker\.js|manifest\.webmanifest"
-    r"|api/(?:state|events|sessions|exchanges|history|calls|answers|logout)(?:/.*)?)?"
+    r"|api/(?:state|events|sessions|exchanges|history|calls|answers|looking|logout)(?:/.*)?)?"
 )
 """What a device may do: read and answer. It changes no settings, rules or other devices."""
 

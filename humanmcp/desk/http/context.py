@@ -31,6 +31,7 @@ from humanmcp.demo.steps import weather
 from humanmcp.desk.auth.guard import API, PUBLIC
 from humanmcp.desk.auth.login import ONLY_SESSION, linked
 from humanmcp.desk.http.launch import LOG_NAME
+from humanmcp.desk.notices import Looked
 from humanmcp.desk.presenters import rendering, server_definition
 from humanmcp.desk.presenters.rendering import ROOM, render, web_folder
 from humanmcp.desk.presenters.rules import rules_on
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from humanmcp.demo.steps import LessonSteps
     from humanmcp.desk.auth.guard import Address
     from humanmcp.desk.auth.login import Door
+    from humanmcp.desk.notices import Rule
     from humanmcp.desk.state.board import Board, Live
     from humanmcp.desk.state.saved_answers import Shelf
     from humanmcp.inbox.contract import DeskInbox, Key, Reply
@@ -79,6 +81,9 @@ class Desk:
         default=lambda _key, _diagnostics, _sent: None
     )
     """Told what the check says of an answer, and whether a person wanted to send it."""
+    notices: Sequence[Rule] = ()
+    """Where it tells people who are elsewhere that something waits."""
+    looked: Looked = field(default_factory=Looked)
     around: Callable[[Request], Mapping[str, Any]] | None = None
     """What stands around each page of a desk in a room; None elsewhere."""
     lesson_steps: Callable[[str], LessonSteps] = weather
@@ -227,6 +232,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "now": datetime.now(UTC).timestamp(),
         "session": "",
         "device": device_of(request),
+        "notices": desk.notices,
         "rules_on": rules_on(desk.book),
         "holding": holding(desk),
         "editor": editor_address(),

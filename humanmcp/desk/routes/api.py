@@ -20,6 +20,7 @@ from humanmcp.answering.schema.interface import (
     LineRowShape,
     LineShape,
     LinesShape,
+    NotedShape,
     ReactionShape,
     ReactionsShape,
     SessionShape,
@@ -52,6 +53,13 @@ def state(request: Request, since: int = -1) -> StateShape:
         "streams": desk_of(request).live.streams,
         "changes": report(changes),
     }
+
+
+@router.post("/looking")
+def looking(request: Request) -> NotedShape:
+    """Note that somebody looks at a page: meanwhile the desk sends no notices elsewhere."""
+    desk_of(request).looked.now()
+    return {"noted": True}
 
 
 @router.get("/events")

@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering.schema.interface import StartedShape
 from humanmcp.common import mistakes
+from humanmcp.desk import notices
 from humanmcp.desk.auth.login import ONLY_SESSION
 from humanmcp.desk.http.context import (
     VIEWS,
@@ -71,8 +72,13 @@ def settings(request: Request, q: str = "") -> HTMLResponse:
     return _page(request, q, {})
 
 
-def _page(request: Request, q: str, typed: Mapping[str, str]) -> HTMLResponse:
-    """Show them with what was typed of the clients and is not understood."""
+def _page(
+    request: Request, q: str, typed: Mapping[str, str], tried: Sequence[bool] = ()
+) -> HTMLResponse:
+    """Show them with what was typed of the clients and is not understood.
+
+    `tried` says which rules of the notices could be sent.
+    """
     desk = desk_of(request)
     sessions = desk.board.sessions()
     old = [
@@ -94,6 +100,8 @@ def _page(request: Request, q: str, typed: Mapping[str, str]) -> HTMLResponse:
         home=desk.home,
         book=desk.book,
         server_settings=desk.server_settings,
+        notices_file=desk.home / notices.FILE,
+        tried=tried,
     )
 
 
@@ -157,6 +165,14 @@ def _is_wrong(what: str, text: str) -> bool:
         return bool(text.strip()) and not least <= float(text) <= most
     except ValueError:
         return True
+
+
+@router.post("/settings/notices")
+def try_notices(request: Request) -> HTMLResponse:
+    """Send a notice by each rule, and show which were taken."""
+    desk = desk_of(request)
+    notifier = notices.Notifier(desk)
+    return _page(request, "", {}, [notifier.tell(rule) for rule in desk.notices])
 
 
 @router.post("/settings/clients")

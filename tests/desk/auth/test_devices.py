@@ -87,7 +87,7 @@ def test_what_a_device_may_do_is_decided_for_each_route(home: Path) -> None:
         *("/", "/m", "/media", "/line", "/say", "/mistake", "/list", "/history", "/compare"),
         *("/taps", "/worker.js", "/manifest.webmanifest", "/preferences", "/logout"),
         *("/api/state", "/api/events", "/api/sessions", "/api/exchanges", "/api/history"),
-        *("/api/calls", "/api/answers", "/api/logout"),
+        *("/api/calls", "/api/answers", "/api/looking", "/api/logout"),
     }
 
 
