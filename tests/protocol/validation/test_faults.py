@@ -16,7 +16,6 @@ from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.faults import HUGE, LOG_LINE, broken, faults
 from humanmcp.protocol.validation.starting_draft import start
-from tests.support.speaking import said_in
 
 SENTENCE = '{"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": "sunny"}]}}'
 
@@ -172,7 +171,7 @@ def test_what_nobody_has_written_yet_is_filled_in(language: str) -> None:
 @pytest.mark.parametrize("fault", [Fault.WRONG_ID, Fault.UNKNOWN_FIELD, Fault.LONE_SURROGATE])
 def test_what_is_filled_in_is_in_the_language_of_the_person(fault: Fault) -> None:
     """A text that is no message is begun anew; the fault itself is a word of no language."""
-    text = said_in("ja", broken, exchange(), "", fault)
+    text = broken(exchange(), "", fault, "ja")
     assert ("わざと壊した" in text) is (fault is not Fault.LONE_SURROGATE)
     assert "on purpose" not in text
 
