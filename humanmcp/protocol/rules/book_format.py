@@ -380,6 +380,7 @@ SERVER: Final[Mapping[str, Reader]] = {
     "protocol_versions": protocol_versions,
     "capabilities": json_table,
     "progress": flag,
+    "park": seconds,
 }
 """What is said of the server: each key, and what reads it."""
 CONDITIONS: Final[Mapping[str, Reader]] = {

@@ -10,6 +10,7 @@ import pytest
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules import parking
+from humanmcp.protocol.rules.book_format import parse
 from humanmcp.protocol.rules.parking import ParkedAs, ParkedCall, Ticket
 from humanmcp.protocol.rules.timeouts import TimeoutPlan
 from humanmcp.protocol.validation import check
@@ -232,3 +233,17 @@ def test_a_task_says_how_long_it_is_kept() -> None:
     """Seven days from its beginning."""
     state = json.loads(parking.task_state(NEW, call_of()))
     assert state["ttlMs"] == 7 * 24 * 3600 * 1000
+
+
+def test_a_book_that_parks_calls_declares_tasks_and_offers_the_tool() -> None:
+    """In the way of each protocol version; a book that does not says nothing of either."""
+    book = parse({"server": {"park": 30}, "tools": [{"name": "deploy"}]})
+    assert book.park == 30
+    assert "tasks" in book.declared_capabilities(OLD)
+    assert book.declared_capabilities(NEW)["extensions"] == TASKS["extensions"]
+    assert "tasks" not in book.declared_capabilities("2025-06-18")
+    assert [one["name"] for one in book.listed_tools(NEW)] == ["deploy", "ask_human_result"]
+    assert book.listed_tools(OLD)[0]["execution"] == {"taskSupport": "optional"}
+    plain = parse({})
+    assert "tasks" not in plain.declared_capabilities(OLD)
+    assert plain.listed_tools(OLD) == plain.tools
