@@ -17,6 +17,7 @@ from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Life, Purpose
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
+from humanmcp.protocol.conversation.approvals import approval_of, pattern_of
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import DeskInbox, Item
+    from humanmcp.protocol.conversation.approvals import AllowPattern
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.conversation.state import ObservedMessage
     from humanmcp.protocol.rules.answer_book import Book
@@ -94,6 +96,7 @@ class HoldPolicy:
         self._passed = passed
         self._lock = threading.Lock()
         self._patterns: tuple[Pattern, ...] = ()
+        self._allowed: tuple[AllowPattern, ...] = ()
         self._book: Book | None = None
         self._used: dict[int, int] = {}
         self._conversation = ConversationState()
@@ -112,6 +115,8 @@ class HoldPolicy:
         """Hold what fits one of these from now on."""
         with self._lock:
             self._patterns = tuple(patterns)
+            kept = (pattern_of(one.text) for one in patterns)
+            self._allowed = tuple(one for one in kept if one is not None)
             self._see()
 
     def follow(self, book: Book) -> None:
@@ -199,7 +204,17 @@ class HoldPolicy:
         values = rule.values(request) if rule.fills else {}
         return index, rule._replace(text=fill_answer(rule.text, rule.form, values))
 
+    def _is_allowed(self, observed: ObservedMessage) -> bool:
+        """Return True for a call that a person has allowed for the session."""
+        if not self._allowed or observed.direction is not Direction.IN:
+            return False
+        message = observed.message
+        call = approval_of(message.raw, message, None, held=True)
+        return call is not None and any(one.fits(call) for one in self._allowed)
+
     def _wanted(self, observed: ObservedMessage) -> bool:
+        if self._is_allowed(observed):
+            return False
         fitting = next((one for one in self._patterns if one.fits(observed)), None)
         if fitting is not None and fitting.once:
             self._patterns = tuple(one for one in self._patterns if one is not fitting)

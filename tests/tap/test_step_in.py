@@ -8,7 +8,10 @@ from typing import Final
 
 import pytest
 
+from humanmcp.answering import approvals
+from humanmcp.answering.case import case_of
 from humanmcp.inbox.contract import Action, Item, Purpose, Reply
+from humanmcp.protocol.conversation.approvals import patterns_for
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -193,6 +196,27 @@ def test_a_person_says_while_it_runs_what_is_to_be_held(home: Path) -> None:
             return True
 
         until(is_held, "a held message")
+
+
+def test_a_call_that_was_allowed_for_the_session_passes_and_any_other_is_held(home: Path) -> None:
+    """A denied call never arrives: the model reads the reason as a tool error."""
+    with Tapped(home, server("echo"), "--hold", "tools/call") as tapped:
+        inbox, name = tapped.inbox, tapped.session
+        item = hold_call(tapped)
+        case = case_of(inbox, item.key)
+        assert case.approval is not None
+        (same, _every) = patterns_for(case.approval)
+        tapped.send(item.key, approvals.deny(case, "no dice")._replace(by="desk"))
+        denied = json.loads(tapped.hear())["result"]
+        assert (denied["isError"], denied["content"][0]["text"]) == (True, "no dice")
+        tapped.settled(item.key)
+        inbox.hold(name, ["in:tools/call", "in:ping", str(same)])
+        until(lambda: _holds_a_ping(tapped), "the tap to follow")
+        tapped.say(CALL)
+        passed = iter(tapped.hear, CALL)
+        assert all(b'"ping"' in line for line in passed)
+        tapped.say(CALL.replace(b"6.0", b"7"))
+        until(lambda: any('sides":7' in one.line for one in tapped.held()), "the other is held")
 
 
 def test_all_go_after_a_time(home: Path) -> None:

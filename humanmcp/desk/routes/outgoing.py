@@ -30,6 +30,7 @@ from humanmcp.desk.state.board import SessionView
 from humanmcp.desk.state.saved_answers import listed
 from humanmcp.inbox.contract import Action, DeskInbox, Key, Life, Order, Purpose, Reply
 from humanmcp.inbox.ordering import OrderError
+from humanmcp.protocol.conversation.approvals import pattern_of
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
@@ -311,7 +312,7 @@ def _view(desk: Desk, session: SessionView) -> TapView:
     name = session.facts.name
     held = (item for item in desk.inbox.items(name) if item.purpose is Purpose.HELD)
     rows = tuple(row(item, session.badge) for item in held)
-    patterns = tuple(desk.inbox.holds(name))
+    patterns = tuple(one for one in desk.inbox.holds(name) if pattern_of(one) is None)
     said = [
         read_line(one.text) for one in desk.inbox.last_frames_before(name, 0, LOOKED_AT) if one.raw
     ]
@@ -334,7 +335,8 @@ def act_on_tap(request: Request, name: str, values: FormValues) -> Response:
             parse_all(patterns)
         except PatternError:
             return RedirectResponse("/taps?wrong=1", 303)
-        desk.inbox.hold(name, patterns)
+        allowed = (one for one in desk.inbox.holds(name) if pattern_of(one) is not None)
+        desk.inbox.hold(name, (*patterns, *allowed))
     return RedirectResponse("/taps", 303)
 
 

@@ -27,6 +27,7 @@ from humanmcp.desk.auth.login import ONLY_SESSION
 from humanmcp.inbox.contract import InboxError, Key, Purpose, UnknownItemError
 from humanmcp.inbox.records import rank_of
 from humanmcp.inbox.watch import Watch
+from humanmcp.protocol.conversation.approvals import pattern_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 
 if TYPE_CHECKING:
@@ -167,7 +168,8 @@ class Board:
         missed = self._missed(seen, facts.name, found, number, known=known)
         last = self.inbox.last_frames_before(facts.name, 0, 1) if facts.is_open else ()
         tap = facts.is_open and facts.role.traits.holds
-        holds = tuple(self.inbox.holds(facts.name)) if tap else ()
+        kept = self.inbox.holds(facts.name) if tap else ()
+        holds = tuple(one for one in kept if pattern_of(one) is None)  # the others are allowed
         with self._lock:
             if not known or (seen.facts, seen.holds) != (facts, holds):
                 self._note("session", facts.name)
