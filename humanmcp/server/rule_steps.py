@@ -6,9 +6,9 @@
     the answers ─▶
                    ◀── the answer, with what the client said in it
 
-In 2026-07-28 a question is a result, and nothing has to be remembered here (`policy/asking.py`).
-The time between two steps is the request's own: it waits like any other, and a person may answer
-it meanwhile.
+In 2026-07-28 a question is a result, and nothing has to be remembered here
+(`protocol/rules/following.py`). The time between two steps is the request's own: it waits like any
+other, and a person may answer it meanwhile.
 """
 
 from __future__ import annotations

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from humanmcp.inbox.attendant import Attendant
     from humanmcp.inbox.contract import ServerInbox
     from humanmcp.protocol.conversation.exchange import TransportFacts
-    from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.http.inbound import HttpRequest, Posted
     from humanmcp.protocol.http.outbound import HttpFault
     from humanmcp.protocol.json.jsonrpc import Batch, Json, Malformed
@@ -401,12 +400,8 @@ class HttpSession:
 def _left_open(server: ServedSession) -> tuple[dict[int, int], dict[int, int]]:
     """Return the stream of each request that waits, and how much went out on each stream."""
     owed = {one.number: one.batch or one.number for one in server.session.pending}
-    places = {event_id.stream: event_id.place for event_id, _ in said(_frames(server))}
+    places = {event_id.stream: event_id.place for event_id, _ in said(server.journal.frames())}
     return owed, places
-
-
-def _frames(server: ServedSession) -> Iterator[Frame]:
-    return server.journal.frames()
 
 
 def _visited(open_ones: Sequence[HttpSession], message: Message) -> HttpSession | None:
@@ -553,7 +548,8 @@ class HttpSessions:
         connection = HttpConnection(self._loop.call_soon_threadsafe)
         server = await asyncio.to_thread(self._make, connection, facts)
         if facts.name:
-            connection.notes.go_on(await asyncio.to_thread(lambda: calls_in(_frames(server))))
+            frames = server.journal.frames
+            connection.notes.go_on(await asyncio.to_thread(lambda: calls_in(frames())))
         if facts.name and facts.http_id:
             connection.streams.go_on(*await asyncio.to_thread(_left_open, server))
         session = HttpSession(facts.http_id, connection, server, self._is_over)

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.locales import speaking
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Severity
 from humanmcp.server.text_files.files import TextFiles
 from humanmcp.server.text_files.folder import OpenFolder
@@ -39,7 +40,7 @@ class Desk:
     def __init__(self, folder: Path, **options: object) -> None:
         """Claim the folder."""
         self.now = 100.0
-        self.files = TextFiles.claim(folder, decode=decode, **{"language": "en", **options})  # type: ignore[arg-type]  # the options are the test's own
+        self.files = TextFiles.claim(folder, decode=decode, **options)  # type: ignore[arg-type]  # the options are the test's own
         self.folder = self.files.folder
         self.out = self.folder / "out.txt"
         self._open: list[Document] = []
@@ -584,9 +585,10 @@ def test_a_file_with_thousands_of_texts_is_not_read(desk: Desk) -> None:
 
 def test_a_report_speaks_japanese(tmp_path: Path) -> None:
     """In the language that the session was started with."""
-    desk = Desk(tmp_path, language="ja")
+    desk = Desk(tmp_path)
     desk.type(ONE)
-    desk.refuse_all()
+    with speaking("ja"):
+        desk.refuse_all()
     assert "送信していません" in desk.problems
     assert "1 行 8 文字目" in desk.problems
     desk.files.release()
@@ -1060,7 +1062,7 @@ def test_a_folder_is_free_as_soon_as_its_server_was_killed(tmp_path: Path) -> No
         "import pathlib, sys, time\n"
         "from humanmcp.server.text_files.files import TextFiles\n"
         "from humanmcp.server.text_files.out_txt import decode\n"
-        "files = TextFiles.claim(pathlib.Path(sys.argv[1]), decode=decode, language='en')\n"
+        "files = TextFiles.claim(pathlib.Path(sys.argv[1]), decode=decode)\n"
         "sys.stdout.write(files.folder.name + '\\n'); sys.stdout.flush(); time.sleep(60)\n"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "mcp")]
