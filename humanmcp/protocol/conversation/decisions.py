@@ -8,7 +8,6 @@ the transcript has them, and a record shows no word of them. Pure.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -42,6 +41,8 @@ class Decision(NamedTuple):
 
 def sha256(content: str | bytes) -> str:
     """Return the SHA-256 of a text as UTF-8, in hexadecimal."""
+    import hashlib  # noqa: PLC0415 - brings OpenSSL, which no start of a server waits for
+
     raw = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
     return hashlib.sha256(raw).hexdigest()
 
@@ -95,7 +96,7 @@ def verify(content: bytes) -> Iterator[Flaw]:
             previous, number = b"", number + 1
             continue
         found, digest = int(begins[1]), ends[1]
-        if hashlib.sha256(line[: ends.start()]).hexdigest().encode() != digest:
+        if sha256(line[: ends.start()]).encode() != digest:
             yield Flaw("changed", at, found)
         begins_anew = found == 1 and begins[2] == FIRST.encode()
         if not begins_anew and previous and begins[2] != previous:
