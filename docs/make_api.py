@@ -15,10 +15,8 @@ from humanmcp.answering.schema import exchanges, interface
 from humanmcp.answering.schema import interface as page_state
 from humanmcp.desk.routes import (
     api,
-    api_completion,
     api_description,
     api_drafts,
-    api_saved,
     login,
     settings,
 )
@@ -31,8 +29,8 @@ if TYPE_CHECKING:
 _GROUPS: Final = {
     "Read": (api.router, api_description.router),
     "Write and send": (api_drafts.router,),
-    "Help while typing": (api_completion.router,),
-    "Prepared answers and rules": (api_saved.router,),
+    "Help while typing": (api.helping,),
+    "Prepared answers and rules": (api.prepared,),
     "Handshake and demo": (settings.calls,),
     "Log in and out": (login.calls,),
 }

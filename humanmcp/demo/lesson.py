@@ -91,14 +91,14 @@ class Lesson:
 
 
 def lesson_of(
-    frames: Iterable[Frame], lesson_steps: LessonSteps, language: str, *, own: bool = False
+    frames: Iterable[Frame], lesson_steps: LessonSteps, *, own: bool = False
 ) -> Lesson | None:
     """Read the lines of a session from its beginning; None when its client is another one.
 
     Of a client of one's `own` it is not known what it understands: that it lived through something
     is shown by the next thing that it says.
     """
-    reading = _Reading(lesson_steps, language, own=own)
+    reading = _Reading(lesson_steps, own=own)
     for frame in frames:
         message = message_in(frame)
         if frame.direction is Direction.OUT:
@@ -111,14 +111,13 @@ def lesson_of(
 class _Reading:
     """A lesson as far as it was read."""
 
-    def __init__(self, lesson_steps: LessonSteps, language: str, *, own: bool) -> None:
+    def __init__(self, lesson_steps: LessonSteps, *, own: bool) -> None:
         self.found: list[LessonStep] = []
         self._lesson_steps, self._host, self._wanted = (
             lesson_steps,
             lesson_steps.host(),
             lesson_steps.requests,
         )
-        self._language = language
         self._own = own
         self._reactions: list[Reaction] = []
         self._asked: dict[tuple[str, str | int | float], Message] = {}
@@ -144,10 +143,9 @@ class _Reading:
         return self._lesson_steps.passes(len(self.found) - 1, self._reactions, self._host.tools)
 
     def _react(self) -> None:
-        reactions, language = self._reactions, self._language
-        step = _after(self.found[-1], self._step, reactions, language, passed=self._passed)
+        step = _after(self.found[-1], self._step, self._reactions, passed=self._passed)
         if self._own and self._step.passes.survives and step.said and not step.failed:
-            said = f"{step.said} {say('demo', 'goes-on', self._language)}"
+            said = f"{step.said} {say('demo', 'goes-on')}"
             step = replace(step, said=said, failed=True, waits=True)
         self.found[-1] = step
 
@@ -188,54 +186,54 @@ class _Reading:
         request = next((one for key, one in self._asked.items() if key[-1] == id_), None)
         if request is not None:
             self._host.give_up(request, GIVES_UP_AFTER)
-            said = say("demo", "waits-no-more", self._language, method=self._step.method)
+            said = say("demo", "waits-no-more", method=self._step.method)
             self.found[-1] = replace(self.found[-1], said=said, failed=not self._passed)
 
 
 def _after(
-    step: LessonStep, wanted: DemoStep, heard: list[Reaction], language: str, *, passed: bool
+    step: LessonStep, wanted: DemoStep, heard: list[Reaction], *, passed: bool
 ) -> LessonStep:
     """Return a step as it stands after what the host made of a line, the last that it heard."""
     match reaction := heard[-1]:
         case Answered() | Failed():
-            said = understood(reaction, language)
+            said = understood(reaction)
             if not passed and isinstance(reaction, Answered):
-                said += " " + not_passed(wanted, language)
+                said += " " + not_passed(wanted)
             return replace(step, said=said, failed=not passed)
         case Ignored() if reaction.is_in_vain and not step.said:
-            waits = say("demo", "still-waits", language, seconds=f"{GIVES_UP_AFTER:g}")
-            return replace(step, task=f"{why_ignored(reaction, language)} {waits}")
+            waits = say("demo", "still-waits", seconds=f"{GIVES_UP_AFTER:g}")
+            return replace(step, task=f"{why_ignored(reaction)} {waits}")
         case _:
             return step
 
 
-def not_passed(step: DemoStep, language: str) -> str:
+def not_passed(step: DemoStep) -> str:
     """Say that an answer is not what a step is about, with the step's first hint."""
-    return " ".join((say("demo", "not-passed", language), *step.hints[:1]))
+    return " ".join((say("demo", "not-passed"), *step.hints[:1]))
 
 
-def why_ignored(ignored: Ignored, language: str) -> str:
+def why_ignored(ignored: Ignored) -> str:
     """Say why a line changes nothing for the host."""
     why = describe(ignored.diagnostic) if ignored.diagnostic else ""
-    return say("demo", ignored.code, language, why=why, **ignored.fillings)
+    return say("demo", ignored.code, why=why, **ignored.fillings)
 
 
-def understood(answer: Answered | Failed, language: str) -> str:
+def understood(answer: Answered | Failed) -> str:
     """Say what the host makes of an answer, and what it tells its user."""
     if isinstance(answer, Answered):
-        said = {name: cut(text, language) for name, text in answer.fillings.items()}
-        return say("demo", answer.code, language, **said)
-    why = say("demo", "unusable", language)
+        said = {name: cut(text) for name, text in answer.fillings.items()}
+        return say("demo", answer.code, **said)
+    why = say("demo", "unusable")
     if answer.diagnostic is not None:
         why = describe(answer.diagnostic)
-    return say("demo", answer.code, language, method=answer.request.method, why=why)
+    return say("demo", answer.code, method=answer.request.method, why=why)
 
 
-def cut(text: str, language: str) -> str:
+def cut(text: str) -> str:
     """Return a text as far as a screen can hold it."""
     if len(text) <= LONGEST_SHOWN:
         return text
-    return text[:LONGEST_SHOWN] + say("demo", "cut", language, count=f"{len(text):,}")
+    return text[:LONGEST_SHOWN] + say("demo", "cut", count=f"{len(text):,}")
 
 
 LANGUAGES: Final = ("en", "ja")

@@ -448,7 +448,7 @@ class Screen:
         if passed:
             self._tell("passed", "green")
             return
-        to_stdout(Painted("     " + not_passed(step, spoken_language()), "yellow"))
+        to_stdout(Painted("     " + not_passed(step), "yellow"))
         for hint in step.hints[1:]:
             to_stdout(Painted("     " + hint, "yellow"))
 
@@ -456,9 +456,7 @@ class Screen:
 
     def heard(self, line: bytes) -> None:
         """Show a line of the server as it came, as far as a screen can hold it."""
-        to_stdout(
-            Painted("  << ", "green"), cut(line.decode("utf-8", "replace"), spoken_language())
-        )
+        to_stdout(Painted("  << ", "green"), cut(line.decode("utf-8", "replace")))
 
     def responded(self, response: IncomingResponse) -> None:
         """Show the head of an HTTP response."""
@@ -472,13 +470,13 @@ class Screen:
         """Say what the host makes of an answer."""
         self._arrow("from", "error" if "error" in answer.message.body else "result")
         colour = "green" if isinstance(answer, Answered) else "red"
-        for line in understood(answer, spoken_language()).splitlines():
+        for line in understood(answer).splitlines():
             to_stdout(Painted("     " + line, colour))
 
     def ignored(self, ignored: Ignored, still: float) -> None:
         """Say why a line changes nothing, and how many seconds the host still waits."""
         self._arrow("from", self._say("ignored"))
-        to_stdout(Painted("     " + why_ignored(ignored, spoken_language()), "red"))
+        to_stdout(Painted("     " + why_ignored(ignored), "red"))
         if still:
             self._tell("still-waits", "yellow", seconds=f"{still:g}")
 

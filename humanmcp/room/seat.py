@@ -200,7 +200,7 @@ class RoomSeat:
         if facts is None:
             return None
         lesson = lesson_of(
-            self.inbox.last_frames_before(facts.name, 0, _LESSON), lesson_steps, "en", own=True
+            self.inbox.last_frames_before(facts.name, 0, _LESSON), lesson_steps, own=True
         )
         steps = lesson.answered if lesson else ()
         outcomes = tuple(Outcome.FAILED if one.failed else Outcome.PASSED for one in steps)

@@ -8,6 +8,7 @@ import pytest
 from humanmcp.demo.lesson import Lesson, lesson_of
 from humanmcp.demo.steps import requests, weather
 from humanmcp.protocol.conversation.transcript import Direction, Frame
+from tests.support.speaking import said_in
 
 
 def frames(*said: tuple[Direction, dict[str, Any]]) -> list[Frame]:
@@ -33,14 +34,14 @@ def answered(token: int, result: Any = None) -> tuple[Direction, dict[str, Any]]
 
 def read(*said: tuple[Direction, dict[str, Any]], language: str = "en") -> Lesson:
     """Read a lesson that there is."""
-    found = lesson_of(frames(*said), weather(language), language)
+    found = said_in(language, lesson_of, frames(*said), weather(language))
     assert found is not None
     return found
 
 
 def test_a_session_without_a_request_is_no_lesson() -> None:
     """Nothing came yet."""
-    assert lesson_of([], weather("en"), "en") is None
+    assert lesson_of([], weather("en")) is None
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "filled in"), ("ja", "入っています")])

@@ -82,7 +82,7 @@ class Seat:
     @property
     def is_through(self) -> bool:
         """Whether every step passed, and the seat's page says the same of the same lines."""
-        shown = lesson_of(self.frames, self.lesson_steps, "en")
+        shown = lesson_of(self.frames, self.lesson_steps)
         assert shown is not None
         assert [not one.failed for one in shown.answered] == self.passed
         return len(self.passed) == len(self.lesson_steps.requests) and all(self.passed)
@@ -153,7 +153,7 @@ def test_a_tool_list_from_which_no_tool_is_picked_is_asked_for_again_with_a_hint
         "tools/list",
         False,
     )
-    shown = lesson_of(seat.frames, seat.lesson_steps, "en")
+    shown = lesson_of(seat.frames, seat.lesson_steps)
     assert shown is not None
     assert (len(shown.steps), shown.steps[-1].said) == (2, "")
     assert "The model looks for a tool" in shown.steps[-1].before
@@ -190,7 +190,7 @@ def test_the_page_says_what_was_missing_with_a_hint() -> None:
     for _ in range(2):
         seat.answer()
     seat.answer(error={"code": -32602, "message": "no"})
-    shown = lesson_of(seat.frames, seat.lesson_steps, "en")
+    shown = lesson_of(seat.frames, seat.lesson_steps)
     assert shown is not None
     assert "Not passed. A protocol error goes to the host." in shown.steps[2].before
 
@@ -290,7 +290,7 @@ def test_a_client_of_ones_own_passes_when_it_says_something_more(
     ]
 
     def read(more: Sequence[Frame] = ()) -> list[bool]:
-        shown = lesson_of([*said, *more], seat.lesson_steps, "en", own=True)
+        shown = lesson_of([*said, *more], seat.lesson_steps, own=True)
         assert shown is not None
         return [not one.failed for one in shown.answered]
 

@@ -6,35 +6,58 @@ A browser is known by its cookie; a script shows the token of `desk.json` as
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
-from typing import Final
+import secrets
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
+from humanmcp.answering import service
 from humanmcp.answering.reactions import reactions
 from humanmcp.answering.schema import filled
 from humanmcp.answering.schema.exchanges import ExchangeShape, exchange_shape, waiting_row_shape
 from humanmcp.answering.schema.interface import (
     CallShape,
     CallsShape,
+    JsonSchemaShape,
+    LastShape,
     LineRowShape,
     LineShape,
     LinesShape,
     NotedShape,
     ReactionShape,
     ReactionsShape,
+    RemovedShape,
+    RuleShape,
+    SavedAnswersShape,
+    SavedShape,
     SessionShape,
     SessionsShape,
     StateShape,
+    ValuesShape,
     WaitingShape,
 )
+from humanmcp.answering.service import Outcome, await_result
 from humanmcp.answering.summary import calls
-from humanmcp.desk.http.context import AsciiJson, CallRoute, desk_of
+from humanmcp.common.book_file import BookFileError
+from humanmcp.desk.http.context import BY, AsciiJson, CallRoute, Desk, desk_of
+from humanmcp.desk.presenters import rules
+from humanmcp.desk.presenters.forms import form_of
+from humanmcp.desk.routes.outgoing import request_text
 from humanmcp.desk.state import history
 from humanmcp.desk.state.board import MOST, EventStream, report
-from humanmcp.inbox.contract import Key, UnknownItemError
+from humanmcp.desk.state.history import earlier_draft
+from humanmcp.inbox.contract import Key, Reply, Role, UnknownItemError
 from humanmcp.locales import say
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.jsonrpc import Message, RequestId, one_line, read
 from humanmcp.protocol.json.tree import pretty
+from humanmcp.protocol.session import cancellation
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.typed import Schemas
+from humanmcp.protocol.validation import starting_draft
 
 MOST_CALLS: Final = 1000
 """Requests that are listed at once."""
@@ -179,3 +202,187 @@ def line(request: Request, session: str, seq: int) -> LineShape:
     if not frames or frames[0].seq != seq:
         raise UnknownItemError(session, line=seq)
     return {"seq": seq, "raw": frames[0].text, "pretty": pretty(frames[0].text)}
+
+
+# -- what is prepared: saved answers, the last one, rules of the answer book ----------------------
+
+prepared: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
+
+
+@dataclass
+class SavedBody:
+    """An answer to keep: its name, what it is for, and its text."""
+
+    name: str
+    method: str
+    text: str
+    tool: str = ""
+    form: TextForm = TextForm.TEXT
+
+
+@dataclass
+class RemoveBody:
+    """Which saved answer to throw away."""
+
+    number: int
+
+
+@prepared.get("/answers")
+def answers(request: Request, method: str = "", tool: str = "") -> SavedAnswersShape:
+    """List the saved answers; with a method, only those for this method."""
+    shelf = desk_of(request).shelf
+    found = shelf.fitting(method, tool) if method else shelf.all()
+    return {"answers": [filled(SavedShape, one) for one in found]}
+
+
+@prepared.post("/answers")
+def save_answer(request: Request, body: SavedBody) -> SavedShape:
+    """Save an answer for the next time."""
+    return filled(SavedShape, desk_of(request).shelf.add(**vars(body)))
+
+
+@prepared.post("/answers/remove")
+def remove_answer(request: Request, body: RemoveBody) -> RemovedShape:
+    """Delete a saved answer."""
+    desk_of(request).shelf.remove(body.number)
+    return {"removed": body.number}
+
+
+@prepared.get("/exchanges/{session}/{number}/last")
+def last_answer(request: Request, session: str, number: int) -> LastShape:
+    """Return the last answer to the same method and tool, with the id of this request.
+
+    An unsent draft for the same request, from a session that ended, comes first.
+    """
+    desk = desk_of(request)
+    case = desk.case(Key(session, number))
+    found = earlier_draft(desk.board, case) or history.last_answer(desk.board, case.item)
+    return {"line": found, "document": "" if found is None else pretty(found)}
+
+
+@dataclass
+class RuleBody:
+    """A rule to be, as the answer book has it. `save` false only says it as a sentence."""
+
+    method: str
+    text: str
+    tool: str = ""
+    form: TextForm = TextForm.TEXT
+    where: dict[str, Any] = field(default_factory=dict)
+    after: float = 0.0
+    times: int = 0
+    save: bool = True
+
+
+@prepared.post("/rules")
+def add_rule(request: Request, response: Response, body: RuleBody) -> RuleShape:
+    """Add a rule to the answer book, and return it as a sentence; `save` false adds nothing."""
+    desk = desk_of(request)
+    rule = rules.NewRule(
+        body.method, body.tool, body.form, body.text, body.where, body.after, body.times
+    )
+    sentence = rules.sentence(rule)
+    try:
+        written = rules.to_toml(rule)
+        if body.save:
+            rules.add(desk.book, rule)
+    except (BookFileError, rules.RuleError) as error:
+        why = one_line(desk.shown(error.sentence()), 300)
+        response.status_code = 422
+        return {"sentence": sentence, "why": why}
+    return {"sentence": sentence, "toml": written, "saved": body.save}
+
+
+# -- help while typing: values that a server offers, the JSON Schema of an answer -----------------
+
+helping: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
+
+TIMEOUT: Final = 5.0
+"""Seconds in which a server answers; a person has typed on after that."""
+_LOOK_BACK: Final = 20
+"""Lines in which the answer is looked for."""
+
+
+@dataclass
+class CompleteBody:
+    """What is completed (`ref`, as in MCP), what is typed of it, and the other arguments."""
+
+    ref: dict[str, Any]
+    argument: str
+    value: str = ""
+    arguments: dict[str, str] = field(default_factory=dict)
+
+
+@helping.post("/sessions/{session}/complete")
+def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
+    """Ask the server to complete an argument of a prompt or a resource template.
+
+    There are no values if the session is not a client's, or if the server has no completion. After
+    5 seconds without an answer, the request is cancelled.
+    """
+    desk = desk_of(request)
+    facts, negotiated = desk.inbox.facts(session), desk.inbox.negotiated(session)
+    version = facts.protocol_version or versions.LATEST_HANDSHAKE
+    if facts.role is not Role.CLIENT or not starting_draft.has_completions(
+        negotiated.server_capabilities, version
+    ):
+        return {"values": []}
+    asked = starting_draft.asked(body.ref, body.argument, body.value, body.arguments, version)
+    key = f"complete-{secrets.token_hex(4)}"
+    if not _is_said(
+        desk, session, request_text("completion/complete", asked, version, negotiated, key)
+    ):
+        return {"values": []}
+    answer = await_result(lambda: _answer(desk, session, key), TIMEOUT, desk.board.wait)
+    if answer is None:
+        _is_said(desk, session, cancellation(RequestId.of(key), "no values in time"))
+    return {"values": starting_draft.values_of(answer.body.get("result") if answer else None)}
+
+
+@helping.get("/exchanges/{session}/{number}/schema")
+def answer_schema(request: Request, session: str, number: int) -> JsonSchemaShape:
+    """Return the JSON Schema of an answer, for an editor.
+
+    For the protocol version of the session, with what the tool or the question declares.
+    """
+    case = desk_of(request).case(Key(session, number))
+    item, form = case.item, form_of(case.item, case.negotiated, case.name)
+    more: dict[str, Any] = {}
+    if form is not None and form.mirror:
+        more["structuredContent"] = form.schema
+    elif item.method == "elicitation/create" and form is not None:
+        more = dict(form.schema["properties"])
+    result = methods.of(item.method).result_in(item.protocol_version)
+    return {"schema": Schemas(item.protocol_version).answer(result, more)}
+
+
+@helping.get("/sessions/{session}/schema")
+def request_schema(request: Request, session: str) -> JsonSchemaShape:
+    """Return the JSON Schema of a client's messages, for an editor.
+
+    The arguments of each tool are as the server declared them.
+    """
+    desk = desk_of(request)
+    facts, negotiated = desk.inbox.facts(session), desk.inbox.negotiated(session)
+    tools = {
+        name: entry["inputSchema"]
+        for name, entry in (negotiated.tools or {}).items()
+        if isinstance(entry, dict) and isinstance(entry.get("inputSchema"), dict)
+    }
+    return {"schema": Schemas(facts.protocol_version or versions.LATEST_HANDSHAKE).requests(tools)}
+
+
+def _is_said(desk: Desk, session: str, text: str) -> bool:
+    result = service.submit_outgoing(desk.inbox, session, Reply(text, by=BY), wake=desk.board.wait)
+    return result.outcome is Outcome.SENT
+
+
+def _answer(desk: Desk, session: str, key: str) -> Message | None:
+    """Return the answer to a request, None as long as there is none."""
+    for frame in desk.inbox.last_frames_before(session, 0, _LOOK_BACK):
+        message = read(frame.raw) if frame.direction is Direction.OUT else None
+        if not isinstance(message, Message) or not message.kind.is_answer:
+            continue
+        if message.body.get("id") == key:
+            return message
+    return None

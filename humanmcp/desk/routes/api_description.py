@@ -12,15 +12,15 @@ from starlette.responses import Response
 
 from humanmcp import __version__
 from humanmcp.desk.http.context import AsciiJson, CallRoute
-from humanmcp.desk.routes import api, api_completion, api_drafts, api_saved, login, settings
+from humanmcp.desk.routes import api, api_drafts, login, settings
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 
 CALLS: Final = (
     api.router,
     api_drafts.router,
-    api_saved.router,
-    api_completion.router,
+    api.prepared,
+    api.helping,
     login.calls,
     settings.calls,
     router,

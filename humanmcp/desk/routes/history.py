@@ -27,6 +27,7 @@ from humanmcp.export.command import FORMATS, RUNNABLE, written
 from humanmcp.export.reading import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.inbox.contract import (
+    Key,
     Life,
     SessionFacts,
     UnknownItemError,
@@ -294,3 +295,28 @@ def stage(desk: Desk, name: str, seq: int) -> dict[str, Any]:
         "pending": asks and waits is not None,
         "arrived": waits.arrived if waits is not None else 0.0,
     }
+
+
+media: Final = APIRouter()
+
+
+@media.get("/media/{name}/{where}/{number}/{at}")
+def medium(request: Request, name: str, where: str, number: int, at: int) -> Response:
+    """Send the medium that comes as number `at` in a line, a request, or an answer."""
+    found = media_in(_text_of(request, name, where, number))
+    if not 0 <= at < len(found):
+        raise UnknownItemError(name, line=number)
+    kept = {"Cache-Control": "private, max-age=3600"}
+    return Response(found[at].decoded(), media_type=found[at].mime, headers=kept)
+
+
+def _text_of(request: Request, name: str, where: str, number: int) -> str:
+    desk = desk_of(request)
+    desk.board.session(name)
+    if where == "line":
+        frames = desk.inbox.last_frames_before(name, number + 1, 1)
+        return frames[0].text if frames and frames[0].seq == number else ""
+    item = desk.inbox.item(Key(name, number))
+    if where == "asked":
+        return item.line
+    return item.answer.line if item.answer else ""

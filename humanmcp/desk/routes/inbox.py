@@ -218,7 +218,7 @@ def _lesson(request: Request, key: Key | None) -> Lesson | None:
     if made is None and not (own and lesson_steps.tries_clients):
         return None
     frames = desk.inbox.last_frames_before(facts.name, 0, _LESSON)
-    return lesson_of(frames, lesson_steps, spoken_language(), own=own)
+    return lesson_of(frames, lesson_steps, own=own)
 
 
 def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
