@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from humanmcp.demo.lesson import find_lesson
+from humanmcp.protocol.diagnostics.kinds import title_of
 from tests.room.rooming import Rooming, Visitor, is_over
 from tests.serving_http import initialize
 from tests.waiting import until
@@ -55,10 +56,11 @@ def test_the_grid_shows_steps_hands_and_mistakes(room: Rooming) -> None:
         wrong = {"text": '{"jsonrpc":"2.0","id":99,"result":{}}'}
         verdict = one.call(f"{path}/check", wrong)
         code = next(each["code"] for each in verdict.json["problems"] if each["blocks"])
+        title = title_of(code)
         shown = re.sub(r"<[^>]+>", "", teacher.get("/room").text)
-        assert f"{code} now in {typing + 1}" not in shown, "a template is nobody's mistake"
+        assert f"{title} now in {typing + 1}" not in shown, "a template is nobody's mistake"
         one.call(f"{path}/draft", wrong)
-    assert f"{code} now in 2, sent by 0" in re.sub(r"<[^>]+>", "", teacher.get("/room").text)
+    assert f"{title} now in 2, sent by 0" in re.sub(r"<[^>]+>", "", teacher.get("/room").text)
     assert "<span>天気</span>" in teacher.get("/room?lang=ja").text, "the lesson's title, too"
     page = teacher.get(f"/room/mistake/{code}").text
     assert "Ann" in page
