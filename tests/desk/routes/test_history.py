@@ -40,7 +40,8 @@ def test_a_session_is_saved_in_each_format(session: tuple[Desking, str]) -> None
         answer = desk.ask("GET", f"/export/{name}?form={form}", headers=desk.bearer)
         assert answer.status == 200
         assert f'filename="{name}.{made.ending}"' in answer.headers["content-disposition"]
-        assert name in answer.text or "dice" in answer.text
+        if form != "decisions":  # nobody decided anything
+            assert name in answer.text or "dice" in answer.text
         assert SECRET not in answer.text
     kept = desk.ask("GET", f"/export/{name}?form=jsonl&secrets=keep", headers=desk.bearer)
     assert SECRET in kept.text
