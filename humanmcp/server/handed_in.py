@@ -10,7 +10,9 @@ import logging
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Key, Order, Reply
+from humanmcp.protocol.conversation.approvals import DIGEST, allowed, approval_of, denied
 from humanmcp.protocol.conversation.transcript import DELIBERATE, ON_PURPOSE, Direction
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import LISTED
 from humanmcp.server.text_files.out_txt import note
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 KNOWN: Final = (
+    "allow DIGEST, deny DIGEST REASON, "
     "silence on, silence off, progress on, progress off, exit STATUS, crash, http FAULT, "
     "park NUMBER, status NUMBER WORDS"
 )
@@ -63,6 +66,10 @@ class HandedIn:
             name, _, text = line.strip().partition(" ")
             if not name:
                 continue
+            if name in ("allow", "deny"):
+                if not self._decide(name, text):
+                    return note("no prompt", line=line)
+                continue
             try:
                 order = Order(name)
             except ValueError:
@@ -74,6 +81,25 @@ class HandedIn:
             if order is Order.CRASH:
                 self._journal.connection.crash()
         return ""
+
+    def _decide(self, name: str, text: str) -> bool:
+        """Allow or deny the permission prompt whose digest is named. Return False if none is."""
+        from humanmcp.answering.approvals import card_of  # noqa: PLC0415 - seldom wanted
+
+        digest, _, reason = text.strip().partition(" ")
+        tools = self._session.negotiated.tools
+        for exchange in self._session.pending:
+            approval = approval_of(exchange.request.raw, exchange.request, tools)
+            if approval is None or not approval.digest or approval.digest[:DIGEST] != digest:
+                continue
+            closed = approval.problem or approval.questions or card_of(approval).is_long
+            if name == "allow" and closed:
+                return False
+            words = denied(reason) if name == "deny" else allowed(approval)
+            reply = Reply(words, TextForm.TEXT, by="files", shown=approval.digest)
+            self._handler.reply(exchange.number, reply)
+            return True
+        return False
 
     def _hear(self, ticket: str, reply: Reply) -> None:
         if reply.order is Order.SAY:

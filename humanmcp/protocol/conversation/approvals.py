@@ -42,6 +42,10 @@ def kind_of(tool: object, tools: Mapping[str, Any] | None) -> str:
     return found if found in KINDS else ""
 
 
+DIGEST: Final = 16
+"""Characters of a digest that a person copies in a text file."""
+
+
 def digest_of(line: str) -> str:
     """Return a digest of the tool and the arguments of a call, exactly as they were written."""
     params = member(line, "params") or "{}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.locales import say, titled, who
+from humanmcp.protocol.conversation.approvals import APPROVAL, DIGEST, approval_of, kind_of
 from humanmcp.protocol.conversation.exchange import (
     ExchangeState,
     NoticeArrived,
@@ -25,11 +26,11 @@ from humanmcp.protocol.spec.versions import features
 from humanmcp.server.journal import BY_US
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from humanmcp.protocol.conversation.exchange import Event, Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.json.jsonrpc import Message
+    from humanmcp.protocol.json.jsonrpc import Json, Message
     from humanmcp.server.exchanges import ExchangeHandler
     from humanmcp.server.waiting import PendingTimers
 
@@ -146,6 +147,10 @@ class StatusTxt:
         # Imported when a question may be there: the start of a server does not pay for it.
         from humanmcp.protocol.validation.incoming import inquiry_of  # noqa: PLC0415 - the start is counted
 
+        tools = self._session.negotiated.tools
+        if kind_of(exchange.tool, tools) == APPROVAL:
+            yield from self._approval(exchange, tools)
+            return
         inquiry = inquiry_of(exchange.request)
         if inquiry is None:
             return
@@ -155,6 +160,22 @@ class StatusTxt:
             yield f"      - {one_line(option, LONGEST)}{note}"
         if inquiry.options:
             yield f"    {self._say('choose' if inquiry.free_text else 'choose only')}"
+
+    def _approval(self, exchange: Exchange, tools: Mapping[str, Json] | None) -> Iterator[str]:
+        """Tell what is to be allowed, and the words that decide; of a long one, where it stands."""
+        from humanmcp.answering.approvals import card_of  # noqa: PLC0415 - no start needs it
+
+        approval = approval_of(exchange.request.raw, exchange.request, tools)
+        if approval is None or not approval.digest:
+            return
+        card = card_of(approval)
+        may_be_allowed = not (approval.problem or approval.questions or card.is_long)
+        yield f"    {one_line(approval.tool, LONGEST)}"
+        for part in card.parts if may_be_allowed else ():
+            yield f"      {part.name}"
+            yield from (f"        {line.sign}{line.text}" for line in part.lines)
+        code = "allow" if may_be_allowed else "deny only"
+        yield f"    {self._say(code, digest=approval.digest[:DIGEST])}"
 
     def _entry(self, line: int, event: Event) -> StatusLine | None:
         match event:

@@ -1,0 +1,68 @@
+"""Permission prompts with text files alone: `status.txt` shows them, `out.do.txt` decides."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.seats import INITIALIZE, request
+from tests.serving import Serving
+from tests.terminal.rooms import permission
+from tests.waiting import until
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Serving]:
+    """A server that offers the tool for approvals, and a host that has listed its tools."""
+    words = ("--handshake", "book", "--approvals")
+    with Serving(tmp_path / "home", *words, "--files", str(tmp_path / "mcp")) as serving:
+        for line in (INITIALIZE, request("tools/list", {}, "2")):
+            serving.process.stdin.write(line.encode() + b"\n")  # type: ignore[union-attr]
+            serving.process.stdin.flush()  # type: ignore[union-attr]
+            serving.hear()
+        yield serving
+
+
+def _ask(host: Serving, tmp_path: Path, line: str, words: str) -> str:
+    """Let the host ask. Return the digest that `status.txt` shows beside the words."""
+    host.process.stdin.write(line.encode() + b"\n")  # type: ignore[union-attr]
+    host.process.stdin.flush()  # type: ignore[union-attr]
+    status = tmp_path / "mcp" / "status.txt"
+
+    def shown() -> str:
+        text = status.read_text("utf-8") if status.exists() else ""
+        found = re.search(rf"{words} ([0-9a-f]+)", text)
+        return found[1] if found else ""
+
+    return until(shown, "the prompt in status.txt")
+
+
+def _decided(host: Serving) -> Any:  # noqa: ANN401 - any JSON value
+    return json.loads(json.loads(host.hear())["result"]["content"][0]["text"])
+
+
+def test_a_line_in_a_file_allows_or_denies_what_status_txt_shows(
+    host: Serving, tmp_path: Path
+) -> None:
+    """The digest binds the line to what was shown; another one decides nothing."""
+    do = tmp_path / "mcp" / "out.do.txt"
+    digest = _ask(host, tmp_path, permission("Bash", command="rm \u202ex"), "allow")
+    assert "rm ⟦U+202E⟧x" in (tmp_path / "mcp" / "status.txt").read_text("utf-8")
+    do.write_text(f"allow {'0' * len(digest)}", "utf-8")
+    until(lambda: not do.exists(), "the line is read")
+    do.write_text(f"allow {digest}", "utf-8")
+    assert _decided(host) == {"behavior": "allow", "updatedInput": {"command": "rm \u202ex"}}
+
+
+def test_a_long_input_can_only_be_denied_with_a_line(host: Serving, tmp_path: Path) -> None:
+    """It stands in in.txt, whole; a question that paints itself as something else is not shown."""
+    do = tmp_path / "mcp" / "out.do.txt"
+    line = permission("Bash", command="true\n" * 60 + "rm -rf /")
+    digest = _ask(host, tmp_path, line, "deny")
+    do.write_text(f"allow {digest}", "utf-8")
+    until(lambda: not do.exists(), "the line is read")
+    do.write_text(f"deny {digest} not that", "utf-8")
+    assert _decided(host) == {"behavior": "deny", "message": "not that"}
