@@ -261,7 +261,7 @@ FAULT_ROWS: Final = (
         "first a wrong answer, then the right one; the same answer twice",
         "the line in `out.raw.txt`, with its line end",
         (
-            "`humanmcp answer N --keep-open --send-anyway`, also with `--break`; "
+            "`humanmcp answer N --keep-open --send-anyway`, also with `--fault`; "
             "`humanmcp say MESSAGE --send-anyway`, `--times 2`"
         ),
         "**{keep open}**",
@@ -326,8 +326,8 @@ FAULT_ROWS: Final = (
     (
         "over HTTP: a correct answer in a wrong response (the last faults of this page)",
         "`http wrong-status 404` in `out.do.txt`; `http none` ends it",
-        "`humanmcp answer N --break wrong-status`",
-        "**{break}**",
+        "`humanmcp answer N --fault wrong-status`",
+        "**{fault}**",
         '`"order": "http", "text": "wrong-status 404"`',
     ),
 )
@@ -341,7 +341,7 @@ def _faults() -> Iterator[str]:
     yield from (
         "# Faults",
         "",
-        _labelled("Ways to answer wrong on purpose: **{break}** in the page, `--break NAME` in a"),
+        _labelled("Ways to answer wrong on purpose: **{fault}** in the page, `--fault NAME` in a"),
         "terminal. Each says what a good host does with it, so that you can judge yours.",
         "",
         "Each fault is one answer, sent once. The first table lists what needs more than that.",

@@ -162,14 +162,14 @@ def templates(case: Case) -> dict[str, str]:
     return dict(check.templates(case.exchange)) if case.exchange is not None else {}
 
 
-def breakable(case: Case) -> tuple[Fault, ...]:
+def possible_faults(case: Case) -> tuple[Fault, ...]:
     """List the faults that an answer can carry, if a client reads it."""
     if not case.facts.role.traits.has_client or case.exchange is None:
         return ()
     return (*faults.faults(case.exchange), *(OF_HTTP if case.facts.http_port else ()))
 
 
-def broken(case: Case, draft: Draft, fault: Fault) -> str:
+def with_fault(case: Case, draft: Draft, fault: Fault) -> str:
     """Return the whole message of a draft, with a fault in it.
 
     One of HTTP leaves the message as it is: the server is asked to carry the next one wrongly.
@@ -182,7 +182,7 @@ def broken(case: Case, draft: Draft, fault: Fault) -> str:
     return (
         whole
         if case.exchange is None
-        else faults.broken(case.exchange, whole, fault, spoken_language())
+        else faults.with_fault(case.exchange, whole, fault, spoken_language())
     )
 
 

@@ -105,7 +105,7 @@ def say(room: str, code: str, language: str = "", /, **fillings: object) -> str:
     for candidate in (language or spoken_language(), "en"):
         if candidate in LANGUAGES:
             sentences = sentences_of(room, candidate)
-            singular = sentences.get(f"{code} one") if fillings.get("count") == 1 else None
+            singular = sentences.get(f"{code} one") if fillings.get("count") in (1, "1") else None
             sentence = singular or sentences.get(code)
             if sentence is not None:
                 return sentence.format(**fillings) if fillings else sentence

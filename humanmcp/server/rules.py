@@ -296,7 +296,7 @@ class AutomaticAnswers:
         if not decision.fault or self._is_sent_wrongly(decision.fault):
             return session.reply(exchange.number, decision.text, decision.form)
         from humanmcp.protocol.validation.check import check  # noqa: PLC0415 - seldom wanted
-        from humanmcp.protocol.validation.faults import broken, faults  # noqa: PLC0415 - likewise
+        from humanmcp.protocol.validation.faults import faults, with_fault  # noqa: PLC0415 - likewise
 
         verdict = check(exchange, decision.text, decision.form, session.negotiated)
         whole = verdict.forced or decision.text
@@ -304,7 +304,7 @@ class AutomaticAnswers:
         if fault is None:
             logger.warning("%s: this answer cannot have the fault %s", decision.by, decision.fault)
             return None
-        return session.reply(exchange.number, broken(exchange, whole, fault), anyway=True)
+        return session.reply(exchange.number, with_fault(exchange, whole, fault), anyway=True)
 
     def _is_sent_wrongly(self, fault: str) -> bool:
         """Let HTTP send the next answer wrongly, if the fault of a rule is one of those."""

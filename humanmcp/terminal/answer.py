@@ -119,7 +119,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--image", action="append", default=[], metavar="FILE")
     flag("--file", action="append", default=[], metavar="FILE")
     flag("--template", metavar="NAME")
-    flag("--break", dest="fault", metavar="NAME")
+    flag("--fault", metavar="NAME")
     flag("--send-anyway", action="store_true")
     flag("--keep-open", action="store_true")
     flag("--json", action="store_true")
@@ -269,12 +269,12 @@ def _broken(answering: Answering, draft: Draft, name: str) -> Draft:
     Raises:
         StopError: there is no such fault. The sentence lists those that there are.
     """
-    known = {one.value: one for one in service.breakable(answering.case)}
+    known = {one.value: one for one in service.possible_faults(answering.case)}
     if not known:
         raise stopped(ROOM, "no fault held", name=answering.name)
     if name not in known:
         raise stopped(ROOM, "no fault", name=name, choices=", ".join(known))
-    return Draft(service.broken(answering.case, draft, known[name]))
+    return Draft(service.with_fault(answering.case, draft, known[name]))
 
 
 def _first_text(answering: Answering) -> Draft:

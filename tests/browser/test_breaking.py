@@ -109,10 +109,10 @@ def test_nothing_is_sent_between_the_choice_and_the_fault(host: Serving, opened:
     page = opened(call())
     page.locator("#sentence").fill("sunny")
     held: list[Route] = []
-    page.route("**/break", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
+    page.route("**/fault", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
     open_menu(page)
     page.locator("#break").click()
-    with page.expect_request("**/break"):
+    with page.expect_request("**/fault"):
         page.locator("#break-dialog button[value=wrong-id]").click()
     page.keyboard.press("Control+Enter")
     held[0].continue_()

@@ -121,7 +121,7 @@ def test_a_rule_that_is_silent_leaves_its_request_waiting(server: ServingHttp) -
 def test_a_person_breaks_what_carries_an_answer_from_text_files_and_terminal(
     tmp_path: Path,
 ) -> None:
-    """`out.do.txt` names a number; `--break` takes the fault's name."""
+    """`out.do.txt` names a number; `--fault` takes the fault's name."""
     with ServingHttp(tmp_path / "inbox", "--handshake", "book", quick=1) as server:
         headers = server.initialize()
         waiting = server.open({**headers, "Accept": "application/json"}, call())
@@ -131,6 +131,6 @@ def test_a_person_breaks_what_carries_an_answer_from_text_files_and_terminal(
         server.answer(2, "sunny")
         assert (waiting.response.status, b"sunny" in waiting.response.read()) == (418, True)
         again = server.open(headers, call(3))
-        server.answer(3, "sunny", "--break", "event-twice")
+        server.answer(3, "sunny", "--fault", "event-twice")
         events = [name for name, data in again.events() if data]
         assert events == ["3-1", "3-1"]

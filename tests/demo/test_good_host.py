@@ -19,7 +19,7 @@ from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.faults import broken, faults
+from humanmcp.protocol.validation.faults import faults, with_fault
 from tests.support.speaking import said_in
 
 RIGHT = {"content": [{"type": "text", "text": "sunny"}]}
@@ -51,7 +51,7 @@ def answer(id: object = 1, **body: object) -> dict[str, object]:  # noqa: A002 -
 def on_the_wire(request: Message, fault: Fault) -> str:
     """Break the right answer and return the line that Send anyway writes."""
     exchange = Exchange(1, request, "2024-11-05")
-    verdict = check.check(exchange, broken(exchange, json.dumps(answer()), fault))
+    verdict = check.check(exchange, with_fault(exchange, json.dumps(answer()), fault))
     line = verdict.line or verdict.forced
     assert line is not None
     return line

@@ -47,7 +47,7 @@ def test_a_script_asks_for_a_fault_and_nothing_is_kept(asked: Asked) -> None:
     """The same that the page does: the whole message, with the fault in it."""
     path = f"/api/exchanges/{asked.key.session}/{asked.key.number}"
     answer = asked.desk.post(
-        f"{path}/break", {"text": "sunny", "form": "text", "fault": "id-as-text"}
+        f"{path}/fault", {"text": "sunny", "form": "text", "fault": "id-as-text"}
     )
     broken: dict[str, Any] = json.loads(answer.json["document"])
     assert broken["id"] == "7"
@@ -63,9 +63,9 @@ def test_a_fault_of_http_is_asked_of_the_server_and_the_answer_stays_right(asked
     facts = asked.inbox.facts(asked.key.session)._replace(http_port=8766, letter="")
     asked.inbox.describe(facts, NegotiatedState())
     until(lambda: "HTTP: wrong status" in asked.desk.page(asked.path), "the page knows of HTTP")
-    right: dict[str, Any] = json.loads(asked.desk.post(f"{path}/break", body).json["document"])
+    right: dict[str, Any] = json.loads(asked.desk.post(f"{path}/fault", body).json["document"])
     assert right["id"] == 7
-    asked.desk.post(f"{path}/break", {**body, "fault": None})
+    asked.desk.post(f"{path}/fault", {**body, "fault": None})
     orders = [order for _ticket, order in asked.inbox.outgoing(asked.key.session)]
     assert {one.order for one in orders} == {Order.HTTP}
     assert [one.text for one in orders] == ["wrong-status", "none"]
@@ -74,7 +74,7 @@ def test_a_fault_of_http_is_asked_of_the_server_and_the_answer_stays_right(asked
 def test_a_fault_that_there_is_not_is_refused(asked: Asked) -> None:
     """By its place in the body, without repeating it."""
     path = f"/api/exchanges/{asked.key.session}/{asked.key.number}"
-    answer = asked.desk.post(f"{path}/break", {"text": "sunny", "fault": "nonsense"})
+    answer = asked.desk.post(f"{path}/fault", {"text": "sunny", "fault": "nonsense"})
     assert answer.status == 422
     assert answer.json["at"] == ["fault"]
 

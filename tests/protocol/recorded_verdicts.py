@@ -377,7 +377,8 @@ def broken() -> Iterator[str]:
                 yield f"{method} {version} {token}"
                 for fault in faults.faults(exchange):
                     for start in (text, "words", '{"error":{"code":1,"message":"x"}}'):
-                        yield f"  {fault.value}: {_short(faults.broken(exchange, start, fault))}"
+                        faulty = faults.with_fault(exchange, start, fault)
+                        yield f"  {fault.value}: {_short(faulty)}"
 
 
 def typed() -> Iterator[str]:

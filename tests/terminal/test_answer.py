@@ -167,9 +167,9 @@ def test_the_draft_of_initialize_can_be_sent_as_it_is(room: Room, shell: Shell) 
 
 def test_an_answer_is_broken_on_purpose(key: Key, room: Room, shell: Shell) -> None:
     """Without the page: refused like any broken one, and sent with --send-anyway."""
-    assert shell("answer", "3", "--text", "sunny", "--break", "wrong-id").status == 1
+    assert shell("answer", "3", "--text", "sunny", "--fault", "wrong-id").status == 1
     ran = shell(
-        "answer", "3", "--text", "sunny", "--break", "id-as-text", "--send-anyway", "--json"
+        "answer", "3", "--text", "sunny", "--fault", "id-as-text", "--send-anyway", "--json"
     )
     assert json.loads(ran.json["line"])["id"] == "3"
     assert "sunny" in ran.json["line"]
@@ -178,13 +178,13 @@ def test_an_answer_is_broken_on_purpose(key: Key, room: Room, shell: Shell) -> N
 
 def test_a_log_line_stands_in_the_place_of_an_answer(key: Key, shell: Shell) -> None:
     """Nothing need be written for it: the draft is what is broken, and no editor opens."""
-    ran = shell("answer", "3", "--break", "log-line", "--send-anyway")
+    ran = shell("answer", "3", "--fault", "log-line", "--send-anyway")
     assert ran.out.splitlines()[-1] == "Server started on stdio"
 
 
 def test_a_fault_that_there_is_not_lists_those_that_there_are(key: Key, shell: Shell) -> None:
     """A call of a tool has no protocol version to be wrong about."""
-    ran = shell("answer", "3", "--break", "wrong-version", "--send-anyway")
+    ran = shell("answer", "3", "--fault", "wrong-version", "--send-anyway")
     assert ran.status == 2
     assert "wrong-id" in ran.err
 
@@ -374,7 +374,7 @@ def test_a_broken_answer_goes_out_and_its_request_stays_open(room: Room, shell: 
     with Serving(room.home, "--by-hand") as server:
         server.say(CALL)
         until(lambda: "tools/call" in shell("inbox").out, "the call")
-        wrong = ("answer", "--text", "sunny", "--break", "wrong-id", "--keep-open")
+        wrong = ("answer", "--text", "sunny", "--fault", "wrong-id", "--keep-open")
         assert shell(*wrong).status == 1
         ran = shell(*wrong, "--send-anyway")
         assert (ran.status, json.loads(server.hear())["id"]) == (0, 1000003)

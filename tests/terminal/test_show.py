@@ -183,7 +183,7 @@ def test_a_changed_draft_is_put_back_with_one_command(
 def test_an_answer_to_a_held_call_is_broken_by_name_as_in_the_page(held: Key, shell: Shell) -> None:
     """It is judged as an answer, and kept: with --send-anyway it goes out."""
     assert held.number == 3
-    ran = shell("answer", "3", "--text", "sunny", "--break", "wrong-id")
+    ran = shell("answer", "3", "--text", "sunny", "--fault", "wrong-id")
     assert ran.status == 1
     assert "R03" in ran.out
 
@@ -192,7 +192,7 @@ def test_no_empty_list_of_faults_is_offered_for_a_held_message(room: Room, shell
     """The rule: "There are: -." says nothing of what can be done instead."""
     line = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
     room.ask(room.session(role=Role.TAP), 3, line, purpose=Purpose.HELD)
-    ran = shell("answer", "3", "--text", "sunny", "--break", "wrong-id")
+    ran = shell("answer", "3", "--text", "sunny", "--fault", "wrong-id")
     assert ran.status == 2
     assert "There are" not in ran.err
     assert "`humanmcp answer 3` opens it in your editor" in ran.err

@@ -80,7 +80,7 @@ export class StartingPoints {
     const before = draft.broken?.before ?? draft.text;
     sender.setSending(true); // Ctrl+Enter must not send the right answer before it is broken
     try {
-      const { document: text } = await call(`${path}/break`, { fault, text: before, form: "message" });
+      const { document: text } = await call(`${path}/fault`, { fault, text: before, form: "message" });
       draft.spoil(text, { fault, before });
     } catch (error) {
       tellFailed(error);
@@ -99,7 +99,7 @@ export class StartingPoints {
   mend() {
     const { draft, views, path } = this.composer;
     if (draft.broken) draft.spoil(draft.broken.before, null);
-    call(`${path}/break`, { fault: null, text: "" }).catch(tellFailed); // what the server was asked for HTTP
+    call(`${path}/fault`, { fault: null, text: "" }).catch(tellFailed); // what the server was asked for HTTP
     views.show(views.best, { focus: true });
   }
 

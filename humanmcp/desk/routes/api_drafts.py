@@ -135,7 +135,7 @@ def fix_all(request: Request, session: str, number: int, body: TextBody) -> Fixe
 
 
 @dataclass
-class BreakBody:
+class FaultBody:
     """An answer so far, and the fault that it shall have."""
 
     fault: Fault | None
@@ -143,8 +143,8 @@ class BreakBody:
     form: TextForm = TextForm.MESSAGE
 
 
-@router.post("/exchanges/{session}/{number}/break")
-def break_it(request: Request, session: str, number: int, body: BreakBody) -> DocumentShape:
+@router.post("/exchanges/{session}/{number}/fault")
+def add_fault(request: Request, session: str, number: int, body: FaultBody) -> DocumentShape:
     """Put a fault into an answer, and return it. Nothing is saved and nothing is sent.
 
     A fault of HTTP does not change the answer: the next response of the server is wrong. null
@@ -155,7 +155,7 @@ def break_it(request: Request, session: str, number: int, body: BreakBody) -> Do
         service.mended(case, BY)
         return {"document": body.text}
     draft = Draft(body.text, body.form)
-    return {"document": service.broken(case, draft, body.fault)}
+    return {"document": service.with_fault(case, draft, body.fault)}
 
 
 @router.post("/exchanges/{session}/{number}/draft")

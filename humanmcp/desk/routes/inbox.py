@@ -354,7 +354,7 @@ def _faults(case: Case, task: Task) -> list[FaultShape]:
     """List the ways to break an answer; a request that goes on is changed by hand."""
     if service.goes_on(case, task):
         return []
-    return [rendering.fault(one) for one in service.breakable(case)]
+    return [rendering.fault(one) for one in service.possible_faults(case)]
 
 
 def _initial_state(desk: Desk, case: Case, task: Task) -> InitialState | None:

@@ -63,7 +63,7 @@ def _fits(fault: Fault, exchange: Exchange) -> bool:
             return True
 
 
-def broken(exchange: Exchange, text: str, fault: Fault, language: str = "en") -> str:
+def with_fault(exchange: Exchange, text: str, fault: Fault, language: str = "en") -> str:
     """Return an answer with a fault in it. `text` is the whole message as it was so far.
 
     A text that is no JSON object, or has no result where the fault belongs into one, is replaced by

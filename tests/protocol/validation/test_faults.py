@@ -14,7 +14,7 @@ from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.faults import HUGE, LOG_LINE, broken, faults
+from humanmcp.protocol.validation.faults import HUGE, LOG_LINE, faults, with_fault
 from humanmcp.protocol.validation.starting_draft import start
 
 SENTENCE = '{"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": "sunny"}]}}'
@@ -38,7 +38,7 @@ def on_the_wire(asked: Exchange, text: str) -> str:
 
 def body(asked: Exchange, fault: Fault, text: str = SENTENCE) -> Any:  # noqa: ANN401 - any JSON value
     """Break an answer and return what the client reads."""
-    return json.loads(on_the_wire(asked, broken(asked, text, fault)))
+    return json.loads(on_the_wire(asked, with_fault(asked, text, fault)))
 
 
 ERROR = '{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "no"}}'
@@ -80,7 +80,7 @@ def test_members_come_and_go() -> None:
     assert "unknownField" in body(exchange(), Fault.UNKNOWN_FIELD)
     assert "error" not in body(exchange(), Fault.LONE_SURROGATE, ERROR)
     assert "_meta" in body(exchange("nonsense"), Fault.LONE_SURROGATE, ERROR)["result"]
-    assert broken(exchange(), '{"jsonrpc": "2.0"}', Fault.NO_JSONRPC) == "{}"
+    assert with_fault(exchange(), '{"jsonrpc": "2.0"}', Fault.NO_JSONRPC) == "{}"
 
 
 @pytest.mark.parametrize(
@@ -109,13 +109,13 @@ def test_a_fault_is_offered_where_it_can_be_made(
 def test_the_rest_stays_as_it_was_written() -> None:
     """Numbers, order and escapes of what the person wrote are not touched."""
     text = '{"id": 7, "jsonrpc": "2.0", "result": {"z": 1.0, "a": [1e5,\n   "\\u00e9"]}}'
-    line = on_the_wire(exchange(), broken(exchange(), text, Fault.UNKNOWN_FIELD))
+    line = on_the_wire(exchange(), with_fault(exchange(), text, Fault.UNKNOWN_FIELD))
     assert '{"id":7,"jsonrpc":"2.0","result":{"z":1.0,"a":[1e5,"\\u00e9"]}' in line
 
 
 def test_a_cut_message_is_a_part_of_what_it_was() -> None:
     """J07: it ends in the middle, and no more follows."""
-    line = on_the_wire(exchange(), broken(exchange(), SENTENCE, Fault.CUT_IN_HALF))
+    line = on_the_wire(exchange(), with_fault(exchange(), SENTENCE, Fault.CUT_IN_HALF))
     assert line.startswith('{   "jsonrpc": "2.0",   "id": 7,')
     with pytest.raises(ValueError, match="line 1"):
         json.loads(line)
@@ -123,13 +123,13 @@ def test_a_cut_message_is_a_part_of_what_it_was() -> None:
 
 def test_a_log_line_stands_in_the_place_of_the_answer() -> None:
     """Whatever was written before."""
-    assert broken(exchange(), SENTENCE, Fault.LOG_LINE) == LOG_LINE
+    assert with_fault(exchange(), SENTENCE, Fault.LOG_LINE) == LOG_LINE
     assert on_the_wire(exchange(), LOG_LINE) == LOG_LINE
 
 
 def test_half_a_character_goes_out_as_the_escape_that_it_is() -> None:
     r"""J23: `\ud83d` is legal JSON, and no character."""
-    line = on_the_wire(exchange(), broken(exchange(), SENTENCE, Fault.LONE_SURROGATE))
+    line = on_the_wire(exchange(), with_fault(exchange(), SENTENCE, Fault.LONE_SURROGATE))
     assert '"?\\ud83d?"' in line
     assert json.loads(line)["result"]["content"][0]["text"] == "?\ud83d?"
 
@@ -145,7 +145,7 @@ def test_half_a_character_goes_out_as_the_escape_that_it_is() -> None:
 def test_a_huge_text_stands_where_it_is_read(method: str, place: Any) -> None:  # noqa: ANN401 - looks into JSON
     """J40: it is legal, so it needs no Send anyway."""
     asked = exchange(method)
-    text = broken(asked, start(asked), Fault.HUGE)
+    text = with_fault(asked, start(asked), Fault.HUGE)
     assert len(place(body(asked, Fault.HUGE, start(asked))["result"])) == HUGE
     assert check.check(asked, text).sendable
 
@@ -163,7 +163,7 @@ def test_a_text_that_cannot_be_read_is_begun_anew(text: str, fault: Fault) -> No
 def test_what_nobody_has_written_yet_is_filled_in(language: str) -> None:
     """The fault shall be the only thing that is wrong."""
     asked = exchange()
-    text = broken(asked, start(asked, language=language), Fault.UNKNOWN_FIELD)
+    text = with_fault(asked, start(asked, language=language), Fault.UNKNOWN_FIELD)
     codes = [one.code for one in check.check(asked, text).diagnostics if one.blocks]
     assert codes == ["R17"]
 
@@ -171,7 +171,7 @@ def test_what_nobody_has_written_yet_is_filled_in(language: str) -> None:
 @pytest.mark.parametrize("fault", [Fault.WRONG_ID, Fault.UNKNOWN_FIELD, Fault.LONE_SURROGATE])
 def test_what_is_filled_in_is_in_the_language_of_the_person(fault: Fault) -> None:
     """A text that is no message is begun anew; the fault itself is a word of no language."""
-    text = broken(exchange(), "", fault, "ja")
+    text = with_fault(exchange(), "", fault, "ja")
     assert ("わざと壊した" in text) is (fault is not Fault.LONE_SURROGATE)
     assert "on purpose" not in text
 
@@ -190,7 +190,7 @@ def test_every_fault_goes_out_on_one_line_and_is_recorded_as_deliberate(
             f'{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}'.encode()
         )
         asked = session.exchanges[1]
-        text = broken(asked, start(asked), fault)
+        text = with_fault(asked, start(asked), fault)
         outcome = session.reply(1, text, anyway=True)
         assert isinstance(outcome, Sent), (fault, method)
         assert outcome.line is not None
@@ -203,7 +203,7 @@ def test_every_fault_goes_out_on_one_line_and_is_recorded_as_deliberate(
 @given(st.text(), st.sampled_from([one for one in Fault if not one.is_of_http]))
 def test_no_text_is_too_strange_to_be_broken(text: str, fault: Fault) -> None:
     """Never raises, whatever the text."""
-    assert broken(exchange(), text, fault)
+    assert with_fault(exchange(), text, fault)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
