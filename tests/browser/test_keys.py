@@ -15,8 +15,9 @@ pytestmark = pytest.mark.browser
 CHECKED_KIND: Final = "[name=kind]:checked"
 WALKED: Final = (
     *("Ctrl Enter", "Ctrl S", "Ctrl Z", "Esc", "J K", "Enter", "1\u20139"),
-    # A C I X: test_tap.py; S: test_staying_clear.py, with many sessions
-    *("R", "T", "F", "E", "B", "A C I X", "S", "/", "M", "?"),
+    # A D C L O: test_approving.py; A C I X: test_tap.py; S, with many sessions:
+    # test_staying_clear.py
+    *("R", "T", "F", "E", "B", "A D C L O", "A C I X", "S", "/", "M", "?"),
 )
 """The keys that the tests below press, as the list writes them."""
 
