@@ -153,7 +153,7 @@ def _flag(words: Sequence[str], name: str) -> str:
 
 
 def parser_of(name: str, module: ModuleType, words: Sequence[str] = HELP) -> Parser:
-    """Make the parser of one command, for a reader of this language who typed these words."""
+    """Make the parser of one command, for a reader who typed these words."""
     parser = Parser(words, prog=f"humanmcp {name}")
     parser.description = parser.words("command")(name)
     module.add_arguments(parser)

@@ -367,7 +367,7 @@ class Screen:
         opened: bool = False,
         command: str = "demo",
     ) -> None:
-        """Show it in a language. `program` is how to type the command.
+        """Show it. `program` is how to type the command.
 
         A person answers `by_hand`: `typed` in this terminal, or in the page that `opened`, too.
         """

@@ -165,7 +165,7 @@ def template(name: str) -> Template:
 
 
 def render(name: str, **values: Any) -> str:  # noqa: ANN401 - templates take anything
-    """Render a template in a language."""
+    """Render a template in the language of the reader."""
 
     def t(code: str, **fillings: object) -> str:
         return say(ROOM, code, **fillings)
