@@ -120,7 +120,11 @@ class ConversationShape(TypedDict, total=False):
 
 
 class OutcomeShape(TypedDict):
-    """What became of a reply: `sent`, `on its way`, `blocked`, `refused`, `taken` or `over`."""
+    """What became of a reply.
+
+    `sent`, `on its way`, `stored`, `blocked`, `refused`, `taken` or `over`. After
+    `stored` the client of a parked call comes for the answer: no process runs that could take it.
+    """
 
     became: str
     line: str
