@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from humanmcp.inbox.contract import Reply
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.browser.seats import INITIALIZE, request
 from tests.serving import Serving
 from tests.terminal.rooms import permission
@@ -66,3 +69,17 @@ def test_a_long_input_can_only_be_denied_with_a_line(host: Serving, tmp_path: Pa
     until(lambda: not do.exists(), "the line is read")
     do.write_text(f"deny {digest} not that", "utf-8")
     assert _decided(host) == {"behavior": "deny", "message": "not that"}
+
+
+def test_the_server_itself_refuses_a_decision_about_other_arguments(
+    host: Serving, tmp_path: Path
+) -> None:
+    """A desk may have looked before the client repeated its request with another command."""
+    _ask(host, tmp_path, permission("Bash", command="ls"), "allow")
+    inbox = FolderInbox(tmp_path / "home")
+    (facts,) = inbox.sessions()
+    (item,) = inbox.items(facts.name)
+    inbox.send(item.key, Reply('{"behavior": "allow"}', TextForm.TEXT, shown="0" * 64))
+    refused = until(lambda: inbox.item(item.key).diagnostics, "the reply is given back")
+    assert [one.code for one in refused] == ["N40"]
+    assert inbox.item(item.key).answer is None
