@@ -9,11 +9,10 @@ import { startForms } from "./forms.js";
 import { onUndo, startKeys } from "./keys.js";
 import { listChanged } from "./list.js";
 import { startLive } from "./live.js";
-import { choiceChanged, startLooking } from "./notice.js";
+import { choiceChanged } from "./notice.js";
 import { Page } from "./page.js";
 import { keep, place } from "./place.js";
 import { call, follow } from "./talk.js";
-import { startWorker } from "./installing.js";
 
 const page = new Page();
 
@@ -33,8 +32,8 @@ function changed(changes) {
 }
 
 if (document.querySelector("#around[data-role=learner], body[data-device]")) keep(place);
-if ("device" in document.body.dataset) startWorker();
-if ("notices" in document.body.dataset) startLooking();
+if ("device" in document.body.dataset) import("./installing.js");
+if ("notices" in document.body.dataset) import("./looking.js");
 page.started();
 startChoices(choiceChanged);
 startKeys(page);

@@ -2,12 +2,9 @@
 
 import { at } from "./place.js";
 
-export function startWorker() {
-  const { serviceWorker } = navigator; // not over plain HTTP, except on this computer
-  if (!serviceWorker) return;
-  const address = at("/worker.js");
-  const trusted = /** @type {any} */ (globalThis).trustedTypes?.createPolicy("worker", {
-    createScriptURL: () => address,
-  });
-  serviceWorker.register(trusted?.createScriptURL("") ?? address).catch(() => {}); // the page works without
-}
+const { serviceWorker } = navigator; // not over plain HTTP, except on this computer
+const address = at("/worker.js");
+const trusted = /** @type {any} */ (globalThis).trustedTypes?.createPolicy("worker", {
+  createScriptURL: () => address,
+});
+serviceWorker?.register(trusted?.createScriptURL("") ?? address).catch(() => {}); // the page works without

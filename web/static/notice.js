@@ -4,11 +4,9 @@ import { choose, chosen } from "./choices.js";
 import { leading } from "./live.js";
 import { all, first, isWide, keyOfOpen } from "./dom.js";
 import { at } from "./place.js";
-import { call } from "./talk.js";
 import { tell } from "./words.js";
 
 const QUIET_FOR = 2000;
-const LOOK_EVERY = 20_000;
 let lastSound = 0;
 /** @type {AudioContext | null} */
 let context = null;
@@ -33,16 +31,6 @@ export function arrived(key, what) {
 export function takeBackSeen() {
   if (!first("article.message")?.checkVisibility()) return;
   for (const line of all(`#said [data-key="${CSS.escape(keyOfOpen())}"]`)) line.remove();
-}
-
-// While somebody looks at a page, the desk sends no notices elsewhere.
-export function startLooking() {
-  const look = () => {
-    if (!document.hidden) call("/api/looking", {});
-  };
-  document.addEventListener("visibilitychange", look);
-  setInterval(look, LOOK_EVERY);
-  look();
 }
 
 // Two short tones, made here: nothing is loaded for them.

@@ -1,0 +1,13 @@
+// While somebody looks at a page, the desk sends no notices elsewhere.
+
+import { call } from "./talk.js";
+
+const EVERY = 20_000;
+
+function look() {
+  if (!document.hidden) call("/api/looking", {});
+}
+
+document.addEventListener("visibilitychange", look);
+setInterval(look, EVERY);
+look();
