@@ -164,7 +164,7 @@ def test_send_sends_an_answer_to_a_request_that_is_over(tmp_path: Path) -> None:
             "This request is over." in desk.submit(path, text=box[:-3], act="send", late="y").text
         )
         refused = desk.submit(path, text=box, act="send").text
-        assert ">R51<" in refused
-        assert ">J51<" not in refused
+        assert "(R51)" in refused
+        assert "(J51)" not in refused
         assert desk.submit(path, text=box, act="send", late="y").status == 303
         assert json.loads(host.hear())["id"] == 2

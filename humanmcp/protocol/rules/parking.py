@@ -91,7 +91,7 @@ def with_result_tool(
 ) -> tuple[Mapping[str, Any], ...]:
     """Add `ask_human_result` to tools. In 2025-11-25 each of the others may be called as a task."""
     others = [one for one in tools if one.get("name") != RESULT_TOOL["name"]]
-    if version == R2025_11:
+    if features(version).asked_for_tasks:
         others = [{"execution": {"taskSupport": "optional"}, **one} for one in others]
     return (*others, dict(RESULT_TOOL))
 
@@ -154,7 +154,8 @@ def way(exchange: Exchange, *, has_tool: bool) -> ParkedAs | None:
 
 def wants_task(exchange: Exchange) -> bool:
     """Return True for a call of 2025-11-25 whose client asked for a task: it gets one at once."""
-    return exchange.version == R2025_11 and isinstance(exchange.request.params.get("task"), dict)
+    asked_for = features(exchange.version).asked_for_tasks
+    return asked_for and isinstance(exchange.request.params.get("task"), dict)
 
 
 def park_after(
@@ -181,9 +182,9 @@ def parked_response(exchange: Exchange, call: ParkedCall, negotiated: Negotiated
     """Return the result that parks a call."""
     if call.parked_as is ParkedAs.TASK:
         task = _task(exchange.version, call)
-        if exchange.version == R2026_07:
-            return _text({"resultType": "task", **task})
-        return _text({"task": task})
+        if features(exchange.version).asked_for_tasks:
+            return _text({"task": task})
+        return _text({"resultType": "task", **task})
     words = (
         "A person is still working on this. Nothing has been decided. Call the tool "
         f'{RESULT_TOOL["name"]} with {{"ticket": "{call.token}"}} to get the answer.'
@@ -209,7 +210,7 @@ def _tool_result(version: str, words: str, *, is_error: bool = False) -> str:
 
 
 def _task(version: str, call: ParkedCall) -> dict[str, Any]:
-    ms = "Ms" if version == R2026_07 else ""
+    ms = "" if features(version).asked_for_tasks else "Ms"
     return {
         "taskId": call.token,
         "status": _status(version, call),
@@ -235,7 +236,7 @@ def _status(version: str, call: ParkedCall) -> str:
     if jsonrpc.member(call.line, "error") is not None:
         return "failed"
     failed = jsonrpc.member(call.line, "result", "isError") == "true"
-    return "failed" if failed and version == R2025_11 else "completed"
+    return "failed" if failed and features(version).asked_for_tasks else "completed"
 
 
 # -- what its client asks ------------------------------------------------------------------------
@@ -331,7 +332,7 @@ def task_state(version: str, call: ParkedCall) -> str:
     and a `result` field containing the final result of the task."
     https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md
     """
-    if version != R2026_07:
+    if features(version).asked_for_tasks:
         return _text(_task(version, call))
     state = _text({"resultType": "complete", **_task(version, call)})
     for name in ("result", "error"):

@@ -47,6 +47,10 @@ class Version(NamedTuple):
     """Over HTTP each message of a session names the version."""
     tasks: bool = False
     """A tool call may be answered with a task."""
+    asked_for_tasks: bool = False
+    """The client asks for the task (`params.task`), and no extension has to be declared."""
+    resumable: bool = False
+    """Over HTTP a stream begins with an event to resume it from (SEP-1699)."""
     any_schema: bool = False
     """A tool's schemas, and its structured results, may be any JSON."""
     header_arguments: bool = False
@@ -70,11 +74,17 @@ _2025_06: Final = _2025_03._replace(
     version_header=True,
 )
 _2025_11: Final = _2025_06._replace(
-    name="2025-11-25", tasks=True, error_data=((-32042, "UrlErrorData"),)
+    name="2025-11-25",
+    tasks=True,
+    asked_for_tasks=True,
+    resumable=True,
+    error_data=((-32042, "UrlErrorData"),),
 )
 _2026_07: Final = _2025_11._replace(
     name="2026-07-28",
     stateless=True,
+    asked_for_tasks=False,
+    resumable=False,
     server_requests=False,
     input_required=True,
     result_types=True,

@@ -53,7 +53,7 @@ from humanmcp.protocol.http.outbound import (
 from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
 from humanmcp.protocol.rules.timeouts import STATUS_WITHIN
 from humanmcp.protocol.spec.faults import Fault
-from humanmcp.protocol.spec.versions import R2025_11, features
+from humanmcp.protocol.spec.versions import features
 from humanmcp.server.http.sessions import HELD_ELSEWHERE
 from humanmcp.server.http.streams import BEGINNING, OWN, SILENCE, Stream, after
 
@@ -302,7 +302,7 @@ class HttpAnswer:
     @property
     def _is_resumable(self) -> bool:
         """Return True if the client can resume streams (SEP-1699)."""
-        return R2025_11 <= self._version < "2026"
+        return bool(self._version) and features(self._version).resumable
 
     async def _go_on(self, missed: Iterable[OutEvent] = ()) -> None:
         """Send what a client missed, then what follows, until the stream ends."""

@@ -135,6 +135,8 @@ def test_only_the_extension_that_may_answer_a_method_does() -> None:
         ("progress_messages", "-xxxx"),
         ("completions", "-xxxx"),
         ("structured_content", "--xxx"),
+        ("asked_for_tasks", "---x-"),
+        ("resumable", "---x-"),
         ("any_schema", "----x"),
     ],
 )
