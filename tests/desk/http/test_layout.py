@@ -36,7 +36,6 @@ def test_a_change_that_comes_while_a_page_is_made_is_asked_for_again(
     """The page carries the number of the last change from before it gathered what it shows."""
     desk = command.make_desk(home, Address(8765), Settings())
     monkeypatch.setattr(frame, "desk_of", lambda _request: desk)
-    monkeypatch.setattr("humanmcp.desk.http.context.spoken", lambda _request: "en")
     scope = {"type": "http", "path": "/", "headers": [], "query_string": b""}
     request = Request(scope)
     before = desk.board.version
