@@ -1,1 +1,1 @@
-"""What every desk asks and does about an exchange that waits: one service under all of them."""
+"""The service that every desk uses to read and answer exchanges."""

@@ -1,4 +1,4 @@
-"""What the client made of what was said to it: the verdicts, read from the record of a session.
+"""The client's reactions to what was sent, read from the transcript of a session.
 
     a list is another one   listed again, never, listed and the old tool called all the same
     a question              answered, declined by a person or by itself, refused, open
@@ -43,7 +43,7 @@ _NAMES: Final = {"tools": ("tools", "tools/call"), "prompts": ("prompts", "promp
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """What became of one thing that we said, so far. `seq` is its line, `after` is in seconds.
+    """The reaction to one sent line, so far. `seq` is the line, `after` is in seconds.
 
     `what` is the method, `became` the code of the sentence, `name` a tool where one counts.
     """
@@ -100,7 +100,7 @@ def _with_orders(frames: Iterable[Frame]) -> Iterator[Frame]:
 
 
 class _Watch:
-    """What was said and has no verdict yet. `found` has the verdicts by what they are about."""
+    """Sent lines without a reaction yet. `found` has the reactions by their subject."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[str, object], Reaction] = {}
@@ -127,7 +127,7 @@ class _Watch:
             self._answered(frame, message, message.id.key)
 
     def said_wrongly(self, frame: Frame) -> None:
-        """Note an outgoing line that no client can use."""
+        """Note an outgoing line with a fault."""
         self._add(("wrong", frame.seq), frame, "", "wrong.open")
 
     def _notified(self, frame: Frame, message: Message) -> None:

@@ -1,8 +1,8 @@
-"""Judge, keep and send what a person writes: the same at every desk.
+"""Judge, save and send what a person writes, the same at every desk.
 
 The check here is the one that the process makes again before it writes: here it helps, there it
-decides. So a text that passes is handed in, and what became of it is waited for. Knows the check
-and the inbox; nothing of pages, terminals or files.
+decides. A text that passes is submitted, and its result is awaited. It knows the check and the
+inbox, but no pages, terminals or files.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _NAP_GROWTH: Final = 1.5
 
 
 class Outcome(enum.Enum):
-    """What became of a reply or of an outgoing message."""
+    """The result of a reply or of an outgoing message."""
 
     SENT = "sent"
     QUEUED = "on its way"
@@ -69,9 +69,9 @@ class Outcome(enum.Enum):
 
 
 class SendResult(NamedTuple):
-    """What became of a reply. `item` is the exchange as it is now.
+    """The result of a reply. `item` is the exchange as it is now.
 
-    `diagnostics` are those that kept it from being sent, or were noticed in what was sent; their
+    `diagnostics` are the problems that blocked it, or those of what was sent; their
     places count in `text`. `by` names the one who was first.
     """
 
@@ -112,12 +112,12 @@ def judge(
 def autofix(
     case: Case, text: str, form: TextForm = TextForm.MESSAGE, action: Action = Action.FORWARD
 ) -> Autofix:
-    """Apply every fix that takes nothing out, makes nothing up and is no guess."""
+    """Apply every safe fix: it removes nothing, invents nothing and is not a guess."""
     return fixing.autofix(text, lambda one: judge(case, one, form, action))
 
 
 def starting_draft(case: Case) -> Draft:
-    """Return the starting draft of an answer, whatever the person has written since.
+    """Return the starting draft of an answer, whatever the person has typed since.
 
     An answer that a tap holds starts as it is; so does what cannot be answered.
     """
@@ -128,7 +128,7 @@ def starting_draft(case: Case) -> Draft:
 
 
 def as_it_came(case: Case) -> Draft:
-    """Return the message, formatted, as the draft of a held message; not of a large one."""
+    """Return a held message, formatted, as its draft; a large one is not formatted."""
     return Draft("" if case.is_large else pretty(case.item.line))
 
 
@@ -187,14 +187,14 @@ def with_fault(case: Case, draft: Draft, fault: Fault) -> str:
 
 
 def mended(case: Case, by: str) -> None:
-    """Withdraw the HTTP fault that was ordered for the next answer."""
+    """Remove the HTTP fault from the next answer."""
     if case.facts.http_port:
         order = Reply(TAKEN_BACK, by=by, order=Order.HTTP)
         submit_outgoing(case.inbox, case.key.session, order, within=0)
 
 
 def keep(case: Case, draft: Draft) -> str:
-    """Save a draft, and return the moment. What was written for another action is put aside."""
+    """Save a draft and return when. A text for another action is put aside."""
     before = case.item.draft
     if draft.touched and before and before.touched and before.action is not draft.action:
         case.inbox.put_aside(case.key, before)
@@ -222,7 +222,7 @@ class Task(enum.StrEnum):
 
 
 def task_of(case: Case, wanted: str) -> Task:
-    """Choose the task: the one that was asked for, else the one that a draft was begun for."""
+    """Choose the task: the requested one, else the one of the draft."""
     held, draft = case.held, case.item.draft
     if held is None:
         return Task.ANSWER
@@ -241,18 +241,18 @@ def _task_of(held: HeldMessage, draft: Draft) -> Task:
 
 
 def action_of(case: Case, task: Task) -> Action:
-    """Return what becomes of a held message when the text of a task is sent."""
+    """Return what happens to a held message when the text of a task is sent."""
     held = case.held is not None
     return Action.ANSWER if held and task is Task.ANSWER else Action.FORWARD
 
 
 def goes_on(case: Case, task: Task) -> bool:
-    """Return True if what is written goes on in the place of a message that is no answer."""
+    """Return True if the draft replaces a held request or notification."""
     return task is Task.CHANGE and not case.item.asked
 
 
 def draft_for(case: Case, task: Task) -> Draft:
-    """Return what a person has written for a task, or what they start from.
+    """Return the person's draft for a task, or the starting draft.
 
     The draft is what they wrote last; what they had written for the other task was put aside.
     """
@@ -287,7 +287,7 @@ def await_result(look: Callable[[], T | None], within: float, wake: Wake = time.
 def send(
     case: Case, reply: Reply, *, within: float = SETTLES_WITHIN, wake: Wake = time.sleep
 ) -> SendResult:
-    """Send a reply, and wait for what becomes of it.
+    """Send a reply, and wait for its result.
 
     Nothing is handed in that the check blocks, or for which nothing waits any more: the text is
     kept as the draft, and the answer book waits for the person.
@@ -335,7 +335,7 @@ def _hand_in(case: Case, reply: Reply, verdict: Verdict, within: float, wake: Wa
 
 
 def _became(case: Case, reply: Reply) -> SendResult | None:
-    """Return what became of a reply; None while it waits."""
+    """Return the result of a reply; None while it waits."""
     # First: what is read below may be the last thing that the process did.
     facts = case.inbox.facts(case.key.session)
     may_go_on = facts.may_go_on

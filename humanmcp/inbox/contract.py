@@ -1,4 +1,4 @@
-"""What every inbox can do, and what it promises.
+"""The interface of every inbox, and its promises.
 
 An inbox keeps the exchanges of all sessions while they wait for a person. The folder
 (`folder.py`) is the first one; others keep the same promises over HTTP or in a database, and every
@@ -70,7 +70,7 @@ class Role(enum.Enum):
 
     @property
     def traits(self) -> RoleTraits:
-        """What its sessions have."""
+        """The traits of its sessions."""
         return _TRAITS[self]
 
 
@@ -142,7 +142,7 @@ class SessionFacts(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Return True if it can still answer its client."""
+        """Return True if the session can still answer its client."""
         return self.life is Life.OPEN
 
     def comes_back(self, port: int) -> bool:
@@ -151,7 +151,7 @@ class SessionFacts(NamedTuple):
 
     @property
     def may_go_on(self) -> bool:
-        """Return True if it can answer its client, now or in the next process."""
+        """Return True if it can answer its client, in this process or the next one."""
         return self.is_open or (self.life is Life.GONE and self.comes_back(self.http_port))
 
 
@@ -165,7 +165,7 @@ class Purpose(enum.Enum):
 
 
 class Action(enum.Enum):
-    """What is to become of a message that a tap holds (`Purpose.HELD`); elsewhere it says nothing.
+    """What to do with a message that a tap holds (`Purpose.HELD`); unused elsewhere.
 
     A reply of any form but MESSAGE to a held request is an ANSWER, whatever its action: a result
     or plain text is nothing that could be let go.
@@ -190,9 +190,9 @@ FOLLOWS: Final = "parked answer"
 
 
 class Waiting(NamedTuple):
-    """How long an exchange may wait, and what is done about it. Seconds count from arrival.
+    """How long an exchange may wait, and what keeps its client waiting. Seconds count from arrival.
 
-    `limit` is when the client will probably give up, None when that is unknown or never;
+    `limit` is when the client will probably time out, None if that is unknown or never;
     `source` is where that is known from (a code of `locales/`). `book_at` is when the answer book
     answers, None for never; `held` says that a person paused that countdown. `keepalive` is what
     keeps the client waiting now: "progress", "retry", or "" with the reason in `why_not` (a code);
@@ -237,7 +237,7 @@ class Draft(NamedTuple):
 
 
 class Order(enum.Enum):
-    """What a person asks of the process that speaks to the client, in an outgoing message.
+    """What a person asks the process of a session to send: an outgoing message, or a fault.
 
     Only SAY is checked: most others are for testing what a client does with a server that is wrong.
     """
@@ -284,13 +284,13 @@ class Reply(NamedTuple):
 
     @property
     def as_draft(self) -> Draft:
-        """What it was before it was handed in, and is again where it is not sent."""
+        """The draft that it was before it was submitted, and is again if it is not sent."""
         text, form, by, at = self.text, self.form, self.by, self.at
         return Draft(text, form, touched=True, by=by, at=at, action=self.action)
 
 
 class Answer(NamedTuple):
-    """What was sent: the line, by whom ("desk", "terminal", "files", "book: …"), and when."""
+    """A sent answer: the line, by whom ("desk", "terminal", "files", "book: …"), and when."""
 
     line: str
     by: str
@@ -340,7 +340,7 @@ class Item(NamedTuple):
 
     @property
     def is_subscription(self) -> bool:
-        """Return True for an open subscription: its answer is not awaited, and only ends it."""
+        """Return True for an open subscription: nobody waits for its answer, which only ends it."""
         return self.state is ExchangeState.PENDING and self.waiting.keepalive == SUBSCRIBED
 
     @property
@@ -350,7 +350,7 @@ class Item(NamedTuple):
 
     @property
     def is_parked(self) -> bool:
-        """Return True while a person is at it for a client that got a task or a ticket."""
+        """Return True while it waits for a person and its client has a task or a ticket."""
         return self.outlives and self.waiting.parked_as != "retry"
 
     @property
@@ -373,17 +373,17 @@ class Doorbell(Protocol):
 
 
 class Watching(Protocol):
-    """Watches an inbox from the `with` block on: read everything after it was entered."""
+    """Watches an inbox inside its `with` block: read everything after entering it."""
 
     @property
     def why_polling(self) -> str:
-        """Why changes are found by looking only; "" while they are reported."""
+        """Why changes are found only by polling; "" if they are reported."""
 
     def __enter__(self) -> Self:
-        """Start to watch."""
+        """Start watching."""
 
     def __exit__(self, *_: object) -> None:
-        """Stop. Nothing is woken after this."""
+        """Stop watching. `wake` is not called after this."""
 
 
 class InboxError(StopError):
@@ -393,17 +393,17 @@ class InboxError(StopError):
 
 
 class UnknownItemError(InboxError, LookupError):
-    """There is no such session or exchange; or, with `line`, no such line of a session."""
+    """There is no such session or exchange or, with `line`, no such line."""
 
     def __init__(self, what: str, *, line: int = 0) -> None:
         super().__init__("no line" if line else "unknown", what=what, line=line)
 
 
 class NotHeldError(UnknownItemError):
-    """This process does not run the session, or no longer: it must not say anything in it."""
+    """This process does not own the session, so it must not send anything in it."""
 
     def __init__(self, session: str) -> None:
-        """Remember which one."""
+        """Remember its key."""
         InboxError.__init__(self, "not held", session=session)
 
 
@@ -419,13 +419,13 @@ class TakenError(InboxError):
 
 
 class StoreError(InboxError):
-    """The place where the inbox keeps things failed: a full disk, say. Nothing half-done is left.
+    """The store of the inbox failed, for example a full disk. Nothing half-written is left.
 
     `number` is the operating system's error number, 0 where there is none.
     """
 
     def __init__(self, error: OSError, what: str, **named: object) -> None:
-        """Remember the trouble, and what could not be kept: a code of `locales/`, room `kept`."""
+        """Remember the error, and what could not be stored: a code of `locales/`, room `kept`."""
         self.number = error.errno or 0
         advice = errno.errorcode.get(self.number, "")
         super().__init__(
@@ -448,19 +448,19 @@ _ADVISED: Final = frozenset(
 
 
 class SessionInbox(Protocol):
-    """What both sides of an inbox see of a session."""
+    """The part of an inbox that server and desks share."""
 
     def negotiated(self, session: str) -> NegotiatedState:
-        """Return what the conversation has negotiated: a check needs it."""
+        """Return what the conversation has negotiated; the check needs it."""
 
     def holds(self, session: str) -> Sequence[str]:
-        """Return what a tap is to hold (`humanmcp tap --hold`), and what is allowed unasked."""
+        """Return the patterns of messages to hold (`humanmcp tap --hold`) and of allowed calls."""
 
     def hold(self, session: str, patterns: Sequence[str]) -> None:
-        """Replace the patterns of messages that a tap holds, and of calls that were allowed."""
+        """Replace the patterns of messages to hold and of allowed calls."""
 
     def handshake_is_by_hand(self) -> bool:
-        """Return True if people want to open every session of this inbox themselves."""
+        """Return True if people answer the handshake of every session themselves."""
 
     def facts(self, session: str) -> SessionFacts:
         """Return what is known of one session."""
@@ -477,7 +477,7 @@ class SessionInbox(Protocol):
 
 
 class ServerInbox(SessionInbox, Protocol):
-    """The inbox for the process that speaks to the peer: it begins a session and puts things in."""
+    """The inbox as its process uses it: it begins sessions and delivers exchanges."""
 
     def begin(self, facts: SessionFacts) -> str:
         """Open a session that this process owns. Return its name.
@@ -489,7 +489,7 @@ class ServerInbox(SessionInbox, Protocol):
         """List the open sessions at this port that no process owns."""
 
     def session_by_http_id(self, http_id: str) -> SessionFacts | None:
-        """Return the session that a client comes back to under this id, in any process."""
+        """Return the session with this `Mcp-Session-Id`, of any process."""
 
     def of_visitor(self, visitor: str, /) -> Sequence[SessionFacts]:
         """List the open sessions of a visitor in other processes, oldest first.
@@ -498,13 +498,13 @@ class ServerInbox(SessionInbox, Protocol):
         """
 
     def sign_of_life(self, session: str, /) -> str:
-        """Return the last sign of life of the process that owns a session.
+        """Return when the owner of a session was last known to live.
 
         "" where it is known to live.
         """
 
     def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
-        """Take over a session whose process is gone.
+        """Take over a session whose owner is gone.
 
         One process at a time can. Returns what is known of it, and the exchanges that wait.
 
@@ -514,9 +514,9 @@ class ServerInbox(SessionInbox, Protocol):
         """
 
     def is_held(self, session: str) -> bool | None:
-        """Return True while this process runs the session, False if it has ended or another does.
+        """Return True while this process owns the session, False if it ended or has another owner.
 
-        None while that cannot be known: nothing must be said in it before.
+        None while that is unknown: nothing may be sent before.
         """
 
     def leave(self, session: str) -> None:
@@ -534,7 +534,7 @@ class ServerInbox(SessionInbox, Protocol):
         """
 
     def deliver(self, item: Item) -> None:
-        """Put an exchange where people can see it. `item.draft` is the text to start from.
+        """Show an exchange to people. `item.draft` is the text to start from.
 
         Raises:
             StoreError: it could not be kept. No desk sees a part of it.
@@ -556,7 +556,7 @@ class ServerInbox(SessionInbox, Protocol):
         """Return the drafts that were saved since the last call."""
 
     def refuse(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
-        """Return the taken reply to the person, as the draft, with its problems."""
+        """Return a taken reply to the person as the draft, with its problems."""
 
     def close(
         self, key: Key, state: ExchangeState, answer: Answer | None = None, reason: str = ""
@@ -583,27 +583,27 @@ class ServerInbox(SessionInbox, Protocol):
 
 
 class DeskInbox(SessionInbox, Protocol):
-    """The inbox for desks: they look at what waits, and write what a person decided."""
+    """The inbox as desks use it: they read what waits, and write what a person decided."""
 
     @property
     def away(self) -> str:
-        """Why the inbox cannot be reached now, in its own words; "" while it can."""
+        """Why the inbox cannot be reached now; "" if it can."""
 
     def watch(self, wake: Callable[[str, int], None]) -> Watching:
-        """Return what wakes with a session and the number of its exchange that may have changed.
+        """Return a watch that calls `wake` with a session and the number of a changed exchange.
 
         The number is 0 for everything else of the session: its record, its transcript, its life.
         `wake` is called from other threads, often several times for one change, and must not block.
         """
 
     def sweep(self) -> None:
-        """Remove what processes that died left half-done; a desk does so when it starts."""
+        """Remove half-written files of dead processes; a desk does so when it starts."""
 
     def sessions(self) -> Sequence[SessionFacts]:
-        """List the sessions, newest first: the one that became visible last."""
+        """List the sessions, newest first."""
 
     def probes(self) -> Sequence[SessionFacts]:
-        """List the open sessions that were asked nothing but `server/discover` so far."""
+        """List the open sessions that received only `server/discover` so far."""
 
     def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
         """List the exchanges of a session in one state, oldest first."""
@@ -661,4 +661,4 @@ class DeskInbox(SessionInbox, Protocol):
 
 
 class Inbox(ServerInbox, DeskInbox, Protocol):
-    """Where exchanges wait. The promises stand at the top of this module."""
+    """The whole interface. Its promises are at the head of this module."""

@@ -1,4 +1,4 @@
-"""The JSON for scripts: what the page, the interface and `--json` write, each shape once."""
+"""The JSON for scripts: the shapes that the interface and `--json` write, each once."""
 
 import enum
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,7 +17,7 @@ _Shape = TypeVar("_Shape")
 
 
 def filled(shape: type[_Shape], record: object, **others: object) -> _Shape:
-    """Write a record in a shape: each member is one of the others, or what the record calls so."""
+    """Write a record in a shape: each member is a keyword's or the record's."""
     names: Any = shape.__annotations__
     found: Any = {
         name: others[name] if name in others else _plain(getattr(record, name)) for name in names
@@ -26,7 +26,7 @@ def filled(shape: type[_Shape], record: object, **others: object) -> _Shape:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - a field of any record
-    """Return a field as JSON has it: an enum by its value, a record by its members."""
+    """Return a field as JSON: an enum as its value, a record as its members."""
     if isinstance(value, enum.Enum):
         return value.value
     return dict(value._asdict()) if hasattr(value, "_asdict") else value

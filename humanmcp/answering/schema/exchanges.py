@@ -1,4 +1,4 @@
-"""Exchanges as JSON for scripts: in a list, one of them whole, lines that are none."""
+"""Exchanges as JSON for scripts: rows, whole exchanges, and lines that are not messages."""
 
 # No `from __future__ import annotations`: FastAPI and the makers of the docs read the annotations.
 
@@ -43,7 +43,7 @@ class EditShape(TypedDict):
 
 
 class FixShape(TypedDict):
-    """A fix: edits of the text, in its order. `label` is what stands on its button."""
+    """A fix: edits of the text, in order. `label` is the text of its button."""
 
     label: str
     applicability: Annotated[str, Applicability]
@@ -51,7 +51,7 @@ class FixShape(TypedDict):
 
 
 class DiagnosticShape(TypedDict):
-    """What the check says of one place. `line` is 0 where the place is the whole.
+    """One problem of a text. `line` is 0 if it concerns the whole text.
 
     `field` is the place of a field whose text is no JSON; the places then count in that text.
     `text` is the `message` under its older name; `count`: how many of this kind there are.
@@ -75,7 +75,7 @@ class DiagnosticShape(TypedDict):
 
 
 class VerdictShape(TypedDict):
-    """What the check says of a text. The places of the problems count in `text`."""
+    """The problems of a text. Their places are in `text`."""
 
     sendable: bool
     forcible: bool
@@ -87,11 +87,11 @@ class VerdictShape(TypedDict):
 
 
 class FixedShape(VerdictShape):
-    """What the check says of a text after every fix that can be trusted."""
+    """The problems of a text after every safe fix."""
 
 
 class CheckedShape(VerdictShape, total=False):
-    """What `check` says of one answer. `line` is null where the check would not send it.
+    """The result of `check` for one answer. `line` is null if it would not be sent.
 
     `id` is the caller's own, of a line of `--lines`.
     """
@@ -102,7 +102,7 @@ class CheckedShape(VerdictShape, total=False):
 
 
 class JudgedShape(DiagnosticShape):
-    """What the check says of one line of a conversation. `way`: `in` is from the client."""
+    """The problems of one line of a conversation. `way`: `in` means from the client."""
 
     way: str
     method: str
@@ -110,7 +110,7 @@ class JudgedShape(DiagnosticShape):
 
 
 class ConversationShape(TypedDict, total=False):
-    """What `check` says of a conversation: how many messages, and what is wrong with them."""
+    """The result of `check` for a conversation: the number of messages, and their problems."""
 
     file: str
     messages: int
@@ -120,7 +120,7 @@ class ConversationShape(TypedDict, total=False):
 
 
 class OutcomeShape(TypedDict):
-    """What became of a reply.
+    """The result of a reply.
 
     `sent`, `on its way`, `stored`, `blocked`, `refused`, `taken` or `over`. After
     `stored` the client of a parked call comes for the answer: no process runs that could take it.
@@ -135,7 +135,7 @@ class OutcomeShape(TypedDict):
 
 
 class AnsweredShape(OutcomeShape, total=False):
-    """What `answer` did. `name`: what was typed for the exchange; `why`: why nothing was sent.
+    """The result of `answer`. `name`: the exchange as typed; `why`: why nothing was sent.
 
     `deliberate`: sent although the check found errors. `open`: the request waits for another one.
     """
@@ -148,7 +148,7 @@ class AnsweredShape(OutcomeShape, total=False):
 
 
 class SaidShape(TypedDict):
-    """What became of something said first: `waiting`, `sent` or `refused`."""
+    """The result of an outgoing message: `waiting`, `sent` or `refused`."""
 
     became: str
     problems: list[DiagnosticShape]
@@ -174,7 +174,7 @@ def _fix_shape(fix: Fix) -> FixShape:
 
 
 def _label(fix: Fix) -> str:
-    """Return what stands on the button of a fix; a guess is called one."""
+    """Return the text of a fix's button; it says if the fix is a guess."""
     try:
         label = say("fix", fix.label)
     except UnknownSentenceError:
@@ -185,7 +185,7 @@ def _label(fix: Fix) -> str:
 
 
 def verdict_shape(verdict: Verdict) -> VerdictShape:
-    """Write what the check says."""
+    """Write the problems of a text."""
     line = verdict.line if verdict.line is not None else verdict.forced
     return filled(
         VerdictShape,
@@ -198,13 +198,13 @@ def verdict_shape(verdict: Verdict) -> VerdictShape:
 
 
 def checked_shape(verdict: Verdict, **more: str) -> CheckedShape:
-    """Write what `check` says of one answer."""
+    """Write the result of `check` for one answer."""
     said = {**verdict_shape(verdict), "line": verdict.line, **more}
     return cast("CheckedShape", said)
 
 
 def outcome_shape(result: SendResult) -> OutcomeShape:
-    """Write what became of a reply."""
+    """Write the result of a reply."""
     return filled(
         OutcomeShape,
         result,
@@ -216,13 +216,13 @@ def outcome_shape(result: SendResult) -> OutcomeShape:
 
 
 def said_shape(result: SayResult) -> SaidShape:
-    """Write what became of something said first."""
+    """Write the result of an outgoing message."""
     became = "waiting" if result.outcome is Outcome.QUEUED else result.outcome.value
     return {"became": became, "problems": diagnostic_shapes(result.diagnostics)}
 
 
 class WaitShape(TypedDict):
-    """How long the client waits, when the book answers, and by what the client is kept waiting.
+    """How long the client waits, when the answer book answers, and which keepalive is used.
 
     `status_until`: over HTTP, for how long the status of the response is open. `can_park` is how a
     call can be parked (`task`, `ticket`), `parked_as` how it is: its client comes for the answer.
@@ -240,7 +240,7 @@ class WaitShape(TypedDict):
 
 
 class RowShape(TypedDict):
-    """An exchange, as every list has it. `tool`: the tool or the prompt; `gist`: a few words.
+    """An exchange in a list. `tool`: the tool or the prompt; `gist`: a few words.
 
     `touched`: a person writes. `on_its_way`: a reply was sent and is not out yet.
     """
@@ -269,7 +269,7 @@ class ListedShape(RowShape, WaitShape):
     """An exchange in the list of `inbox`. `name` and `letter` are what a person types.
 
     `id` is the request's own. `arrived` is UTC, `waited` in seconds. `answer` is a line, or null.
-    What `waiting` holds stands beside it once more.
+    The members of `waiting` are repeated beside it.
     """
 
     name: str
@@ -303,7 +303,7 @@ class DraftShape(TypedDict):
 
 
 class KeptTextShape(TypedDict):
-    """A text that was written and not sent."""
+    """An unsent text."""
 
     text: str
     by: str
@@ -311,7 +311,7 @@ class KeptTextShape(TypedDict):
 
 
 class CardShape(TypedDict):
-    """What a message means, in words. `silence`: what happens without an answer."""
+    """The explanation of a message. `silence`: what happens without an answer."""
 
     method: str
     title: str
@@ -323,7 +323,7 @@ class CardShape(TypedDict):
 
 
 class ShownShape(ListedShape):
-    """An exchange as `show` has it. `draft` is the text; `options`: what a person may choose from.
+    """An exchange as `show` prints it. `draft` is the text; `options`: what a person can choose.
 
     `remarks` are about the request; `problems` say why the last reply came back.
     """
@@ -338,7 +338,7 @@ class ShownShape(ListedShape):
 
 
 class AnswerShape(TypedDict):
-    """What was answered. `deliberate`: sent although the check found errors."""
+    """A sent answer. `deliberate`: sent although it had errors."""
 
     line: str
     by: str
@@ -347,7 +347,7 @@ class AnswerShape(TypedDict):
 
 
 class ExchangeShape(RowShape):
-    """A request and what became of it. `line` and `id` are text: no number is read."""
+    """A request and its result. `line` and `id` are text, so that no number changes."""
 
     way: str
     asked: str
@@ -377,7 +377,7 @@ class UnreadableShape(TypedDict):
 
 
 class ForgottenShape(TypedDict):
-    """What `forget` forgot, and what it left since a client waits: names as they are typed."""
+    """What `forget` deleted, and what it kept because a client waits, as typed names."""
 
     forgotten: list[str]
     waiting: list[str]
@@ -427,7 +427,7 @@ def _value(token: str) -> Any:  # noqa: ANN401 - an id is text or a number
 
 
 def shown_shape(case: Case, name: str, waited: float, *, card: Card, draft: str) -> ShownShape:
-    """Write an exchange as `show` has it."""
+    """Write an exchange as `show` prints it."""
     item, asked = case.item, case.inquiry
     return {
         **listed_shape(case, name, waited),

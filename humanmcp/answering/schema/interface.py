@@ -1,4 +1,4 @@
-"""The JSON of the interface for scripts, beside what the page reads: one shape for each answer.
+"""The JSON of the interface for scripts: one shape for each answer.
 
 `make docs` writes the reference of the interface from these, through FastAPI's OpenAPI. Knows
 shapes only; what fills them stands where it is made.
@@ -18,7 +18,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 
 
 class HostEntryShape(TypedDict):
-    """An entry for the configuration of a host, and the file that it belongs into."""
+    """An entry for the configuration of a host, and the file for it."""
 
     host: str
     label: str
@@ -34,7 +34,7 @@ class HostEntryShape(TypedDict):
 
 
 class ConfigShape(HostEntryShape, total=False):
-    """What `config` shows and did. `snippet` is to be pasted, `link` and `shell` add it without.
+    """The result of `config`. Paste `snippet`, or use `link` or `shell` instead.
 
     `state`: absent, there, differs, unreadable or unknown. `why`: why nothing was written.
     """
@@ -46,7 +46,7 @@ class ConfigShape(HostEntryShape, total=False):
 
 
 class FindingShape(TypedDict):
-    """What `doctor` found of one thing."""
+    """One finding of `doctor`."""
 
     code: str
     level: Literal["ok", "warning", "problem"]
@@ -54,14 +54,14 @@ class FindingShape(TypedDict):
 
 
 class DoctorShape(TypedDict):
-    """What `doctor` found. `ok`: nothing of it is a problem."""
+    """The findings of `doctor`. `ok`: none of them is a problem."""
 
     ok: bool
     findings: list[FindingShape]
 
 
 class HostRowShape(TypedDict, total=False):
-    """How a host behaves, as far as it was measured, in seconds: `waited` is the least of `call`.
+    """The measured timeouts of a host, in seconds: `waited` is the minimum of `call`.
 
     `opens`: probe, modern or handshake. `token`: always, on request or never.
     """
@@ -83,14 +83,14 @@ class HostRowShape(TypedDict, total=False):
 
 
 class TurnShape(TypedDict):
-    """A turn of a conversation with a model, in the form that services for models use."""
+    """A turn of a conversation with a model, in the common form of model services."""
 
     role: Literal["system", "user", "assistant"]
     content: list[dict[str, Any]]
 
 
 class PromptedShape(TypedDict):
-    """What a model said at last, and the whole conversation."""
+    """The last answer of a model, and the whole conversation."""
 
     text: str
     messages: list[TurnShape]
@@ -99,7 +99,7 @@ class PromptedShape(TypedDict):
 class ChangeShape(TypedDict, total=False):
     """What changed: `arrived`, `changed`, `closed`, `session`, `lines`, `everything`.
 
-    `lines`: something was said; `everything` names no exchange. Number 0 is a session.
+    `lines`: a line was sent or received; `everything` names no exchange. Number 0 is a session.
     """
 
     what: str
@@ -108,7 +108,7 @@ class ChangeShape(TypedDict, total=False):
 
 
 class FaultShape(TypedDict):
-    """A way to break an answer on purpose."""
+    """A fault that an answer can carry."""
 
     name: str
     title: str
@@ -116,7 +116,7 @@ class FaultShape(TypedDict):
 
 
 class SavedShape(TypedDict):
-    """An answer that was saved."""
+    """A saved answer."""
 
     number: int
     name: str
@@ -127,9 +127,9 @@ class SavedShape(TypedDict):
 
 
 class FieldShape(TypedDict):
-    """A field of a form; see `form_fields`. `blank` is the JSON that a new item starts from.
+    """A field of a form. `blank` is the JSON of a new item.
 
-    `label` is what a person reads: the title of its schema, else its name.
+    `label` is the title of its schema, or its name.
 
     A choice is its JSON and its title, which may be "".
     """
@@ -157,21 +157,21 @@ class ArmShape(TypedDict):
 
 
 class FormShape(TypedDict):
-    """The field that stands for a place in the message, with those inside it."""
+    """The field for a place in the message, with its inner fields."""
 
     pointer: str
     field: FieldShape
 
 
 class StartShape(TypedDict):
-    """What a person who is the model may begin with."""
+    """A starting point for a person in the role of the model."""
 
     document: str
     form: FormShape
 
 
 class InitialState(TypedDict):
-    """What the composer of a page starts from."""
+    """The initial state of the composer."""
 
     session: str
     number: int
@@ -201,7 +201,7 @@ Kind = Literal["result", "tool error", "error"]
 
 
 class StateShape(TypedDict):
-    """How the desk stands, and what changed."""
+    """The state of the desk, and what changed."""
 
     version: int
     waiting: int
@@ -210,7 +210,7 @@ class StateShape(TypedDict):
 
 
 class SessionShape(TypedDict):
-    """A session. `stuck`: the client has stopped reading. `waiting`: how many requests wait."""
+    """A session. `stuck`: the client stopped reading. `waiting`: the number of waiting requests."""
 
     name: str
     letter: str
@@ -232,7 +232,7 @@ class SessionsShape(TypedDict):
 
 
 class WaitingShape(TypedDict):
-    """What waits, the longest waiting first."""
+    """The waiting requests, the oldest first."""
 
     waiting: list[WaitingRowShape]
 
@@ -253,14 +253,14 @@ class LineRowShape(TypedDict):
 
 
 class LinesShape(TypedDict):
-    """Recorded lines, newest first, and the session and line to go on from."""
+    """Recorded lines, newest first, and the session and line to continue from."""
 
     lines: list[LineRowShape]
     further: list[Any] | None
 
 
 class LineShape(TypedDict):
-    """A recorded line, verbatim and laid out."""
+    """A recorded line, verbatim and formatted."""
 
     seq: int
     raw: str
@@ -268,7 +268,7 @@ class LineShape(TypedDict):
 
 
 class ReactionShape(TypedDict):
-    """What became of something that we said. `seq` is its line."""
+    """The client's reaction to a sent line. `seq` is the line."""
 
     seq: int
     at: str
@@ -279,13 +279,13 @@ class ReactionShape(TypedDict):
 
 
 class ReactionsShape(TypedDict):
-    """What the client made of what was said to it, oldest first."""
+    """The client's reactions, oldest first."""
 
     reactions: list[ReactionShape]
 
 
 class CallShape(TypedDict):
-    """A request of a client, and its answer. `line` and `answer` are text: no number is read.
+    """A request of a client, and its answer. `line` and `answer` are text, with every digit.
 
     `arguments` are those of a tool or a prompt, else the whole `params`.
     """
@@ -305,7 +305,7 @@ class CallShape(TypedDict):
 
 
 class CallsShape(TypedDict):
-    """Requests of clients, in the order in which they came."""
+    """Requests of clients, in order of arrival."""
 
     calls: list[CallShape]
 
@@ -317,13 +317,13 @@ class DocumentShape(TypedDict):
 
 
 class KeptShape(TypedDict):
-    """When a draft was kept."""
+    """When a draft was saved."""
 
     at: str
 
 
 class JsonSchemaShape(TypedDict):
-    """What can be written, as a JSON Schema."""
+    """A JSON Schema of what can be typed."""
 
     schema: dict[str, Any]
 
@@ -335,7 +335,7 @@ class ValuesShape(TypedDict):
 
 
 class TicketShape(TypedDict):
-    """The name under which it can be asked what became of something."""
+    """The ticket of an outgoing message: ask with it for the result."""
 
     ticket: str
 
@@ -347,20 +347,20 @@ class SavedAnswersShape(TypedDict):
 
 
 class RemovedShape(TypedDict):
-    """Which saved answer is gone."""
+    """The removed saved answer."""
 
     removed: int
 
 
 class LastShape(TypedDict):
-    """The last answer to the same method and tool, null when there is none."""
+    """The last answer to the same method and tool, or null."""
 
     line: str | None
     document: str
 
 
 class RuleShape(TypedDict, total=False):
-    """A rule as a sentence and as TOML; `why` where it cannot be one."""
+    """A rule as a sentence and as TOML; `why` if no rule is possible."""
 
     sentence: str
     toml: str
@@ -375,7 +375,7 @@ class StartedShape(TypedDict):
 
 
 class NotedShape(TypedDict):
-    """That somebody looks at a page."""
+    """The acknowledgement that somebody looks at a page."""
 
     noted: bool
 
@@ -386,7 +386,7 @@ VisitShape.__doc__ = "Whether one is in, and what the addresses of the visit beg
 
 
 class LoginKeyShape(TypedDict):
-    """What opens the page once: a key for an address, and a code to be typed."""
+    """The ways to log in once: a key for an address, and a code to type."""
 
     key: str
     code: str

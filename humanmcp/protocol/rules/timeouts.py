@@ -380,19 +380,18 @@ def _retry_at(
 ) -> float | None:
     """Return when to ask the client to repeat a request, None for never.
 
-    The hold is for clients whose limit is known: each repeats a call ten times at most, so a client
-    without a limit would be made to give up by it. For the same reason what was learned brings a
-    hold forward, where a later one would come too late, but never begins one. Some known clients
-    count all repeats as one call: those are not asked.
+    Only a client with a known limit is asked: it repeats a call ten times at most, so a client
+    without a limit would give up because of it. A learned limit only makes a repeat earlier.
+    Clients that count all repeats as one call are not asked.
     """
     repeats = known.repeats if known is not None else SDK_REPEATS if own_limit > 0 else 0
-    can_hold = (
+    can_ask = (
         limit is not None
         and features(exchange.version).input_required
         and methods.of(exchange.method).asks_back
         and exchange.attempts < repeats
     )
-    if not can_hold or limit is None:
+    if not can_ask or limit is None:
         return None
     if own_limit <= 0 and methods.of(exchange.method).limit_learned and 0 < learned < limit:
         limit = learned

@@ -1,14 +1,14 @@
-"""The person's files: `in.txt` to read, `out.txt` to write, `problems.txt` to mend by.
+"""The person's files: `in.txt` to read, `out.txt` to write, `problems.txt` for what to fix.
 
 Beside them stands `status.txt`, which is written here and made in `status.py`.
 
-Knows when a text is complete and what becomes of it, and judges none: the loop does, one by one.
+This module decides when a text is complete and where it goes. It judges no text.
 
-How a text goes: two looks at `out.txt` see the same → it is read → it is complete, or 2 s old →
-`poll` hands it out → `settle` is told what became of it → the file is renamed to
-`sent/0001.txt`. What was refused comes back to `out.txt`. The renamed file is compared with what
-was judged and watched on: who still had it open may go on writing, and that counts as well.
-Nothing that a person typed is ever deleted or written over.
+How a text is sent: two looks at `out.txt` find the same content → the file is read → the text is
+complete, or 2 s old → `poll` returns it → `settle` receives its result → the file is renamed to
+`sent/0001.txt`. Refused texts are written back to `out.txt`. The renamed file is compared with the
+judged text and still watched, because an editor that has it open may write more.
+Nothing that a person typed is ever deleted or overwritten.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ _EVERY: Final = 0.1
 
 
 class Deliberate(NamedTuple):
-    """What was saved in one of the files: its name and its bytes.
+    """One saved file: its name and its bytes.
 
-    `unfit` says why what has the name was not read.
+    `unfit` is the reason why the file was not read.
     """
 
     name: str
@@ -74,10 +74,10 @@ class Deliberate(NamedTuple):
 
 
 class OnPurpose:
-    """Watches the files in one folder."""
+    """Watch the files for deliberate messages in one folder."""
 
     def __init__(self, folder: OpenFolder, sent: SentFolder) -> None:
-        """Leave alone what stood there before the session: what it was meant for is unknown."""
+        """Ignore older content: nobody knows which request it answers."""
         self._folder = folder
         self._sent = sent
         self._files = [WatchedFile(name) for name in NAMES]
@@ -88,20 +88,20 @@ class OnPurpose:
             file.settle(folder.mark(file.name))
 
     def left_over(self) -> tuple[str, ...]:
-        """List what an earlier session took and did not send: it was killed in between."""
+        """List the files that a killed session took and did not send."""
         names = (f"{name.removesuffix('.txt')}{NOT_SENT}.txt" for name in NAMES)
         return tuple(name for name in names if self._folder.mark(name) is not None)
 
     @property
     def look_again(self) -> float | None:
-        """When to look again at what is being written; None while nothing is."""
+        """When to look again at a file that is being written; None if none is."""
         files = (*self._files, *(file for _, file in self._taken))
         moments = [one.look_again for one in files]
         writing = [one for one in moments if one is not None]
         return max(min(writing), self._next_look) if writing else None
 
     def look(self, now: float) -> Iterator[Deliberate]:
-        """Yield what was saved since the last look and has come to rest. It is put away first."""
+        """Put away and yield the files that were saved since the last look and no longer change."""
         if now < self._next_look:
             return
         self._next_look = now + _EVERY
@@ -122,9 +122,9 @@ class OnPurpose:
                 yield from self._taken_away(file, content)
 
     def _taken_away(self, file: WatchedFile, content: bytes) -> Iterator[Deliberate]:
-        """Hand out a file under a name that says that it is not sent, until it was.
+        """Rename a file to a name that means *not sent yet*, and return it.
 
-        A server that is killed in between leaves it under that name, and the next one tells of it.
+        If the server is killed then, the file keeps that name, and the next server reports it.
         """
         unsent = self._folder.free_name(file.name.removesuffix(".txt") + NOT_SENT)
         self._folder.rename(file.name, unsent)
@@ -139,7 +139,7 @@ class OnPurpose:
         self._taken.append((file.name, put_away))
 
     def _written_on(self, name: str, file: WatchedFile, now: float) -> Iterator[Deliberate]:
-        """Yield what was written into a file since it was put away."""
+        """Yield what was written into a file after it was put away."""
         found = file.look(self._folder, now)
         if isinstance(found, tuple):
             content, mark = found
@@ -153,7 +153,7 @@ class OnPurpose:
 
 
 def _is_complete(name: str, content: bytes) -> bool:
-    """Return True if nothing tells that it is in the middle of being written."""
+    """Return True if the text is complete: nobody seems to be still writing it."""
     if name != ANYWAY:
         return content.endswith(b"\n")
     documents = divide(content.decode("utf-8", "replace"))
@@ -182,7 +182,7 @@ _RETRIES: Final = (0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.4, 0.5, 0.5, 0.5)
 
 
 class _Round(NamedTuple):
-    """The texts of one reading that were handed out, and what became of them so far."""
+    """The texts that one look returned, and their results so far."""
 
     file: WatchedFile
     mark: Mark
@@ -194,12 +194,12 @@ class _Round(NamedTuple):
     """What became of the texts, in their order; nothing before they are judged."""
 
     def became(self, *, sent: bool) -> list[DocumentOutcome]:
-        """Return what became of the texts that were sent, or of the others, in their order."""
+        """Return the results of the sent texts, or of the others, in order."""
         return [one for one in self.outcomes if one.sent is sent]
 
 
 class _Move:
-    """A rename of `out.txt` that is to be done, and how often it was tried in vain."""
+    """A planned rename of `out.txt`, and the number of failed attempts."""
 
     def __init__(self, round_: _Round) -> None:
         self.round = round_
@@ -208,14 +208,14 @@ class _Move:
 
 
 class _GivenBack(NamedTuple):
-    """What we wrote into `out.txt` ourselves: refused texts of this source."""
+    """The refused texts of one source that humanmcp wrote back into `out.txt`."""
 
     file: WatchedFile
     content: bytes
 
 
 class TextFiles:
-    """The files of one session in one folder. `note` is what a person should know of it."""
+    """The text files of one session in one folder. `note` is a message about the folder."""
 
     def __init__(  # noqa: PLR0913 - each is a part of its own
         self,
@@ -227,7 +227,7 @@ class TextFiles:
         shared: bool = True,
         note_: str = "",
     ) -> None:
-        """Begin in a folder that is held already; `claim` is the way to get one."""
+        """Use a folder that is already claimed; call `claim` to get one."""
         self.shared = shared
         self.note = note_
         self._folder = folder
@@ -261,7 +261,7 @@ class TextFiles:
         archive: Path | None = None,
         shared: bool = True,
     ) -> Self:
-        """Take a folder for this session, or the first free of DIR-2, DIR-3, … when it is in use.
+        """Claim a folder for this session, or the first free one of DIR-2, DIR-3 and so on.
 
         `before` are the lines of the client that came before: `in.txt` begins with them. A folder
         that is not `shared` is the session's own, and free. `archive` is the folder in which
@@ -296,25 +296,25 @@ class TextFiles:
 
     @property
     def folder(self) -> Path:
-        """Where the files are."""
+        """The folder with the files."""
         return self._folder.path
 
     def release(self) -> None:
-        """Let the folder go; the files stay. A second time changes nothing."""
+        """Release the folder; the files stay. A second call changes nothing."""
         self._folder.close()
 
     @property
     def is_gone(self) -> bool:
-        """Return True if the folder was taken away."""
+        """Return True if the folder was deleted or moved."""
         return self._folder.is_gone
 
     @property
     def trouble(self) -> OSError | None:
-        """What keeps one of the files from being written; None when nothing does."""
+        """Why a file cannot be written; None if all can."""
         return self._trouble or self.in_txt.trouble
 
     def tell_status(self, text: str) -> None:
-        """Write `status.txt`: what has become of the lines of `in.txt`, and what will."""
+        """Write `status.txt`: what happened to each line of `in.txt`, and what will happen."""
         self.in_txt.catch_up()
         with self._noting_trouble():
             self._folder.replace(STATUS, text.encode("utf-8", "replace"))
@@ -322,7 +322,7 @@ class TextFiles:
     # -- out.txt ------------------------------------------------------------------------------
 
     def poll(self, now: float) -> Sequence[Document]:
-        """Look at `out.txt`; return the texts that have become complete since the last look.
+        """Look at `out.txt` and return the texts that are complete since the last look.
 
         `now` is in seconds, of a clock that never goes back. There are no others until each of
         these is settled.
@@ -340,7 +340,7 @@ class TextFiles:
 
     @property
     def is_being_written(self) -> bool:
-        """Return True if something stood in `out.txt` at the last look that was not sent.
+        """Return True if `out.txt` had unsent text at the last look.
 
         Also for a moment after it was emptied: an editor that saves empties the file first.
         """
@@ -348,14 +348,14 @@ class TextFiles:
 
     @property
     def look_again(self) -> float | None:
-        """When to look again at what is being written; None while nothing is."""
+        """When to look again at a file that is being written; None if none is."""
         own = self._named.look_again if self._move is None else self._move.next_try
         emptied = self._emptied_until if self._now < self._emptied_until else None
         moments = [own, emptied, self._on_purpose.look_again]
         return min((one for one in moments if one is not None), default=None)
 
     def on_purpose(self, now: float) -> Iterator[Deliberate]:
-        """Look around, and yield what was saved to be sent wrong on purpose, each once."""
+        """Look for files with deliberate messages, and yield each once."""
         self._folder.look_around(now)
         with self._noting_trouble():
             for saved in self._on_purpose.look(now):
@@ -365,17 +365,17 @@ class TextFiles:
                     self._tell(note(saved.unfit.value, file=saved.name))
 
     def complain(self, text: str) -> None:
-        """Say in `problems.txt` why something else than `out.txt` came to nothing."""
+        """Write into `problems.txt` why another file than `out.txt` had no effect."""
         self._tell(text)
 
     def say_it_has_come(self, token: str) -> None:
-        """Say in `problems.txt` that the request has come that stands answered in `out.txt`."""
+        """Write into `problems.txt` that the request arrived that `out.txt` already answers."""
         self._tell(note("early", id=token), blames=True)
 
     def settle(self, outcomes: Sequence[DocumentOutcome]) -> None:
-        """Learn what became of the texts that were handed out, in their order.
+        """Accept the results of the texts that `poll` returned, in order.
 
-        What was not sent stays in `out.txt`, as typed.
+        Unsent texts stay in `out.txt`, as typed.
         """
         if self._round is not None:
             judged, self._round = self._round._replace(outcomes=tuple(outcomes)), None
@@ -408,7 +408,7 @@ class TextFiles:
                 pass
 
     def _is_absent(self, absence: Absence) -> None:
-        """Note that the person took `out.txt` away, or that an editor is about to replace it."""
+        """Handle a missing `out.txt`: it was deleted, or an editor is replacing it."""
         if self._move is not None:
             move, self._move = self._move, None
             self._sent.keep(move.round.raw)
@@ -438,7 +438,7 @@ class TextFiles:
             self._round = _Round(file, mark, raw, reading, start, texts)
 
     def _refuse_bytes(self, file: WatchedFile, mark: Mark, reading: TextReading) -> None:
-        """Explain bytes that are no text in any encoding, once no more of them are written."""
+        """Report bytes that are not text in any encoding, when no more are being written."""
         if file.is_silent(self._now):
             file.settle(mark)
             whole = Document(-1, reading.text, whole=False, repairs=reading.repairs)
@@ -462,7 +462,7 @@ class TextFiles:
             self._try_to_move(_Move(round_))
 
     def _try_to_move(self, move: _Move) -> None:
-        """Rename `out.txt` to its private name. Where that cannot be done now, later."""
+        """Rename `out.txt` to its private name; try again later if that fails."""
         self._move, self._emptied_until = move, -math.inf
         if self._now < move.next_try:
             return
@@ -482,7 +482,7 @@ class TextFiles:
             self._moved(move.round, name)
 
     def _moved(self, round_: _Round, name: str) -> None:
-        """Compare what was renamed with what was judged, and give back what was refused."""
+        """Compare the renamed file with the judged text, and write refused texts back."""
         file = round_.file
         file.name = name
         mark = self._folder.mark(name)
@@ -497,7 +497,7 @@ class TextFiles:
         self._return_refused(round_)
 
     def _return_refused(self, round_: _Round) -> None:
-        """Put what was refused in a file that was sent back into `out.txt`, and tell why."""
+        """Write the refused texts of a sent file back into `out.txt`, with the reasons."""
         file, refused = round_.file, round_.became(sent=False)
         remainder = file.early + round_.reading.text[file.gone :]
         self._withdraw(file)
@@ -507,7 +507,7 @@ class TextFiles:
             self._tell("")  # they deleted it before it was looked at again
 
     def _give_back(self, file: WatchedFile, remainder: str) -> str:
-        """Write refused texts into `out.txt`. Returns the name it had to take instead, if any."""
+        """Write refused texts into `out.txt`, or into another file: return its name then."""
         content = remainder.encode("utf-8", "surrogatepass")
         try:
             self._folder.create(OUT, content)
@@ -521,7 +521,7 @@ class TextFiles:
         return ""
 
     def _withdraw(self, file: WatchedFile) -> None:
-        """Take back what we gave back of this source, unless a person has touched it."""
+        """Remove the texts of this source that we wrote back, unless a person edited them."""
         back = self._given_back
         if back is None or back.file is not file or not self._named.is_as_settled(self._folder):
             return
@@ -534,7 +534,7 @@ class TextFiles:
             self._folder.give_back(name, OUT)
 
     def _set_old_out_aside(self) -> str:
-        """Never send what stood there before the session: what it answers is unknown."""
+        """Set older content aside: nobody knows which request it answers."""
         mark = self._folder.mark(OUT)
         if mark is None or not mark.size or mark.unfit not in (None, Unfit.LARGE):
             return ""
@@ -543,13 +543,13 @@ class TextFiles:
         return note("before", file=aside)
 
     def _left_over(self) -> str:
-        """Return what an earlier session had taken and was killed before it was sent."""
+        """Return the files that a killed session took and did not send."""
         names = self._on_purpose.left_over()
         return "".join(note("not sent", file=name) for name in names)
 
     @contextmanager
     def _noting_trouble(self) -> Iterator[None]:
-        """Keep the session alive when the disk fails: whatever was renamed or typed is there."""
+        """Keep the session alive if the disk fails: typed and renamed files are still there."""
         try:
             yield
         except OSError as error:
@@ -563,7 +563,7 @@ class TextFiles:
         self._tell(text, blames=any(not one.sent for one in outcomes))
 
     def _tell(self, text: str, *, blames: bool = False) -> None:
-        """Write `problems.txt`. `blames` says that it is about a text that still waits there."""
+        """Write `problems.txt`. `blames` says that its text is still in `out.txt`."""
         self._blames = blames
         if text == self._last_text:
             return

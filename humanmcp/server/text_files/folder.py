@@ -1,4 +1,4 @@
-"""A folder held open: the few things the text files need done in it, and nothing followed.
+"""An open folder: the few operations that the text files need; no link is followed.
 
 Names are looked up in the folder that was opened, wherever its path leads later. No link is
 followed, no pipe is waited for, and nothing is read before its kind, owner and size are known.
@@ -41,7 +41,7 @@ _BY_DESCRIPTOR: Final = os.open in os.supports_dir_fd
 
 
 class Unfit(enum.Enum):
-    """Why something with the right name is not read. The value is the code of its sentence."""
+    """Why a file is not read. The value is the code of its sentence."""
 
     LINK = "link"
     FOLDER = "folder"
@@ -55,7 +55,7 @@ class Unfit(enum.Enum):
 
 
 class Mark(NamedTuple):
-    """What a file looks like from outside: equal marks mean that it was not written meanwhile."""
+    """A file's identity, size and times: two equal marks mean that it did not change."""
 
     inode: int
     size: int
@@ -66,7 +66,7 @@ class Mark(NamedTuple):
 
     @classmethod
     def of(cls, found: os.stat_result) -> Self:
-        """Take the mark from what the system says."""
+        """Make the mark from the result of `stat`."""
         return cls(
             found.st_ino,
             found.st_size,
@@ -78,12 +78,12 @@ class Mark(NamedTuple):
 
     @property
     def version(self) -> tuple[int, int, int]:
-        """What also an open file says in the same words, on every system."""
+        """The part of the mark that an open file has, too, on every system."""
         return self.inode, self.size, self.changed_ns
 
     @property
     def unfit(self) -> Unfit | None:
-        """Return why this must not be read; None when it may."""
+        """Return why this file must not be read, or None."""
         if stat.S_ISLNK(self.mode):
             return Unfit.LINK
         if stat.S_ISDIR(self.mode):
@@ -98,12 +98,12 @@ class Mark(NamedTuple):
 
 
 class OpenFolder:
-    """A folder of the person's that this process alone uses, until it is closed or dies."""
+    """A person's folder that only this process uses until it closes it or ends."""
 
     def __init__(
         self, path: Path, lock: LifeLock | None = None, descriptor: int | None = None
     ) -> None:
-        """Keep what holds it: its lock and its descriptor, where the system has such a thing.
+        """Keep the lock and the descriptor, if the system has them.
 
         A folder of our own needs neither: nobody else can take it, or put another in its place.
         """
@@ -115,7 +115,7 @@ class OpenFolder:
 
     @classmethod
     def open(cls, path: Path) -> Self | None:
-        """Open a folder, making it where it is missing. None when another process uses it.
+        """Open a folder and create it if it is missing. None if another process uses it.
 
         Raises:
             UnsafeFolderError: it is a link, or another user's, or everybody may write in it.
@@ -143,7 +143,7 @@ class OpenFolder:
         return cls(path, lock, descriptor)
 
     def close(self) -> None:
-        """Let the folder go. A second time changes nothing."""
+        """Release the folder. A second call changes nothing."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -153,7 +153,7 @@ class OpenFolder:
 
     @property
     def is_gone(self) -> bool:
-        """Return True if the folder cannot be found where it was, or another one is there."""
+        """Return True if the folder is missing or was replaced."""
         if self._descriptor is None:
             return not self.path.is_dir()
         try:
@@ -165,7 +165,7 @@ class OpenFolder:
     # -- looking ------------------------------------------------------------------------------
 
     def look_around(self, now: float) -> None:
-        """Learn whether a name that nothing had may be there by now: one call for all of them."""
+        """Note with one call whether missing files may exist now."""
         if not _BY_DESCRIPTOR:  # pragma: no cover - Windows
             return
         try:
@@ -177,14 +177,14 @@ class OpenFolder:
             self.may_have_more = self._time.may_have_changed(found, now)
 
     def mark(self, name: str) -> Mark | None:
-        """Look at a name without opening it. None when nothing has it."""
+        """Return the mark of a file without opening it, or None if it is missing."""
         try:
             return Mark.of(os.stat(self._at(name), dir_fd=self._descriptor, follow_symlinks=False))
         except OSError:
             return None
 
     def read(self, name: str, mark: Mark) -> bytes | Unfit | None:
-        """Read a file whole, if it still bears this mark when it is read. None when it does not."""
+        """Read a whole file; None if its mark changed."""
         if mark.unfit is not None:
             return mark.unfit
         try:
@@ -204,7 +204,7 @@ class OpenFolder:
             return content if unchanged else None
 
     def free_name(self, stem: str) -> str:
-        """Return the first of STEM.txt, STEM-2.txt, STEM-3.txt, … that nothing has."""
+        """Return the first unused name of STEM.txt, STEM-2.txt, STEM-3.txt and so on."""
         name, count = f"{stem}.txt", 1
         while self.mark(name) is not None:
             count += 1
@@ -214,12 +214,12 @@ class OpenFolder:
     # -- changing -----------------------------------------------------------------------------
 
     def make_folder(self, name: str) -> None:
-        """Make a folder of ours, unless it exists."""
+        """Create a private folder unless it exists."""
         with suppress(FileExistsError):
             os.mkdir(self._at(name), 0o700, dir_fd=self._descriptor)
 
     def append(self, name: str, content: bytes | bytearray) -> int:
-        """Add to the end of a file with one write. Returns how many bytes the disk took."""
+        """Append to a file with one write. Return the number of written bytes."""
         descriptor = self._open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -229,7 +229,7 @@ class OpenFolder:
             os.close(descriptor)
 
     def empty(self, name: str) -> None:
-        """Make a file that is empty, or empty it in place: who reads it on (`tail -f`) goes on."""
+        """Create an empty file, or empty it in place, so that `tail -f` continues."""
         descriptor = self._open(name, os.O_WRONLY | os.O_CREAT)
         try:
             if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -238,7 +238,7 @@ class OpenFolder:
             os.close(descriptor)
 
     def copy(self, old: str, new: str) -> None:
-        """Copy a file of any size to a name that nothing has yet, and onto the disk."""
+        """Copy a file of any size to an unused name, and sync it to disk."""
         source = self._open(old, os.O_RDONLY)
         target = self._open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         with os.fdopen(source, "rb") as reader, os.fdopen(target, "wb") as writer:
@@ -258,7 +258,7 @@ class OpenFolder:
             stream.write(content)
 
     def replace(self, name: str, content: bytes) -> None:
-        """Write a file that is never seen half: whatever has the name is replaced by it."""
+        """Replace a file in one step: nobody sees half of it."""
         with suppress(FileNotFoundError):
             self.remove(TEMPORARY)
         self.create(TEMPORARY, content)
@@ -270,7 +270,7 @@ class OpenFolder:
         )
 
     def rename(self, old: str, new: str) -> None:
-        """Give a file another name; nothing may have that name yet.
+        """Rename a file to an unused name.
 
         The caller holds the folder, and picks names that only this process uses.
         """
@@ -282,7 +282,7 @@ class OpenFolder:
         )
 
     def give_back(self, private: str, name: str) -> bool:
-        """Give a file its name back, unless something else has it by now. Says whether it did."""
+        """Rename a file back unless the name is in use. Return True if it was renamed."""
         if os.name == "nt":  # pragma: no cover - there, rename never replaces
             with suppress(FileExistsError):
                 self.rename(private, name)
@@ -302,7 +302,7 @@ class OpenFolder:
         return True
 
     def remove(self, name: str) -> None:
-        """Remove a file of ours."""
+        """Delete one of our files."""
         os.unlink(self._at(name), dir_fd=self._descriptor)
 
     def _at(self, name: str) -> str:
@@ -320,7 +320,7 @@ def _refuse_strange(path: Path, found: os.stat_result) -> None:
 
 
 def _refuse_open_to_all(path: Path, found: os.stat_result) -> None:
-    """Refuse a folder that everybody may write in, where the file system knows such a thing."""
+    """Refuse a folder that everybody may write to, if the file system has permissions."""
     if os.name == "nt" or not found.st_mode & stat.S_IWOTH:
         return
     if not _keeps_modes(path):
@@ -329,7 +329,7 @@ def _refuse_open_to_all(path: Path, found: os.stat_result) -> None:
 
 
 def _keeps_modes(path: Path) -> bool:
-    """Return True if a new file is private there. What lies there already may be anybody's."""
+    """Return True if a new file in this folder is private."""
     probe = path / f"{TEMPORARY}.{os.urandom(6).hex()}"
     descriptor = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o600)
     try:
@@ -350,7 +350,7 @@ LOCKED_EVERY: Final = 0.5
 
 
 class Absence(enum.Enum):
-    """Nothing has the name."""
+    """There is no file of this name."""
 
     GONE = "gone"
     """It was there at the last look."""
@@ -358,7 +358,7 @@ class Absence(enum.Enum):
 
 
 class WatchedFile:
-    """A file that is watched by its name.
+    """A file that is watched under its name.
 
     `gone` is how many characters of its text were sent, `print` the hash of these, and `early` what
     was refused among them.
@@ -376,13 +376,13 @@ class WatchedFile:
 
     @property
     def has_content(self) -> bool:
-        """Return True if it was there at the last look, and not empty."""
+        """Return True if the file existed at the last look and was not empty."""
         return self._seen is not None and self._seen.size > 0
 
     def look(self, folder: OpenFolder, now: float) -> tuple[bytes, Mark] | Unfit | Absence | None:
-        """Look once: the content when it has come to rest, None while there is nothing to do.
+        """Look once: return the content if the file no longer changes, else None.
 
-        What must not be read is reported once, without waiting.
+        A file that must not be read is reported once, at once.
         """
         missing = self._seen is None and not folder.may_have_more
         mark = None if missing else folder.mark(self.name)
@@ -404,29 +404,29 @@ class WatchedFile:
 
     @property
     def look_again(self) -> float | None:
-        """When to look again at what is being written; None when it has come to rest."""
+        """When to look again at a file that is being written; None if it no longer changes."""
         return None if self._seen == self._settled else self._next_look
 
     def is_silent(self, now: float) -> bool:
-        """Return True if it has not changed for so long that it will not. If not, wait."""
+        """Return True if the file has not changed for long enough. If not, plan another look."""
         self._next_look = self._since + SILENCE
         return now >= self._next_look
 
     def settle(self, mark: Mark | None) -> None:
-        """Leave the file alone as long as it bears this mark; with None, look again at once."""
+        """Ignore the file while it has this mark; with None, look again at once."""
         self._seen = self._settled = mark
 
     def is_as_settled(self, folder: OpenFolder) -> bool:
-        """Return True if it has not changed since it was settled."""
+        """Return True if the file has not changed since `settle`."""
         return self._settled is not None and folder.mark(self.name) == self._settled
 
     def send(self, text: str | bytes, end: int, refused: str = "") -> None:
-        """Note that nothing before `end` of its text is left to judge; `refused` is what was."""
+        """Note that the text before `end` was judged; `refused` is the refused part."""
         self.gone, self.print = end, hash(text[:end])
         self.early += refused
 
     def start_in(self, text: str | bytes) -> int:
-        """Return where in its text there may be something new.
+        """Return the offset in the text where new content may begin.
 
         That is after what was sent, if the text still begins with it, and else the beginning.
         """
@@ -440,10 +440,10 @@ _NO_FILE: Final = frozenset({Unfit.LINK, Unfit.FOLDER, Unfit.SPECIAL, Unfit.FORE
 
 
 class InTxt:
-    """`in.txt` of one session. `trouble` is what keeps it from being written, None when nothing."""
+    """`in.txt` of one session. `trouble` is why it cannot be written, or None."""
 
     def __init__(self, folder: OpenFolder, before: Sequence[bytes] = ()) -> None:
-        """Begin with the lines that came before; keep what an earlier session left in it.
+        """Begin with the earlier lines; keep a copy of what a former session left.
 
         Copied and emptied in place, not renamed: a `tail -f in.txt` that is still running reads on
         in the same file, says "file truncated", and shows the new session.
@@ -472,7 +472,7 @@ class InTxt:
         self.catch_up()
 
     def add(self, line: bytes, *, later: bool = False) -> None:
-        """Add a line, with one write. What the disk does not take now is written later.
+        """Add a line with one write. What the disk refuses is written later.
 
         With `later` it waits for `catch_up`.
         """
@@ -481,7 +481,7 @@ class InTxt:
             self.catch_up()
 
     def catch_up(self) -> None:
-        """Write what the disk did not take so far."""
+        """Write what the disk has refused so far."""
         try:
             while self._backlog:
                 self._backlog = self._backlog[self._folder.append(IN, self._backlog) :]
@@ -495,16 +495,16 @@ SENT: Final = "sent"
 
 
 class SentFolder:
-    """The folder `sent` in the archive or, where that cannot be, in the place itself."""
+    """The folder `sent` in the archive, or in the folder itself if that is not possible."""
 
     def __init__(self, folder: OpenFolder, archive: Path | None = None) -> None:
-        """Keep files of `folder` in `archive`."""
+        """Keep the sent files of `folder` in `archive`."""
         self._place = folder
         self._folder = SENT if archive is None else str(archive / SENT)
         self._count = 0
 
     def take(self, name: str) -> str:
-        """Rename a file of the place to the next number. Returns the name it has now.
+        """Rename a file of the folder to the next number. Return its new name.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -522,7 +522,7 @@ class SentFolder:
         return new
 
     def keep(self, content: bytes) -> None:
-        """Keep a copy of a file that is not there any more."""
+        """Store the content of a file that no longer exists."""
         self._place.create(self._next(), content)
 
     def _next(self) -> str:

@@ -1,4 +1,4 @@
-"""The documents that a person wrote in `out.txt`, and what `problems.txt` says of them."""
+"""The documents in `out.txt`, and what `problems.txt` says about them."""
 
 from __future__ import annotations
 
@@ -61,19 +61,19 @@ class Document(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The offset after its last character, and after what follows it."""
+        """The offset after its last character and what follows it."""
         return self.start + len(self.text) + len(self.behind)
 
     @property
     def notes(self) -> tuple[Diagnostic, ...]:
-        """What is to be said of it once it was sent: how it was read, and what was left out."""
+        """The notes to report after it was sent: how it was read, what was left out."""
         if not self.behind:
             return self.repairs
         return (*self.repairs, kinds.rest_not_sent(text=shown(self.behind.strip())).unplaced())
 
 
 class DocumentOutcome(NamedTuple):
-    """What became of a text, and what there is to say about it.
+    """The result of a text, with its problems.
 
     `mended` is a refused text as it would pass, if any, and `applicability` what that took.
     """
@@ -88,7 +88,7 @@ class DocumentOutcome(NamedTuple):
 def texts_of(
     reading: TextReading, documents: Documents, start: int, number: int
 ) -> tuple[Document, ...]:
-    """Cut out the documents that were `documents` in `reading.text[start:]`.
+    """Return the documents of `reading.text[start:]`.
 
     What follows the last complete one, if anything, is the last text. They get numbers from
     `number` on.
@@ -129,7 +129,7 @@ def places_of(text: str, offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def moved_to(remainder: str, outcomes: Iterable[DocumentOutcome]) -> list[DocumentOutcome]:
-    """Give each text the place that it has in `remainder`, which holds them in this order."""
+    """Give each text its place in `remainder`, which contains them in this order."""
     outcomes, starts, at = list(outcomes), [], 0
     for one in outcomes:
         starts.append(remainder.index(one.document.text, at))
@@ -143,7 +143,7 @@ def moved_to(remainder: str, outcomes: Iterable[DocumentOutcome]) -> list[Docume
 
 
 def without(text: str, start: int, end: int, sent: Iterable[Document]) -> str:
-    """Return `text[start:end]` without the texts that were sent, each with its line end."""
+    """Return `text[start:end]` without the sent texts and their line ends."""
     parts = []
     for gone in sorted(sent, key=lambda gone: gone.start):
         parts.append(text[start : gone.start])
@@ -152,15 +152,15 @@ def without(text: str, start: int, end: int, sent: Iterable[Document]) -> str:
 
 
 def over_line_end(text: str, at: int) -> int:
-    """Return the place after the rest of a line, if there is only white space in it, else `at`."""
+    """Return the offset after the rest of the line if it is blank, else `at`."""
     found = _LINE_END.match(text, at)
     return found.end() if found else at
 
 
 def report(outcomes: Iterable[DocumentOutcome], aside: str = "") -> str:
-    """Return what became of the texts of a file; empty when there is nothing to say.
+    """Return the report on the texts of a file; empty if there is nothing to report.
 
-    `aside` names the file that holds what was refused, where that is not `out.txt`.
+    `aside` names the file with the refused texts if it is not `out.txt`.
     """
     outcomes = tuple(outcomes)
     refused = [one for one in outcomes if not one.sent]
@@ -176,7 +176,7 @@ def report(outcomes: Iterable[DocumentOutcome], aside: str = "") -> str:
 
 
 def note(code: str, **fillings: object) -> str:
-    """Say one thing about the files themselves."""
+    """Return one message about the files themselves."""
     shown = {name: one_line(str(value)) for name, value in fillings.items()}
     return say("files", code, **shown) + "\n"
 
@@ -198,7 +198,7 @@ def _about(outcomes: Iterable[DocumentOutcome]) -> Iterator[str]:
 
 
 def _to_tell(outcome: DocumentOutcome) -> list[Diagnostic]:
-    """Return what is to be said: of a text that was not sent no repairs, and errors first."""
+    """Return the problems to report, errors first; no repairs of a text that was not sent."""
     diagnostics = [*outcome.document.notes, *outcome.diagnostics]
     if outcome.sent:
         return diagnostics
@@ -215,13 +215,13 @@ def _sentence(document: Document, diagnostic: Diagnostic) -> str:
 
 
 def _place(document: Document, diagnostic: Diagnostic) -> tuple[int, int]:
-    """Return the line and column in the file of a place in one of its documents."""
+    """Return the line and column in the file of an offset in a document."""
     column = diagnostic.column + document.column - 1 if diagnostic.line == 1 else diagnostic.column
     return diagnostic.line + document.line - 1, column
 
 
 def _shown(mended: str) -> str:
-    """Return a text to copy, beside its heading where it is one line, and below it elsewhere."""
+    """Return a text to copy: beside its heading if it is one line, else below it."""
     lines = mended.strip().split("\n")
     if len(lines) == 1:
         return f" {visible(lines[0])}"

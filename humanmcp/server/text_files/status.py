@@ -1,8 +1,8 @@
-"""`status.txt`: what has become of each line of `in.txt`, and what will.
+"""`status.txt`: what happened to each line of `in.txt`, and what will happen.
 
-A person who works with the text files alone has nothing else that says what waits, what the answer
-book will do and did, what the check says of a request, and what the client made of what was said
-to it. Knows no file and no wire.
+For a person who uses only text files, this is the only place that shows what waits, what the answer
+book did and will do, the problems of a request, and the client's reactions. It knows no file and no
+wire.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ LONGEST: Final = 200
 
 
 class StatusLine(NamedTuple):
-    """What came in with one line of `in.txt`, from 1. `number` is the exchange's, 0 for none.
+    """One line of `in.txt`, counted from 1. `number` is its exchange's, 0 for none.
 
-    `fate` is what is said of it where it is no exchange; `look` finds out what the check says.
+    `fate` describes a line without an exchange; `look` returns its problems.
     """
 
     line: int
@@ -55,10 +55,10 @@ class StatusLine(NamedTuple):
 
 
 class StatusTxt:
-    """Tells what becomes of the lines of one session."""
+    """Tracks the lines of one session and writes their status."""
 
     def __init__(self, handler: ExchangeHandler, tell_stderr: Callable[[str], object]) -> None:
-        """Begin with no line. `tell_stderr` receives what the book does instead of a person."""
+        """Begin with no lines. `tell_stderr` receives the automatic answers."""
         self._session = handler.session
         self._handler = handler
         self._journal = handler.journal
@@ -70,14 +70,14 @@ class StatusTxt:
         self._warned: set[int] = set()
 
     def arrived(self, line: int, events: Iterable[Event]) -> None:
-        """Note what came in with a line of `in.txt`."""
+        """Add a line of `in.txt`."""
         for event in events:
             entry = self._entry(line, event)
             if entry is not None:
                 self._entries.append(entry)
 
     def text(self, now: float) -> str:
-        """Return what has become of the lines, newest last."""
+        """Return the status of the lines, newest last."""
         waiting = [one for one in self._entries[:-MOST] if one.number in self._handler.timers]
         newest = self._entries[-MOST:]
         self._over += len(self._entries) - len(waiting) - len(newest)
@@ -88,7 +88,7 @@ class StatusTxt:
         return "\n".join(lines)
 
     def tell_aside(self, now: float) -> None:
-        """Say once of each exchange that the book is about to answer it, and that it did."""
+        """Report each automatic answer once before and once after it is sent."""
         for number, timers in self._handler.timers.items():
             if number not in self._warned and timers.stops_at is not None:
                 self._warned.add(number)
@@ -130,7 +130,7 @@ class StatusTxt:
                 yield f"    {one_line(titled(diagnostic))}"
 
     def _reactions(self) -> Iterator[str]:
-        """Return what the client made of what was said first, asked, or wrong on purpose."""
+        """Return the client's reactions to outgoing messages and faults."""
         after = max(0, self._journal.seq - MOST)
         if self._journal.last_spoken_seq <= after:
             return
@@ -162,7 +162,7 @@ class StatusTxt:
             yield f"    {self._say('choose' if inquiry.free_text else 'choose only')}"
 
     def _approval(self, exchange: Exchange, tools: Mapping[str, Json] | None) -> Iterator[str]:
-        """Tell what is to be allowed, and the words that decide; of a long one, where it stands."""
+        """Return what is to be allowed and the words that decide; for a long one, its file."""
         from humanmcp.answering.approvals import card_of  # noqa: PLC0415 - no start needs it
 
         approval = approval_of(exchange.request.raw, exchange.request, tools)
@@ -217,7 +217,7 @@ class StatusTxt:
         return say("waits", over.value)
 
     def _prospects(self, timers: PendingTimers, now: float) -> Iterator[str]:
-        """Return what waits for whom, and what happens when nothing is done."""
+        """Return who has to answer, and what happens if nobody does."""
         decision, waiting = timers.decision, timers.waiting()
         yield self._say("subscription" if timers.subscribed else "waits")
         if waiting.book_at is not None:

@@ -1,4 +1,4 @@
-"""The text files as the desk of one session: each line is copied, what is typed there is done.
+"""The text files of one session: copy each line, and send what a person types.
 
 Here the files meet the session. `files.py` knows when a text is complete. What is in it goes the
 way of any answer, and `out_txt.py` says what became of it; `status.py` says what becomes of each
@@ -51,7 +51,7 @@ TELL_WITHIN: Final = 1.0
 
 
 class TextFileAnswers:
-    """The files of one session, as long as it has them: a probe gives them back."""
+    """The text files of one session. A probe gives its folder back."""
 
     def __init__(
         self,
@@ -90,12 +90,12 @@ class TextFileAnswers:
         self._have(claim(()))
 
     def shown(self) -> None:
-        """Have files again, if there are none, with the lines before the one that came now."""
+        """Create the files if there are none, with the lines before the current one."""
         if self.files is None:
             self._have(self._claim(self._came_before(now=1)))
 
     def _came_before(self, *, now: int = 0) -> Sequence[bytes]:
-        """Return the lines that were copied, from the transcript; `now` that came are not yet."""
+        """Return the earlier lines from the transcript, without the last `now` ones."""
         frames = self._journal.frames()
         came = [one.raw for one in frames if one.direction is Direction.IN and not one.note]
         end = len(came) - now
@@ -109,9 +109,9 @@ class TextFileAnswers:
         self._follow_events()
 
     def be_woken(self, wake: Callable[[], object]) -> None:
-        """Call `wake` when something was saved in a folder that the person asked for.
+        """Call `wake` when a file was saved in a folder that the person chose.
 
-        Not before the first answer is out: the library for that takes its time to load.
+        Not before the first answer is sent: the library is slow to load.
         """
         self._wake = wake
         self._follow_events()
@@ -135,7 +135,7 @@ class TextFileAnswers:
         self._events, self._schedule.is_told = None, False
 
     def probed(self) -> None:
-        """Give a folder that others may want back: a probe gets no answer by hand."""
+        """Release a shared folder: nobody answers a probe by hand."""
         if self.files is not None and self.files.shared:
             self._forget_events()
             self.files.release()
@@ -143,7 +143,7 @@ class TextFileAnswers:
             self._handler.text_is_being_written(writing=False)
 
     def release(self) -> None:
-        """Let the folder go; the files stay."""
+        """Release the folder; the files stay."""
         self._forget_events()
         if self.files is not None:
             self.files.release()
@@ -151,7 +151,7 @@ class TextFileAnswers:
     # -- what comes -------------------------------------------------------------------------------
 
     def copy(self, line: bytes, events: Sequence[Event], *, later: bool = False) -> None:
-        """Add a line to `in.txt`; what becomes of it is told later."""
+        """Add a line to `in.txt`; its status is written later."""
         self._lines += 1
         if not self._came:
             self._first_came_at = self._journal.clock.now()
@@ -160,7 +160,7 @@ class TextFileAnswers:
             self.files.in_txt.add(line, later=later)
 
     def waits(self, exchange: Exchange) -> None:
-        """Tell who answered too early that the request waits now. Nothing is sent automatically.
+        """Report that a request waits whose answer was typed too early. Send nothing automatically.
 
         The id may have been a mistake: then what was typed is no answer to this request.
         """
@@ -172,7 +172,7 @@ class TextFileAnswers:
     # -- what is typed ----------------------------------------------------------------------------
 
     def look(self, now: float) -> None:
-        """Do what was typed."""
+        """Send or follow what was typed."""
         files = self.files
         if files is None:
             return
@@ -193,7 +193,7 @@ class TextFileAnswers:
             self._schedule.duties = -math.inf
 
     def _send_file_anyway(self, content: bytes) -> None:
-        """Send the documents of a file whatever the check finds; anything else goes out as a line.
+        """Send the documents of a file despite their problems; send anything else as a line.
 
         An answer to a request that waits answers it.
         """
@@ -225,7 +225,7 @@ class TextFileAnswers:
             return DocumentOutcome(document, sent=False, diagnostics=(failure(error),))
 
     def _take(self, document: Document) -> DocumentOutcome:
-        """Judge one document of `out.txt`: an answer to what waits, or an outgoing message."""
+        """Judge one document of `out.txt`: an answer, or an outgoing message."""
         if kind_of(document.text) in (Kind.REQUEST, Kind.NOTIFICATION):
             return self._say(document)
         if self._session.unreadable and is_report(document.text):
@@ -270,7 +270,7 @@ class TextFileAnswers:
         return unaddressed(text, session.exchanges.remembered, session.notice, session.negotiated)
 
     def _judge(self, text: str) -> Verdict:
-        """Judge an answer without sending it, as the one it is meant for would have it."""
+        """Judge an answer without sending it, against the request it answers."""
         exchange = addressed(text, self._session.pending)
         if exchange is None:
             return Verdict(text, None, None, self._unaddressed(text))
@@ -279,16 +279,16 @@ class TextFileAnswers:
     # -- what is told -----------------------------------------------------------------------------
 
     def tells_at(self, quiet_at: float) -> float:
-        """Return when to say what has become of the lines; infinity when it is said.
+        """Return when to write the status of the lines; infinity if it is written.
 
-        When no line comes for a moment: a client that talks on must not wait for it.
+        It is written when no line arrives for a moment, so that a busy client need not wait.
         """
         if self._journal.changes == self._changes_shown or self.files is None:
             return math.inf
         return min(quiet_at, self._first_came_at + TELL_WITHIN) if self._came else quiet_at
 
     def tell(self) -> None:
-        """Say what has become of the lines."""
+        """Write the status of the lines."""
         if self.files is None:
             return
         self._changes_shown = self._journal.changes
@@ -308,7 +308,7 @@ class TextFileAnswers:
     # -- a folder that somebody took away ---------------------------------------------------------
 
     def bring_back(self) -> None:
-        """Make the person's folder anew when it is gone, with all that has come."""
+        """Create the person's folder again if it is gone, with all earlier lines."""
         gone = self.files
         if gone is None or not gone.shared or not gone.is_gone:
             return
@@ -322,7 +322,7 @@ class TextFileAnswers:
         self._journal.changes += 1
 
     def _cannot_come_back(self, error: Exception) -> None:
-        """Say once why the folder is not there, and try again: the desks go on."""
+        """Report once why the folder is missing, and try again; the desks still work."""
         if str(error) != self._why_no_folder:
             self._why_no_folder = str(error)
             logger.warning("the folder of the text files cannot be made anew: %s", error)
@@ -331,7 +331,7 @@ class TextFileAnswers:
 def _refused(
     document: Document, diagnostics: tuple[Diagnostic, ...], judge: Callable[[str], Verdict]
 ) -> DocumentOutcome:
-    """Refuse a text, with what it would be if it were right."""
+    """Refuse a text, and suggest its corrected form."""
     from humanmcp.protocol.diagnostics.autofix import suggestion  # noqa: PLC0415 - no start needs it
 
     fixed, applicability = suggestion(document.text, judge)
