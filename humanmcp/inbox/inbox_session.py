@@ -217,7 +217,8 @@ class InboxSession:
         Of one moment, what was said before what ends it: whatever was handed in before a reply is
         there by the time that replies have been taken.
         """
-        return sorted([*self.outgoing(), *self.take()], key=lambda one: one[1].at)
+        replies = self.take()  # first: see above
+        return sorted([*self.outgoing(), *replies], key=lambda one: one[1].at)
 
     # -- what the disk refuses, and the end -------------------------------------------------------
 

@@ -3,6 +3,7 @@
 import base64
 import json
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -57,6 +58,18 @@ def home(tmp_path: Path) -> Path:
 
 
 # -- H7: one order a session ----------------------------------------------------------------------
+
+
+def test_what_is_handed_in_during_a_look_keeps_its_order(tmp_path: Path) -> None:
+    """A message and the reply after it arrive while replies are taken."""
+
+    class Late(FolderInbox):
+        def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
+            FolderInbox(tmp_path).submit(session, Reply("first", by="test", at="t1"))
+            return [(Key(session, 1), Reply("second", by="test", at="t2"))]
+
+    session = InboxSession.begin(Late(tmp_path), SessionFacts("", "2026-01-01T00:00:00Z"), str)
+    assert [reply.text for _, reply in session.handed_in()] == ["first", "second"]
 
 
 def test_what_was_handed_in_first_goes_out_first(home: Path) -> None:
