@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
+CRASHES: Final = sys.version_info < (3, 11, 4)
+"""Python 3.11.2 dies of a segmentation fault when a whole server is traced."""
 PACKAGE: Final = Path(__file__).parent.parent / "humanmcp"
 FIRST, TRACED = 1, 2
 """The first call loads what is loaded once; the second is traced."""

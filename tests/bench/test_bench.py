@@ -11,7 +11,7 @@ import pytest
 
 from bench.figures import Figure, percentile, ratio, spread, table
 from bench.peer import TS_PACKAGES
-from bench.way import ways
+from bench.way import CRASHES, ways
 
 ROOT: Final = Path(__file__).parent.parent.parent
 MOST_FILES_ON_THE_WAY: Final = 36
@@ -70,6 +70,7 @@ def test_the_table_is_aligned() -> None:
     assert len({len(line) for line in lines}) == 1
 
 
+@pytest.mark.skipif(CRASHES, reason="this Python crashes while it is traced: use 3.11.4 or newer")
 def test_the_way_of_one_request_is_traced_in_a_real_server(tmp_path: Path) -> None:
     """From stdin to the inbox and back to stdout, and through few files: a person can read it."""
     found = ways(tmp_path)

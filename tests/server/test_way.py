@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bench.way import ways
+import pytest
+
+from bench.way import CRASHES, ways
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,6 +16,7 @@ MOST_OUT: Final = 32
 """What acts at a moment of each request adds its files to both."""
 
 
+@pytest.mark.skipif(CRASHES, reason="this Python crashes while it is traced: use 3.11.4 or newer")
 def test_a_request_passes_few_files_to_the_inbox_and_its_answer_few_to_stdout(
     tmp_path: Path,
 ) -> None:

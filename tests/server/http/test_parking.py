@@ -73,6 +73,4 @@ def test_a_task_is_known_to_the_next_process_and_to_its_own_client(
         if version == "2025-11-25":
             state = client.ask(second, "tasks/result", taskId=task)
         assert state["result"]["content"][0]["text"] == "go"
-    answer = inbox.item(key).answer
-    assert answer is not None
-    assert answer.fetched
+        until(lambda: (answer := inbox.item(key).answer) and answer.fetched, "that it was fetched")
