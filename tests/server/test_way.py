@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_IN: Final = 34
-MOST_OUT: Final = 32
-"""What acts at a moment of each request adds its files to both."""
+MOST_OUT: Final = 34
+"""What acts at a moment of each request adds its files to both. The way out has those of the look
+for outgoing messages, which comes after a reply was taken."""
 
 
 @pytest.mark.skipif(CRASHES, reason="this Python crashes while it is traced: use 3.11.4 or newer")
