@@ -27,6 +27,8 @@ OLDEST_NODE: Final = 20
 _HERE: Final = Path(__file__).resolve().parent
 _VENDOR: Final = _HERE.parent / "web" / "static" / "vendor"
 _INSTALL: Final = ("ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+# The scripts of the page, and its service worker: a browser gives each other things to use.
+_PROJECTS: Final = ("tsconfig.json", "tsconfig.worker.json")
 _SOURCES: Final = ("editor.js", "offering.js", "package.json", "package-lock.json")
 
 
@@ -138,9 +140,12 @@ def check_scripts() -> int:
     except CannotBuildError as error:
         sys.stderr.write(f"SKIPPED: the types of web/static/*.js are not checked: {error}\n")
         return 1 if os.environ.get("CI") else 0
-    words = ("exec", "--no", "--loglevel=error", "--", "tsc", "--project", "tsconfig.json")
+    command = [*npm.words, "exec", "--no", "--loglevel=error", "--", "tsc", "--project"]
     environment = {**os.environ, "PATH": npm.path}
-    return subprocess.run([*npm.words, *words], cwd=_HERE, env=environment, check=False).returncode
+    return max(
+        subprocess.run([*command, project], cwd=_HERE, env=environment, check=False).returncode
+        for project in _PROJECTS
+    )
 
 
 def _with_typescript() -> Npm:
