@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import compileall
 import platform
 import tempfile
 from pathlib import Path
 from typing import Final
 
-from bench import crowd, desk, hostile, load, measure, postgres, room, streamable, tap
+import humanmcp
+from bench import desk, hostile, load, many_sessions, measure, postgres, room, streamable, tap
 from bench.figures import Figure, table
 from bench.load import BESIDE
 from humanmcp.common import terminal
 from humanmcp.common.file_descriptors import need_files
 
-ENOUGH_FILES: Final = BESIDE + postgres.WHOLE.sessions * crowd.FILES_EACH
+ENOUGH_FILES: Final = BESIDE + postgres.WHOLE.sessions * many_sessions.FILES_EACH
 
 
 def main() -> None:
@@ -22,6 +24,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few rounds: does it run at all?")
     rounds = 3 if parser.parse_args().quick else 200
+    # As pip leaves an installed program; a clone may have no bytecode yet.
+    compileall.compile_dir(str(Path(humanmcp.__file__).parent), quiet=1)
     files = need_files()
     if files < ENOUGH_FILES:
         terminal.to_stderr(
@@ -30,7 +34,7 @@ def main() -> None:
         )
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
-        parts = (measure, load, crowd, streamable, hostile, tap, desk, room, postgres)
+        parts = (measure, load, many_sessions, streamable, hostile, tap, desk, room, postgres)
         for measurement in (each for part in parts for each in part.ALL):
             few = measurement is measure.start_up
             for figure in measurement(Path(folder), min(rounds, 15) if few else rounds):

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from bench.crowd import FILES_EACH
 from bench.figures import Figure
 from bench.load import affordable
+from bench.many_sessions import FILES_EACH
 from humanmcp.desk.http import launch
 from humanmcp.inbox.contract import Draft, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox

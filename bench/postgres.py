@@ -17,9 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from bench.crowd import FILES_EACH
 from bench.figures import Figure, percentile, spread
 from bench.load import BARELY, affordable
+from bench.many_sessions import FILES_EACH
 from humanmcp.common import terminal
 from humanmcp.common.file_descriptors import need_files
 from humanmcp.inbox.backends import open_inbox

@@ -1,4 +1,4 @@
-"""Streamable HTTP: a call by a rule beside the SDK's server, and a crowd in one process."""
+"""Streamable HTTP: a call by a rule beside the SDK's server, and many sessions in one process."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from bench.crowd import FILES_EACH
 from bench.figures import Figure, percentile, ratio
 from bench.load import BARELY, affordable, on_core
+from bench.many_sessions import FILES_EACH
 from bench.measure import BOOK
 from bench.peer import INITIALIZE, INITIALIZED, SDK_SERVER, TOO_LONG, Peer, call, exists, watch
 from humanmcp.inbox.contract import Key, Reply
@@ -96,10 +96,10 @@ def by_a_rule(folder: Path, rounds: int) -> Iterator[Figure]:
         yield ratio(f"HTTP: a call answered by a rule, {way}", took[0], took[1], 1.0)
 
 
-def crowd(folder: Path, rounds: int) -> Iterator[Figure]:
+def many_sessions(folder: Path, rounds: int) -> Iterator[Figure]:
     """Many sessions with calls that wait, each on its own connection, in one process."""
     count = 10 if rounds <= BARELY else affordable(SESSIONS, FILES_EACH + WAITING)
-    home, port = folder / "http-crowd", free_port()
+    home, port = folder / "http-many", free_port()
     inbox = FolderInbox(home)
     with ExitStack() as stack:
         server = stack.enter_context(Peer(serving(home, port, "--auto")))
@@ -108,9 +108,8 @@ def crowd(folder: Path, rounds: int) -> Iterator[Figure]:
             waiting += _waiting(stack, server, inbox, port)
         time.sleep(1 if rounds <= BARELY else 12)  # all streams have begun
         yield from _at_rest(server, count, rounds)
-        took = [
-            _answered(inbox, *waiting[at * 7 % len(waiting)]) for at in range(min(rounds, count))
-        ]
+        step = len(waiting) // min(rounds, count)  # each call is answered once
+        took = [_answered(inbox, *each) for each in waiting[::step]]
     p50, p99 = statistics.median(took) * 1e3, percentile(took, 0.99) * 1e3
     what = f"HTTP: reply to the client, one of {count} sessions"
     yield Figure(what, f"p50 {p50:.1f} ms, p99 {p99:.1f} ms", p99, 100, "ms at p99")
@@ -191,4 +190,4 @@ def client_of(stack: ExitStack, server: Peer, port: int, accept: str) -> Client:
     return client
 
 
-ALL: Final = (by_a_rule, crowd)
+ALL: Final = (by_a_rule, many_sessions)

@@ -35,7 +35,7 @@ def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
     """Sessions of one attendant, each with requests that wait."""
     few = rounds <= BARELY
     count = 10 if few else affordable(SESSIONS, FILES_EACH)
-    inbox, attendant = FolderInbox(folder / "crowd"), Attendant()
+    inbox, attendant = FolderInbox(folder / "many-sessions"), Attendant()
     book_file = BookFile(inbox.home / "book.toml")
     parts = ServerParts(inbox.home, book_file, ServeOptions(Mode.BY_HAND), lambda _text: None)
     joined = [_join(inbox, attendant, parts) for _ in range(count)]
