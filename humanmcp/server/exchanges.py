@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item
 from humanmcp.locales import spoken_language
-from humanmcp.protocol.conversation.approvals import digest_of
+from humanmcp.protocol.conversation.approvals import differs
 from humanmcp.protocol.conversation.exchange import (
     REMEMBERED,
     AwaitingRetry,
@@ -345,7 +345,7 @@ class ExchangeHandler:
         if self.parked.reply(number, reply):
             return
         exchange = self.session.exchanges.get(number)
-        if reply.shown and exchange and reply.shown != digest_of(exchange.request.raw):
+        if exchange and differs(reply.shown, exchange.request.raw):
             self.journal.refuse(number, (kinds.other_request_shown().unplaced(),))
             return
         try:

@@ -13,7 +13,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Answer, InboxError, Key, Order, Waiting
-from humanmcp.protocol.conversation.approvals import digest_of
+from humanmcp.protocol.conversation.approvals import differs
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState, Sent, watches
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -83,7 +83,7 @@ class ParkedCalls:
         tools = self._session.negotiated.tools
         has_tool = tools is None or parking.RESULT_TOOL["name"] in tools
         if exchange.number in self._followers and exchange.method == "tools/call":
-            return ParkedAs.TICKET if has_tool and not _asks_with_ticket(exchange) else None
+            return ParkedAs.TICKET if has_tool and not parking.asks_with_ticket(exchange) else None
         return parking.way(exchange, has_tool=has_tool)
 
     def token(self, number: int) -> str:
@@ -193,7 +193,7 @@ class ParkedCalls:
             self._cancel(item)
         if reply is None:
             self._followers[exchange.number] = ticket
-            if _asks_with_ticket(exchange):
+            if parking.asks_with_ticket(exchange):
                 return _decision(
                     TextForm.RESULT, parking.still_waiting(exchange, call), parking.ASK_AGAIN_AFTER
                 )
@@ -228,7 +228,7 @@ class ParkedCalls:
         is_other = (theirs.http_visitor, theirs.client) != (ours.http_visitor, ours.client)
         if is_other and theirs.name != ours.name:
             return None
-        since = _seconds_between(item.waiting.parked_at, self._journal.clock.stamp())
+        since = self._journal.clock.since(item.waiting.parked_at)
         return (item, _call(item)) if since < parking.KEPT_FOR else None
 
     def _cancel(self, item: Item) -> None:
@@ -272,7 +272,7 @@ class ParkedCalls:
         request = jsonrpc.read_text(item.line)
         if not isinstance(request, Message):  # its file was changed by another program
             return
-        if reply.shown and reply.shown != digest_of(item.line):
+        if differs(reply.shown, item.line):
             self._inbox.refuse(item.key, (kinds.other_request_shown().unplaced(),))
             return
         exchange = Exchange(item.key.number, request, item.protocol_version, parked=True)
@@ -313,18 +313,8 @@ class ParkedCalls:
                 self._handler.decide_again(number)
 
 
-def _asks_with_ticket(exchange: Exchange) -> bool:
-    return exchange.method == "tools/call" and exchange.tool == parking.RESULT_TOOL["name"]
-
-
 def _decision(form: TextForm, text: str, after: float = 0.0) -> Decision:
     return Decision(after, text, form, BY_US)
-
-
-def _seconds_between(past: str, now: str) -> float:
-    from datetime import datetime  # noqa: PLC0415 - seldom wanted
-
-    return (datetime.fromisoformat(now) - datetime.fromisoformat(past)).total_seconds()
 
 
 def _call(item: Item) -> ParkedCall:

@@ -25,6 +25,17 @@ class Clock:
         """Seconds of a clock that only ever rises: for waiting and for limits."""
         return time.monotonic()
 
+    def since(self, stamp: str) -> float:
+        """Return how many seconds ago a stamp was written.
+
+        Raises:
+            ValueError: it is no stamp.
+        """
+        from datetime import datetime  # noqa: PLC0415 - seldom wanted, and slow to load
+
+        past, now = datetime.fromisoformat(stamp), datetime.fromisoformat(self.stamp())
+        return (now - past).total_seconds()
+
     def time_of_day(self, ahead: float = 0.0) -> str:
         """Return the local time of day so many seconds from now, as on a person's own clock."""
         return time.strftime("%H:%M:%S", time.localtime(time.time() + ahead))

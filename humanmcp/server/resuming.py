@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import logging
 import math
-from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.inbox.contract import Answer, Order, UnknownItemError
@@ -249,7 +248,6 @@ class Resumption:
         if frame is None:
             return now.now()
         try:
-            since = datetime.fromisoformat(now.stamp()) - datetime.fromisoformat(frame.at)
+            return now.now() - max(0.0, now.since(frame.at))
         except ValueError:  # written by something else
             return now.now()
-        return now.now() - max(0.0, since.total_seconds())

@@ -12,7 +12,7 @@ from typing import Any, Final
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser import chromium, moving_picture
-from tests.browser.seats import INITIALIZE, Window, begin, call, open_menu, request
+from tests.browser.seats import INITIALIZE, PHONE, Window, begin, call, open_menu, request
 from tests.browser.test_answering import write_json
 from tests.desk.desking import Desking
 from tests.serving import Serving
@@ -22,7 +22,7 @@ MANNERS: Final[dict[str, dict[str, Any]]] = {
     "light": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"},
     "japanese": {"viewport": {"width": 1440, "height": 900}, "locale": "ja-JP"},
-    "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True},
+    "phone": PHONE,
     "small": {"viewport": {"width": 320, "height": 640}, "has_touch": True, "is_mobile": True},
     "double": {"viewport": {"width": 720, "height": 450}, "device_scale_factor": 2},
 }

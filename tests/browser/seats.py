@@ -24,6 +24,11 @@ OPTIONS: Final[dict[str, Any]] = {
     "locale": "en-US",
     "reduced_motion": "reduce",
 }
+PHONE: Final[dict[str, Any]] = {
+    "viewport": {"width": 390, "height": 844},
+    "has_touch": True,
+    "is_mobile": True,
+}
 
 
 class Window:

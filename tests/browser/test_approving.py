@@ -3,19 +3,18 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.seats import INITIALIZE, Window, call, request
+from tests.browser.seats import INITIALIZE, PHONE, Window, call, request
 from tests.browser.test_inquiry import OLD_ENOUGH
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
-PHONE: Final[dict[str, Any]] = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 
 
 @pytest.fixture

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.seats import OPTIONS, begin, call, close
+from tests.browser.seats import OPTIONS, PHONE, begin, call, close
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.browser
 
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 FLAGS = ("--url", "https://desk.example")
 
 

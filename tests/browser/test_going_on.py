@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.browser.seats import INITIALIZE, Opened, Windows, begin, call, request
+from tests.browser.seats import INITIALIZE, PHONE, Opened, Windows, begin, call, request
 from tests.browser.test_answering import read_json, write_json
 from tests.desk.desking import Desking
 from tests.serving import Serving
@@ -236,7 +236,7 @@ def test_on_a_phone_the_next_row_has_the_focus(
     host.say(call("1", city="Tokyo"))
     host.say(call("2", city="Osaka"))
     name = until(host.find_session, "a session").name
-    shown = window(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    shown = window(**PHONE)
     page = shown.goto(f"/m/{name}/2")
     page.locator("#sentence").fill("sunny")
     page.locator("#send").tap()
@@ -338,7 +338,7 @@ def test_only_what_is_not_in_view_is_announced_and_nothing_lies_over_send(
     """The page of a request may be there before the news of it."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
-    page = window(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True).page
+    page = window(**PHONE).page
     page.locator("#rows a").first.click()
     expect(page.locator("#send")).to_be_visible()
     page.evaluate(

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Error, Page, Playwright, expect
 
 from humanmcp.desk.presenters.rendering import web_folder
 from tests.browser.chromium import NPM, launch
-from tests.browser.seats import INITIALIZE, Window, Windows, begin, call, open_menu, request
+from tests.browser.seats import INITIALIZE, PHONE, Window, Windows, begin, call, open_menu, request
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
@@ -226,9 +226,7 @@ def test_on_a_phone_the_box_of_a_call_is_there_without_scrolling(
 ) -> None:
     """The whole box between the arguments and the bar with Send, 390 by 844; each view in sight."""
     name = fill(host, desk)
-    shown = window(
-        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, locale=locale
-    )
+    shown = window(**PHONE, locale=locale)
     page = shown.goto(f"/m/{name}/2")
     expect(page.locator("#sentence")).to_be_visible()
     box, bar = page.locator("#sentence").bounding_box(), page.locator(".composer > .actions")

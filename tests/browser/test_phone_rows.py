@@ -9,12 +9,11 @@ from playwright.sync_api import expect
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.browser.seats import Window, begin, call
+from tests.browser.seats import PHONE, Window, begin, call
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
 
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 SENTENCE = "Sunny all day, with a light wind from the south-west and 23 degrees at noon."
 
 

@@ -17,6 +17,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from humanmcp.protocol.conversation.decisions import sha256
 from humanmcp.protocol.json.jsonrpc import Kind, is_large, member, members
 from humanmcp.protocol.json.tree import follow, text_at
 
@@ -50,13 +51,12 @@ def digest_of(line: str) -> str:
     """Return a digest of the tool and the arguments of a call, exactly as they were written."""
     params = member(line, "params") or "{}"
     parts = (member(params, "name") or "", member(params, "arguments") or "")
-    return _digest("\0".join(parts))
+    return sha256("\0".join(parts))
 
 
-def _digest(text: str) -> str:
-    import hashlib  # noqa: PLC0415 - brings OpenSSL, which no start of a server waits for
-
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def differs(shown: str, line: str) -> bool:
+    """Return True if a person was shown another call. `shown` is its digest, "" for none."""
+    return bool(shown) and shown != digest_of(line)
 
 
 class AskedQuestion(NamedTuple):
@@ -246,7 +246,7 @@ def _rest(approval: Approval, *without: str) -> str:
     left_out = without if "command" in approval.input else ()  # elsewhere nothing is a comment
     kept = sorted((name, text[start:end]) for name, start, end in members(text))
     rest = repr([one for one in kept if one[0] not in left_out])
-    return _digest(rest)
+    return sha256(rest)
 
 
 def _folder(path: str) -> str:

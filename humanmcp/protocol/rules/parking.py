@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.rules.timeouts import shortly_before
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import (
     META_RELATED_TASK,
@@ -171,7 +172,7 @@ def park_after(
     if plan.retry_at is not None or plan.keepalive == "progress":
         return None
     if plan.limit is not None:
-        return plan.limit - min(5.0, plan.limit * 0.2)
+        return shortly_before(plan.limit)
     return None if plan.source == "no-limit" else wanted
 
 
@@ -247,11 +248,16 @@ def asked_ticket(exchange: Exchange) -> Ticket | None:
     params = exchange.request.params
     if exchange.method in methods.REQUESTS and exchange.method.startswith("tasks/"):
         return Ticket.read(params.get("taskId"))
-    if exchange.method == "tools/call" and exchange.tool == RESULT_TOOL["name"]:
+    if asks_with_ticket(exchange):
         return Ticket.read(follow(params, "arguments", "ticket"))
     if methods.of(exchange.method).asks_back and "requestState" in params:
         return Ticket.read(params["requestState"])
     return None
+
+
+def asks_with_ticket(exchange: Exchange) -> bool:
+    """Return True for a call of `ask_human_result`."""
+    return exchange.method == "tools/call" and exchange.tool == RESULT_TOOL["name"]
 
 
 def unknown(exchange: Exchange, why: str = _NOT_FOUND) -> tuple[TextForm, str]:

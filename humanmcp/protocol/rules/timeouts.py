@@ -371,6 +371,11 @@ def _limit(method: str, known: KnownClient | None, own_limit: float) -> tuple[fl
     return limit, "no-limit" if limit is None else known.source
 
 
+def shortly_before(limit: float) -> float:
+    """Return when to act so that a client hears of it before its limit, in seconds."""
+    return limit - min(5.0, limit * 0.2)
+
+
 def _retry_at(
     exchange: Exchange,
     known: KnownClient | None,
@@ -395,7 +400,7 @@ def _retry_at(
         return None
     if own_limit <= 0 and methods.of(exchange.method).limit_learned and 0 < learned < limit:
         limit = learned
-    return limit - min(5.0, limit * 0.2)
+    return shortly_before(limit)
 
 
 def _why_not(exchange: Exchange, *, has_token: bool) -> str:
