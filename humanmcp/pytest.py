@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from subprocess import Popen
 
-    from humanmcp.answering.case import Case
+    from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.answering.summary import ReceivedCall
 
 BY: Final = "pytest"
@@ -129,20 +129,20 @@ class MockServer:
         from humanmcp.answering.service import await_result  # noqa: PLC0415 - as above
 
         reply = _reply(text, tool_error, result, error)
-        case = await_result(self._waiting, within)
-        if case is None:
+        opened = await_result(self._waiting, within)
+        if opened is None:
             raise AssertionError(f"no request waited for an answer within {within:g} s")
-        _send(case, *reply)
+        _send(opened, *reply)
 
-    def _waiting(self) -> Case | None:
-        from humanmcp.answering.case import Case  # noqa: PLC0415 - as above
+    def _waiting(self) -> OpenExchange | None:
+        from humanmcp.answering.open_exchange import OpenExchange  # noqa: PLC0415 - as above
         from humanmcp.inbox.backends import open_inbox  # noqa: PLC0415 - likewise
 
         inbox = open_inbox(self.home)
         for facts in sorted(inbox.sessions(), key=lambda one: one.started):
             for item in inbox.items(facts.name) if facts.is_open else ():
                 if not item.is_subscription and item.reply is None:
-                    return Case(inbox, item, facts)
+                    return OpenExchange(inbox, item, facts)
         return None
 
 
@@ -163,13 +163,13 @@ def _reply(
     return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)), form
 
 
-def _send(case: Case, text: str, form: str) -> None:
+def _send(opened: OpenExchange, text: str, form: str) -> None:
     from humanmcp import locales  # noqa: PLC0415 - as above
     from humanmcp.answering import service  # noqa: PLC0415 - likewise
     from humanmcp.inbox.contract import Reply  # noqa: PLC0415 - likewise
     from humanmcp.protocol.diagnostics.model import TextForm  # noqa: PLC0415 - likewise
 
-    result = service.send(case, Reply(text, TextForm(form), by=BY), within=TIMEOUT)
+    result = service.send(opened, Reply(text, TextForm(form), by=BY), within=TIMEOUT)
     if result.outcome is not service.Outcome.SENT:
         why = "; ".join(locales.describe(each) for each in result.diagnostics)
         raise AssertionError(f"{result.outcome.value}: {why}")

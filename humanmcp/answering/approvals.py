@@ -24,7 +24,7 @@ from humanmcp.protocol.json.tree import objects_at, pretty
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from humanmcp.answering.case import Case
+    from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.protocol.conversation.approvals import AllowPattern, Approval, AskedQuestion
 
 ROOM: Final = "approval"
@@ -153,11 +153,10 @@ def _difference(old: str, new: str) -> tuple[CardLine, ...]:
     return tuple(CardLine(plainly(line[1:]), line[0].strip()) for line in changes)
 
 
-def headline(case: Case, approval: Approval) -> str:
+def headline(opened: OpenExchange, approval: Approval, card: ApprovalCard) -> str:
     """Return who wants to do what."""
-    who = client_of(case.facts) or say(ROOM, "an agent")
-    kind = card_of(approval).kind
-    kind = "problem" if approval.problem else "question" if approval.questions else kind
+    who = client_of(opened.facts) or say(ROOM, "an agent")
+    kind = "problem" if approval.problem else "question" if approval.questions else card.kind
     return say(ROOM, f"kind {kind}", who=who, tool=one_line(approval.tool, 80))
 
 
@@ -176,7 +175,7 @@ class ApprovalError(StopError):
     room = ROOM
 
 
-def allow(case: Case, approval: Approval, *, seen: bool, shown: str = "") -> Reply:
+def allow(opened: OpenExchange, approval: Approval, *, seen: bool, shown: str = "") -> Reply:
     """Return the reply that allows what was shown, unchanged. `seen` says that all of it was.
 
     Raises:
@@ -185,12 +184,12 @@ def allow(case: Case, approval: Approval, *, seen: bool, shown: str = "") -> Rep
     _may_be_allowed(approval)
     if card_of(approval).is_long and not seen:
         raise ApprovalError("unseen")
-    if case.held is not None:
-        return Reply(case.item.line, action=Action.FORWARD, shown=shown)
+    if opened.held is not None:
+        return Reply(opened.item.line, action=Action.FORWARD, shown=shown)
     return Reply(approvals.allowed(approval), TextForm.TEXT, shown=shown)
 
 
-def change(case: Case, approval: Approval, text: str, *, shown: str = "") -> Reply:
+def change(opened: OpenExchange, approval: Approval, text: str, *, shown: str = "") -> Reply:
     """Return the reply that allows another input, which is JSON.
 
     Raises:
@@ -203,8 +202,8 @@ def change(case: Case, approval: Approval, text: str, *, shown: str = "") -> Rep
         sound = False
     if not sound:
         raise ApprovalError("no object")
-    if case.held is not None:
-        line = case.item.line
+    if opened.held is not None:
+        line = opened.item.line
         params = approvals.with_members(member(line, "params") or "{}", {"arguments": text})
         return Reply(approvals.with_members(line, {"params": params}), shown=shown)
     return Reply(approvals.allowed(approval, text), TextForm.TEXT, shown=shown)
@@ -235,9 +234,9 @@ def _newlines(text: str) -> str:
     return re.sub("\r\n?", "\n", text)
 
 
-def deny(case: Case, reason: str, *, shown: str = "") -> Reply:
+def deny(opened: OpenExchange, reason: str, *, shown: str = "") -> Reply:
     """Return the reply that denies it; the model reads the reason."""
-    if case.held is not None:
+    if opened.held is not None:
         words = reason.strip() or approvals.DENIED
         return Reply(words, TextForm.TOOL_ERROR, action=Action.ANSWER, shown=shown)
     return Reply(approvals.denied(reason), TextForm.TEXT, shown=shown)
@@ -272,13 +271,15 @@ def chosen_answers(
     return found
 
 
-def answer(case: Case, answers: Mapping[str, tuple[str, ...]], *, shown: str = "") -> Reply:
+def answer(
+    opened: OpenExchange, answers: Mapping[str, tuple[str, ...]], *, shown: str = ""
+) -> Reply:
     """Return the reply that answers the questions.
 
     Raises:
         ApprovalError: it asks nothing.
     """
-    approval = case.approval
+    approval = opened.approval
     if approval is None or not approval.questions:
         raise ApprovalError("no prompt")
     return Reply(approvals.answered(approval, answers), TextForm.TEXT, shown=shown)
@@ -294,19 +295,19 @@ def _may_be_allowed(approval: Approval) -> None:
 # -- allow like this ------------------------------------------------------------------------------
 
 
-def allowed_patterns(case: Case) -> tuple[AllowPattern, ...]:
+def allowed_patterns(opened: OpenExchange) -> tuple[AllowPattern, ...]:
     """List what a person has allowed for the session of this request."""
-    found = map(pattern_of, case.inbox.holds(case.key.session))
+    found = map(pattern_of, opened.inbox.holds(opened.key.session))
     return tuple(one for one in found if one is not None)
 
 
-def allow_like(case: Case, pattern: AllowPattern) -> None:
+def allow_like(opened: OpenExchange, pattern: AllowPattern) -> None:
     """Allow what fits a pattern in this session from now on."""
-    kept = case.inbox.holds(case.key.session)
-    case.inbox.hold(case.key.session, tuple(dict.fromkeys((*kept, str(pattern)))))
+    kept = opened.inbox.holds(opened.key.session)
+    opened.inbox.hold(opened.key.session, tuple(dict.fromkeys((*kept, str(pattern)))))
 
 
-def take_back(case: Case, pattern: str) -> None:
+def take_back(opened: OpenExchange, pattern: str) -> None:
     """Ask again for what fits a pattern."""
-    kept = case.inbox.holds(case.key.session)
-    case.inbox.hold(case.key.session, tuple(one for one in kept if one != pattern))
+    kept = opened.inbox.holds(opened.key.session)
+    opened.inbox.hold(opened.key.session, tuple(one for one in kept if one != pattern))

@@ -90,7 +90,7 @@ def read_line(line: str) -> Message | Batch | Malformed:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class OpenExchange:
     """An item of an inbox, and the session that it belongs to."""
 
     inbox: DeskInbox
@@ -237,18 +237,20 @@ class Case:
         """Return True if it can still be answered: its session runs, or its client comes back."""
         return self.inbox.facts(self.key.session).is_open or self.item.outlives
 
-    def again(self) -> Case:
+    def again(self) -> OpenExchange:
         """Return it as it is now."""
-        return Case(self.inbox, self.inbox.item(self.key), self.inbox.facts(self.key.session))
+        return OpenExchange(
+            self.inbox, self.inbox.item(self.key), self.inbox.facts(self.key.session)
+        )
 
 
-def case_of(inbox: DeskInbox, key: Key) -> Case:
+def open_exchange_of(inbox: DeskInbox, key: Key) -> OpenExchange:
     """Return the case of an exchange.
 
     Raises:
         UnknownItemError: there is no such exchange.
     """
-    return Case(inbox, inbox.item(key), inbox.facts(key.session))
+    return OpenExchange(inbox, inbox.item(key), inbox.facts(key.session))
 
 
 PARSE_ERROR: Final = """{

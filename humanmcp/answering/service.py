@@ -15,7 +15,7 @@ from humanmcp.common.timestamps import now
 from humanmcp.inbox.contract import Action, Draft, Order, Reply, TakenError
 from humanmcp.inbox.ordering import hand_in
 from humanmcp.locales import spoken_language
-from humanmcp.protocol.conversation.approvals import digest_of
+from humanmcp.protocol.conversation.approvals import differs
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics import autofix as fixing
 from humanmcp.protocol.diagnostics import kinds
@@ -31,7 +31,7 @@ from humanmcp.protocol.validation.starting_draft import message
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.answering.case import Case
+    from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.inbox.contract import DeskInbox, Item
     from humanmcp.protocol.diagnostics.autofix import Autofix
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -92,58 +92,64 @@ class SendResult(NamedTuple):
 
 
 def judge(
-    case: Case, text: str, form: TextForm = TextForm.MESSAGE, action: Action = Action.FORWARD
+    opened: OpenExchange,
+    text: str,
+    form: TextForm = TextForm.MESSAGE,
+    action: Action = Action.FORWARD,
 ) -> Verdict:
     """Return what is wrong with a text, as the process will find it.
 
     `action` says whether a text for a held request is to go on in its place or to answer it.
     """
-    held, exchange = case.held, case.exchange
-    if held is not None and action is Action.FORWARD and text == case.item.line:
+    held, exchange = opened.held, opened.exchange
+    if held is not None and action is Action.FORWARD and text == opened.item.line:
         return Verdict(text, text, text)
     if held is not None:
         answer = action is Action.ANSWER
-        return held_check.judge(held, text, form, case.negotiated, answer=answer)
+        return held_check.judge(held, text, form, opened.negotiated, answer=answer)
     if exchange is None:  # its file was changed by another program: the process will say so
         return Verdict(text, text, text)
-    return check.check(exchange, text, form, case.negotiated)
+    return check.check(exchange, text, form, opened.negotiated)
 
 
 def autofix(
-    case: Case, text: str, form: TextForm = TextForm.MESSAGE, action: Action = Action.FORWARD
+    opened: OpenExchange,
+    text: str,
+    form: TextForm = TextForm.MESSAGE,
+    action: Action = Action.FORWARD,
 ) -> Autofix:
     """Apply every safe fix: it removes nothing, invents nothing and is not a guess."""
-    return fixing.autofix(text, lambda one: judge(case, one, form, action))
+    return fixing.autofix(text, lambda one: judge(opened, one, form, action))
 
 
-def starting_draft(case: Case) -> Draft:
+def starting_draft(opened: OpenExchange) -> Draft:
     """Return the starting draft of an answer, whatever the person has typed since.
 
     An answer that a tap holds starts as it is; so does what cannot be answered.
     """
-    exchange = case.exchange
-    if exchange is None or case.item.asked:
-        return as_it_came(case)
-    return Draft(check.start(exchange, case.negotiated, spoken_language()))
+    exchange = opened.exchange
+    if exchange is None or opened.item.asked:
+        return as_it_came(opened)
+    return Draft(check.start(exchange, opened.negotiated, spoken_language()))
 
 
-def as_it_came(case: Case) -> Draft:
+def as_it_came(opened: OpenExchange) -> Draft:
     """Return a held message, formatted, as its draft; a large one is not formatted."""
-    return Draft("" if case.is_large else pretty(case.item.line))
+    return Draft("" if opened.is_large else pretty(opened.item.line))
 
 
-def draft_of(case: Case) -> Draft:
+def draft_of(opened: OpenExchange) -> Draft:
     """Return the person's draft of an answer, or the starting draft."""
-    draft = case.item.draft
-    return draft if draft is not None and draft.touched else starting_draft(case)
+    draft = opened.item.draft
+    return draft if draft is not None and draft.touched else starting_draft(opened)
 
 
-def document(case: Case, draft: Draft) -> str:
+def document(opened: OpenExchange, draft: Draft) -> str:
     """Return the whole message of a draft, as the JSON view shows it.
 
     A text that is no JSON stays what it is, inside its envelope: it is theirs to mend.
     """
-    exchange = case.exchange
+    exchange = opened.exchange
     if draft.form is TextForm.MESSAGE or exchange is None:
         return draft.text
     if draft.form in (TextForm.TEXT, TextForm.TOOL_ERROR):
@@ -151,62 +157,65 @@ def document(case: Case, draft: Draft) -> str:
         return message(
             exchange,
             "result",
-            plain_result(exchange, draft.text, case.negotiated, is_error=is_error),
+            plain_result(exchange, draft.text, opened.negotiated, is_error=is_error),
         )
     token, body = exchange.id.token, draft.text or "{}"
     return pretty(f'{{"jsonrpc":"2.0","id":{token},"{draft.form.value}":{body}}}')
 
 
-def templates(case: Case) -> dict[str, str]:
+def templates(opened: OpenExchange) -> dict[str, str]:
     """Return all starting messages, results and errors, by name."""
-    return dict(check.templates(case.exchange)) if case.exchange is not None else {}
+    return dict(check.templates(opened.exchange)) if opened.exchange is not None else {}
 
 
-def possible_faults(case: Case) -> tuple[Fault, ...]:
+def possible_faults(opened: OpenExchange) -> tuple[Fault, ...]:
     """List the faults that an answer can carry, if a client reads it."""
-    if not case.facts.role.traits.has_client or case.exchange is None:
+    if not opened.facts.role.traits.has_client or opened.exchange is None:
         return ()
-    return (*faults.faults(case.exchange), *(OF_HTTP if case.facts.http_port else ()))
+    return (
+        *faults.faults(opened.exchange),
+        *(OF_HTTP if opened.facts.http_port else ()),
+    )
 
 
-def with_fault(case: Case, draft: Draft, fault: Fault) -> str:
+def with_fault(opened: OpenExchange, draft: Draft, fault: Fault) -> str:
     """Return the whole message of a draft, with a fault in it.
 
     One of HTTP leaves the message as it is: the server is asked to carry the next one wrongly.
     """
-    whole = document(case, draft)
+    whole = document(opened, draft)
     if fault.is_of_http:
         order = Reply(fault.value, by=draft.by, order=Order.HTTP)
-        submit_outgoing(case.inbox, case.key.session, order, within=0)
+        submit_outgoing(opened.inbox, opened.key.session, order, within=0)
         return whole
     return (
         whole
-        if case.exchange is None
-        else faults.with_fault(case.exchange, whole, fault, spoken_language())
+        if opened.exchange is None
+        else faults.with_fault(opened.exchange, whole, fault, spoken_language())
     )
 
 
-def mended(case: Case, by: str) -> None:
+def mended(opened: OpenExchange, by: str) -> None:
     """Remove the HTTP fault from the next answer."""
-    if case.facts.http_port:
+    if opened.facts.http_port:
         order = Reply(TAKEN_BACK, by=by, order=Order.HTTP)
-        submit_outgoing(case.inbox, case.key.session, order, within=0)
+        submit_outgoing(opened.inbox, opened.key.session, order, within=0)
 
 
-def keep(case: Case, draft: Draft) -> str:
+def keep(opened: OpenExchange, draft: Draft) -> str:
     """Save a draft and return when. A text for another action is put aside."""
-    before = case.item.draft
+    before = opened.item.draft
     if draft.touched and before and before.touched and before.action is not draft.action:
-        case.inbox.put_aside(case.key, before)
+        opened.inbox.put_aside(opened.key, before)
     at = now()
-    case.inbox.save(case.key, draft._replace(at=at))
+    opened.inbox.save(opened.key, draft._replace(at=at))
     return at
 
 
-def hold(case: Case, *, on: bool, by: str) -> None:
+def hold(opened: OpenExchange, *, on: bool, by: str) -> None:
     """Pause the countdown of the answer book, or continue it."""
-    draft = case.item.draft or starting_draft(case)
-    keep(case, draft._replace(hold=on, by=by))
+    draft = opened.item.draft or starting_draft(opened)
+    keep(opened, draft._replace(hold=on, by=by))
 
 
 # -- a message that a tap holds -------------------------------------------------------------------
@@ -221,13 +230,13 @@ class Task(enum.StrEnum):
     ANSWER = "answer"
 
 
-def task_of(case: Case, wanted: str) -> Task:
+def task_of(opened: OpenExchange, wanted: str) -> Task:
     """Choose the task: the requested one, else the one of the draft."""
-    held, draft = case.held, case.item.draft
+    held, draft = opened.held, opened.item.draft
     if held is None:
         return Task.ANSWER
     answerable = held.question is not None
-    if (wanted == Task.CHANGE and not case.is_large) or (wanted == Task.ANSWER and answerable):
+    if (wanted == Task.CHANGE and not opened.is_large) or (wanted == Task.ANSWER and answerable):
         return Task(wanted)
     if draft is None or not draft.touched:
         return Task.NOTHING
@@ -240,31 +249,31 @@ def _task_of(held: HeldMessage, draft: Draft) -> Task:
     return Task.ANSWER if answers and held.question is not None else Task.CHANGE
 
 
-def action_of(case: Case, task: Task) -> Action:
+def action_of(opened: OpenExchange, task: Task) -> Action:
     """Return what happens to a held message when the text of a task is sent."""
-    held = case.held is not None
+    held = opened.held is not None
     return Action.ANSWER if held and task is Task.ANSWER else Action.FORWARD
 
 
-def goes_on(case: Case, task: Task) -> bool:
+def goes_on(opened: OpenExchange, task: Task) -> bool:
     """Return True if the draft replaces a held request or notification."""
-    return task is Task.CHANGE and not case.item.asked
+    return task is Task.CHANGE and not opened.item.asked
 
 
-def draft_for(case: Case, task: Task) -> Draft:
+def draft_for(opened: OpenExchange, task: Task) -> Draft:
     """Return the person's draft for a task, or the starting draft.
 
     The draft is what they wrote last; what they had written for the other task was put aside.
     """
-    held, item = case.held, case.item
+    held, item = opened.held, opened.item
     if held is None:
-        return draft_of(case)
+        return draft_of(opened)
     if item.draft is not None and item.draft.touched:
         for one in (item.draft, *reversed(item.kept)):
             if _task_of(held, one) is task:
                 return one
     on = task is Task.ANSWER
-    return starting_draft(case) if on else as_it_came(case)
+    return starting_draft(opened) if on else as_it_came(opened)
 
 
 # -- what is sent ---------------------------------------------------------------------------------
@@ -285,61 +294,70 @@ def await_result(look: Callable[[], T | None], within: float, wake: Wake = time.
 
 
 def send(
-    case: Case, reply: Reply, *, within: float = SETTLES_WITHIN, wake: Wake = time.sleep
+    opened: OpenExchange,
+    reply: Reply,
+    *,
+    within: float = SETTLES_WITHIN,
+    wake: Wake = time.sleep,
 ) -> SendResult:
     """Send a reply, and wait for its result.
 
     Nothing is handed in that the check blocks, or for which nothing waits any more: the text is
     kept as the draft, and the answer book waits for the person.
     """
-    case, reply = case.again(), reply._replace(at=now())
-    if reply.shown and reply.shown != digest_of(case.item.line):
+    opened, reply = opened.again(), reply._replace(at=now())
+    if differs(reply.shown, opened.item.line):
         return SendResult(
-            Outcome.BLOCKED, case.item, (kinds.other_request_shown().unplaced(),), reply.text
+            Outcome.BLOCKED,
+            opened.item,
+            (kinds.other_request_shown().unplaced(),),
+            reply.text,
         )
-    if case.item.state is ExchangeState.ANSWERED:  # the inbox keeps the text beside what was sent
-        return _hand_in(case, reply, Verdict(reply.text, None, None), within, wake)
-    if case.item.state is not ExchangeState.PENDING or not case.is_open:
-        _keep(case, reply)
-        return SendResult(Outcome.OVER, case.item)
+    if opened.item.state is ExchangeState.ANSWERED:  # the inbox keeps the text beside what was sent
+        return _hand_in(opened, reply, Verdict(reply.text, None, None), within, wake)
+    if opened.item.state is not ExchangeState.PENDING or not opened.is_open:
+        _keep(opened, reply)
+        return SendResult(Outcome.OVER, opened.item)
     dropped = reply.action is Action.DROP
     verdict = Verdict("", "", "")
     if not dropped:
-        verdict = judge(case, reply.text, reply.form, reply.action)
+        verdict = judge(opened, reply.text, reply.form, reply.action)
     if not verdict.sendable and not (reply.anyway and verdict.forced is not None):
-        _keep(case, reply)
-        item = case.inbox.item(case.key)
+        _keep(opened, reply)
+        item = opened.inbox.item(opened.key)
         return SendResult(Outcome.BLOCKED, item, verdict.diagnostics, verdict.text)
-    return _hand_in(case, reply, verdict, within, wake)
+    return _hand_in(opened, reply, verdict, within, wake)
 
 
-def _keep(case: Case, reply: Reply) -> None:
-    keep(case, reply.as_draft._replace(hold=True))
+def _keep(opened: OpenExchange, reply: Reply) -> None:
+    keep(opened, reply.as_draft._replace(hold=True))
 
 
-def _hand_in(case: Case, reply: Reply, verdict: Verdict, within: float, wake: Wake) -> SendResult:
+def _hand_in(
+    opened: OpenExchange, reply: Reply, verdict: Verdict, within: float, wake: Wake
+) -> SendResult:
     try:
-        case.inbox.send(case.key, reply)
+        opened.inbox.send(opened.key, reply)
     except TakenError as error:
         first = error.state in (ExchangeState.PENDING, ExchangeState.ANSWERED)
         outcome = Outcome.TAKEN if first else Outcome.OVER
-        item = case.inbox.item(case.key)
+        item = opened.inbox.item(opened.key)
         winner = item.reply.who if item.reply is not None else ""
         return SendResult(outcome, item, by=winner or error.by)
-    found = await_result(lambda: _became(case, reply), within, wake)
+    found = await_result(lambda: _became(opened, reply), within, wake)
     if found is None:
-        return SendResult(Outcome.QUEUED, case.inbox.item(case.key))
+        return SendResult(Outcome.QUEUED, opened.inbox.item(opened.key))
     if found.outcome is Outcome.SENT:
         return found._replace(diagnostics=verdict.diagnostics, text=verdict.text)
     return found
 
 
-def _became(case: Case, reply: Reply) -> SendResult | None:
+def _became(opened: OpenExchange, reply: Reply) -> SendResult | None:
     """Return the result of a reply; None while it waits."""
     # First: what is read below may be the last thing that the process did.
-    facts = case.inbox.facts(case.key.session)
+    facts = opened.inbox.facts(opened.key.session)
     may_go_on = facts.may_go_on
-    item = case.inbox.item(case.key)
+    item = opened.inbox.item(opened.key)
     match item.state:
         case ExchangeState.PENDING if item.reply is None:
             return SendResult(Outcome.REFUSED, item, item.diagnostics, reply.text)

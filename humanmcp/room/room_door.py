@@ -113,10 +113,6 @@ class RoomDoor(Door):
         """Return True as long as the visitor is known."""
         return self.who(visit) is not None
 
-    def seat_of(self, visit: str) -> str:  # noqa: ARG002 - which desk it sees is decided elsewhere
-        """Return "": a visitor sees all sessions of their own desk."""
-        return ""
-
     def leave(self, visit: str) -> None:
         """Do nothing: the browser forgets its cookie, and the key stays good."""
 

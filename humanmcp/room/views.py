@@ -60,11 +60,11 @@ def _draft(seat: RoomSeat) -> dict[str, Any] | None:
     rows = seat.board.waiting()
     if not rows:
         return None
-    case = seat.desk.case(rows[0].key)
-    draft = case.item.draft
+    opened = seat.desk.open_exchange(rows[0].key)
+    draft = opened.item.draft
     if draft is None or not draft.touched:
         return None
-    diagnostics = service.judge(case, draft.text, draft.form).diagnostics
+    diagnostics = service.judge(opened, draft.text, draft.form).diagnostics
     return {"text": draft.text, "problems": diagnostic_shapes(diagnostics)}
 
 

@@ -145,9 +145,9 @@ def _answer(answering: Answering, arguments: argparse.Namespace, settings: Setti
     if draft is not None and not arguments.keep_open:
         return tell(answering, draft, submit(answering, draft, anyway=anyway))
     if (why_not := _closed(answering)) is not None:
-        result = SendResult(Outcome.OVER, answering.case.item)
+        result = SendResult(Outcome.OVER, answering.opened.item)
         return not_sent(answering, answering.sentence("too late", happened=why_not), result)
-    if draft is None and answering.case.approval is not None and can_ask():
+    if draft is None and answering.opened.approval is not None and can_ask():
         status = ask(answering)
         if status is not None:
             return status
@@ -158,9 +158,9 @@ def _answer(answering: Answering, arguments: argparse.Namespace, settings: Setti
 
 
 def _answering(inbox: DeskInbox, arguments: argparse.Namespace) -> Answering:
-    case = choose(inbox, arguments.number)
-    name = label(case.facts, case.key.number, listed_sessions(inbox))
-    return Answering(case, name, asker_of(case.facts), arguments.json)
+    opened = choose(inbox, arguments.number)
+    name = label(opened.facts, opened.key.number, listed_sessions(inbox))
+    return Answering(opened, name, asker_of(opened.facts), arguments.json)
 
 
 def _given(arguments: argparse.Namespace, answering: Answering) -> Draft | None:
@@ -190,7 +190,7 @@ def _attached(arguments: argparse.Namespace, answering: Answering) -> Draft:
     Raises:
         StopError: this answer cannot have any, or one of them cannot be sent.
     """
-    exchange = answering.case.exchange
+    exchange = answering.opened.exchange
     if exchange is None or exchange.method != "tools/call":
         raise stopped("attach", "no call", name=answering.name)
     ways = (arguments.tool_error, arguments.error, arguments.result, arguments.message)
@@ -198,7 +198,9 @@ def _attached(arguments: argparse.Namespace, answering: Answering) -> Draft:
         raise stopped("attach", "only text")
     draft = _words(arguments, answering)
     text = None if draft is None else draft.text
-    result = result_with(exchange, answering.case.negotiated, text, arguments.image, arguments.file)
+    result = result_with(
+        exchange, answering.opened.negotiated, text, arguments.image, arguments.file
+    )
     return Draft(json.dumps(result, ensure_ascii=False), TextForm.RESULT)
 
 
@@ -219,7 +221,7 @@ def _option(answering: Answering, wanted: str) -> str:
     Raises:
         StopError: there is none of that number. The sentence lists those that there are.
     """
-    inquiry = answering.case.inquiry
+    inquiry = answering.opened.inquiry
     options = () if inquiry is None else inquiry.options
     for number, option in enumerate(options, 1):
         if wanted == str(number):
@@ -236,7 +238,7 @@ def _call(answering: Answering, tool: str, *words: str, anyway: bool) -> Draft:
     Raises:
         StopError: the model may not call it, or a word is no argument of it.
     """
-    exchange = answering.case.exchange
+    exchange = answering.opened.exchange
     tools = {} if exchange is None else tools_in(exchange)
     if exchange is None or not tools:
         raise stopped(ROOM, "no calls", name=answering.name)
@@ -258,8 +260,8 @@ def _starting_text(answering: Answering, arguments: argparse.Namespace) -> Draft
     """Return the text to start from: a template, the draft so far, or the start for this method."""
     if arguments.template is not None:
         return Draft(_template(answering, arguments.template))
-    if answering.case.item.draft is not None:
-        return Draft(answering.case.item.draft.text, answering.case.item.draft.form)
+    if answering.opened.item.draft is not None:
+        return Draft(answering.opened.item.draft.text, answering.opened.item.draft.form)
     return _first_text(answering)
 
 
@@ -269,24 +271,24 @@ def _broken(answering: Answering, draft: Draft, name: str) -> Draft:
     Raises:
         StopError: there is no such fault. The sentence lists those that there are.
     """
-    known = {one.value: one for one in service.possible_faults(answering.case)}
+    known = {one.value: one for one in service.possible_faults(answering.opened)}
     if not known:
         raise stopped(ROOM, "no fault held", name=answering.name)
     if name not in known:
         raise stopped(ROOM, "no fault", name=name, choices=", ".join(known))
-    return Draft(service.with_fault(answering.case, draft, known[name]))
+    return Draft(service.with_fault(answering.opened, draft, known[name]))
 
 
 def _first_text(answering: Answering) -> Draft:
     """Return the text before any change: at a tap, the message as it came."""
-    if answering.case.held is not None:
-        return service.as_it_came(answering.case)
-    return service.starting_draft(answering.case)
+    if answering.opened.held is not None:
+        return service.as_it_came(answering.opened)
+    return service.starting_draft(answering.opened)
 
 
 def _start_over(answering: Answering) -> int:
     """Put the draft back to the text that it began with, and send nothing."""
-    service.keep(answering.case, _first_text(answering)._replace(by=BY))
+    service.keep(answering.opened, _first_text(answering)._replace(by=BY))
     to_stdout(answering.sentence("started over", name=answering.name))
     return 0
 
@@ -297,14 +299,14 @@ def _template(answering: Answering, name: str) -> str:
     Raises:
         StopError: there is none of that name. The sentence lists those that there are.
     """
-    known = service.templates(answering.case)
+    known = service.templates(answering.opened)
     if name not in known:
         raise stopped(
             ROOM,
             "no template" if known else "no templates",
             name=name,
-            method=answering.case.item.method,
-            version=answering.case.item.protocol_version,
+            method=answering.opened.item.method,
+            version=answering.opened.item.protocol_version,
             choices=", ".join(known),
         )
     return known[name]
@@ -312,6 +314,6 @@ def _template(answering: Answering, name: str) -> str:
 
 def _closed(answering: Answering) -> str | None:
     """Return why this exchange can no longer be answered; None while it can."""
-    if answering.case.item.state is not ExchangeState.PENDING:
-        return waits.outlook(answering.case.item, waits.now())[0].sentence
-    return None if answering.case.is_open else answering.sentence("session over")
+    if answering.opened.item.state is not ExchangeState.PENDING:
+        return waits.outlook(answering.opened.item, waits.now())[0].sentence
+    return None if answering.opened.is_open else answering.sentence("session over")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.answering.approvals import ApprovalCard
-    from humanmcp.answering.case import Case
+    from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.inbox.contract import Reply
     from humanmcp.protocol.conversation.approvals import Approval, AskedQuestion
     from humanmcp.terminal.replying import Answering
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 _COLOURS: Final = {"+": "green", "-": "red", "": ""}
 
 
-def print_card(case: Case, *, whole: bool = True) -> None:
+def print_card(opened: OpenExchange, *, whole: bool = True) -> None:
     """Print the card; without `whole` only the beginning of a long one."""
-    approval = case.approval
+    approval = opened.approval
     if approval is None:
         return
-    to_stdout(Painted(approvals.headline(case, approval), "bold"))
-    if case.facts.folder:
-        to_stdout("  ", Painted(approvals.plainly(case.facts.folder), "dim"))
+    card = approvals.card_of(approval)
+    to_stdout(Painted(approvals.headline(opened, approval, card), "bold"))
+    if opened.facts.folder:
+        to_stdout("  ", Painted(approvals.plainly(opened.facts.folder), "dim"))
     if approval.problem:
         to_stdout(Painted(say(approvals.ROOM, approval.problem), "yellow"))
     elif approval.questions:
         _print_questions(approval.questions)
     else:
-        card = approvals.card_of(approval)
         _print_parts(card if whole else card.beginning())
         if card.is_long:
             code = "digest" if whole else "beginning"
@@ -64,9 +64,9 @@ def _print_questions(questions: Sequence[AskedQuestion]) -> None:
                 to_stdout("     ", Painted(approvals.plainly(note), "dim"))
 
 
-def next_commands(case: Case, name: str) -> str:
+def next_commands(opened: OpenExchange, name: str) -> str:
     """Say which commands decide."""
-    asks = case.approval is not None and case.approval.questions
+    asks = opened.approval is not None and opened.approval.questions
     return say(approvals.ROOM, "next answers" if asks else "next", name=name)
 
 
@@ -82,35 +82,35 @@ def decide(answering: Answering, arguments: argparse.Namespace) -> int:
     Raises:
         ApprovalError: nothing may be sent.
     """
-    case, approval = answering.case, _needed(answering.case)
+    opened, approval = answering.opened, _needed(answering.opened)
     shown = arguments.digest or approval.digest
     if arguments.deny is not None:
-        return _send(answering, approvals.deny(case, arguments.deny, shown=shown))
+        return _send(answering, approvals.deny(opened, arguments.deny, shown=shown))
     if arguments.change is not None:
         text = read_text(arguments.change)
-        return _send(answering, approvals.change(case, approval, text, shown=shown))
+        return _send(answering, approvals.change(opened, approval, text, shown=shown))
     if arguments.answers is not None:
         typed = _typed(approval.questions, arguments.answers)
         answers = approvals.chosen_answers(approval.questions, typed)
-        return _send(answering, approvals.answer(case, answers, shown=shown))
-    reply = approvals.allow(case, approval, seen=bool(arguments.digest), shown=shown)
+        return _send(answering, approvals.answer(opened, answers, shown=shown))
+    reply = approvals.allow(opened, approval, seen=bool(arguments.digest), shown=shown)
     return _send(answering, reply, arguments.allow_like)
 
 
-def _needed(case: Case) -> Approval:
-    if case.approval is None:
+def _needed(opened: OpenExchange) -> Approval:
+    if opened.approval is None:
         raise ApprovalError("no prompt")
-    return case.approval
+    return opened.approval
 
 
 def _send(answering: Answering, reply: Reply, like: str | None = None) -> int:
-    found = patterns_for(_needed(answering.case))
+    found = patterns_for(_needed(answering.opened))
     if like is not None and like not in map(str, range(1, len(found) + 1)):
         listed = (f"{at} {pattern_in_words(one)}" for at, one in enumerate(found, 1))
         raise ApprovalError("no pattern", choices="; ".join(listed))
-    result = service.send(answering.case, reply._replace(by=BY), within=LONGEST_WAIT)
+    result = service.send(answering.opened, reply._replace(by=BY), within=LONGEST_WAIT)
     if like is not None and result.outcome in (service.Outcome.SENT, service.Outcome.QUEUED):
-        allow_like(answering.case, found[int(like) - 1])
+        allow_like(answering.opened, found[int(like) - 1])
     return tell(answering, reply.as_draft, result)
 
 
@@ -147,27 +147,28 @@ def ask(
         ApprovalError: nothing may be sent.
     """
     key, line = key or read_key, line or (lambda: sys.stdin.readline().rstrip("\n"))
-    approval, whole = _needed(answering.case), False
+    approval, whole = _needed(answering.opened), False
     if approval.questions:
         return _ask_each(answering, approval, line)
     while True:
-        print_card(answering.case, whole=whole)
+        print_card(answering.opened, whole=whole)
         to_stdout(Painted(say(approvals.ROOM, "keys"), "dim"))
         pressed, shown = key().lower(), approval.digest
         try:
             match pressed:
                 case "a" | "l":
-                    reply = approvals.allow(answering.case, approval, seen=whole, shown=shown)
+                    reply = approvals.allow(answering.opened, approval, seen=whole, shown=shown)
                     like = _ask_pattern(approval, line) if pressed == "l" else None
                     return _send(answering, reply, like)
                 case "d":
                     reason = _asked("reason", line)
-                    return _send(answering, approvals.deny(answering.case, reason, shown=shown))
+                    return _send(answering, approvals.deny(answering.opened, reason, shown=shown))
                 case "c":
                     to_stdout(pretty(approval.text))
                     text = _asked("new input", line)
                     return _send(
-                        answering, approvals.change(answering.case, approval, text, shown=shown)
+                        answering,
+                        approvals.change(answering.opened, approval, text, shown=shown),
                     )
                 case "o":
                     whole = True
@@ -197,7 +198,7 @@ def _ask_each(answering: Answering, approval: Approval, line: Callable[[], str])
         words.append(_asked("which option", line))
     typed = _typed(approval.questions, words)
     answers = approvals.chosen_answers(approval.questions, typed)
-    return _send(answering, approvals.answer(answering.case, answers, shown=approval.digest))
+    return _send(answering, approvals.answer(answering.opened, answers, shown=approval.digest))
 
 
 def read_key() -> str:

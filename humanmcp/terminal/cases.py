@@ -65,7 +65,7 @@ class Asked:
     id: Any = None
 
 
-def case_of(text: str, form: TextForm, asked: Asked) -> TypedCase:
+def open_exchange_of(text: str, form: TextForm, asked: Asked) -> TypedCase:
     """Put together what is judged: an answer, and the request that it answers.
 
     Without a request one is made up: of the method (or the one that the answer looks like), with

@@ -31,8 +31,8 @@ from humanmcp.terminal.cases import (
     Asked,
     CaseError,
     TypedCase,
-    case_of,
     explained,
+    open_exchange_of,
     read_text,
     summary,
     unreadable,
@@ -146,7 +146,7 @@ def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa
     if form not in forms:
         raise CaseError("line form", got=form)
     request = record.get("request")
-    return case_of(
+    return open_exchange_of(
         record["text"],
         forms[form],
         Asked(
@@ -212,16 +212,16 @@ def _one(file: str, arguments: argparse.Namespace) -> int:
     form = _form(text, arguments)
     if form is not transcripts.TranscriptForm.ANSWER:
         return transcripts.judge(text, form, arguments, name)
-    case = _case(text, arguments)
+    opened = _case(text, arguments)
     if arguments.fix:
-        return _fixed(case)
-    verdict = case.verdict()
+        return _fixed(opened)
+    verdict = opened.verdict()
     if arguments.json:
         named = {"file": name} if len(arguments.files) > 1 else {}
-        json_to_stdout(checked_shape(verdict, method=case.exchange.method, **named))
+        json_to_stdout(checked_shape(verdict, method=opened.exchange.method, **named))
     else:
         guessed = arguments.method is None and arguments.request is None
-        _print(case, verdict, name, guessed=guessed)
+        _print(opened, verdict, name, guessed=guessed)
     return 0 if verdict.sendable else REFUSED
 
 
@@ -239,7 +239,7 @@ def _case(text: str, arguments: argparse.Namespace) -> TypedCase:
     if form in (TextForm.TEXT, TextForm.TOOL_ERROR):
         text = text.removesuffix("\n")  # every editor and `echo` ends a file with one
     request = None if arguments.request is None else read_text(arguments.request)
-    return case_of(
+    return open_exchange_of(
         text,
         form,
         Asked(request=request, method=arguments.method, version=arguments.protocol_version),
@@ -256,9 +256,9 @@ def _recording_in(file: str) -> str:
     return str(path / "transcript.jsonl") if file != STDIN and path.is_dir() else file
 
 
-def _fixed(case: TypedCase) -> int:
+def _fixed(opened: TypedCase) -> int:
     """Print the mended text, and what is left to say on stderr."""
-    fixed = autofix(case.text, case.judge)
+    fixed = autofix(opened.text, opened.judge)
     text, verdict = fixed
     raw_to_stdout(text.removesuffix("\n"))
     left = [
@@ -274,8 +274,8 @@ def _fixed(case: TypedCase) -> int:
     return 0 if verdict.sendable else REFUSED
 
 
-def _print(case: TypedCase, verdict: Verdict, name: str, *, guessed: bool) -> None:
-    exchange = case.exchange
+def _print(opened: TypedCase, verdict: Verdict, name: str, *, guessed: bool) -> None:
+    exchange = opened.exchange
     code = "as guessed" if guessed else "as"
     to_stdout(Painted(say(ROOM, code, method=exchange.method, version=exchange.version), "dim"))
     for diagnostic in verdict.diagnostics:

@@ -119,27 +119,27 @@ _JSON_FORMS: Final = frozenset({TextForm.MESSAGE, TextForm.RESULT, TextForm.ERRO
 
 def in_editor(answering: Answering, draft: Draft, home: Path, *, anyway: bool) -> int:
     """Open the editor until the text may go, or the person gives up. Returns the exit status."""
-    opened = _laid_out(draft)
-    before = answering.case.item.draft
-    diagnostics = answering.case.item.diagnostics
+    edited = _laid_out(draft)
+    before = answering.opened.item.draft
+    diagnostics = answering.opened.item.diagnostics
     touched = before is not None and before.touched
-    service.keep(answering.case, draft._replace(touched=touched, hold=True, by=BY))
+    service.keep(answering.opened, draft._replace(touched=touched, hold=True, by=BY))
     while True:
         comments = _comments(answering, diagnostics)
-        name = f"answer-{answering.case.key.number}"
+        name = f"answer-{answering.opened.key.number}"
         try:
-            written, took = edit(opened.text, comments, home, name)
+            written, took = edit(edited.text, comments, home, name)
         except BaseException:  # Ctrl-C too: the book must not stay held by an editor that is gone
-            _let_go(answering, opened)
+            _let_go(answering, edited)
             raise
-        if not written.strip() or same(written, opened.text):
-            return _never_mind(answering, opened, took, emptied=not written.strip())
-        opened = opened._replace(text=written)
-        result = submit(answering, opened, anyway=anyway)
+        if not written.strip() or same(written, edited.text):
+            return _never_mind(answering, edited, took, emptied=not written.strip())
+        edited = edited._replace(text=written)
+        result = submit(answering, edited, anyway=anyway)
         diagnostics = result.diagnostics
         if result.outcome is Outcome.BLOCKED:
             continue  # the editor opens again with what is wrong at the top
-        status = tell(answering, opened, result)
+        status = tell(answering, edited, result)
         if result.outcome is not Outcome.REFUSED:
             return status
 
@@ -161,14 +161,14 @@ def _never_mind(answering: Answering, draft: Draft, took: float, *, emptied: boo
     if not emptied and took < AT_ONCE:
         to_stderr(answering.sentence("at once"))
     why = answering.sentence("emptied" if emptied else "unchanged", name=answering.name)
-    return not_sent(answering, why, SendResult(Outcome.BLOCKED, answering.case.item))
+    return not_sent(answering, why, SendResult(Outcome.BLOCKED, answering.opened.item))
 
 
-def _let_go(answering: Answering, opened: Draft) -> None:
+def _let_go(answering: Answering, edited: Draft) -> None:
     """Keep the text as the draft, and let the answer book go on counting."""
-    draft = answering.case.inbox.item(answering.case.key).draft
+    draft = answering.opened.inbox.item(answering.opened.key).draft
     touched = draft is not None and draft.touched
-    service.keep(answering.case, Draft(opened.text, opened.form, touched, by=BY))
+    service.keep(answering.opened, Draft(edited.text, edited.form, touched, by=BY))
 
 
 def _comments(answering: Answering, diagnostics: Sequence[Diagnostic]) -> list[str]:
@@ -176,8 +176,8 @@ def _comments(answering: Answering, diagnostics: Sequence[Diagnostic]) -> list[s
 
     The problems name lines as the editor counts them: with the comments on top.
     """
-    item = answering.case.item
-    card = answering.case.card()
+    item = answering.opened.item
+    card = answering.opened.card()
     lines = [
         f"humanmcp {answering.name}: {card.title} ({answering.who})",
         request_in_short(item, 160),

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering.case import Case, read_line
+from humanmcp.answering.open_exchange import OpenExchange, read_line
 from humanmcp.answering.schema.exchanges import InboxShape, ListedShape, listed_shape
 from humanmcp.answering.summary import answered_at_once, client_of, summary_of_item
 from humanmcp.common.settings import add_flags
@@ -49,12 +49,12 @@ class TerminalRow:
     """One exchange in the list, with the name that a person types for it."""
 
     name: str
-    case: Case
+    opened: OpenExchange
 
     @property
     def item(self) -> Item:
         """The exchange."""
-        return self.case.item
+        return self.opened.item
 
 
 def add_arguments(parser: Parser) -> None:
@@ -86,7 +86,7 @@ def waiting_rows(inbox: DeskInbox, *, everything: bool = False) -> list[Terminal
     everybody = listed_sessions(inbox)
     states = tuple(ExchangeState) if everything else (ExchangeState.PENDING,)
     return [
-        TerminalRow(label(facts, item.key.number, everybody), Case(inbox, item, facts))
+        TerminalRow(label(facts, item.key.number, everybody), OpenExchange(inbox, item, facts))
         for facts in everybody
         if facts.is_open or facts.parked or everything
         for item in _items(inbox, facts, states)
@@ -96,7 +96,7 @@ def waiting_rows(inbox: DeskInbox, *, everything: bool = False) -> list[Terminal
 
 def is_parked(row: TerminalRow) -> bool:
     """Return True for a call whose client comes for the answer later."""
-    return row.item.is_parked or (row.item.outlives and not row.case.facts.is_open)
+    return row.item.is_parked or (row.item.outlives and not row.opened.facts.is_open)
 
 
 def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
@@ -123,7 +123,7 @@ def unreadable_in(facts: SessionFacts) -> str:
 
 def row_as_json(row: TerminalRow, moment: datetime) -> ListedShape:
     """Return a row as an object for machines."""
-    return listed_shape(row.case, row.name, waits.waited(row.item, moment))
+    return listed_shape(row.opened, row.name, waits.waited(row.item, moment))
 
 
 def _items(inbox: DeskInbox, facts: SessionFacts, states: Sequence[ExchangeState]) -> list[Item]:
@@ -135,7 +135,7 @@ def _items(inbox: DeskInbox, facts: SessionFacts, states: Sequence[ExchangeState
 
 def _list(sessions: Sequence[SessionFacts], found: Sequence[TerminalRow]) -> None:
     for facts in sessions:
-        mine = [row for row in found if row.case.facts.name == facts.name and not is_parked(row)]
+        mine = [row for row in found if row.opened.facts.name == facts.name and not is_parked(row)]
         to_stdout(*_heading(facts))
         if facts.unreadable:
             sentence = unreadable_in(facts)
@@ -229,7 +229,7 @@ def _report_changes(
     """Append a line for each exchange that came or changed its state. Returns what is known now."""
     now = {row.item.key: row for row in found}
     gone = [
-        TerminalRow(row.name, row.case.again()) for key, row in before.items() if key not in now
+        TerminalRow(row.name, row.opened.again()) for key, row in before.items() if key not in now
     ]
     changed = [
         row
@@ -247,6 +247,6 @@ def _report_changes(
 def _change(row: TerminalRow) -> tuple[str | Painted, ...]:
     pending = row.item.state is ExchangeState.PENDING
     sign = "+" if pending else "-"
-    name = f"{row.case.facts.letter}/{row.item.key.number}"  # never shortened: sessions come and go
+    name = f"{row.opened.facts.letter}/{row.item.key.number}"  # never shortened
     what = "" if pending else f"  {waits.outlook(row.item, waits.now())[0].sentence}"
     return (f"{sign} {name}  {request_in_short(row.item)}{what}",)

@@ -19,7 +19,7 @@ from humanmcp.terminal import waits
 from humanmcp.terminal.cases import explained, summary
 
 if TYPE_CHECKING:
-    from humanmcp.answering.case import Case
+    from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.inbox.contract import Draft
 
 ROOM: Final = "answer"
@@ -35,14 +35,14 @@ SEVERAL_LINES: Final = "J51"
 class Answering:
     """One exchange that is being answered, and how the person is spoken to."""
 
-    case: Case
+    opened: OpenExchange
     name: str
     who: str
     json: bool
 
     def reader(self, draft: Draft) -> str:
         """Return who gets this text: a held message goes on, an answer goes back."""
-        held = self.case.held
+        held = self.opened.held
         if held is None:
             return self.who
         back = held_check.answers(held, draft.text, draft.form)
@@ -57,7 +57,7 @@ class Answering:
 def submit(answering: Answering, draft: Draft, *, anyway: bool) -> SendResult:
     """Send a text and wait for what becomes of it."""
     reply = Reply(draft.text, draft.form, anyway, BY)
-    return service.send(answering.case, reply, within=LONGEST_WAIT)
+    return service.send(answering.opened, reply, within=LONGEST_WAIT)
 
 
 def tell(answering: Answering, draft: Draft, result: SendResult) -> int:
@@ -139,14 +139,14 @@ def keep_open(answering: Answering, draft: Draft, *, anyway: bool) -> int:
     Raises:
         OrderError, InboxError: it cannot be handed in.
     """
-    verdict = service.judge(answering.case, draft.text, draft.form)
+    verdict = service.judge(answering.opened, draft.text, draft.form)
     line = verdict.line or (verdict.forced if anyway else None)
-    blocked = SendResult(Outcome.BLOCKED, answering.case.item, verdict.diagnostics, draft.text)
-    if line is None or answering.case.held is not None:
+    blocked = SendResult(Outcome.BLOCKED, answering.opened.item, verdict.diagnostics, draft.text)
+    if line is None or answering.opened.held is not None:
         return refused(answering, _worth_a_word(blocked))
-    reply, session = Reply(line, anyway=True, by=BY), answering.case.key.session
-    said = service.submit_outgoing(answering.case.inbox, session, reply, within=LONGEST_WAIT)
-    result = SendResult(said.outcome, answering.case.item, said.diagnostics, draft.text)
+    reply, session = Reply(line, anyway=True, by=BY), answering.opened.key.session
+    said = service.submit_outgoing(answering.opened.inbox, session, reply, within=LONGEST_WAIT)
+    result = SendResult(said.outcome, answering.opened.item, said.diagnostics, draft.text)
     if said.outcome is Outcome.QUEUED:
         return not_sent(answering, answering.sentence("not taken"), result)
     if said.outcome is Outcome.REFUSED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering import service
-from humanmcp.answering.case import why_unreadable
+from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema.exchanges import ShownShape, shown_shape, unreadable_shape
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, raw_to_stdout, to_stdout
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from humanmcp.answering.case import Case
+    from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts
@@ -84,7 +84,7 @@ class ShownExchange(NamedTuple):
     """The exchange that a person means, with the name that is typed for it, and what it means."""
 
     name: str
-    case: Case
+    opened: OpenExchange
     card: Card
     draft: str
     """What was written of its answer, or what that begins with."""
@@ -92,7 +92,7 @@ class ShownExchange(NamedTuple):
     @property
     def item(self) -> Item:
         """The exchange."""
-        return self.case.item
+        return self.opened.item
 
 
 def add_arguments(parser: Parser) -> None:
@@ -129,13 +129,13 @@ def shown_of(inbox: DeskInbox, wanted: str) -> ShownExchange:
     Raises:
         ChoiceError: there is none, or there are several.
     """
-    case = choose(inbox, wanted)
-    item = case.item
+    opened = choose(inbox, wanted)
+    item = opened.item
     draft = item.draft.text if item.draft else ""
-    if case.exchange is not None and item.draft is None and item.state is ExchangeState.PENDING:
-        draft = service.starting_draft(case).text
-    name = label(case.facts, item.key.number, listed_sessions(inbox))
-    return ShownExchange(name, case, case.card(), draft)
+    if opened.exchange is not None and item.draft is None and item.state is ExchangeState.PENDING:
+        draft = service.starting_draft(opened).text
+    name = label(opened.facts, item.key.number, listed_sessions(inbox))
+    return ShownExchange(name, opened, opened.card(), draft)
 
 
 def _print(shown: ShownExchange) -> None:
@@ -155,9 +155,9 @@ def _print(shown: ShownExchange) -> None:
     if item.state is ExchangeState.PENDING:
         to_stdout("  ", Painted(say(ROOM, "silence"), "bold"), " ", card.silence)
     to_stdout("  ", Painted(card.page, "dim"))
-    text = item.line if isinstance(shown.case.message, Malformed) else pretty(item.line)
+    text = item.line if isinstance(shown.opened.message, Malformed) else pretty(item.line)
     _section(say(ROOM, "message"), text)
-    _diagnostics(say(ROOM, "remarks"), shown.case.remarks, item.line)
+    _diagnostics(say(ROOM, "remarks"), shown.opened.remarks, item.line)
     _diagnostics(say(ROOM, "refused"), item.diagnostics, shown.draft)
     if item.answer is not None:
         _section(say(ROOM, "sent"), item.answer.line)
@@ -174,12 +174,12 @@ def _print(shown: ShownExchange) -> None:
 def _explain(shown: ShownExchange) -> None:
     """Say what it is, in words; a question to the person comes before all else."""
     card = shown.card
-    if shown.case.approval is not None:
-        print_card(shown.case)
+    if shown.opened.approval is not None:
+        print_card(shown.opened)
         to_stdout("")
-    if shown.case.inquiry is not None:
-        _ask(shown.case.inquiry)
-    to_stdout(Painted(card.title, "bold" if shown.case.inquiry is None else "dim"))
+    if shown.opened.inquiry is not None:
+        _ask(shown.opened.inquiry)
+    to_stdout(Painted(card.title, "bold" if shown.opened.inquiry is None else "dim"))
     for sentence in (card.what, card.note, card.sender):
         if sentence:
             to_stdout("  " + sentence)
@@ -203,10 +203,10 @@ def _ask(inquiry: Inquiry) -> None:
 def _what_next(shown: ShownExchange) -> str:
     """Return which commands decide about it."""
     key = shown.item.key
-    if shown.case.approval is not None and shown.item.purpose is Purpose.ANSWER:
-        return next_commands(shown.case, shown.name)
-    if shown.case.inquiry is not None and shown.case.inquiry.options:
-        code = "next choice" if shown.case.inquiry.free_text else "next choice only"
+    if shown.opened.approval is not None and shown.item.purpose is Purpose.ANSWER:
+        return next_commands(shown.opened, shown.name)
+    if shown.opened.inquiry is not None and shown.opened.inquiry.options:
+        code = "next choice" if shown.opened.inquiry.free_text else "next choice only"
         return say(ROOM, code, name=shown.name)
     if shown.item.purpose is Purpose.ANSWER:
         code = "next words" if methods.of(shown.item.method).plain_text else "next"
@@ -214,16 +214,16 @@ def _what_next(shown: ShownExchange) -> str:
     alone = shown.name == str(key.number)
     held = str(key.number) if alone else f"{key.number} --session {key.session}"
     words = say(ROOM, "next held", name=shown.name, held=held)
-    if shown.case.approval is None:
+    if shown.opened.approval is None:
         return words
-    return f"{words}\n{next_commands(shown.case, shown.name)}"
+    return f"{words}\n{next_commands(shown.opened, shown.name)}"
 
 
 def _show_sender(shown: ShownExchange) -> None:
-    who = asker_of(shown.case.facts)
+    who = asker_of(shown.opened.facts)
     passed = clock(waits.waited(shown.item, waits.now()))
     to_stdout(Painted(say(ROOM, "from", who=who, time=passed), "dim"))
-    if shown.case.facts.stuck:
+    if shown.opened.facts.stuck:
         to_stdout(Painted(say(ROOM, "stuck"), "yellow"))
 
 
@@ -246,5 +246,5 @@ def _diagnostics(title: str, diagnostics: Sequence[Diagnostic], text: str) -> No
 
 def _as_json(shown: ShownExchange) -> ShownShape:
     waited = waits.waited(shown.item, waits.now())
-    name, case, card, draft = shown
-    return shown_shape(case, name, waited, card=card, draft=draft)
+    name, opened, card, draft = shown
+    return shown_shape(opened, name, waited, card=card, draft=draft)

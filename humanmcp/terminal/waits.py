@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering.case import Case
+from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.summary import answered_at_once
 from humanmcp.common.paths import home_folder
 from humanmcp.common.timestamps import clock, read_stamp
@@ -160,7 +160,7 @@ def label(facts: SessionFacts, number: int, everybody: Iterable[SessionFacts]) -
     return str(number) if alone else f"{facts.letter}/{number}"
 
 
-def choose(inbox: DeskInbox, wanted: str) -> Case:
+def choose(inbox: DeskInbox, wanted: str) -> OpenExchange:
     """Find the exchange that a person means; without a word, the only one that waits.
 
     What waits comes first: a bare number names what is pending in a live session, else what was
@@ -205,9 +205,12 @@ def choose_session(inbox: DeskInbox, wanted: str) -> SessionFacts:
     raise ChoiceError("which session" if live else "nobody", choices=choices)
 
 
-def _the_only_one(inbox: DeskInbox, everybody: Sequence[SessionFacts]) -> Case:
+def _the_only_one(inbox: DeskInbox, everybody: Sequence[SessionFacts]) -> OpenExchange:
     open_ones = [
-        Case(inbox, item, one) for one in everybody if one.is_open for item in inbox.items(one.name)
+        OpenExchange(inbox, item, one)
+        for one in everybody
+        if one.is_open
+        for item in inbox.items(one.name)
     ]
     waiting = [one for one in open_ones if one.item.waits] or open_ones
     if not waiting:
@@ -241,20 +244,22 @@ def _several(wanted: str, number: str, found: Iterable[SessionFacts]) -> ChoiceE
     return ChoiceError("several", wanted=wanted, choices=choices)
 
 
-def _in_session(inbox: DeskInbox, facts: SessionFacts, number: int, wanted: str) -> Case:
+def _in_session(inbox: DeskInbox, facts: SessionFacts, number: int, wanted: str) -> OpenExchange:
     try:
-        return Case(inbox, inbox.item(Key(facts.name, number)), facts)
+        return OpenExchange(inbox, inbox.item(Key(facts.name, number)), facts)
     except UnknownItemError as error:
         for item in answered_at_once(inbox, facts, ()):
             if item.key.number == number:
-                return Case(inbox, item, facts)
+                return OpenExchange(inbox, item, facts)
         raise ChoiceError("unknown", wanted=wanted) from error
 
 
-def _with_number(inbox: DeskInbox, sessions: Iterable[SessionFacts], number: int) -> list[Case]:
+def _with_number(
+    inbox: DeskInbox, sessions: Iterable[SessionFacts], number: int
+) -> list[OpenExchange]:
     """Find a number in every session, whatever its state."""
     found = []
     for one in sessions:
         with contextlib.suppress(UnknownItemError):
-            found.append(Case(inbox, inbox.item(Key(one.name, number)), one))
+            found.append(OpenExchange(inbox, inbox.item(Key(one.name, number)), one))
     return found

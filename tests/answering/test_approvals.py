@@ -9,7 +9,7 @@ import pytest
 
 from humanmcp.answering import approvals, service
 from humanmcp.answering.approvals import ApprovalError, card_of, plainly
-from humanmcp.answering.case import Case, case_of
+from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.service import Outcome
 from humanmcp.answering.summary import summary_of_item
 from humanmcp.inbox.contract import Action, Purpose, Role
@@ -31,11 +31,11 @@ def room(tmp_path: Path) -> Iterator[Room]:
     made.close()
 
 
-def asked(room: Room, tool: str = "Bash", **given: Any) -> tuple[Case, Approval]:  # noqa: ANN401 - any JSON value
+def asked(room: Room, tool: str = "Bash", **given: Any) -> tuple[OpenExchange, Approval]:  # noqa: ANN401 - any JSON value
     """Let a host ask for permission."""
-    case = case_of(room.inbox, room.ask(approving(room), 1, permission(tool, **given)))
-    assert case.approval is not None
-    return case, case.approval
+    opened = open_exchange_of(room.inbox, room.ask(approving(room), 1, permission(tool, **given)))
+    assert opened.approval is not None
+    return opened, opened.approval
 
 
 def laid_out(room: Room, tool: str = "Bash", **given: Any) -> list[str]:  # noqa: ANN401 - any JSON value
@@ -95,23 +95,23 @@ def test_what_is_too_long_to_be_seen_at_once_is_allowed_only_after_it_was_opened
     room: Room, command: str
 ) -> None:
     """Its beginning is short, and nothing goes out."""
-    case, approval = asked(room, command=command)
+    opened, approval = asked(room, command=command)
     assert card_of(approval).is_long
     beginning = card_of(approval).beginning()
     assert sum(len(part.lines) for part in beginning.parts) <= 20
     with pytest.raises(ApprovalError) as stopped:
-        approvals.allow(case, approval, seen=False)
+        approvals.allow(opened, approval, seen=False)
     assert stopped.value.code == "unseen"
-    assert json.loads(approvals.allow(case, approval, seen=True).text)["behavior"] == "allow"
+    assert json.loads(approvals.allow(opened, approval, seen=True).text)["behavior"] == "allow"
 
 
 def test_allowing_denying_and_changing_send_what_the_host_reads(room: Room) -> None:
     """Each passes the check as the text of a tool's result."""
-    case, approval = asked(room, command="ls", timeout=1.0)
+    opened, approval = asked(room, command="ls", timeout=1.0)
     replies = (
-        approvals.allow(case, approval, seen=True, shown=approval.digest),
-        approvals.change(case, approval, '{"command": "pwd"}', shown=approval.digest),
-        approvals.deny(case, "not now", shown=approval.digest),
+        approvals.allow(opened, approval, seen=True, shown=approval.digest),
+        approvals.change(opened, approval, '{"command": "pwd"}', shown=approval.digest),
+        approvals.deny(opened, "not now", shown=approval.digest),
     )
     assert [json.loads(one.text) for one in replies] == [
         {"behavior": "allow", "updatedInput": {"command": "ls", "timeout": 1.0}},
@@ -121,15 +121,15 @@ def test_allowing_denying_and_changing_send_what_the_host_reads(room: Room) -> N
     for one in replies:
         assert one.form is TextForm.TEXT
         assert one.shown == approval.digest
-        assert service.judge(case, one.text, one.form).sendable
+        assert service.judge(opened, one.text, one.form).sendable
 
 
 @pytest.mark.parametrize("text", ["", "yes", "[]", '{"command": ', "[" * 100_000])
 def test_a_changed_input_that_is_no_object_is_not_sent(room: Room, text: str) -> None:
     """The sentence says what it must be."""
-    case, approval = asked(room, command="ls")
+    opened, approval = asked(room, command="ls")
     with pytest.raises(ApprovalError) as stopped:
-        approvals.change(case, approval, text)
+        approvals.change(opened, approval, text)
     assert "JSON" in stopped.value.sentence()
 
 
@@ -145,28 +145,31 @@ def test_the_form_of_the_input_changes_only_what_was_typed(room: Room) -> None:
 def test_what_cannot_be_read_can_only_be_denied(room: Room) -> None:
     """Nonsense in the place of the arguments allows nothing."""
     line = permission("Bash").replace('"input": {}', '"input": "rm"')
-    case = case_of(room.inbox, room.ask(approving(room), 1, line))
-    approval = case.approval
+    opened = open_exchange_of(room.inbox, room.ask(approving(room), 1, line))
+    approval = opened.approval
     assert approval is not None
     with pytest.raises(ApprovalError):
-        approvals.allow(case, approval, seen=True)
+        approvals.allow(opened, approval, seen=True)
     with pytest.raises(ApprovalError) as stopped:
-        approvals.change(case, approval, "{}")
+        approvals.change(opened, approval, "{}")
     assert "only deny" in stopped.value.sentence()
-    assert json.loads(approvals.deny(case, "").text)["behavior"] == "deny"
+    assert json.loads(approvals.deny(opened, "").text)["behavior"] == "deny"
 
 
 def test_nothing_is_sent_for_other_arguments_than_those_that_were_shown(room: Room) -> None:
     """A client repeats its request with another command, and the person still sees the first."""
-    case, approval = asked(room, command="ls")
-    reply = approvals.allow(case, approval, seen=True, shown=approval.digest)
+    opened, approval = asked(room, command="ls")
+    reply = approvals.allow(opened, approval, seen=True, shown=approval.digest)
     room.inbox.update(
-        case.key, line=permission("Bash", command="rm"), id="1", waiting=case.item.waiting
+        opened.key,
+        line=permission("Bash", command="rm"),
+        id="1",
+        waiting=opened.item.waiting,
     )
-    result = service.send(case, reply, within=0)
+    result = service.send(opened, reply, within=0)
     assert result.outcome is Outcome.BLOCKED
     assert [one.code for one in result.diagnostics] == ["N40"]
-    assert room.inbox.item(case.key).reply is None
+    assert room.inbox.item(opened.key).reply is None
 
 
 def test_a_call_that_a_tap_holds_is_released_changed_or_fails_with_the_reason(room: Room) -> None:
@@ -174,17 +177,17 @@ def test_a_call_that_a_tap_holds_is_released_changed_or_fails_with_the_reason(ro
     params = '{"name":"add","arguments":{"a": 1}}'
     line = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}'
     session = room.session(role=Role.TAP)
-    case = case_of(room.inbox, room.ask(session, 1, line, purpose=Purpose.HELD))
-    approval = case.approval
+    opened = open_exchange_of(room.inbox, room.ask(session, 1, line, purpose=Purpose.HELD))
+    approval = opened.approval
     assert approval is not None
-    assert approvals.allow(case, approval, seen=True).text == line
-    assert approvals.allow(case, approval, seen=True).action is Action.FORWARD
-    changed = approvals.change(case, approval, '{"a": 2}')
+    assert approvals.allow(opened, approval, seen=True).text == line
+    assert approvals.allow(opened, approval, seen=True).action is Action.FORWARD
+    changed = approvals.change(opened, approval, '{"a": 2}')
     assert json.loads(changed.text)["params"]["arguments"] == {"a": 2}
-    assert service.judge(case, changed.text, changed.form, changed.action).sendable
-    denied = approvals.deny(case, "not that one")
+    assert service.judge(opened, changed.text, changed.form, changed.action).sendable
+    denied = approvals.deny(opened, "not that one")
     assert (denied.form, denied.action) == (TextForm.TOOL_ERROR, Action.ANSWER)
-    sent = service.judge(case, denied.text, denied.form, denied.action).line
+    sent = service.judge(opened, denied.text, denied.form, denied.action).line
     assert sent is not None
     assert json.loads(sent)["result"]["isError"] is True
 
@@ -193,25 +196,27 @@ def test_what_a_person_allowed_is_kept_for_its_session_alone_and_can_be_taken_ba
     room: Room,
 ) -> None:
     """Beside what a tap is to hold."""
-    case, approval = asked(room, command="git status")
+    opened, approval = asked(room, command="git status")
     other, _ = asked(room, command="git status")
-    room.inbox.hold(case.key.session, ["tools/call"])
+    room.inbox.hold(opened.key.session, ["tools/call"])
     (same, begins) = patterns_for(approval)
-    approvals.allow_like(case, same)
-    approvals.allow_like(case, same)
-    approvals.allow_like(case, begins)
-    assert approvals.allowed_patterns(case) == (same, begins)
+    approvals.allow_like(opened, same)
+    approvals.allow_like(opened, same)
+    approvals.allow_like(opened, begins)
+    assert approvals.allowed_patterns(opened) == (same, begins)
     assert approvals.allowed_patterns(other) == ()
-    approvals.take_back(case, str(same))
-    assert room.inbox.holds(case.key.session) == ("tools/call", str(begins))
+    approvals.take_back(opened, str(same))
+    assert room.inbox.holds(opened.key.session) == ("tools/call", str(begins))
     assert "git status" in approvals.pattern_in_words(begins)
 
 
 def test_the_headline_names_the_client_and_what_it_wants(room: Room) -> None:
     """In the person's own language."""
-    case, approval = asked(room, command="ls")
-    assert approvals.headline(case, approval) == "claude-code 2.1 wants to run a command"
-    assert "claude-code" in said_in("ja", approvals.headline, case, approval)
+    opened, approval = asked(room, command="ls")
+    card = approvals.card_of(approval)
+    said = approvals.headline(opened, approval, card)
+    assert said == "claude-code 2.1 wants to run a command"
+    assert "claude-code" in said_in("ja", approvals.headline, opened, approval, card)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from humanmcp.answering.case import Case, case_of
+from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -23,7 +23,7 @@ def test_two_requests_with_one_id_are_pointed_out_while_both_wait(tmp_path: Path
         inbox.deliver(call(session, number, token))
 
     def said(number: int) -> list[str]:
-        return [one.code for one in case_of(inbox, Key(session, number)).remarks]
+        return [one.code for one in open_exchange_of(inbox, Key(session, number)).remarks]
 
     assert ("N10" in said(1), "N10" in said(2), "N10" in said(3)) == (True, False, True)
     inbox.close(Key(session, 1), ExchangeState.CANCELLED)
@@ -34,6 +34,6 @@ def test_of_a_line_that_is_no_message_nothing_is_said(tmp_path: Path) -> None:
     """Whatever stands in the file."""
     inbox = FolderInbox(tmp_path / "home")
     item = item_of("s")._replace(line="no message")
-    case = Case(inbox, item, SessionFacts("s", AT))
-    assert case.remarks == ()
-    assert (case.params, case.exchange, case.inquiry) == ({}, None, None)
+    opened = OpenExchange(inbox, item, SessionFacts("s", AT))
+    assert opened.remarks == ()
+    assert (opened.params, opened.exchange, opened.inquiry) == ({}, None, None)

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from docs.make_api import PRINTED
 from humanmcp.answering import service
-from humanmcp.answering.case import case_of
+from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.answering.schema.exchanges import (
     RowShape,
     diagnostic_shape,
@@ -50,7 +50,7 @@ def test_a_problem_that_a_newer_humanmcp_found_is_told_by_its_code() -> None:
 def test_the_terminal_says_of_an_exchange_what_the_interface_says(room: Room, shell: Shell) -> None:
     """Member by member: what two shapes of an exchange share means the same in both."""
     key = room.ask(room.session(), 3, waiting=Waiting(60.0, "client", 30.0, held=True))
-    shape = exchange_shape(case_of(room.inbox, key))
+    shape = exchange_shape(open_exchange_of(room.inbox, key))
     (row,) = shell("inbox", "--json").json["items"]
     same = (row.keys() & shape.keys()) - {"id", "answer"}
     assert same >= RowShape.__required_keys__
@@ -64,7 +64,7 @@ def test_a_problem_is_told_in_one_shape_everywhere(room: Room, shell: Shell) -> 
     key = room.ask(room.session(), 3)
     file = room.home.parent / "answer.json"
     file.write_text('{"jsonrpc":"2.0","id":3,"result":{"contents":[]}}', "utf-8")
-    verdict = service.judge(case_of(room.inbox, key), file.read_text("utf-8"))
+    verdict = service.judge(open_exchange_of(room.inbox, key), file.read_text("utf-8"))
     wanted = json.loads(json.dumps(verdict_shape(verdict)["problems"]))
     assert any(one["fix"] for one in wanted)
     told = [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from humanmcp.answering import service
-from humanmcp.answering.case import case_of
+from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.answering.service import Outcome, Task
 from humanmcp.inbox.contract import Action, Answer, Draft, Key, Life, Purpose, Reply, Role
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -33,7 +33,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
 def send(room: Room, key: Key, text: str, form: TextForm = TextForm.TEXT, **more: Any) -> Outcome:  # noqa: ANN401 - parts of a reply
     """Send a text, as a desk does; wait for its outcome a moment only."""
     reply = Reply(text, form, by="desk")._replace(**more)
-    return service.send(case_of(room.inbox, key), reply, within=0.2).outcome
+    return service.send(open_exchange_of(room.inbox, key), reply, within=0.2).outcome
 
 
 @pytest.mark.parametrize("form", [TextForm.TEXT, TextForm.TOOL_ERROR])
@@ -42,11 +42,11 @@ def test_the_message_of_a_plain_draft_is_the_one_that_is_sent(
     room: Room, role: Role, line: str, form: TextForm
 ) -> None:
     """In the model's role the page showed the result of a tool, which the check refuses."""
-    case = case_of(room.inbox, room.ask(room.session(role=role), 3, line))
-    whole = service.document(case, Draft("sunny", form))
-    verdict = service.judge(case, whole)
+    opened = open_exchange_of(room.inbox, room.ask(room.session(role=role), 3, line))
+    whole = service.document(opened, Draft("sunny", form))
+    verdict = service.judge(opened, whole)
     assert verdict.sendable
-    sent = service.judge(case, "sunny", form).line
+    sent = service.judge(opened, "sunny", form).line
     assert sent is not None
     assert json.loads(whole) == json.loads(sent)
 
@@ -64,8 +64,12 @@ def test_who_was_second_is_told_who_was_first(room: Room) -> None:
     """By the name that the first one has on the desk; what was typed is kept."""
     key = room.ask(room.session(), 3)
     first = Reply("sunny", TextForm.TEXT, by="desk", who="Anna")
-    assert service.send(case_of(room.inbox, key), first, within=0).outcome is Outcome.QUEUED
-    second = service.send(case_of(room.inbox, key), Reply("rain", TextForm.TEXT, by="desk"))
+    assert (
+        service.send(open_exchange_of(room.inbox, key), first, within=0).outcome is Outcome.QUEUED
+    )
+    second = service.send(
+        open_exchange_of(room.inbox, key), Reply("rain", TextForm.TEXT, by="desk")
+    )
     assert (second.outcome, second.by) == (Outcome.TAKEN, "Anna")
     assert [one.text for one in second.item.kept] == ["rain"]
 
@@ -114,7 +118,7 @@ def test_a_reply_is_on_its_way_where_the_next_process_goes_on_with_the_session(
 ) -> None:
     """The process hung and was killed: the page said "over", and the answer went out later."""
     session = room.session(http_id=http_id, http_port=8766 if http_id else 0)
-    case = case_of(room.inbox, room.ask(session, 3))
+    opened = open_exchange_of(room.inbox, room.ask(session, 3))
     facts = room.inbox.facts(session)
     sent = Reply("sunny", TextForm.TEXT, by="desk")
 
@@ -122,15 +126,15 @@ def test_a_reply_is_on_its_way_where_the_next_process_goes_on_with_the_session(
         gone = facts._replace(life=Life.GONE)
         monkeypatch.setattr(room.inbox, "facts", lambda _session: gone)
 
-    assert service.send(case, sent, within=0.2, wake=dies).outcome is outcome
+    assert service.send(opened, sent, within=0.2, wake=dies).outcome is outcome
 
 
 def test_an_answer_that_was_there_first_is_named(room: Room) -> None:
     """By whom, and its text is beside it."""
     key = room.ask(room.session(), 3)
     room.inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "book: weather", ago(0)))
-    case = case_of(room.inbox, key)
-    result = service.send(case, Reply("sunny", TextForm.TEXT, by="desk"))
+    opened = open_exchange_of(room.inbox, key)
+    result = service.send(opened, Reply("sunny", TextForm.TEXT, by="desk"))
     assert (result.outcome, result.by, result.line) == (Outcome.TAKEN, "book: weather", "{}")
     assert [one.text for one in result.item.kept] == ["sunny"]
 
@@ -141,7 +145,7 @@ def test_what_was_sent_says_what_was_noticed_in_it(room: Room) -> None:
     key = room.ask(session, 3)
     room.serve(session)
     reply = Reply('{"content":\n[]}', TextForm.RESULT, by="desk")
-    result = service.send(case_of(room.inbox, key), reply)
+    result = service.send(open_exchange_of(room.inbox, key), reply)
     assert result.outcome is Outcome.SENT
     assert result.line == '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
     assert [one.severity.value for one in result.diagnostics] == ["repaired"]
@@ -159,7 +163,7 @@ def test_a_hold_keeps_the_text_and_what_it_is(room: Room) -> None:
     key = room.ask(room.session(), 3)
     room.inbox.save(key, Draft("sun", TextForm.TEXT, touched=True, by="desk"))
     for on in (True, False):
-        service.hold(case_of(room.inbox, key), on=on, by="desk")
+        service.hold(open_exchange_of(room.inbox, key), on=on, by="desk")
         draft = room.inbox.item(key).draft
         assert draft is not None
         assert (draft.text, draft.form, draft.touched, draft.hold) == (
@@ -175,9 +179,9 @@ def test_a_large_message_that_is_held_goes_on_as_it_came_and_is_never_edited(
 ) -> None:
     """Only its beginning is read: nothing made of that may take its place."""
     key = room.ask(room.session(role=Role.TAP), 3, CALL, purpose=Purpose.HELD)
-    case = case_of(room.inbox, key)
-    assert service.as_it_came(case).text
+    opened = open_exchange_of(room.inbox, key)
+    assert service.as_it_came(opened).text
     monkeypatch.setattr(jsonrpc, "LARGEST", 10)
-    assert service.judge(case, CALL).line == CALL
-    assert service.as_it_came(case).text == ""
-    assert service.task_of(case, "change") is Task.NOTHING
+    assert service.judge(opened, CALL).line == CALL
+    assert service.as_it_came(opened).text == ""
+    assert service.task_of(opened, "change") is Task.NOTHING

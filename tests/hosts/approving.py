@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from humanmcp.answering.case import case_of
+from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.inbox.contract import Item
 from humanmcp.inbox.folder import FolderInbox
 from tests.hosts.installing import Installed
@@ -94,7 +94,7 @@ def _next(room: Room, process: subprocess.Popen[bytes]) -> Item | None:
 def _decide(room: Room, item: Item, step: Step) -> Iterator[str]:
     """Decide as a person does at a terminal; yield what is wrong on the way."""
     inbox = FolderInbox(room.inbox)
-    approval = case_of(inbox, item.key).approval
+    approval = open_exchange_of(inbox, item.key).approval
     if approval is None:
         yield "it is not read as a permission prompt"
     elif (approval.tool, json.loads(approval.text)) != (step.tool, step.given):

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.answering import service
-from humanmcp.answering.case import case_of
+from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Key, Order, Reply
 from humanmcp.inbox.folder import FolderInbox
@@ -110,7 +110,7 @@ class Person:
 
     def answer(self, key: Key, text: str, form: TextForm = TextForm.TEXT) -> service.SendResult:
         """Send an answer."""
-        return service.send(case_of(self.inbox, key), Reply(text, form, by="desk"))
+        return service.send(open_exchange_of(self.inbox, key), Reply(text, form, by="desk"))
 
     def order(self, order: Order, key: Key, words: str = "") -> None:
         """Hand in an order about a call, and wait until it is followed."""

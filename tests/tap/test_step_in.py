@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from humanmcp.answering import approvals
-from humanmcp.answering.case import case_of
+from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.inbox.contract import Action, Item, Purpose, Reply
 from humanmcp.protocol.conversation.approvals import patterns_for
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -203,10 +203,10 @@ def test_a_call_that_was_allowed_for_the_session_passes_and_any_other_is_held(ho
     with Tapped(home, server("echo"), "--hold", "tools/call") as tapped:
         inbox, name = tapped.inbox, tapped.session
         item = hold_call(tapped)
-        case = case_of(inbox, item.key)
-        assert case.approval is not None
-        (same, _every) = patterns_for(case.approval)
-        tapped.send(item.key, approvals.deny(case, "no dice")._replace(by="desk"))
+        opened = open_exchange_of(inbox, item.key)
+        assert opened.approval is not None
+        (same, _every) = patterns_for(opened.approval)
+        tapped.send(item.key, approvals.deny(opened, "no dice")._replace(by="desk"))
         denied = json.loads(tapped.hear())["result"]
         assert (denied["isError"], denied["content"][0]["text"]) == (True, "no dice")
         tapped.settled(item.key)

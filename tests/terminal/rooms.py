@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from humanmcp.answering import service
-from humanmcp.answering.case import Case, case_of
+from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
@@ -75,8 +75,8 @@ class Room:
             **parts,
         )
         if item.draft is None:
-            case = Case(self.inbox, item, self.inbox.facts(session))
-            item = item._replace(draft=service.starting_draft(case))
+            opened = OpenExchange(self.inbox, item, self.inbox.facts(session))
+            item = item._replace(draft=service.starting_draft(opened))
         self.inbox.deliver(item)
         return key
 
@@ -111,7 +111,7 @@ class Taker:
     def _run(self) -> None:
         while not self._stopped.wait(EVERY):
             for key, reply in self._inbox.take(self._session):
-                verdict = service.judge(case_of(self._inbox, key), reply.text, reply.form)
+                verdict = service.judge(open_exchange_of(self._inbox, key), reply.text, reply.form)
                 line = verdict.forced if reply.anyway else verdict.line
                 if line is None:
                     self._inbox.refuse(key, verdict.diagnostics)

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from humanmcp.answering import service
-from humanmcp.answering.case import Case, case_of
+from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.service import SendResult
 from humanmcp.inbox.contract import Draft, Key, Reply, Role
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -218,7 +218,7 @@ def test_the_verdict_of_the_server_counts(
     session = room.session()
     key = room.ask(session, 3)
     wrong = '{"content": 5}'
-    exchange = case_of(room.inbox, key).exchange
+    exchange = open_exchange_of(room.inbox, key).exchange
     assert exchange is not None
     desk = "humanmcp.protocol.validation.check.check"
     from humanmcp.protocol.validation import check  # noqa: PLC0415 - the real one, before it is replaced
@@ -228,10 +228,10 @@ def test_the_verdict_of_the_server_counts(
 
     became = service._became  # where the desk looks again, the server has refused
 
-    def refused(case: Case, reply: Reply) -> SendResult | None:
+    def refused(opened: OpenExchange, reply: Reply) -> SendResult | None:
         for taken, _reply in room.inbox.take(session):
             room.inbox.refuse(taken, strict.diagnostics)
-        return became(case, reply)
+        return became(opened, reply)
 
     monkeypatch.setattr(desk, lambda *_: lenient)
     monkeypatch.setattr(service, "_became", refused)

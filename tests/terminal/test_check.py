@@ -290,7 +290,7 @@ def test_a_line_that_cannot_be_judged_at_all_keeps_nobody_from_the_next(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever goes wrong with one line is said in the shape of all answers."""
-    real = cases.case_of
+    real = cases.open_exchange_of
 
     def failing(text: str, *rest: Any) -> Any:  # noqa: ANN401 - what the real one takes and returns
         if text == "strange":

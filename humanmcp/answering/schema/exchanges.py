@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Final, cast
 
 from humanmcp.answering import service
-from humanmcp.answering.case import Case
+from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.answering.service import Outcome, SayResult, SendResult
 from humanmcp.answering.summary import Row, badge_of, client_of, row
@@ -394,24 +394,28 @@ def waiting_row_shape(row: Row) -> WaitingRowShape:
     return filled(WaitingRowShape, row, **row_shape(row), letter=row.badge.letter)
 
 
-def _case_shape(case: Case) -> RowShape:
+def _case_shape(opened: OpenExchange) -> RowShape:
     """Write the row of a case, with the names at their full length."""
-    whole: RowShape = row_shape(row(case.item, badge_of(case.facts)))
-    return {**whole, "method": case.item.method, "tool": case.name or whole["tool"]}
+    whole: RowShape = row_shape(row(opened.item, badge_of(opened.facts)))
+    return {
+        **whole,
+        "method": opened.item.method,
+        "tool": opened.name or whole["tool"],
+    }
 
 
-def listed_shape(case: Case, name: str, waited: float) -> ListedShape:
+def listed_shape(opened: OpenExchange, name: str, waited: float) -> ListedShape:
     """Write an exchange for the list of `inbox`, under the name that a person types for it."""
-    item, whole = case.item, _case_shape(case)
+    item, whole = opened.item, _case_shape(opened)
     return filled(
         ListedShape,
         item,
         **whole,
         **whole["waiting"],
         name=name,
-        letter=case.facts.letter,
+        letter=opened.facts.letter,
         id=_value(item.id),
-        client=client_of(case.facts),
+        client=client_of(opened.facts),
         waited=round(waited, 3),
         arguments=follow(jsonrpc.object_in(item.line), "params", "arguments"),
         answer=None if item.answer is None else item.answer.line,
@@ -426,33 +430,35 @@ def _value(token: str) -> Any:  # noqa: ANN401 - an id is text or a number
         return None
 
 
-def shown_shape(case: Case, name: str, waited: float, *, card: Card, draft: str) -> ShownShape:
+def shown_shape(
+    opened: OpenExchange, name: str, waited: float, *, card: Card, draft: str
+) -> ShownShape:
     """Write an exchange as `show` prints it."""
-    item, asked = case.item, case.inquiry
+    item, asked = opened.item, opened.inquiry
     return {
-        **listed_shape(case, name, waited),
+        **listed_shape(opened, name, waited),
         "card": cast("CardShape", dataclasses.asdict(card)),
         "draft": draft,
         "problems": diagnostic_shapes(item.diagnostics),
-        "remarks": diagnostic_shapes(case.remarks),
+        "remarks": diagnostic_shapes(opened.remarks),
         "kept": [filled(KeptTextShape, one) for one in item.kept],
         "reason": item.reason,
         "options": list(asked.options) if asked else [],
     }
 
 
-def exchange_shape(case: Case) -> ExchangeShape:
+def exchange_shape(opened: OpenExchange) -> ExchangeShape:
     """Write an exchange."""
-    item = case.item
-    draft = item.draft or service.starting_draft(case)
+    item = opened.item
+    draft = item.draft or service.starting_draft(opened)
     return filled(
         ExchangeShape,
         item,
-        **_case_shape(case),
+        **_case_shape(opened),
         draft=filled(DraftShape, draft),
-        document=service.document(case, draft),
+        document=service.document(opened, draft),
         problems=diagnostic_shapes(item.diagnostics),
-        remarks=diagnostic_shapes(case.remarks),
+        remarks=diagnostic_shapes(opened.remarks),
     )
 
 

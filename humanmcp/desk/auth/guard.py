@@ -311,10 +311,11 @@ class Guard:
             return None if known else STRANGER
         visit = visit_of(place_of(scope), cookie_of(scope, self._address.cookie))
         if visit and self._door.knows_visit(visit):
-            scope.setdefault("state", {})["visit"] = visit
-            if self._door.device_of(visit) and not is_for_devices(path):
+            found = self._door.known(visit)
+            session, device = (found.session, found.device) if found else ("", "")
+            scope.setdefault("state", {}).update(visit=visit, device=device)
+            if device and not is_for_devices(path):
                 return NOT_FOR_DEVICES
-            session = self._door.session_of(visit)
             ONLY_SESSION.set(session)
             asked = scope["raw_path"] + b"?" + scope.get("query_string", b"")
             named = {one.decode() for one in _SESSION.findall(asked)}

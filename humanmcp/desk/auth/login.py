@@ -238,20 +238,12 @@ class Door:
 
     def still_in(self, visit: str) -> bool:
         """Return True if a visit has not been ended, without counting as a sign of life."""
-        with self._lock:
-            return digest(visit).hex() in self._visits
+        return self.known(visit) is not None
 
-    def session_of(self, visit: str) -> str:
-        """Return the one session that a visit may see, "" for all of them."""
+    def known(self, visit: str) -> KnownVisit | None:
+        """Return what is known of a visit."""
         with self._lock:
-            found = self._visits.get(digest(visit).hex())
-            return found.session if found else ""
-
-    def device_of(self, visit: str) -> str:
-        """Return the name of the device that a visit was made for, "" for none."""
-        with self._lock:
-            found = self._visits.get(digest(visit).hex())
-            return found.device if found else ""
+            return self._visits.get(digest(visit).hex())
 
     def devices(self) -> list[Device]:
         """List the devices that may answer, the newest first."""

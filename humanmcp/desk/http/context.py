@@ -24,7 +24,7 @@ from fastapi.routing import APIRoute
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from humanmcp.answering import service
-from humanmcp.answering.case import Case
+from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.book_file import parse_book
 from humanmcp.common.logfile import FORMAT, LogFile
 from humanmcp.demo.steps import weather
@@ -102,17 +102,17 @@ class Desk:
         """Make a link that lets one device in, once, within a quarter of an hour."""
         return f"{self.address.elsewhere}/login#k={self.door.new_key(device=name)}"
 
-    def case(self, key: Key) -> Case:
+    def open_exchange(self, key: Key) -> OpenExchange:
         """Return an exchange as it is now.
 
         Raises:
             UnknownItemError: there is none.
         """
-        return Case(self.inbox, self.inbox.item(key), self.board.session(key.session).facts)
+        return OpenExchange(self.inbox, self.inbox.item(key), self.board.session(key.session).facts)
 
     def send(self, key: Key, reply: Reply) -> SendResult:
         """Send a reply, and look again at its exchange at once."""
-        result = service.send(self.case(key), reply._replace(by=BY), wake=self.board.wait)
+        result = service.send(self.open_exchange(key), reply._replace(by=BY), wake=self.board.wait)
         self.board.refresh(*key)
         self.judged(key, result.diagnostics, True)  # noqa: FBT003 - one of three
         return result
@@ -158,7 +158,7 @@ def called(request: Request) -> str:
 
 def device_of(request: Request) -> str:
     """Return the name of the device that a request came from, "" for a browser of the desk."""
-    return desk_of(request).door.device_of(getattr(request.state, "visit", ""))
+    return str(getattr(request.state, "device", ""))
 
 
 def script_json(value: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.answering.approvals import ApprovalCard
-    from humanmcp.answering.case import Case
+    from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.inbox.contract import Reply
     from humanmcp.protocol.conversation.approvals import AskedQuestion
 
@@ -74,9 +74,9 @@ class ApprovalView:
     questions: tuple[QuestionView, ...]
 
 
-def approval_view(case: Case, *, opened: bool) -> ApprovalView | None:
+def approval_view(opened: OpenExchange, *, whole: bool) -> ApprovalView | None:
     """Return the card of an exchange; None where nothing is to be allowed."""
-    approval = case.approval
+    approval = opened.approval
     if approval is None:
         return None
     card = approvals.card_of(approval)
@@ -84,18 +84,18 @@ def approval_view(case: Case, *, opened: bool) -> ApprovalView | None:
     editable = len(approval.text) <= LONGEST
     texts = approvals.input_as_typed(approval) if editable else {}
     return ApprovalView(
-        headline=approvals.headline(case, approval),
+        headline=approvals.headline(opened, approval, card),
         digest=approval.digest,
         problem=say(approvals.ROOM, approval.problem) if approval.problem else "",
-        card=card if opened or not is_long else card.beginning(),
-        is_closed=is_long and not opened,
-        is_open=is_long and opened,
+        card=card if whole or not is_long else card.beginning(),
+        is_closed=is_long and not whole,
+        is_open=is_long and whole,
         fields=tuple(
             InputField(name, text, min(20, text.count("\n") + 1)) for name, text in texts.items()
         ),
         json=pretty(approval.text) if editable else "",
         likes=tuple(pattern_in_words(one) for one in patterns_for(approval)),
-        allowed=tuple((str(one), pattern_in_words(one)) for one in allowed_patterns(case)),
+        allowed=tuple((str(one), pattern_in_words(one)) for one in allowed_patterns(opened)),
         questions=question_views(approval.questions),
     )
 
@@ -115,18 +115,18 @@ def question_views(questions: tuple[AskedQuestion, ...]) -> tuple[QuestionView, 
     )
 
 
-def chosen_reply(case: Case, values: Mapping[str, str]) -> Reply:
+def chosen_reply(opened: OpenExchange, values: Mapping[str, str]) -> Reply:
     """Return the reply that a button of the card stands for.
 
     Raises:
         ApprovalError: nothing may be sent for it.
     """
-    approval, shown = case.approval, values.get("shown", "")
+    approval, shown = opened.approval, values.get("shown", "")
     if approval is None or not shown:
         raise ApprovalError("no prompt")
     match values.get("act", ""):
         case "deny":
-            return approvals.deny(case, values.get("reason", ""), shown=shown)
+            return approvals.deny(opened, values.get("reason", ""), shown=shown)
         case "change":
             typed = {
                 name.removeprefix("input "): text
@@ -134,11 +134,11 @@ def chosen_reply(case: Case, values: Mapping[str, str]) -> Reply:
                 if name.startswith("input ")
             }
             text = approvals.changed_input(approval, typed)
-            return approvals.change(case, approval, text, shown=shown)
+            return approvals.change(opened, approval, text, shown=shown)
         case "change json":
-            return approvals.change(case, approval, values.get("json", ""), shown=shown)
+            return approvals.change(opened, approval, values.get("json", ""), shown=shown)
         case "answers":
             answers = approvals.chosen_answers(approval.questions, values)
-            return approvals.answer(case, answers, shown=shown)
+            return approvals.answer(opened, answers, shown=shown)
         case _:
-            return approvals.allow(case, approval, seen=values.get("seen") == "all", shown=shown)
+            return approvals.allow(opened, approval, seen=values.get("seen") == "all", shown=shown)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from humanmcp.answering.case import read_line
+from humanmcp.answering.open_exchange import read_line
 from humanmcp.answering.schema.interface import ArmShape, FieldShape
 from humanmcp.desk.presenters.rendering import ROOM
 from humanmcp.locales import say

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.answering.case import CONVERSATION, read_line
+from humanmcp.answering.open_exchange import CONVERSATION, read_line
 from humanmcp.desk.presenters.rendering import WrittenNumber, decoded, is_text, shown, written
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message, one_line
@@ -20,7 +20,7 @@ from humanmcp.protocol.spec import methods
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from humanmcp.answering.case import Case
+    from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.inbox.contract import Item
 
 MOST: Final = 100
@@ -333,10 +333,10 @@ def _type(part: object) -> str:
 # -- an answer -----------------------------------------------------------------------------------
 
 
-def held_answer(case: Case) -> tuple[tuple[Node, ...], tuple[Node, ...]] | None:
+def held_answer(opened: OpenExchange) -> tuple[tuple[Node, ...], tuple[Node, ...]] | None:
     """Read an answer that a tap holds: what was asked, and the answer; None for anything else."""
-    item = case.outlined
-    if case.held is None or not item.asked:
+    item = opened.outlined
+    if opened.held is None or not item.asked:
         return None
     answer: tuple[Node, ...] = ()
     result, error = (jsonrpc.member(item.line, member) for member in ("result", "error"))

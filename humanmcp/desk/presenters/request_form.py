@@ -27,7 +27,7 @@ from humanmcp.protocol.validation.input_requests import AskedBack, InputRequest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from humanmcp.answering.case import Case
+    from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.answering.schema.interface import FieldShape
     from humanmcp.inbox.contract import DeskInbox, Key
     from humanmcp.protocol.conversation.transcript import Frame
@@ -140,9 +140,14 @@ class QuestionChoice:
     why: str
 
 
-def question_choices(case: Case) -> tuple[QuestionChoice, ...]:
+def question_choices(opened: OpenExchange) -> tuple[QuestionChoice, ...]:
     """List what could be asked while this exchange waits; none where a server cannot ask."""
-    item, facts, exchange, negotiated = case.item, case.facts, case.exchange, case.negotiated
+    item, facts, exchange, negotiated = (
+        opened.item,
+        opened.facts,
+        opened.exchange,
+        opened.negotiated,
+    )
     ours = facts.role.traits.serves and item.purpose is Purpose.ANSWER
     waits = item.state is ExchangeState.PENDING and facts.life is Life.OPEN
     if exchange is None or not ours or not waits:
@@ -173,12 +178,12 @@ class ShownRequest:
     line: str = ""
 
 
-def requests_shown(case: Case) -> tuple[ShownRequest, ...]:
+def requests_shown(opened: OpenExchange) -> tuple[ShownRequest, ...]:
     """List the questions that were asked while this exchange has been waiting, oldest first."""
-    item = case.item
+    item = opened.item
     if item.state is not ExchangeState.PENDING or features(item.protocol_version).input_required:
         return ()
-    frames = reversed(list(_since(case.inbox, item.key)))
+    frames = reversed(list(_since(opened.inbox, item.key)))
     lines = [
         (one.direction, one.raw) for one in frames if one.direction in (Direction.IN, Direction.OUT)
     ]

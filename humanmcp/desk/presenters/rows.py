@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.case import read_line
+from humanmcp.answering.open_exchange import read_line
 from humanmcp.answering.summary import GIST, line_kind, message_in, summary_of
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.export.markdown import fenced

@@ -128,7 +128,7 @@ def exchange(request: Request, session: str, number: int) -> ExchangeShape:
     draft. `problems` says why the last reply was not sent, `remarks` what the check reports about
     the request.
     """
-    return exchange_shape(desk_of(request).case(Key(session, number)))
+    return exchange_shape(desk_of(request).open_exchange(Key(session, number)))
 
 
 @router.get("/history")
@@ -255,8 +255,8 @@ def last_answer(request: Request, session: str, number: int) -> LastShape:
     An unsent draft for the same request, from a session that ended, comes first.
     """
     desk = desk_of(request)
-    case = desk.case(Key(session, number))
-    found = earlier_draft(desk.board, case) or history.last_answer(desk.board, case.item)
+    opened = desk.open_exchange(Key(session, number))
+    found = earlier_draft(desk.board, opened) or history.last_answer(desk.board, opened.item)
     return {"line": found, "document": "" if found is None else pretty(found)}
 
 
@@ -345,8 +345,11 @@ def answer_schema(request: Request, session: str, number: int) -> JsonSchemaShap
 
     For the protocol version of the session, with what the tool or the question declares.
     """
-    case = desk_of(request).case(Key(session, number))
-    item, form = case.item, form_of(case.item, case.negotiated, case.name)
+    opened = desk_of(request).open_exchange(Key(session, number))
+    item, form = (
+        opened.item,
+        form_of(opened.item, opened.negotiated, opened.name),
+    )
     more: dict[str, Any] = {}
     if form is not None and form.mirror:
         more["structuredContent"] = form.schema

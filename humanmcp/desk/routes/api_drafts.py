@@ -105,7 +105,7 @@ def check(request: Request, session: str, number: int, body: CheckBody) -> Verdi
     separately, and nothing can be sent until all are JSON.
     """
     desk, key = desk_of(request), Key(session, number)
-    verdict = service.judge(desk.case(key), body.text, body.form, body.action)
+    verdict = service.judge(desk.open_exchange(key), body.text, body.form, body.action)
     desk.judged(key, verdict.diagnostics, False)  # noqa: FBT003 - one of three
     found = verdict_shape(verdict)
     return _with_unread(found, body.fields) if body.fields else found
@@ -129,8 +129,8 @@ def _with_unread(shape: VerdictShape, fields: dict[str, str]) -> VerdictShape:
 @router.post("/exchanges/{session}/{number}/autofix")
 def fix_all(request: Request, session: str, number: int, body: TextBody) -> FixedShape:
     """Apply every fix that deletes nothing, invents nothing and is no guess."""
-    case = desk_of(request).case(Key(session, number))
-    fixed = service.autofix(case, body.text, body.form, body.action)
+    opened = desk_of(request).open_exchange(Key(session, number))
+    fixed = service.autofix(opened, body.text, body.form, body.action)
     return {**verdict_shape(fixed.verdict), "text": fixed.text}
 
 
@@ -150,12 +150,12 @@ def add_fault(request: Request, session: str, number: int, body: FaultBody) -> D
     A fault of HTTP does not change the answer: the next response of the server is wrong. null
     ends that.
     """
-    case = desk_of(request).case(Key(session, number))
+    opened = desk_of(request).open_exchange(Key(session, number))
     if body.fault is None:
-        service.mended(case, BY)
+        service.mended(opened, BY)
         return {"document": body.text}
     draft = Draft(body.text, body.form)
-    return {"document": service.with_fault(case, draft, body.fault)}
+    return {"document": service.with_fault(opened, draft, body.fault)}
 
 
 @router.post("/exchanges/{session}/{number}/draft")
@@ -165,10 +165,10 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
     `hold` pauses the answer book, null changes nothing; `who` names the page that writes.
     """
     desk, key = desk_of(request), Key(session, number)
-    case = desk.case(key)
-    hold = case.item.is_on_hold if body.hold is None else body.hold
+    opened = desk.open_exchange(key)
+    hold = opened.item.is_on_hold if body.hold is None else body.hold
     draft = Draft(body.text, body.form, body.touched, hold, BY, action=body.action)
-    at = service.keep(case, draft)
+    at = service.keep(opened, draft)
     if body.aside:
         desk.inbox.put_aside(key, draft._replace(text=body.aside, form=TextForm.MESSAGE, at=at))
     if body.touched:
@@ -181,7 +181,7 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
 def hold(request: Request, session: str, number: int, body: HoldBody) -> HoldBody:
     """Pause the countdown of the answer book, or resume it."""
     desk, key = desk_of(request), Key(session, number)
-    service.hold(desk.case(key), on=body.hold, by=BY)
+    service.hold(desk.open_exchange(key), on=body.hold, by=BY)
     desk.board.refresh(*key)
     return body
 

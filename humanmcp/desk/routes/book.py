@@ -14,7 +14,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
-from humanmcp.answering.case import Case
+from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.timestamps import stamp
 from humanmcp.desk.http import context
@@ -114,12 +114,12 @@ class Kept(NamedTuple):
     where: tuple[tuple[str, Any], ...]
 
 
-def _kept(case: Case) -> Kept:
+def _kept(opened: OpenExchange) -> Kept:
     """Return the answer that was sent, else the one that is being written, without its envelope."""
-    item = case.item
-    draft = service.draft_of(case)
-    line = item.answer.line if item.answer is not None else service.document(case, draft)
-    arguments = object_at(case.params, "arguments").items()
+    item = opened.item
+    draft = service.draft_of(opened)
+    line = item.answer.line if item.answer is not None else service.document(opened, draft)
+    arguments = object_at(opened.params, "arguments").items()
     plain = tuple((name, one) for name, one in arguments if not isinstance(one, dict | list))
     return Kept(body_of(line), plain)
 
@@ -134,18 +134,18 @@ def keep(request: Request, name: str, number: int) -> HTMLResponse:
 def keep_it(request: Request, name: str, number: int, values: FormValues) -> Response:
     """Save the answer under a name, or as a rule; or say the rule as a sentence."""
     desk, key = desk_of(request), Key(name, number)
-    case = desk.case(key)
-    draft = _written(_kept(case).draft, values)
+    opened = desk.open_exchange(key)
+    draft = _written(_kept(opened).draft, values)
     name = values.get("name", "").strip()[:LONGEST_NAME]
     if draft is not None and values.get("act") == "answer" and name:
-        item = case.item
+        item = opened.item
         desk.shelf.add(
-            name=name, method=item.method, tool=case.name, form=draft.form, text=draft.text
+            name=name, method=item.method, tool=opened.name, form=draft.form, text=draft.text
         )
         return RedirectResponse(f"/m/{key.session}/{key.number}", 303)
     if draft is not None and values.get("act") == "rule":
         try:
-            rules.add(desk.book, _rule(case, values, draft))
+            rules.add(desk.book, _rule(opened, values, draft))
         except (BookFileError, rules.RuleError) as error:
             why = desk.shown(error.sentence())
             return _keep(request, key, values, why)
@@ -160,25 +160,25 @@ def _written(draft: Draft | None, values: dict[str, str]) -> Draft | None:
     return draft._replace(text=values["kept text"])
 
 
-def _filled(case: Case, draft: Draft) -> str:
+def _filled(opened: OpenExchange, draft: Draft) -> str:
     """Return what this request would be answered; a text that is no JSON yet stays as it is."""
     try:
-        return fill_answer(draft.text, draft.form, case.arguments)
+        return fill_answer(draft.text, draft.form, opened.arguments)
     except ValueError:
         return draft.text
 
 
-def _rule(case: Case, values: dict[str, str], draft: Draft) -> rules.NewRule:
+def _rule(opened: OpenExchange, values: dict[str, str], draft: Draft) -> rules.NewRule:
     """Make the rule of a form; before it was sent, every argument counts."""
-    offered = _kept(case).where
+    offered = _kept(opened).where
     where = {
         name: one
         for at, (name, one) in enumerate(offered)
         if not values or values.get(f"where {at}")
     }
     return rules.NewRule(
-        case.item.method,
-        case.name,
+        opened.item.method,
+        opened.name,
         draft.form,
         draft.text,
         where,
@@ -196,13 +196,13 @@ def _number(text: str) -> float:
 
 def _keep(request: Request, key: Key, values: dict[str, str], why: str = "") -> HTMLResponse:
     desk = desk_of(request)
-    case = desk.case(key)
-    kept = _kept(case)
+    opened = desk.open_exchange(key)
+    kept = _kept(opened)
     draft = _written(kept.draft, values)
     sentence = filled = ""
     if draft is not None:
-        sentence = rules.sentence(_rule(case, values, draft))
-        filled = _filled(case, draft)
+        sentence = rules.sentence(_rule(opened, values, draft))
+        filled = _filled(opened, draft)
     offered = [(name, json.dumps(one, ensure_ascii=False)[:60]) for name, one in kept.where]
     shown = {
         "key": key,

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, Response
 
-from humanmcp.answering.case import why_unreadable
+from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema.exchanges import diagnostic_shapes
 from humanmcp.desk.http.context import THEMES, Desk, desk_of, note_version, page
 from humanmcp.desk.presenters import nodes, rows

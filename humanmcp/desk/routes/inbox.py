@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 
 from humanmcp.answering import approvals, service, summary
 from humanmcp.answering.approvals import ApprovalError
-from humanmcp.answering.case import Case
+from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
 from humanmcp.answering.schema import filled
 from humanmcp.answering.schema.exchanges import diagnostic_shapes
@@ -124,8 +124,8 @@ def message(  # noqa: PLR0913, PLR0917 - what an address may hold
 
     With `whole` a long approval is shown whole; `why` is the code of why nothing was sent.
     """
-    key, opened = Key(name, number), Opened(do, bool(whole), why)
-    return _show_inbox(request, key, session=session, sent=sent, chosen=True, opened=opened)
+    key, options = Key(name, number), ViewOptions(do, bool(whole), why)
+    return _show_inbox(request, key, session=session, sent=sent, chosen=True, options=options)
 
 
 @router.get("/list")
@@ -143,7 +143,7 @@ def waiting_list(
 @router.get("/m/{name}/{number}/line", response_class=PlainTextResponse)
 def whole_line(request: Request, name: str, number: int) -> PlainTextResponse:
     """Return the request as it came, whole: the page of a long one shows its beginning."""
-    line = desk_of(request).case(Key(name, number)).item.line
+    line = desk_of(request).open_exchange(Key(name, number)).item.line
     return PlainTextResponse(line.encode("utf-8", "backslashreplace"))
 
 
@@ -152,13 +152,13 @@ def status(request: Request, name: str, number: int) -> HTMLResponse:
     """Show how an exchange stands, alone: its banner and its times, never the composer."""
     desk = desk_of(request)
     key = Key(name, number)
-    case = desk.case(key)
-    row = summary.row(case.item, summary.badge_of(case.facts), case.read)
-    values = _standing(desk, case)
-    return page(request, "status.html", item=case.item, row=row, **values)
+    opened = desk.open_exchange(key)
+    row = summary.row(opened.item, summary.badge_of(opened.facts), opened.read)
+    values = _standing(desk, opened)
+    return page(request, "status.html", item=opened.item, row=row, **values)
 
 
-class Opened(NamedTuple):
+class ViewOptions(NamedTuple):
     """How an exchange is shown: the task, an approval whole or not, and why nothing was sent."""
 
     do: str = ""
@@ -166,7 +166,7 @@ class Opened(NamedTuple):
     why: str = ""
 
 
-AS_IT_CAME: Final = Opened()
+AS_IT_CAME: Final = ViewOptions()
 
 
 def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
@@ -176,7 +176,7 @@ def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
     session: str = "",
     sent: str = "",
     chosen: bool,
-    opened: Opened = AS_IT_CAME,
+    options: ViewOptions = AS_IT_CAME,
     find: str = "",
 ) -> HTMLResponse:
     """Show the list, and one exchange beside it."""
@@ -196,7 +196,7 @@ def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
         "view": view_of(request),
     }
     if key is not None:
-        values |= _message(desk, key, opened)
+        values |= _message(desk, key, options)
         if getattr(request.state, "looks_on", False):
             values |= {"answerable": False, "initial_state": script_json(None)}
     return page(request, "inbox.html", **values)
@@ -264,66 +264,66 @@ def _copies(line: str) -> list[tuple[str, str]]:
     return copies(line) if len(line) < LONGEST else []
 
 
-def _message(desk: Desk, key: Key, opened: Opened = AS_IT_CAME) -> dict[str, Any]:
+def _message(desk: Desk, key: Key, options: ViewOptions = AS_IT_CAME) -> dict[str, Any]:
     """Gather everything that the page of one exchange shows."""
-    case = desk.case(key)
-    item, outlined = case.item, case.outlined
-    row = summary.row(item, summary.badge_of(case.facts), case.read)
-    task = service.task_of(case, opened.do)
-    draft = service.draft_for(case, task)
+    opened = desk.open_exchange(key)
+    item, outlined = opened.item, opened.outlined
+    row = summary.row(item, summary.badge_of(opened.facts), opened.read)
+    task = service.task_of(opened, options.do)
+    draft = service.draft_for(opened, task)
     diagnostics = item.diagnostics
     if item.state is ExchangeState.PENDING and draft.touched:
-        action = service.action_of(case, task)
-        diagnostics = service.judge(case, draft.text, draft.form, action).diagnostics
+        action = service.action_of(opened, task)
+        diagnostics = service.judge(opened, draft.text, draft.form, action).diagnostics
     raw = _laid_out(item.line[:RAW])
     talk = nodes.conversation_of(outlined)
-    ours = case.facts.role.traits.serves
+    ours = opened.facts.role.traits.serves
     design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
-    asked, question = case.inquiry, nodes.user_question(outlined)
+    asked, question = opened.inquiry, nodes.user_question(outlined)
     covered = (talk.covered if talk else frozenset()) | (asked.covered if asked else frozenset())
     if question:
         covered |= {"message", "requestedSchema", "mode"}
-    given = nodes.arguments(outlined, _declared(case))
+    given = nodes.arguments(outlined, _declared(opened))
     return {
-        "approval": approval_view(case, opened=opened.whole),
-        "why": _why(opened.why),
+        "approval": approval_view(opened, whole=options.whole),
+        "why": _why(options.why),
         "item": item,
         "row": row,
-        "draft": _plain(case, task, draft),
+        "draft": _plain(opened, task, draft),
         "problems": diagnostic_shapes(diagnostics),
-        "remarks": diagnostic_shapes(case.remarks),
+        "remarks": diagnostic_shapes(opened.remarks),
         "talk": talk,
         "inquiry": asked,
         "question": asked.question if asked else question,
         "fields": [one for one in given if one.name not in covered],
-        "large": case.is_large,
+        "large": opened.is_large,
         "raw": raw[:RAW],
         "raw_is_cut": max(len(item.line), len(raw)) > RAW,
         "asked_copies": [one for one in _copies(item.line) if one[0] != "pretty"],
         "task": task,
         "media": media_in(item.line),
         "sent_media": media_in(item.answer.line) if item.answer else (),
-        "filled": _is_filled(case, task, draft),
-        "goes_on": service.goes_on(case, task),
-        "held_question": case.held is not None and case.held.question is not None,
-        "held_answer": nodes.held_answer(case),
-        "faults": _faults(case, task),
-        "choices": request_form.question_choices(case),
-        "card": case.card(),
+        "filled": _is_filled(opened, task, draft),
+        "goes_on": service.goes_on(opened, task),
+        "held_question": opened.held is not None and opened.held.question is not None,
+        "held_answer": nodes.held_answer(opened),
+        "faults": _faults(opened, task),
+        "choices": request_form.question_choices(opened),
+        "card": opened.card(),
         "design": design,
-        "answerable": bool(task) and (case.exchange is not None or task == Task.CHANGE),
+        "answerable": bool(task) and (opened.exchange is not None or task == Task.CHANGE),
         "steps": rows.draw(
             history.conversation(desk.board, key.session),
             key.number,
             held=desk.board.held(key.session),
         ),
-        "earlier": "" if draft.touched else earlier_draft(desk.board, case),
-        "templates": () if service.goes_on(case, task) else service.templates(case),
+        "earlier": "" if draft.touched else earlier_draft(desk.board, opened),
+        "templates": () if service.goes_on(opened, task) else service.templates(opened),
         "answers": desk.shelf.fitting(item.method, row.name)[:9],
-        "starts": starts_of(case.exchange) if case.exchange is not None else (),
+        "starts": starts_of(opened.exchange) if opened.exchange is not None else (),
         "became": _became(desk, item),
-        "initial_state": script_json(_initial_state(desk, case, task)),
-        **_standing(desk, case),
+        "initial_state": script_json(_initial_state(desk, opened, task)),
+        **_standing(desk, opened),
     }
 
 
@@ -331,47 +331,47 @@ _IN_ONES_WORDS: Final = ("tools/call", "elicitation/create")
 """What nothing can be filled in for: only the person knows the answer."""
 
 
-def _is_filled(case: Case, task: Task, draft: Draft) -> bool:
+def _is_filled(opened: OpenExchange, task: Task, draft: Draft) -> bool:
     """Return True if what a person starts from can be sent as it is."""
-    mine = task is Task.ANSWER and case.held is None and case.item.method not in _IN_ONES_WORDS
-    if not mine or draft.touched or case.item.state is not ExchangeState.PENDING:
+    mine = task is Task.ANSWER and opened.held is None and opened.item.method not in _IN_ONES_WORDS
+    if not mine or draft.touched or opened.item.state is not ExchangeState.PENDING:
         return False
-    return service.judge(case, draft.text, draft.form).sendable
+    return service.judge(opened, draft.text, draft.form).sendable
 
 
-def _declared(case: Case) -> Any:  # noqa: ANN401 - it came over a wire
+def _declared(opened: OpenExchange) -> Any:  # noqa: ANN401 - it came over a wire
     """Return what was declared of the arguments of a call; None where nothing was."""
-    return follow((case.negotiated.tools or {}).get(case.name), "inputSchema")
+    return follow((opened.negotiated.tools or {}).get(opened.name), "inputSchema")
 
 
-def _plain(case: Case, task: Task, draft: Draft) -> Draft:
+def _plain(opened: OpenExchange, task: Task, draft: Draft) -> Draft:
     """Return what the plain form holds: nothing yet for the untouched answer to a tool call."""
-    empty = case.item.method == "tools/call" and not case.item.asked and task is Task.ANSWER
+    empty = opened.item.method == "tools/call" and not opened.item.asked and task is Task.ANSWER
     return draft if draft.touched or not empty else Draft("", TextForm.TEXT)
 
 
-def _faults(case: Case, task: Task) -> list[FaultShape]:
+def _faults(opened: OpenExchange, task: Task) -> list[FaultShape]:
     """List the ways to break an answer; a request that goes on is changed by hand."""
-    if service.goes_on(case, task):
+    if service.goes_on(opened, task):
         return []
-    return [rendering.fault(one) for one in service.possible_faults(case)]
+    return [rendering.fault(one) for one in service.possible_faults(opened)]
 
 
-def _initial_state(desk: Desk, case: Case, task: Task) -> InitialState | None:
+def _initial_state(desk: Desk, opened: OpenExchange, task: Task) -> InitialState | None:
     """Gather what the composer's script starts from; None where nothing is to be written."""
-    item, tool = case.item, case.name
-    draft = service.draft_for(case, task)
-    goes_on = service.goes_on(case, task)
-    exchange = None if goes_on else case.exchange
+    item, tool = opened.item, opened.name
+    draft = service.draft_for(opened, task)
+    goes_on = service.goes_on(opened, task)
+    exchange = None if goes_on else opened.exchange
     if not task or (exchange is None and not goes_on):
         return None
-    document = service.document(case, draft)
+    document = service.document(opened, draft)
     starts = () if exchange is None else starts_of(exchange)
     begun = chosen(starts, document)
-    form = begun.form if begun else _form_for(case, exchange)
+    form = begun.form if begun else _form_for(opened, exchange)
     fitting = () if goes_on else desk.shelf.fitting(item.method, tool)[:9]
-    asked = case.inquiry
-    template = service.as_it_came(case) if goes_on else service.starting_draft(case)
+    asked = opened.inquiry
+    template = service.as_it_came(opened) if goes_on else service.starting_draft(opened)
     return {
         "session": item.key.session,
         "number": item.key.number,
@@ -383,49 +383,53 @@ def _initial_state(desk: Desk, case: Case, task: Task) -> InitialState | None:
         "document": document,
         "starts": [{"document": one.document, "form": _form(one.form)} for one in starts],
         "template": template.text,
-        "templates": {} if goes_on else service.templates(case),
+        "templates": {} if goes_on else service.templates(opened),
         "placeholders": [*PLACEHOLDERS.values(), PLACEHOLDER],
         "options": [] if asked is None else list(asked.options),
-        "faults": _faults(case, task),
-        "action": service.action_of(case, task).value,
+        "faults": _faults(opened, task),
+        "action": service.action_of(opened, task).value,
         "touched": draft.touched,
         "at": draft.at,
         "textual": item.method == "tools/call" and not goes_on,
         "form": None if form is None else _form(form),
         "mirror": form is not None and form.mirror,
-        "saved": [filled(SavedShape, _filled(one, case)) for one in fitting],
+        "saved": [filled(SavedShape, _filled(one, opened)) for one in fitting],
     }
 
 
-def _filled(saved: Saved, case: Case) -> Saved:
+def _filled(saved: Saved, opened: OpenExchange) -> Saved:
     """Return a saved answer with the values of this request in its gaps."""
     try:
-        return replace(saved, text=fill_answer(saved.text, saved.form, case.arguments))
+        return replace(saved, text=fill_answer(saved.text, saved.form, opened.arguments))
     except ValueError:  # a saved text that is no JSON
         return saved
 
 
-def _form_for(case: Case, exchange: Exchange | None) -> AnswerForm | None:
+def _form_for(opened: OpenExchange, exchange: Exchange | None) -> AnswerForm | None:
     """Return the form of an answer, or of the arguments of a call that goes on changed."""
     if exchange is not None:
-        return form_of(case.item, case.negotiated, case.name)
-    return arguments_form(case.negotiated, case.name) if case.item.method == "tools/call" else None
+        return form_of(opened.item, opened.negotiated, opened.name)
+    return (
+        arguments_form(opened.negotiated, opened.name)
+        if opened.item.method == "tools/call"
+        else None
+    )
 
 
 def _form(form: AnswerForm) -> FormShape:
     return {"pointer": form.pointer, "field": field_of(form.schema)}
 
 
-def _standing(desk: Desk, case: Case) -> dict[str, Any]:
+def _standing(desk: Desk, opened: OpenExchange) -> dict[str, Any]:
     """Return how an exchange stands: its session, its client, who else writes, what may be set."""
-    item, facts = case.item, case.facts
+    item, facts = opened.item, opened.facts
     client = timeouts.find(facts.client)
     living = facts.life is Life.OPEN
     state = item.state
     if state is ExchangeState.PENDING and not living and not item.outlives:
         state = ExchangeState.ABANDONED
     desk.board.listens(item.key)  # first, so that an answer that comes just now is not missed
-    questions = request_form.requests_shown(case)
+    questions = request_form.requests_shown(opened)
     desk.board.listens(item.key, on=any(not one.outcome for one in questions))
     waiting = desk.board.waiting()
     return {
@@ -473,7 +477,7 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
         case "allow" | "deny" | "change" | "change json" | "like" | "answers":
             return _decide(desk, key, values, here, called(request))
         case "take back":
-            approvals.take_back(desk.case(key), values.get("pattern", ""))
+            approvals.take_back(desk.open_exchange(key), values.get("pattern", ""))
         case "let go" | "drop" as wanted:
             action = Action.DROP if wanted == "drop" else Action.FORWARD
             return _send(desk, key, Reply(desk.inbox.item(key).line, action=action), here)
@@ -499,23 +503,23 @@ def _forget(desk: Desk, key: Key) -> Response:
 
 def _hold(desk: Desk, key: Key) -> None:
     """Stop the book's countdown."""
-    service.hold(desk.case(key), on=True, by=BY)
+    service.hold(desk.open_exchange(key), on=True, by=BY)
     desk.board.refresh(*key)
 
 
 def _decide(desk: Desk, key: Key, values: dict[str, str], here: str, who: str) -> Response:
     """Send what a button of the approval card stands for; say why where nothing is sent."""
-    case = desk.case(key)
+    opened = desk.open_exchange(key)
     try:
-        reply = chosen_reply(case, values)
-        pattern = _pattern(case, values) if values["act"] == "like" else None
+        reply = chosen_reply(opened, values)
+        pattern = _pattern(opened, values) if values["act"] == "like" else None
     except ApprovalError as error:
         why = error.code
     else:
         result = desk.send(key, reply._replace(who=who))
         if result.outcome in (Outcome.SENT, Outcome.QUEUED, Outcome.STORED):
             if pattern is not None:
-                approvals.allow_like(case, pattern)
+                approvals.allow_like(opened, pattern)
             return RedirectResponse(f"/?{urlencode({'sent': f'{key.session}/{key.number}'})}", 303)
         why = next((one.code for one in result.diagnostics), "")
     return RedirectResponse(f"{here}?{urlencode({'why': why})}#approval", 303)
@@ -529,9 +533,9 @@ def _why(code: str) -> str:
     return describe(other) if code == other.code else ""
 
 
-def _pattern(case: Case, values: dict[str, str]) -> AllowPattern:
+def _pattern(opened: OpenExchange, values: dict[str, str]) -> AllowPattern:
     """Return the pattern that was chosen, of those that the card showed."""
-    found = patterns_for(case.approval) if case.approval is not None else ()
+    found = patterns_for(opened.approval) if opened.approval is not None else ()
     chosen = [one for at, one in enumerate(found) if values.get("pattern") == str(at)]
     if not chosen:
         raise ApprovalError("no prompt")
@@ -578,7 +582,7 @@ def show(request: Request, name: str, number: int, of: str = "") -> HTMLResponse
 
 
 def _question_choices(request: Request, key: Key) -> tuple[QuestionChoice, ...]:
-    found = asking_back.question_choices(desk_of(request).case(key))
+    found = asking_back.question_choices(desk_of(request).open_exchange(key))
     if not found:
         raise UnknownItemError(f"{key.session}/{key.number}")
     return found
@@ -589,17 +593,17 @@ def act_on_input_request(request: Request, name: str, number: int, values: FormV
     """Ask, or show what would be asked as JSON."""
     desk, key = desk_of(request), Key(name, number)
     _question_choices(request, key)
-    case = desk.case(key)
+    opened = desk.open_exchange(key)
     try:
         input_request = InputRequest(values.get("of", ""))
     except ValueError:
         raise UnknownItemError(f"{key.session}/{key.number}") from None
-    modern = features(case.item.protocol_version).input_required
-    text = values.get("text") or _text(case, input_request, values)
+    modern = features(opened.item.protocol_version).input_required
+    text = values.get("text") or _text(opened, input_request, values)
     if values.get("act") == "json":
         return _page(request, key, Written(input_request, values, text))
     if modern:
-        service.keep(case, Draft(text, TextForm.MESSAGE, touched=True, by=BY))
+        service.keep(opened, Draft(text, TextForm.MESSAGE, touched=True, by=BY))
         desk.board.refresh(*key)
         return RedirectResponse(f"/m/{key.session}/{key.number}#answer", 303)
     anyway = values.get("act") == "anyway"
@@ -611,11 +615,11 @@ def act_on_input_request(request: Request, name: str, number: int, values: FormV
     return RedirectResponse(f"/m/{key.session}/{key.number}#status", 303)
 
 
-def _text(case: Case, input_request: InputRequest, values: dict[str, str]) -> str:
+def _text(opened: OpenExchange, input_request: InputRequest, values: dict[str, str]) -> str:
     """Write the message that the form stands for."""
-    exchange = case.exchange
+    exchange = opened.exchange
     if exchange is None:  # what cannot be answered is offered no question
-        raise UnknownItemError(f"a question at exchange {case.key.number}")
+        raise UnknownItemError(f"a question at exchange {opened.key.number}")
     asked = back_requests.params(input_request, values.get("words", "").strip(), rows_in(values))
     mark = f"{datetime.now(UTC):%H%M%S%f}"[:9]
     if features(exchange.version).input_required:
@@ -630,8 +634,8 @@ _FIRST: Final = {"name 0": "answer", "kind 0": "string", "needed 0": "on"}
 def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
     desk = desk_of(request)
     result = written.result
-    case = desk.case(key)
-    row = summary.row(case.item, summary.badge_of(case.facts), case.read)
+    opened = desk.open_exchange(key)
+    row = summary.row(opened.item, summary.badge_of(opened.facts), opened.read)
     return page(
         request,
         "ask.html",
@@ -642,7 +646,7 @@ def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
         rows_of_form=range(ROWS),
         kinds=FLAT,
         text=written.text,
-        modern=features(case.item.protocol_version).input_required,
+        modern=features(opened.item.protocol_version).input_required,
         problems=diagnostic_shapes(result.diagnostics if result else ()),
         waits=result is not None and result.outcome is Outcome.QUEUED,
         **listed(desk.board, ""),

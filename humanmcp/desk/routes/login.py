@@ -69,10 +69,11 @@ def set_visit(response: Response, desk: Desk, visit: str) -> None:
     The desk speaks plain HTTP to itself, so it is not `Secure`.
     """
     place, secret = parts_of(visit)
+    known = desk.door.known(visit)
     response.set_cookie(
         desk.address.cookie,
         secret,
-        max_age=YEAR if desk.door.device_of(visit) else int(LONGEST),
+        max_age=YEAR if known is not None and known.device else int(LONGEST),
         path=start_of(place),
         httponly=True,
         samesite="strict",

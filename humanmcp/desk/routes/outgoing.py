@@ -19,7 +19,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
-from humanmcp.answering.case import PARSE_ERROR, Case, read_line
+from humanmcp.answering.open_exchange import PARSE_ERROR, OpenExchange, read_line
 from humanmcp.answering.schema.exchanges import diagnostic_shapes
 from humanmcp.answering.service import Outcome, SayResult, await_result
 from humanmcp.answering.summary import Row, row
@@ -102,9 +102,9 @@ def show(
     names the message to begin with.
     """
     if answer:
-        case = desk_of(request).case(Key(name, answer))
-        text = service.document(case, service.draft_of(case))
-        return _page(request, name, Said(service.autofix(case, text).text, late=True))
+        opened = desk_of(request).open_exchange(Key(name, answer))
+        text = service.document(opened, service.draft_of(opened))
+        return _page(request, name, Said(service.autofix(opened, text).text, late=True))
     beginnings = _beginnings(desk_of(request), name) if begin else ()
     text = next((one.text for one in beginnings if one.method == begin), "")
     return _page(request, name, Said(text, SayResult(Outcome.SENT) if sent else None))
@@ -232,7 +232,7 @@ def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
 def _of_a_server(desk: Desk, name: str, version: str) -> tuple[Beginning, ...]:
     """List what a server may say first, progress of what waits included."""
     facts = desk.board.session(name).facts
-    cases = [Case(desk.inbox, item, facts) for item in desk.inbox.items(name)[:MOST]]
+    cases = [OpenExchange(desk.inbox, item, facts) for item in desk.inbox.items(name)[:MOST]]
     waiting = [one.exchange for one in cases if one.exchange is not None]
     found = tuple(
         Beginning(one.method, one.about, one.text)
@@ -344,5 +344,5 @@ def _let_all_go(desk: Desk, name: str) -> None:
     for item in desk.inbox.items(name):
         if item.purpose is Purpose.HELD:
             reply = Reply(item.line, by=BY, action=Action.FORWARD)
-            service.send(desk.case(item.key), reply, within=0)
+            service.send(desk.open_exchange(item.key), reply, within=0)
     desk.board.refresh(name, 0)

@@ -78,8 +78,8 @@ class DefinitionOwner:
         )
 
     def _drafted(self, member: str) -> server_definition.Drafted:
-        case = self.desk.case(self.key)
-        text = service.document(case, service.draft_of(case))
+        opened = self.desk.open_exchange(self.key)
+        text = service.document(opened, service.draft_of(opened))
         return server_definition.drafted(text, member)
 
     def put(
@@ -92,8 +92,8 @@ class DefinitionOwner:
         """
         if self.at:
             text = self._drafted(member).with_entries(after[member])
-            case = self.desk.case(self.key)
-            service.keep(case, Draft(text, TextForm.MESSAGE, touched=True, hold=True, by=BY))
+            opened = self.desk.open_exchange(self.key)
+            service.keep(opened, Draft(text, TextForm.MESSAGE, touched=True, hold=True, by=BY))
             self.desk.board.refresh(*self.key)
         elif self.session:
             known = self.desk.inbox.negotiated(self.session)
@@ -115,10 +115,10 @@ def _target(request: Request, session: str, at: str) -> DefinitionOwner:
     desk = desk_of(request)
     owner = DefinitionOwner(desk, session, at)
     if at:
-        case = desk.case(owner.key)
-        if not case.is_open:
+        opened = desk.open_exchange(owner.key)
+        if not opened.is_open:
             return DefinitionOwner(desk, late=True)
-        if case.item.state is not ExchangeState.PENDING:
+        if opened.item.state is not ExchangeState.PENDING:
             return DefinitionOwner(desk, owner.key.session, late=True)
     elif session:
         desk.board.session(session)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.answering import service
-from humanmcp.answering.case import Case, read_line
+from humanmcp.answering.open_exchange import OpenExchange, read_line
 from humanmcp.answering.summary import line_kind, message_in
 from humanmcp.desk.presenters.rows import (
     Pair,
@@ -46,9 +46,9 @@ MOST_SESSIONS: Final = 20
 """Ended sessions that are looked through, the newest first."""
 
 
-def earlier_draft(board: Board, case: Case) -> str:
+def earlier_draft(board: Board, opened: OpenExchange) -> str:
     """Return the newest unsent draft for the same request, with this request's id; "" for none."""
-    asked, item = _asked(case), case.item
+    asked, item = _asked(opened), opened.item
     if asked is None or item.state is not ExchangeState.PENDING:
         return ""
     for one in _left_unanswered(board, item):
@@ -58,7 +58,7 @@ def earlier_draft(board: Board, case: Case) -> str:
     return ""
 
 
-def _left_unanswered(board: Board, item: Item) -> Iterator[Case]:
+def _left_unanswered(board: Board, item: Item) -> Iterator[OpenExchange]:
     role = board.session(item.key.session).facts.role
     ended = (
         one.facts
@@ -68,13 +68,13 @@ def _left_unanswered(board: Board, item: Item) -> Iterator[Case]:
     for facts in itertools.islice(ended, MOST_SESSIONS):
         for state in (ExchangeState.PENDING, ExchangeState.ABANDONED):
             for one in reversed(board.inbox.items(facts.name, state)):
-                yield Case(board.inbox, one, facts)
+                yield OpenExchange(board.inbox, one, facts)
 
 
-def _asked(case: Case) -> tuple[str, dict[str, Any]] | None:
+def _asked(opened: OpenExchange) -> tuple[str, dict[str, Any]] | None:
     """Return what tells a request from others: its method and parameters, without `_meta`."""
-    found = case.message
-    if not isinstance(found, Message) or case.item.asked:
+    found = opened.message
+    if not isinstance(found, Message) or opened.item.asked:
         return None
     return found.method, {key: one for key, one in found.params.items() if key != "_meta"}
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 from starlette.requests import Request
 
-from humanmcp.answering.case import LARGEST, Decoded
+from humanmcp.answering.open_exchange import LARGEST, Decoded
 from humanmcp.common.settings import Settings
 from humanmcp.desk import command
 from humanmcp.desk.auth.guard import Address
@@ -131,7 +131,7 @@ def test_a_page_decodes_the_request_at_most_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: int, times: int
 ) -> None:
     """What the list has decoded is known; what is too large for that is decoded once a look."""
-    monkeypatch.setattr("humanmcp.answering.case._lines", Decoded(largest))
+    monkeypatch.setattr("humanmcp.answering.open_exchange._lines", Decoded(largest))
     inbox = FolderInbox(tmp_path / "home")
     name = inbox.begin(SessionFacts("", "2026-11-20T18:49:07Z", protocol_version="2025-11-25"))
     line = (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from humanmcp.answering import service
-from humanmcp.answering.case import Case, case_of
+from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.service import Outcome, Task, draft_for, task_of
 from humanmcp.inbox.contract import Action, Draft, Key, Purpose, Reply, Role
 from humanmcp.protocol.conversation.transcript import Direction
@@ -30,15 +30,15 @@ def held(room: Room) -> Key:
     return room.ask(session, 3, purpose=Purpose.HELD, way=Direction.IN, draft=Draft(CALL))
 
 
-def written(room: Room, key: Key, text: str, action: Action) -> Case:
+def written(room: Room, key: Key, text: str, action: Action) -> OpenExchange:
     """Save what a person has written, as the desk does."""
-    service.keep(case_of(room.inbox, key), Draft(text, touched=True, action=action))
-    return case_of(room.inbox, key)
+    service.keep(open_exchange_of(room.inbox, key), Draft(text, touched=True, action=action))
+    return open_exchange_of(room.inbox, key)
 
 
-def shown(case: Case, task: Task) -> str:
+def shown(opened: OpenExchange, task: Task) -> str:
     """Return the text that the page shows for a task."""
-    return draft_for(case, task).text
+    return draft_for(opened, task).text
 
 
 def test_an_answer_that_looks_like_a_request_is_never_taken_for_the_change(
@@ -47,29 +47,32 @@ def test_an_answer_that_looks_like_a_request_is_never_taken_for_the_change(
     """It was told by its text, and took the place of the change that was written before."""
     changed, wrong = CALL.replace("forecast", "coin"), CALL.replace("tools/call", "tools/list")
     written(room, held, changed, Action.FORWARD)
-    case = written(room, held, wrong, Action.ANSWER)
-    assert task_of(case, "") is Task.ANSWER
-    assert shown(case, Task.ANSWER) == wrong
-    assert shown(case, Task.CHANGE) == changed
-    case = written(room, held, changed, Action.FORWARD)
-    assert (shown(case, Task.CHANGE), shown(case, Task.ANSWER)) == (changed, wrong)
+    opened = written(room, held, wrong, Action.ANSWER)
+    assert task_of(opened, "") is Task.ANSWER
+    assert shown(opened, Task.ANSWER) == wrong
+    assert shown(opened, Task.CHANGE) == changed
+    opened = written(room, held, changed, Action.FORWARD)
+    assert (shown(opened, Task.CHANGE), shown(opened, Task.ANSWER)) == (
+        changed,
+        wrong,
+    )
 
 
 def test_an_answer_that_the_check_blocks_stays_an_answer(room: Room, held: Key) -> None:
     """Send keeps it as the draft, which forgot what it was for."""
     wrong = CALL.replace("tools/call", "tools/list")
     reply = Reply(wrong, action=Action.ANSWER)
-    assert service.send(case_of(room.inbox, held), reply).outcome is Outcome.BLOCKED
-    case = case_of(room.inbox, held)
-    assert task_of(case, "") is Task.ANSWER
-    assert shown(case, Task.ANSWER) == wrong
+    assert service.send(open_exchange_of(room.inbox, held), reply).outcome is Outcome.BLOCKED
+    opened = open_exchange_of(room.inbox, held)
+    assert task_of(opened, "") is Task.ANSWER
+    assert shown(opened, Task.ANSWER) == wrong
 
 
 def test_what_was_not_begun_starts_from_where_it_always_does(room: Room, held: Key) -> None:
     """The change from the message that is held, whatever was written as an answer."""
-    case = written(room, held, ANSWER, Action.ANSWER)
-    assert "tools/call" in shown(case, Task.CHANGE)
-    assert shown(case, Task.ANSWER) == ANSWER
+    opened = written(room, held, ANSWER, Action.ANSWER)
+    assert "tools/call" in shown(opened, Task.CHANGE)
+    assert shown(opened, Task.ANSWER) == ANSWER
 
 
 def test_a_draft_without_its_action_is_told_by_its_text(room: Room, held: Key) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.answering.case import case_of
+from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.desk.presenters import request_form
 from humanmcp.desk.presenters.request_form import ShownRequest
 from humanmcp.inbox.contract import Item, Key, Role, SessionFacts
@@ -54,7 +54,7 @@ class Asked:
     @property
     def told(self) -> tuple[ShownRequest, ...]:
         """What the page says of the questions at the call."""
-        return request_form.requests_shown(case_of(self.inbox, self.key))
+        return request_form.requests_shown(open_exchange_of(self.inbox, self.key))
 
     def page(self, of: str = "") -> str:
         """Return the page on which one asks."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.answering.case import case_of
+from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.desk.state.board import Board
 from humanmcp.desk.state.history import earlier_draft
 from humanmcp.inbox.contract import Draft, Item, Key, SessionFacts
@@ -27,7 +27,7 @@ def found(inbox: FolderInbox, item: Item) -> str:
     """Return what a desk offers."""
     board = Board(inbox)
     board.refresh_all()
-    return earlier_draft(board, case_of(inbox, item.key))
+    return earlier_draft(board, open_exchange_of(inbox, item.key))
 
 
 @pytest.mark.parametrize(

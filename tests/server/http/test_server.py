@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.answering.case import case_of
+from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.conversation.transcript import Direction
@@ -171,8 +171,8 @@ def test_a_header_that_lies_is_shown_and_a_person_may_answer_all_the_same(home: 
         waiting = server.open({**asked.headers, "Mcp-Name": "another"}, asked.body)
         status = server.folder() / "status.txt"
         until(lambda: "Mcp-Name" in status.read_text(), "what is wrong with the header")
-        case = case_of(open_inbox(home), Key(status.parent.name, 1))
-        assert [one.code for one in case.remarks] == ["N13"]  # the page and the terminal show it
+        opened = open_exchange_of(open_inbox(home), Key(status.parent.name, 1))
+        assert [one.code for one in opened.remarks] == ["N13"]  # the page and the terminal show it
         server.answer(1, "sunny")
         assert waiting.response.status == 200
         waiting.close()
