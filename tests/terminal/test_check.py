@@ -297,7 +297,7 @@ def test_a_line_that_cannot_be_judged_at_all_keeps_nobody_from_the_next(
             raise LookupError("the moon")
         return real(text, *rest)
 
-    monkeypatch.setattr("humanmcp.terminal.check.case_of", failing)
+    monkeypatch.setattr("humanmcp.terminal.check.open_exchange_of", failing)
     file = tmp_path / "lines"
     file.write_text("".join(json.dumps({"text": text}) + "\n" for text in ("strange", GOOD)))
     main(["check", "--lines", str(file)])
