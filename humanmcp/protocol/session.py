@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.protocol.conversation.exchange import TransportFacts
+    from humanmcp.protocol.json.jsonrpc import DecodedLine
 
 
 class SessionRole(enum.Enum):
@@ -152,13 +153,17 @@ class Session:
     # -- a line in -----------------------------------------------------------------------------
 
     def receive(
-        self, line: bytes, transport_facts: TransportFacts | None = None
+        self,
+        line: bytes,
+        transport_facts: TransportFacts | None = None,
+        decoded: DecodedLine | None = None,
     ) -> tuple[Event, ...]:
         """Process one line from the peer, without its line feed, and return the events.
 
-        `transport_facts` is what the transport says of it, None where that says nothing.
+        `transport_facts` is what the transport says of it, None where that says nothing; `decoded`
+        is the line if it was decoded before.
         """
-        match jsonrpc.read(line):
+        match decoded or jsonrpc.read(line):
             case Message() as message:
                 return self._receive_one(message, transport_facts=transport_facts)
             case Batch() as batch:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.inbox_session import TransportNotes
     from humanmcp.protocol.conversation.exchange import TransportFacts
     from humanmcp.protocol.http.outbound import HttpFault
+    from humanmcp.protocol.json.jsonrpc import DecodedLine
 
 
 class EndOfInput:
@@ -117,6 +118,10 @@ class Connection(Protocol):
         """The transport's facts about the last line; None without any."""
 
     @property
+    def decoded(self) -> DecodedLine | None:
+        """The last line, if the transport had to decode it: a large one takes long."""
+
+    @property
     def notes(self) -> TransportNotes | None:
         """The transport's notes; None if it makes none."""
 
@@ -178,6 +183,7 @@ class MemoryConnection:
         self.backpressure = Backpressure()
         self.notes: TransportNotes | None = None
         self.transport_facts: TransportFacts | None = None
+        self.decoded: DecodedLine | None = None
         self.numbers: tuple[int, ...] = ()
         """The requests that came with the line that was taken last."""
         self._coming: SimpleQueue[Incoming] = SimpleQueue()

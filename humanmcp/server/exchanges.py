@@ -179,12 +179,13 @@ class ExchangeHandler:
     def _receive(self, line: bytes) -> _Arrival:
         now = self.journal.clock.now()
         self._schedule.arrived(now)
-        events = self.session.receive(line, self.journal.connection.transport_facts)
+        connection = self.journal.connection
+        events = self.session.receive(line, connection.transport_facts, connection.decoded)
         asked = [event.exchange.number for event in events if isinstance(event, _ASKED)]
         new = [event.exchange for event in events if isinstance(event, RequestArrived)]
         decision = self.decide(new[0]) if len(new) == 1 else None
         at_once = decision is not None and decision.at_once
-        waits = bool(new) and not (at_once or self.journal.connection.closed)
+        waits = bool(new) and not (at_once or connection.closed)
         return _Arrival(line, events, new, asked, decision, now, waits)
 
     def _cannot_record(self, arrival: _Arrival, error: InboxError) -> None:

@@ -53,6 +53,7 @@ class PipeConnection:
     """
 
     transport_facts: Final = None
+    decoded: Final = None
     """A pipe says nothing beside a line."""
 
     def __init__(self, source: int, sink: int, *, longest: int = LONGEST_LINE) -> None:

@@ -146,7 +146,10 @@ class Batch(NamedTuple):
     items: tuple[Message | Malformed, ...]
 
 
-def read(line: bytes) -> Message | Batch | Malformed:
+DecodedLine: TypeAlias = Message | Batch | Malformed
+
+
+def read(line: bytes) -> DecodedLine:
     """Decode one line, without its line feed, from the peer.
 
     A byte-order mark and one trailing carriage return are dropped: editors and Windows add them.

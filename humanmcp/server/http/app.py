@@ -58,12 +58,13 @@ from humanmcp.server.http.sessions import HELD_ELSEWHERE
 from humanmcp.server.http.streams import BEGINNING, OWN, SILENCE, Stream, after
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Mapping, MutableMapping
+    from collections.abc import Callable, Coroutine, Iterable, Mapping, MutableMapping
 
     from starlette.types import Receive, Send
 
     from humanmcp.protocol.http.inbound import HttpAddress, Inbound
     from humanmcp.protocol.http.outbound import HttpFault
+    from humanmcp.protocol.json.jsonrpc import Json
     from humanmcp.server.http.sessions import ExchangeNotes, HttpSession, HttpSessions
     from humanmcp.server.http.streams import OutEvent
 
@@ -357,8 +358,9 @@ _TROUBLES: Final[Mapping[BodyTrouble, HttpRefusal]] = {
 }
 
 LARGEST_MESSAGE: Final = 4 * 1024 * 1024
-"""Bytes of a client's message, as the servers of the official SDKs take: all sessions wait while it
-is decoded."""
+"""Bytes of a client's message, as the servers of the official SDKs take."""
+LARGE: Final = 64 * 1024
+"""Bytes of a message which is decoded beside the event loop, one at a time."""
 
 FAULT: Final = HttpRefusal(500, "fault", -32603)
 TWO_LENGTHS: Final = HttpRefusal(400, "length")
@@ -377,6 +379,7 @@ class HttpApp:
         self._sessions = sessions
         self._address = address
         self._bodies = Bodies(LARGEST_MESSAGE)
+        self._one_large = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -420,11 +423,18 @@ class HttpApp:
             _noted(session, request, response).no_line()
         return refusal
 
+    async def _judge(self, request: HttpRequest, schema_of: Callable[[Message], Json]) -> Inbound:
+        """Decode a body; while a large one is decoded, other clients are answered."""
+        if len(request.body) <= LARGE:
+            return judge(request, schema_of)
+        async with self._one_large:
+            return await asyncio.to_thread(judge, request, schema_of)
+
     async def _answer(self, request: HttpRequest, response: HttpResponse) -> HttpRefusal | None:
         """Answer a request whose body is complete."""
         headers = request.headers
         key, host = inbound.bearer(headers), headers.get("host") or ""
-        judged: Inbound = judge(request, lambda call: self._sessions.schema_of(call, key, host))
+        judged = await self._judge(request, lambda call: self._sessions.schema_of(call, key, host))
         match judged:
             case HttpRefusal():
                 return self._refused(judged, request, response)

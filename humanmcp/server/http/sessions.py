@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import TransportFacts
     from humanmcp.protocol.http.inbound import HttpRequest, Posted
     from humanmcp.protocol.http.outbound import HttpFault
-    from humanmcp.protocol.json.jsonrpc import Batch, Json, Malformed
+    from humanmcp.protocol.json.jsonrpc import Batch, DecodedLine, Json, Malformed
     from humanmcp.server.connection import Incoming
     from humanmcp.server.session import ServedSession
 
@@ -142,10 +142,9 @@ logger = logging.getLogger(__name__)
 
 
 class _Posted(NamedTuple):
-    """A line that a POST brought, and the head of that POST as a note."""
+    """What a POST brought, the stream of its response, and its head as a note."""
 
-    line: bytes
-    transport_facts: TransportFacts | None
+    posted: Posted
     stream: Stream
     head: str
 
@@ -156,6 +155,7 @@ class HttpConnection:
     def __init__(self, soon: Soon) -> None:
         self.closed = False
         self.transport_facts: TransportFacts | None = None
+        self.decoded: DecodedLine | None = None
         self.streams = Streams()
         self.notes: Final = HttpNotes()
         self.backpressure: Final = Backpressure()
@@ -167,13 +167,13 @@ class HttpConnection:
 
     # -- the event loop's side ------------------------------------------------------------------
 
-    def post(self, line: bytes, transport_facts: TransportFacts | None, head: str = "") -> Stream:
-        """Queue a line for the session. Return the stream of its response."""
+    def post(self, posted: Posted, head: str = "") -> Stream:
+        """Queue a message for the session. Return the stream of its response."""
         stream = Stream()
         if self.closed:
             stream.end()
         else:
-            self._come(_Posted(line, transport_facts, stream, head))
+            self._come(_Posted(posted, stream, head))
         return stream
 
     def gone(self, stream: Stream, *, cancels: bool) -> None:
@@ -221,12 +221,9 @@ class HttpConnection:
             return None
         if not isinstance(found, _Posted):
             return found
-        self.transport_facts, self._taken, self.notes.head = (
-            found.transport_facts,
-            found.stream,
-            found.head,
-        )
-        return found.line
+        posted, self._taken, self.notes.head = found
+        self.transport_facts, self.decoded = posted.transport_facts, posted.message
+        return posted.line
 
     def accept_requests(self, numbers: Sequence[int]) -> None:
         """Begin the stream of the line that was taken last."""
@@ -266,7 +263,7 @@ class HttpConnection:
                 if isinstance(found, _Posted):
                     self._soon(found.stream.end)
                     self.notes.head = found.head
-                    yield found.line
+                    yield found.posted.line
 
 
 MOST_SESSIONS: Final = 2_000
@@ -356,7 +353,7 @@ class HttpSession:
 
     def post(self, posted: Posted, head: str) -> Stream:
         """Queue a message and the head of its POST. Its id is in use until its stream ends."""
-        stream = self.connection.post(posted.line, posted.transport_facts, head)
+        stream = self.connection.post(posted, head)
         if isinstance(posted.message, Message) and posted.message.id is not None:
             self._ids[stream] = posted.message.id.key
         return stream

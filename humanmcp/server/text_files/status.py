@@ -40,6 +40,9 @@ MOST: Final = 200
 LONGEST: Final = 200
 """Characters of a name or an id that are shown: both come from the client."""
 
+LONGEST_REMARKED: Final = 256 * 1024
+"""Characters of a request whose problems are here: nobody waits while more is looked through."""
+
 
 class StatusLine(NamedTuple):
     """One line of `in.txt`, counted from 1. `number` is its exchange's, 0 for none.
@@ -180,9 +183,9 @@ class StatusTxt:
     def _entry(self, line: int, event: Event) -> StatusLine | None:
         match event:
             case RequestArrived(exchange) | RequestRepeated(exchange):
-                return StatusLine(
-                    line, _title(exchange), exchange.number, "", exchange.make_remarks
-                )
+                is_long = len(exchange.request.raw) > LONGEST_REMARKED
+                look = tuple if is_long else exchange.make_remarks
+                return StatusLine(line, _title(exchange), exchange.number, "", look)
             case NoticeArrived(message, remarks):
                 title = one_line(message.method, LONGEST)
                 return StatusLine(line, title, 0, self._say("notice"), lambda: remarks)

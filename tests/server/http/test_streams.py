@@ -3,7 +3,9 @@
 import asyncio
 
 from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.http.inbound import Posted
 from humanmcp.protocol.http.outbound import EventId
+from humanmcp.protocol.json import jsonrpc
 from humanmcp.server.http.sessions import HttpConnection
 from humanmcp.server.http.streams import OWN, OutEvent, Stream, Streams, after
 from humanmcp.server.journal import DELIBERATE_BYTES
@@ -110,9 +112,9 @@ def test_a_stream_that_is_over_cannot_go_on() -> None:
 def test_what_comes_too_late_for_a_session_is_not_left_waiting() -> None:
     """Before its last look and after it: the client is told that there is no session."""
     connection = HttpConnection(lambda call, *arguments: call(*arguments))
-    before = connection.post(PROGRESS, None)
+    before = connection.post(Posted(PROGRESS, jsonrpc.read(PROGRESS)))
     connection.close()
-    late = connection.post(PROGRESS, None)
+    late = connection.post(Posted(PROGRESS, jsonrpc.read(PROGRESS)))
     assert [heard(before), heard(late)] == [[], []]
     assert not before.taken
     assert not late.taken
