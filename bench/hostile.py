@@ -116,8 +116,8 @@ def _large(port: int) -> list[http.client.HTTPConnection]:
 
 
 ATTACKS: Final[dict[str, Callable[[int], object]]] = {
-    f"an array of {REQUESTS:,} requests": lambda port: _arrays(port, REQUESTS),
-    f"{REQUESTS // 100} arrays of 100 requests": lambda port: _arrays(port, 100),
+    f"a batch of {REQUESTS:,} requests": lambda port: _arrays(port, REQUESTS),
+    f"{REQUESTS // 100} batches of 100 requests": lambda port: _arrays(port, 100),
     "bodies that are declared and not sent": _declared,
     "bodies of 4 MiB": _large,
 }

@@ -35,7 +35,7 @@ def room(folder: Path, rounds: int) -> Iterator[Figure]:
             yield Figure(f"{people} people join a room", f"{took:.2f} s", took, 60, "s")
             waits = [_heard(port, *places[turn % people], turn) for turn in range(min(rounds, 60))]
             p50, p99 = statistics.median(waits) * 1e3, percentile(waits, 0.99) * 1e3
-            what = f"something new in a seat of {people} until its page is told"
+            what = f"a change in one of {people} seats until its page receives it"
             yield Figure(what, f"p50 {p50:.1f} ms, p99 {p99:.1f} ms", p99, 100, "ms at p99")
         finally:
             process.terminate()

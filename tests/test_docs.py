@@ -586,7 +586,7 @@ def test_every_key_of_a_lesson_is_documented(name: str) -> None:
     assert {key for key in keys if f"`{key}`" not in page} == set()
 
 
-@pytest.mark.parametrize("name", ["teach-a-class.md", "teach-a-class.ja.md"])
+@pytest.mark.parametrize("name", ["use-lessons.md", "use-lessons.ja.md"])
 def test_the_lesson_in_the_manual_can_be_played(name: str) -> None:
     """What a teacher copies from the page is a lesson."""
     page = (ROOT / "docs" / "how-to" / name).read_text("utf-8")

@@ -37,7 +37,9 @@ def test_the_bench_prints_every_figure_that_its_manual_explains() -> None:
         stem = re.sub(r",( \d+)? (pending|idle|sessions)$", "", what).removesuffix(" to exit")
         stem = re.sub(r"\d+ servers? with \d+", "N servers with W", stem)
         stem = re.sub(r"\d+ (waiting sessions|sessions with|sessions$)", r"N \1", stem)
-        stem = re.sub(r"^\d+ people|seat of \d+", lambda one: re.sub(r"\d+", "N", one[0]), stem)
+        stem = re.sub(
+            r"^\d+ people|one of \d+ seats", lambda one: re.sub(r"\d+", "N", one[0]), stem
+        )
         assert stem in manual, what
 
 
