@@ -18,7 +18,7 @@ from humanmcp import cli
 from humanmcp.book import copying  # noqa: F401 - imported once for every run
 from humanmcp.desk.presenters import rules
 from humanmcp.desk.state import saved_answers
-from humanmcp.export import command, html, server  # noqa: F401 - imported once for every run
+from humanmcp.export import command, readable, runnable  # noqa: F401 - imported once for every run
 from humanmcp.host.models.script import ScriptModel, ScriptRecorder
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.setup import config, unwrap, wrap  # noqa: F401 - imported once for every run

@@ -89,7 +89,7 @@ def _frames(arguments: argparse.Namespace, settings: Settings) -> Iterable[Frame
         if not source and not more:
             raise stopped(ROOM, "no source")
         return listed(_called(source, arguments) if source else ChildCommand(tuple(more)))
-    from humanmcp.export.reading import find  # noqa: PLC0415 - as above
+    from humanmcp.export.recording import find  # noqa: PLC0415 - as above
     from humanmcp.export.redact import redact_recording  # noqa: PLC0415 - likewise
 
     frames = find(source, paths.home_folder(settings.home)).frames

@@ -14,7 +14,7 @@ from humanmcp.common import paths
 from humanmcp.common.regular_file import write_whole
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import is_terminal, raw_to_stdout, to_stderr
-from humanmcp.export.reading import LAST, ExportOptions, find
+from humanmcp.export.recording import LAST, ExportOptions, find
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, trouble
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.export.reading import Recording
+    from humanmcp.export.recording import Recording
 
 
 class ExportFormat(NamedTuple):
@@ -37,16 +37,16 @@ class ExportFormat(NamedTuple):
 
 FORMATS: Final = MappingProxyType(
     {
-        "html": ExportFormat("html.write", "html"),
-        "mermaid": ExportFormat("mermaid.write", "mmd"),
-        "markdown": ExportFormat("markdown.write", "md"),
-        "server": ExportFormat("server.write", "py"),
-        "pytest": ExportFormat("pytest.write", "test.py"),
-        "jsonl": ExportFormat("lines.write_transcript", "jsonl"),
+        "html": ExportFormat("readable.write_html", "html"),
+        "mermaid": ExportFormat("readable.write_mermaid", "mmd"),
+        "markdown": ExportFormat("readable.write_markdown", "md"),
+        "server": ExportFormat("runnable.write_server", "py"),
+        "pytest": ExportFormat("runnable.write_test", "test.py"),
+        "jsonl": ExportFormat("readable.write_transcript", "jsonl"),
         "har": ExportFormat("har.write", "har"),
-        "decisions": ExportFormat("lines.write_decisions", "jsonl"),
-        "log": ExportFormat("lines.write_log", "log"),
-        "pretty": ExportFormat("lines.write_laid_out", "txt"),
+        "decisions": ExportFormat("readable.write_decisions", "jsonl"),
+        "log": ExportFormat("readable.write_log", "log"),
+        "pretty": ExportFormat("readable.write_laid_out", "txt"),
     }
 )
 """Every format, in the order in which it is offered; a new one is a record here and its words."""

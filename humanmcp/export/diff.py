@@ -16,8 +16,7 @@ from humanmcp.answering.summary import LineKind
 from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
-from humanmcp.export.conversation import build_conversation
-from humanmcp.export.reading import LAST, find
+from humanmcp.export.recording import LAST, build_conversation, find
 from humanmcp.export.redact import redact_frames
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.export.conversation import Call, Conversation, Entry
+    from humanmcp.export.recording import Call, Conversation, Entry
 
 IGNORED: Final = frozenset({"_meta", "requestState"})
 

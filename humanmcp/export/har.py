@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from humanmcp import __version__
 from humanmcp.answering.summary import LineKind
-from humanmcp.export.conversation import build_conversation
+from humanmcp.export.recording import build_conversation
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.client import carried, exchanges_in, headers_of
 from humanmcp.protocol.http.inbound import HttpAddress
@@ -24,8 +24,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.rules.timeouts import STATUS_WITHIN
 
 if TYPE_CHECKING:
-    from humanmcp.export.conversation import Conversation, Entry
-    from humanmcp.export.reading import ExportOptions, Recording
+    from humanmcp.export.recording import Conversation, Entry, ExportOptions, Recording
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.http.client import HttpRecord
 

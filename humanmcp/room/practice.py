@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored, Noticed, WasAsked
 from humanmcp.demo.steps import list_again
-from humanmcp.export import html
-from humanmcp.export.markdown import defused
-from humanmcp.export.reading import ExportOptions, Recording
+from humanmcp.export.readable import defused, write_html
+from humanmcp.export.recording import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.inbox.contract import InboxError, Key, Reply
 from humanmcp.locales import say
@@ -324,7 +323,7 @@ def _page(seat: RoomSeat) -> str:
     frames, facts = max(recorded, key=lambda one: len(one[0]))
     redacted = redact_recording(frames)
     recording = Recording(facts.name, redacted.frames, facts)
-    return html.write(recording, ExportOptions(secrets=redacted.names))
+    return write_html(recording, ExportOptions(secrets=redacted.names))
 
 
 def table(classroom: Classroom) -> str:

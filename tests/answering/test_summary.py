@@ -6,8 +6,7 @@ import pytest
 
 from humanmcp.answering import summary
 from humanmcp.answering.summary import GIST, Summary, summary_of
-from humanmcp.export.conversation import build_conversation
-from humanmcp.export.reading import Recording
+from humanmcp.export.recording import Recording, build_conversation
 from humanmcp.inbox.contract import Item, Key
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json.jsonrpc import Message, read

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from humanmcp.export.reading import Recording
+from humanmcp.export.recording import Recording
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 
 SEED: Final = Path(__file__).parent / "seed"

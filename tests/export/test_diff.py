@@ -4,9 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from humanmcp.export.conversation import build_conversation
 from humanmcp.export.diff import MessageChange, differences
-from humanmcp.export.reading import Recording
+from humanmcp.export.recording import Recording, build_conversation
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.export.recordings import HANDSHAKE, answer, ask, call, recording, text, write
 from tests.waiting import PATIENCE

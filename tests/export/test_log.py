@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.export import lines as forms
-from humanmcp.export.reading import ExportOptions, find
+from humanmcp.export import readable as forms
+from humanmcp.export.recording import ExportOptions, find
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import visible
 from tests.export.recordings import SEED, WEATHER, recording, write

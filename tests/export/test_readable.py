@@ -10,9 +10,15 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.export import har, html, markdown, mermaid
-from humanmcp.export.markdown import defused, markdown_cell
-from humanmcp.export.reading import ExportOptions, Recording
+from humanmcp.export import har
+from humanmcp.export.readable import (
+    defused,
+    markdown_cell,
+    write_html,
+    write_markdown,
+    write_mermaid,
+)
+from humanmcp.export.recording import ExportOptions, Recording
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.protocol.conversation.transcript import (
     BY_CHECK,
@@ -62,7 +68,7 @@ def test_what_a_tap_found_wrong_is_written_once() -> None:
         frame(90, Direction.NOTE, '["python","-m","x"]', by=BY_CHECK, note=COMMAND),
         frame(91, Direction.NOTE, '{"about":2}', by=BY_CHECK, note="2: N38 never answered"),
     )
-    written = markdown.write(replace(whole, frames=frames), MANNER)
+    written = write_markdown(replace(whole, frames=frames), MANNER)
     assert written.count("N38 never answered") == 1
     assert '"about"' not in written
     assert '"python"' in written
@@ -99,7 +105,7 @@ OURS = {
 @pytest.mark.parametrize("recorded", [WEATHER, HOSTILE], ids=["weather", "hostile"])
 def test_the_page_has_no_element_but_ours(recorded: Recording, language: str) -> None:
     """No script, no image, no handler, nothing fetched, whatever was on the wire."""
-    told = said_in(language, html.write, recorded, ExportOptions(UTC))
+    told = said_in(language, write_html, recorded, ExportOptions(UTC))
     page = Page(told)
     assert page.tags <= OURS
     assert not [name for name in page.attributes if name.startswith("on") or name == "src"]
@@ -110,7 +116,7 @@ def test_the_page_has_no_element_but_ours(recorded: Recording, language: str) ->
 
 def test_the_page_shows_every_message_with_its_explanation() -> None:
     """What it is, what it means, what the check says, and which request an answer belongs to."""
-    page = Page(html.write(WEATHER, MANNER))
+    page = Page(write_html(WEATHER, MANNER))
     for wanted in (
         *("test-client 1.0", "weather 2.0", "2025-06-18", "The model calls a tool"),
         *("遠い。自分で調べて", "sunny", "a line of stderr", "Listening on port 80"),
@@ -118,12 +124,12 @@ def test_the_page_shows_every_message_with_its_explanation() -> None:
     ):
         assert wanted in page.text
     assert "N01" in page.text  # the stray print is no message
-    assert "最初のメッセージ" in said_in("ja", html.write, WEATHER, ExportOptions(UTC))
+    assert "最初のメッセージ" in said_in("ja", write_html, WEATHER, ExportOptions(UTC))
 
 
 def test_the_document_has_a_row_and_a_section_a_message() -> None:
     """In order, with the time; the messages are laid out in fences."""
-    told = markdown.write(WEATHER, MANNER)
+    told = write_markdown(WEATHER, MANNER)
     rows = [line for line in told.splitlines() if re.match(r"\| \d", line)]
     assert len(rows) == len(WEATHER.frames)
     assert "tools/call get-forecast" in rows[5]
@@ -133,7 +139,7 @@ def test_the_document_has_a_row_and_a_section_a_message() -> None:
 
 def test_nothing_of_the_wire_is_markup_in_the_document() -> None:
     """A fence is longer than any run of backticks in it; cells have no pipe, tag or line break."""
-    told = markdown.write(HOSTILE, MANNER)
+    told = write_markdown(HOSTILE, MANNER)
     outside = re.sub(r"^(`{3,})json\n.*?\n\1$", "", told, flags=re.MULTILINE | re.DOTALL)
     assert not re.search(r"(?<!\\)<", outside)
     assert "\x1b" not in told
@@ -168,7 +174,7 @@ def test_a_cell_is_no_formula(start: str) -> None:
 
 def test_the_diagram_has_an_arrow_a_message() -> None:
     """Requests, answers, errors, both ways, in order."""
-    lines = mermaid.write(WEATHER, MANNER).splitlines()
+    lines = write_mermaid(WEATHER, MANNER).splitlines()
     assert lines[:3] == [
         "sequenceDiagram",
         "  participant C as test-client 1.0",
@@ -190,7 +196,7 @@ def test_the_diagram_takes_nothing_of_the_wire_for_its_own_language() -> None:
     heads = re.compile(r"  participant [CPS] as (?P<label>.+)")
     arrows = re.compile(r"  [CPS](?:->>|-\)|-->>|--x|-x)[CPS]: (?P<label>.*)")
     notes = re.compile(r"  Note over C,S: (?P<label>.+)")
-    first, *lines = mermaid.write(HOSTILE, MANNER).splitlines()
+    first, *lines = write_mermaid(HOSTILE, MANNER).splitlines()
     assert first == "sequenceDiagram"
     for line in lines:
         found = heads.fullmatch(line) or arrows.fullmatch(line) or notes.fullmatch(line)
@@ -213,11 +219,11 @@ def test_what_a_person_did_stands_between_the_two() -> None:
         frame(9, Direction.NOTE, "", number=3, by="desk", note=LET_GO),
     )
     recorded = Recording("tapped", frames)
-    arrows = [line.split(":")[0].strip() for line in mermaid.write(recorded, MANNER).splitlines()]
+    arrows = [line.split(":")[0].strip() for line in write_mermaid(recorded, MANNER).splitlines()]
     assert arrows[-6:] == ["C->>P", "P-->>C", "C->>P", "P->>S", "S-->>P", "Note over C,S"]
     for language, wanted in (("en", "held by the tap"), ("ja", "タップが止めました")):
-        assert wanted in said_in(language, html.write, recorded, ExportOptions(UTC))
-        assert wanted in said_in(language, markdown.write, recorded, ExportOptions(UTC))
+        assert wanted in said_in(language, write_html, recorded, ExportOptions(UTC))
+        assert wanted in said_in(language, write_markdown, recorded, ExportOptions(UTC))
 
 
 def test_the_archive_has_an_entry_a_request() -> None:
@@ -269,7 +275,7 @@ def test_the_archive_of_a_session_over_http_has_its_true_requests() -> None:
     assert (said["response"]["status"], said["response"]["statusText"]) == (200, "OK")
     assert json.loads(said["response"]["content"]["text"])["result"] == {}
     assert (listened["request"]["method"], listened["response"]["status"]) == ("GET", 405)
-    told = markdown.write(recorded, MANNER)
+    told = write_markdown(recorded, MANNER)
     assert "HTTP 2 -\\> POST" in told or "HTTP 2 -> POST" in told
 
 

@@ -16,11 +16,9 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
 from humanmcp.cli import main
-from humanmcp.export import pytest as pytest_export
-from humanmcp.export import server as server_export
-from humanmcp.export.reading import ExportOptions, Recording
+from humanmcp.export.recording import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
-from humanmcp.export.source import identifier
+from humanmcp.export.runnable import identifier, write_server, write_test
 from humanmcp.protocol.conversation.transcript import (
     CHANGED,
     COMMAND,
@@ -50,7 +48,7 @@ from tests.waiting import PATIENCE, until
 def server(tmp_path: Path) -> Path:
     """Export the weather session as a server."""
     path = tmp_path / "server.py"
-    path.write_text(server_export.write(WEATHER, ExportOptions()), encoding="utf-8")
+    path.write_text(write_server(WEATHER, ExportOptions()), encoding="utf-8")
     return path
 
 
@@ -100,8 +98,8 @@ def test_nothing_of_the_wire_becomes_code() -> None:
         answer(2, result=text(evil)),
     )
     for told in (
-        server_export.write(recorded, ExportOptions()),
-        pytest_export.write(recorded, ExportOptions()),
+        write_server(recorded, ExportOptions()),
+        write_test(recorded, ExportOptions()),
     ):
         tree = ast.parse(told)
         imported = {
@@ -135,7 +133,7 @@ def test_half_a_character_keeps_no_exported_server_from_answering(tmp_path: Path
         answer(3, result=text("😀")),
     )
     path = tmp_path / "server.py"
-    path.write_text(server_export.write(recorded, ExportOptions()), encoding="utf-8")
+    path.write_text(write_server(recorded, ExportOptions()), encoding="utf-8")
 
     async def told() -> list[str]:
         parameters = StdioServerParameters(command=sys.executable, args=[str(path)])
@@ -203,7 +201,7 @@ def _server(server: Path | str | None) -> dict[str, str]:
 def exported_test(folder: Path, recorded: Recording) -> Path:
     """Export a recording as a test."""
     path = folder / "test_session.py"
-    path.write_text(pytest_export.write(recorded, ExportOptions()), encoding="utf-8")
+    path.write_text(write_test(recorded, ExportOptions()), encoding="utf-8")
     return path
 
 
@@ -232,7 +230,7 @@ CALLS = recording(*CALLS_FRAMES)
 def test_the_exported_test_passes_where_the_server_answers_as_recorded(tmp_path: Path) -> None:
     """Against the server that was exported from the same session: a real one, of the SDK."""
     server = tmp_path / "server.py"
-    server.write_text(server_export.write(CALLS, ExportOptions()), encoding="utf-8")
+    server.write_text(write_server(CALLS, ExportOptions()), encoding="utf-8")
     status, said = run_exported(exported_test(tmp_path, CALLS), server)
     assert "3 passed" in said
     assert status == 0
@@ -246,7 +244,7 @@ def _listens(port: int) -> bool:
 def test_what_is_exported_speaks_http_too(tmp_path: Path) -> None:
     """The exported server with `--http`, and the exported test with its address."""
     server = tmp_path / "server.py"
-    server.write_text(server_export.write(WEATHER, ExportOptions()), encoding="utf-8")
+    server.write_text(write_server(WEATHER, ExportOptions()), encoding="utf-8")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     serving = subprocess.Popen([sys.executable, server, "--http", str(port)])
@@ -285,7 +283,7 @@ def test_the_exported_test_asks_what_reached_the_server(tmp_path: Path) -> None:
             note=CHANGED,
         ),
     )
-    told = pytest_export.write(Recording("tapped", frames), ExportOptions())
+    told = write_test(Recording("tapped", frames), ExportOptions())
     (tmp_path / "recorded.py").write_text(told, encoding="utf-8")
     session = runpy.run_path(str(tmp_path / "recorded.py"))["SESSION"]
     asked = [(message["params"]["name"], answer["result"]) for message, answer in session]
@@ -295,7 +293,7 @@ def test_the_exported_test_asks_what_reached_the_server(tmp_path: Path) -> None:
 def test_the_exported_test_fails_where_the_server_has_changed(tmp_path: Path) -> None:
     """And names the request."""
     server = tmp_path / "server.py"
-    source = server_export.write(CALLS, ExportOptions())
+    source = write_server(CALLS, ExportOptions())
     server.write_text(source.replace("'sunny'", "'rain'"), encoding="utf-8")
     status, said = run_exported(exported_test(tmp_path, CALLS), server)
     assert status == 1
@@ -306,7 +304,7 @@ def test_the_exported_test_fails_where_the_server_has_changed(tmp_path: Path) ->
 def test_the_exported_test_tells_what_was_answered_before_the_server_died(tmp_path: Path) -> None:
     """One request that kills it fails, and those after it; those before it still count."""
     server = tmp_path / "server.py"
-    source = server_export.write(CALLS, ExportOptions())
+    source = write_server(CALLS, ExportOptions())
     server.write_text(
         source.replace(
             "    call = CALLS",
@@ -330,7 +328,7 @@ def test_what_was_asked_without_being_offered_is_served_all_the_same(tmp_path: P
         ),
     )
     path = tmp_path / "server.py"
-    path.write_text(server_export.write(recorded, ExportOptions()), encoding="utf-8")
+    path.write_text(write_server(recorded, ExportOptions()), encoding="utf-8")
 
     async def told() -> Any:  # noqa: ANN401 - whatever is in the message
         parameters = StdioServerParameters(command=sys.executable, args=[str(path)])
@@ -363,7 +361,7 @@ def test_what_was_called_is_answered_and_only_what_was_listed_is_listed(
         answer(2, **said),
     )
     path = tmp_path / "server.py"
-    path.write_text(server_export.write(recorded, ExportOptions()), encoding="utf-8")
+    path.write_text(write_server(recorded, ExportOptions()), encoding="utf-8")
     assert ("async def nosuch" in path.read_text(encoding="utf-8")) is is_tool
     status, told = run_exported(exported_test(tmp_path, recorded), path)
     assert "3 passed" in told
@@ -384,8 +382,8 @@ def redacted(folder: Path) -> tuple[Path, Path]:
     taken_out = redact_recording(LOGIN.frames, named=True)
     recorded, options = Recording("login", taken_out.frames), ExportOptions(secrets=taken_out.names)
     test, server = folder / "test_session.py", folder / "server.py"
-    test.write_text(pytest_export.write(recorded, options), encoding="utf-8")
-    server.write_text(server_export.write(recorded, options), encoding="utf-8")
+    test.write_text(write_test(recorded, options), encoding="utf-8")
+    server.write_text(write_server(recorded, options), encoding="utf-8")
     for path in (test, server):
         assert "hunter2" not in path.read_text(encoding="utf-8")
     return test, server
@@ -441,7 +439,7 @@ def test_a_refused_probe_is_not_asked_again(tmp_path: Path) -> None:
         *CALLS_FRAMES,
     )
     server = tmp_path / "server.py"  # the SDK's: it knows 2026-07-28
-    server.write_text(server_export.write(recorded, ExportOptions()), encoding="utf-8")
+    server.write_text(write_server(recorded, ExportOptions()), encoding="utf-8")
     status, said = run_exported(exported_test(tmp_path, recorded), server)
     assert "3 passed" in said
     assert status == 0
@@ -508,7 +506,7 @@ def test_an_exported_test_starts_the_server_that_the_tap_knew(
 ) -> None:
     """Without MCP_SERVER; another command can be named when it is exported."""
     server = tmp_path / "server.py"
-    server.write_text(server_export.write(CALLS, ExportOptions()), encoding="utf-8")
+    server.write_text(write_server(CALLS, ExportOptions()), encoding="utf-8")
     command = json.dumps([sys.executable, str(server)]).encode()
     note = Frame(99, "", Direction.NOTE, command, by="tap", note=COMMAND)
     recorded = Recording("tapped", (note, *CALLS.frames))
@@ -521,7 +519,7 @@ def test_an_exported_test_starts_the_server_that_the_tap_knew(
 def test_an_exported_server_is_complete(tmp_path: Path) -> None:
     """The exported test of the same recording finds nothing missing: title, pages, completion."""
     server = tmp_path / "server.py"
-    server.write_text(server_export.write(RICH, ExportOptions()), encoding="utf-8")
+    server.write_text(write_server(RICH, ExportOptions()), encoding="utf-8")
     status, said = run_exported(exported_test(tmp_path, RICH), server)
     assert "7 passed" in said
     assert status == 0
@@ -530,7 +528,7 @@ def test_an_exported_server_is_complete(tmp_path: Path) -> None:
 def test_an_exported_server_says_again_what_it_said_of_its_own(tmp_path: Path) -> None:
     """Progress for the token of today, a log, a question that is waited for, a change after it."""
     path = tmp_path / "server.py"
-    path.write_text(server_export.write(RICH, ExportOptions()), encoding="utf-8")
+    path.write_text(write_server(RICH, ExportOptions()), encoding="utf-8")
     process = subprocess.Popen(
         [sys.executable, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -608,9 +606,9 @@ def test_every_format_can_be_had_from_the_command(tmp_path: Path) -> None:
 
 def test_the_seeds_session_can_be_run() -> None:
     """The demo-app of the capture, as a server whose shell tool executes nothing."""
-    from humanmcp.export.reading import find  # noqa: PLC0415 - one test needs it
+    from humanmcp.export.recording import find  # noqa: PLC0415 - one test needs it
 
-    told = server_export.write(find(str(SEED / "demo-app.log"), SEED), ExportOptions())
+    told = write_server(find(str(SEED / "demo-app.log"), SEED), ExportOptions())
     assert "async def exec_shell_command(" in told
     compile(told, "server.py", "exec")
 

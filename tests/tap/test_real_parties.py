@@ -13,8 +13,7 @@ import mcp_types as types
 import pytest
 from mcp import Client, StdioServerParameters
 
-from humanmcp.export.conversation import build_conversation
-from humanmcp.export.reading import find
+from humanmcp.export.recording import build_conversation, find
 from humanmcp.inbox.contract import Reply, Role, TakenError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction

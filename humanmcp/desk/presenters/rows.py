@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering.open_exchange import read_line
 from humanmcp.answering.summary import GIST, line_kind, message_in, summary_of
 from humanmcp.common.timestamps import seconds_of
-from humanmcp.export.markdown import fenced
+from humanmcp.export.readable import fenced
 from humanmcp.inbox.contract import Draft, Role
 from humanmcp.protocol.conversation.state import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction

@@ -24,7 +24,7 @@ from humanmcp.desk.presenters.rows import (
 from humanmcp.desk.state import history
 from humanmcp.desk.state.board import Board
 from humanmcp.export.command import FORMATS, RUNNABLE, written
-from humanmcp.export.reading import ExportOptions, Recording
+from humanmcp.export.recording import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.inbox.contract import (
     Key,

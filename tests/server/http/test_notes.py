@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.export import har
-from humanmcp.export.reading import ExportOptions, Recording
+from humanmcp.export.recording import ExportOptions, Recording
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP

@@ -1,21 +1,25 @@
-"""A recording, understood: what each line is, what it is about, and which answer is whose.
+"""A recorded session: found, read, and understood.
 
-The formats that people read, and those that run, are written from this.
+A session of the inbox by its name (or the beginning of it), the newest one, a transcript file, a
+session's folder, or a text log in the format of the first capture script. What each line is, what
+it is about, and which answer belongs to which request: the formats are written from this.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import GIST, LineKind, line_kind, message_in, summary_of
+from humanmcp.common.timestamps import from_log_time
+from humanmcp.inbox.backends import open_inbox
+from humanmcp.inbox.contract import DeskInbox, InboxError, SessionFacts
 from humanmcp.locales.explain import explain
+from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import name_of
-from humanmcp.protocol.conversation.state import (
-    ConversationState,
-    ObservedMessage,
-)
-from humanmcp.protocol.conversation.transcript import Direction, Frame, Perspective
+from humanmcp.protocol.conversation.state import ConversationState, ObservedMessage
+from humanmcp.protocol.conversation.transcript import Direction, Frame, Perspective, read_recording
 from humanmcp.protocol.http.client import words_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, one_line
@@ -25,11 +29,82 @@ from humanmcp.protocol.validation.whole_conversation import hints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import tzinfo
 
-    from humanmcp.export.reading import Recording
     from humanmcp.locales.explain import Card
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.diagnostics.model import Diagnostic
+
+
+LAST: Final = "last"
+TRANSCRIPT: Final = "transcript.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What was recorded of one session. `facts` are there when the inbox knows it."""
+
+    name: str
+    frames: tuple[Frame, ...]
+    facts: SessionFacts | None = None
+
+
+def find(wanted: str, home: Path, zone: tzinfo | None = None, *, inbox: str = "") -> Recording:
+    """Read the recording that is meant. `zone` is that of a text log, None for this machine's.
+
+    `inbox` is the address of a database, where the sessions are in one.
+
+    Raises:
+        StopError: there is none.
+    """
+    path = Path(wanted).expanduser()
+    if wanted != LAST and path.exists():
+        return _from_path(path, zone)
+    return _from_inbox(wanted, open_inbox(home, inbox))
+
+
+def _from_inbox(wanted: str, inbox: DeskInbox) -> Recording:
+    sessions = inbox.sessions()
+    named = [facts for facts in sessions if wanted == LAST or facts.name.startswith(wanted)]
+    if not named:
+        raise stopped("export", "no session", what=wanted)
+    if wanted != LAST and len(named) > 1:
+        raise stopped("export", "several sessions", what=wanted, count=len(named))
+    facts = named[0]
+    try:
+        return Recording(facts.name, tuple(inbox.frames(facts.name)), facts)
+    except InboxError as error:
+        raise stopped("export", "unreadable", what=wanted, why=error) from error
+
+
+def _from_path(path: Path, zone: tzinfo | None) -> Recording:
+    name = path.name if path.is_dir() else path.parent.name
+    if path.is_dir():
+        path /= TRANSCRIPT
+    elif path.name != TRANSCRIPT:
+        name = path.stem
+    try:
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        raise stopped("export", "unreadable", what=path, why=error) from error
+    frames = tuple(read_recording(text.split("\n"), lambda time: from_log_time(time, zone)))
+    if not frames:
+        raise stopped("export", "nothing recorded", what=path)
+    return Recording(name, frames)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What every format may ask for. `zone` is None for the zone of this machine."""
+
+    zone: tzinfo | None = None
+    command: tuple[str, ...] = ()
+    """The command that starts the real server, for a test that runs it; empty for unknown."""
+    secrets: tuple[str, ...] = ()
+    """The names of the values that were taken out of the recording, for what can be run."""
+
+
+# -- understood ----------------------------------------------------------------------------------
 
 
 ASKING: Final = frozenset({LineKind.REQUEST, LineKind.NOTIFICATION})

@@ -1,26 +1,73 @@
-"""The session as a runnable MCP server (official Python SDK): it answers as recorded.
+"""The session as a program: a server that answers as recorded, or a test of the real server.
 
-Each tool is a function of its own, ready to be filled in. It introduces itself as it did, lists in
-the same pages, and says again what it said of its own: notifications, and questions. Names and
-values from the wire become literals; nothing of them is ever code. What runs stands in
-`programs/server.py.txt`.
+Both are Python without humanmcp. What runs is in `programs/`, with a line `#: …` where recorded
+values go; these are literals that say exactly what was on the wire. Names and values from the wire
+become literals; nothing of them is ever code.
 """
 
 from __future__ import annotations
 
+import keyword
+import math
+import pprint
+import re
+from dataclasses import replace
+from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.export.conversation import build_conversation
-from humanmcp.export.source import comment, identifier, literal, program
-from humanmcp.protocol.json.tree import follow, objects_at, text_at, well_formed
+from humanmcp.answering.summary import LineKind
+from humanmcp.export.recording import build_conversation
+from humanmcp.protocol.conversation.transcript import Direction, command_in
+from humanmcp.protocol.json.tree import follow, mapped, objects_at, text_at, well_formed
 from humanmcp.protocol.rules.replay import Recorded, RecordedMessage, recorded
-from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec import methods, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from humanmcp.export.conversation import Call, Conversation
-    from humanmcp.export.reading import ExportOptions, Recording
+    from humanmcp.export.recording import Call, Conversation, ExportOptions, Recording
+
+
+WIDTH: Final = 96
+
+
+def program(name: str, session: str) -> list[str]:
+    """Return the parts of a program between which recorded values go, for a recorded session."""
+    file = resources.files("humanmcp.export").joinpath("programs", f"{name}.py.txt")
+    first, *others = re.split(r"\n#: .*\n", file.read_text("utf-8").removesuffix("\n"))
+    return [first.replace("{session}", comment(session)), *others]
+
+
+def literal(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write a decoded JSON value as a Python literal, over as many lines as it needs."""
+    return pprint.pformat(mapped(value, _finite), width=WIDTH, sort_dicts=False)
+
+
+def _finite(leaf: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Replace what JSON does not know (NaN, Infinity): it has no literal in Python either."""
+    return None if isinstance(leaf, float) and not math.isfinite(leaf) else leaf
+
+
+def identifier(name: str, taken: Container[str]) -> str:
+    """Make a Python name of a name from the wire that is none of those taken."""
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_").lower() or "unnamed"
+    if plain[0].isdigit() or keyword.iskeyword(plain):
+        plain = f"_{plain}"
+    count, candidate = 1, plain
+    while candidate in taken:
+        count += 1
+        candidate = f"{plain}_{count}"
+    return candidate
+
+
+def comment(text: str) -> str:
+    """Make a text safe for a comment or a docstring: one line, nothing that could end it."""
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    return plain.replace("\\", "/").replace('"', "'")
+
+
+# -- a server (official Python SDK): it introduces itself, lists and answers as it did -----------
+
 
 _LISTS: Final = {one.name: one.listing.member for one in methods.LISTS if one.listing}
 _TAKEN: Final = frozenset(
@@ -32,13 +79,13 @@ _TAKEN: Final = frozenset(
 )
 
 
-def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
+def write_server(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
     """Write the server."""
     around = {one.seq: one for one in recorded(recording.frames)}
-    return "\n".join(_module(build_conversation(recording), around)) + "\n"
+    return "\n".join(_server(build_conversation(recording), around)) + "\n"
 
 
-def _module(conversation: Conversation, around: Mapping[int, Recorded]) -> Iterator[str]:
+def _server(conversation: Conversation, around: Mapping[int, Recorded]) -> Iterator[str]:
     listed_tools = _tools(conversation)
     called = _called(conversation, listed_tools)
     tools: list[dict[str, Any]] = well_formed([*listed_tools, *called])
@@ -207,3 +254,89 @@ def _finished(call: Call) -> bool:
     if result is None:
         return isinstance(call.error, dict)
     return isinstance(result, dict) and result.get("resultType", "complete") == "complete"
+
+
+# -- a test: the recorded requests are asked again of a real server, and compared ----------------
+
+
+def write_test(recording: Recording, options: ExportOptions) -> str:
+    """Write the test."""
+    known = options.command or command_in(recording.frames)
+    conversation = build_conversation(recording, Direction.OUT)
+    return "\n".join(_test(conversation, replace(options, command=known))) + "\n"
+
+
+def _test(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
+    head, tail = program("pytest", conversation.name)
+    yield head
+    if options.secrets:
+        yield "# What was taken out of the recording is read from the environment. What needs a"
+        yield "# variable that is not there is skipped:"
+        yield from (f"#     MCP_SECRET_{name}" for name in options.secrets)
+    yield "# The command that starts the server. MCP_SERVER in the environment comes before it."
+    yield f"SERVER: list[str] = {literal(list(options.command))}"
+    yield ""
+    yield "# In order: (what the client wrote, what it was answered). No answer: a notification."
+    yield f"SESSION: list[tuple[Any, Any]] = {literal(_session(conversation))}"
+    yield ""
+    yield "# What the client answered when the server asked it something, by method, in order."
+    yield f"CLIENT: dict[str, list[Any]] = {literal(_client(conversation))}"
+    yield tail
+
+
+def _session(conversation: Conversation) -> list[tuple[Any, Any]]:
+    """Collect what reached the server, in order, each request with what the server answered.
+
+    What a person at a tap changed is asked as changed; what they answered is not asked at all.
+    """
+    refused = _refused_probes(conversation)
+    answers = {
+        call.request.frame.seq: call.answer
+        for call in conversation.calls
+        if call.asked.direction is Direction.IN and call.answer is not None and call not in refused
+    }
+    found: list[tuple[Any, Any]] = []
+    for entry in conversation.seen:
+        if (
+            entry.frame.direction is not Direction.IN
+            or entry.message is None
+            or entry.observed is None
+        ):
+            continue
+        if entry.kind is LineKind.NOTIFICATION:
+            found.append((entry.message.body, None))
+        elif (answer := answers.get(entry.frame.seq)) is not None and answer.message:
+            found.append((entry.message.body, answer.message.body))
+    return found
+
+
+def _refused_probes(conversation: Conversation) -> list[Call]:
+    """List what a client asked only to find out which version the server speaks, in vain.
+
+    A server that has learned 2026-07-28 since would take the probe and refuse the handshake that
+    follows in the recording.
+    """
+    return [
+        call
+        for call in conversation.calls
+        if call.asked.direction is Direction.IN
+        and call.error is not None
+        and (call.asked.method == "server/discover" or _is_modern(call))
+        and any(later.asked.method == "initialize" for later in conversation.calls)
+    ]
+
+
+def _is_modern(call: Call) -> bool:
+    return versions.stated_in(call.asked.request) is not None
+
+
+def _client(conversation: Conversation) -> dict[str, list[Any]]:
+    answers: dict[str, list[Any]] = {}
+    for call in conversation.calls:
+        if (
+            call.asked.direction is Direction.OUT
+            and call.answer is not None
+            and call.answer.message
+        ):
+            answers.setdefault(call.asked.method, []).append(call.answer.message.body)
+    return answers

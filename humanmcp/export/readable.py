@@ -1,0 +1,384 @@
+"""The session for people to read: line by line, as a document, a diagram, or a page."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import unicodedata
+from importlib import resources
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.answering.summary import GIST, LineKind
+from humanmcp.common.timestamps import log_time
+from humanmcp.export.recording import ANSWERING, ASKING, build_conversation
+from humanmcp.locales import describe, say, spoken_language
+from humanmcp.protocol.conversation.transcript import (
+    BY_CHECK,
+    CHANGED,
+    COMMAND,
+    DROPPED,
+    HELD,
+    INSTEAD,
+    LET_GO,
+    SAID_AGAIN,
+    Direction,
+    to_json,
+    write_log_line,
+)
+from humanmcp.protocol.diagnostics.kinds import title_of
+from humanmcp.protocol.http.client import words_of
+from humanmcp.protocol.json import tree
+from humanmcp.protocol.json.jsonrpc import one_line, visible
+from humanmcp.protocol.json.tree import pretty
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.export.recording import Conversation, Entry, ExportOptions, Recording
+    from humanmcp.protocol.conversation.transcript import Frame
+
+
+# -- line by line: as the transcript, as a text log, and as that log laid out --------------------
+
+
+_FURTHER: Final = "  "
+"""What stands before each further line of a message."""
+
+
+def write_transcript(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
+    """Write a frame a line: the form that loses nothing."""
+    text = "".join(f"{to_json(frame)}\n" for frame in recording.frames)
+    # JSON escapes stand in for lone surrogates, which UTF-8 cannot hold.
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def write_decisions(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
+    """Write the record of each decision of a person, a line each (`humanmcp verify`)."""
+    return "".join(f"{one.decision}\n" for one in recording.frames if one.decision)
+
+
+def write_log(recording: Recording, options: ExportOptions) -> str:
+    """Write `[time] IN: {…}` for each line of the wire and of stderr, in order."""
+    lines = (write_log_line(one, log_time(one.at, options.zone)) for one in recording.frames)
+    return "".join(f"{line}\n" for line in lines if line is not None)
+
+
+def write_laid_out(recording: Recording, options: ExportOptions) -> str:
+    """Write every message laid out, and what is no message as it stands in the log."""
+    return "".join(f"{line}\n" for frame in recording.frames for line in _lines(frame, options))
+
+
+def _lines(frame: Frame, options: ExportOptions) -> Iterator[str]:
+    if frame.direction is Direction.NOTE and not frame.at:  # a line of a text log that was no entry
+        yield frame.note
+        return
+    line = write_log_line(frame, log_time(frame.at, options.zone))
+    if line is None:
+        return
+    if frame.direction is Direction.ERR or not _is_json(frame.text):
+        yield line
+        return
+    start = line.index(": ") + 2
+    first, *further = tree.pretty(line[start:]).split("\n")
+    yield line[:start] + first
+    yield from (_FURTHER + each for each in further)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+# -- Markdown: a table of the messages, then each of them ----------------------------------------
+
+
+ROOM = "transcript"
+
+TAP_NOTES = frozenset({HELD, LET_GO, CHANGED, DROPPED, INSTEAD, SAID_AGAIN})
+"""The notes of a tap that have words of their own."""
+
+
+def write_markdown(recording: Recording, options: ExportOptions) -> str:
+    """Write the document."""
+    return "\n".join(_document(build_conversation(recording), options)) + "\n"
+
+
+def _document(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
+    yield f"# {markdown_cell(say(ROOM, 'title', name=conversation.name))}"
+    yield ""
+    server = f"{conversation.server} {conversation.server_version}".strip()
+    for code, value in (
+        ("client", conversation.client),
+        ("server", server),
+        ("spoken", conversation.version),
+    ):
+        if value:
+            yield f"- {say(ROOM, code)}: {markdown_cell(value)}"
+    yield ""
+    heads = ("number", "time", "from", "message")
+    yield "| " + " | ".join(say(ROOM, head) for head in heads) + " |"
+    yield "| ---: | --- | --- | --- |"
+    entries = [entry for entry in conversation.entries if entry.kind is not LineKind.BLANK]
+    for entry in entries:
+        time = log_time(entry.frame.at, options.zone)
+        cells = (str(entry.frame.seq), time, sender(entry), words(entry))
+        yield "| " + " | ".join(markdown_cell(cell) for cell in cells) + " |"
+    for entry in entries:
+        if entry.frame.by != BY_CHECK or entry.frame.note == COMMAND:  # else the table has it all
+            yield from _section(entry)
+
+
+def sender(entry: Entry) -> str:
+    """Return who a line is from: the client, the server, or a person at the tap."""
+    match entry.frame.direction:
+        case Direction.IN:
+            who = say(ROOM, "client")
+        case Direction.OUT:
+            who = say(ROOM, "server")
+        case Direction.ERR:
+            who = "stderr"
+        case Direction.NOTE:
+            who = say(ROOM, "note")
+    return f"{who} ({entry.frame.by})" if entry.frame.by else who
+
+
+def note(entry: Entry) -> str:
+    """Return what happened to a line on its way, in words; "" for nothing."""
+    known = entry.frame.note in TAP_NOTES
+    if known:
+        return say(ROOM, entry.frame.note)
+    return words_of(entry.frame) or entry.frame.note
+
+
+def words(entry: Entry) -> str:
+    """Say in a row what a line is and what it holds."""
+    return entry.words if entry.frame.direction is not Direction.NOTE else note(entry)
+
+
+def _section(entry: Entry) -> Iterator[str]:
+    yield ""
+    yield f"## {entry.frame.seq}. {markdown_cell(entry.method or entry.kind.value)}"
+    if entry.kind in ASKING:
+        card = entry.card()
+        yield ""
+        yield f"{markdown_cell(card.what)} ([{say(ROOM, 'page')}]({card.page}))"
+    for diagnostic in entry.hints:
+        yield ""
+        yield f"- **{title_of(diagnostic.code)}** {markdown_cell(describe(diagnostic))}"
+    text = entry.frame.text
+    if text.strip():
+        yield ""
+        yield from fenced(pretty(text) if entry.message or entry.kind is LineKind.BATCH else text)
+    if entry.frame.note:
+        yield ""
+        yield f"*{markdown_cell(note(entry))}*"
+
+
+def fenced(text: str) -> Iterator[str]:
+    """Fence a text with more backticks than it holds in a row."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield f"{fence}json"
+    yield visible(text)
+    yield fence
+
+
+def defused(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula: an apostrophe goes before it.
+
+    OWASP, CSV injection: also after quotes, spaces and invisible marks, and in full width.
+    """
+    if text[:1] in ("\t", "\r"):
+        return f"'{text}"
+    seen = (one for one in text if one not in "\"'" and unicodedata.category(one)[0] not in "CZ")
+    first = unicodedata.normalize("NFKC", next(seen, ""))
+    return f"'{text}" if first[:1] in {*"=+-@"} else text
+
+
+def markdown_cell(text: str, longest: int = 0) -> str:
+    """Return a text as a cell of a Markdown table: nothing in it is markup."""
+    shown = defused(one_line(text, longest))
+    return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", shown)
+
+
+# -- Mermaid: a sequence diagram, one arrow a message --------------------------------------------
+
+
+_LONGEST: Final = 60
+_ARROWS: Final = {
+    LineKind.REQUEST: "->>",
+    LineKind.NOTIFICATION: "-)",
+    LineKind.RESULT: "-->>",
+    LineKind.ERROR: "--x",
+    LineKind.BATCH: "->>",
+    LineKind.BROKEN: "-x",
+}
+
+
+def write_mermaid(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
+    """Write the diagram. It can be pasted into Markdown between ```mermaid and ```."""
+    return "\n".join(_diagram(build_conversation(recording))) + "\n"
+
+
+def _diagram(conversation: Conversation) -> Iterator[str]:
+    yield "sequenceDiagram"
+    yield f"  participant C as {_label(conversation.client or 'client')}"
+    person = any(entry.frame.note in (HELD, CHANGED, INSTEAD) for entry in conversation.entries)
+    if person:
+        yield "  participant P as tap"
+    yield f"  participant S as {_label(conversation.server or 'server')}"
+    for entry in conversation.entries:
+        if entry.kind in _ARROWS:
+            start, end = _ends(entry)
+            yield f"  {start}{_ARROWS[entry.kind]}{end}: {_label(_said(entry))}"
+        elif entry.kind is LineKind.NOTE and entry.frame.note and not entry.frame.raw:
+            yield f"  Note over C,S: {_label(entry.frame.note)}"
+
+
+def _ends(entry: Entry) -> tuple[str, str]:
+    """Say from whom to whom an arrow goes; what was held went no further than the tap."""
+    start, end = ("C", "S") if entry.frame.direction is Direction.IN else ("S", "C")
+    if entry.frame.note == HELD:
+        return start, "P"
+    return ("P", end) if entry.frame.note in (CHANGED, INSTEAD) else (start, end)
+
+
+def _said(entry: Entry) -> str:
+    if entry.kind in ANSWERING:
+        return entry.gist or entry.kind.value
+    return entry.words
+
+
+def _label(text: str) -> str:
+    """Write a text so that Mermaid takes no part of it for its own language."""
+    shown = one_line(text, _LONGEST)
+    return re.sub(r"[^\w .,/:!?'(){}\[\]=+*-]|\bend\b", _entity, shown)
+
+
+def _entity(found: re.Match[str]) -> str:
+    return "".join(f"#{ord(character)};" for character in found[0])
+
+
+# -- HTML: one page that opens anywhere, without scripts, with explanations ----------------------
+
+
+_POLICY: Final = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+)
+
+KINDS: Final = ASKING | ANSWERING | {LineKind.BATCH, LineKind.BROKEN}
+"""The kinds of lines that have a name of their own beside what they say."""
+
+
+def write_html(recording: Recording, options: ExportOptions) -> str:
+    """Write the page."""
+    return "\n".join(_page(build_conversation(recording), options)) + "\n"
+
+
+def _page(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
+    title = _safe(_title(conversation))
+    yield "<!doctype html>"
+    yield f'<html lang="{spoken_language()}">'
+    yield '<head><meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{title}</title>"
+    style = resources.files("humanmcp.export").joinpath("html.css").read_text("utf-8")
+    yield f"<style>\n{style}</style></head>"
+    yield f"<body><h1>{title}</h1>"
+    yield from _facts(conversation, options)
+    yield f"<p>{_safe(say(ROOM, 'how-to-read'))}</p>"
+    for entry in conversation.entries:
+        if entry.kind is not LineKind.BLANK:
+            yield from _details(entry, options)
+    yield "</body></html>"
+
+
+def _facts(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
+    server = f"{conversation.server} {conversation.server_version}".strip()
+    count = str(sum(1 for entry in conversation.entries if entry.message))
+    found = sum(len(entry.hints) for entry in conversation.entries)
+    began = log_time(conversation.entries[0].frame.at, options.zone) if conversation.entries else ""
+    facts = (
+        ("session", conversation.name),
+        ("began", began.partition(".")[0]),
+        ("client", conversation.client),
+        ("server", server),
+        ("spoken", conversation.version),
+        ("messages", count),
+        ("found", str(found) if found else ""),
+    )
+    yield "<dl>"
+    for code, value in facts:
+        if value:
+            yield f"<dt>{_safe(say(ROOM, code))}</dt><dd>{_safe(value)}</dd>"
+    yield "</dl>"
+
+
+def _details(entry: Entry, options: ExportOptions) -> Iterator[str]:
+    side = {Direction.IN: "in", Direction.OUT: "out"}.get(entry.frame.direction, "aside")
+    time = _safe(log_time(entry.frame.at, options.zone).partition(" ")[2])
+    noted = note(entry)
+    mark = f' <span class="mark">{_safe(noted)}</span>' if noted else ""
+    diagnostics = f' <span class="mark">&#9888; {len(entry.hints)}</span>' if entry.hints else ""
+    yield f'<details class="{side} {entry.kind.value}" id="line-{entry.frame.seq}">'
+    yield (
+        f"<summary><small>{entry.frame.seq} &middot; {time} &middot; "
+        f"{_safe(sender(entry))}</small>{_what(entry)}{mark}{diagnostics}"
+        f"{_gist(entry)}</summary>"
+    )
+    yield "<div>"
+    yield from _explained(entry)
+    for diagnostic in entry.hints:
+        title, level = _safe(title_of(diagnostic.code)), diagnostic.severity.value
+        said = _safe(describe(diagnostic))
+        yield f'<p class="problem level-{level}"><b>{title}</b> {said}</p>'
+    if entry.observed and entry.observed.request and entry.kind in ANSWERING:
+        answers = say(ROOM, "answers", method=entry.method, name=entry.name)
+        yield f"<p>{_safe(answers)}</p>"
+    text = entry.frame.text
+    if text.strip():
+        laid_out = pretty(text) if entry.message or entry.kind is LineKind.BATCH else text
+        yield f"<pre>{_safe(laid_out)}</pre>"
+    yield "</div></details>"
+
+
+def _title(conversation: Conversation) -> str:
+    """Name the two who speak, where both have said their names."""
+    if conversation.client and conversation.server:
+        server = f"{conversation.server} {conversation.server_version}".strip()
+        return say(ROOM, "between", client=conversation.client, server=server)
+    return say(ROOM, "title", name=conversation.name)
+
+
+def _what(entry: Entry) -> str:
+    """Show the kind of a message and what it is about, apart from what it holds."""
+    if entry.kind not in KINDS:
+        return ""
+    kind = f'<span class="kind">{_safe(say(ROOM, f"kind {entry.kind.value}"))}</span>'
+    about = " ".join(part for part in (entry.method, entry.name) if part)
+    return f"{kind}<b>{_safe(one_line(about, GIST))}</b>" if about else kind
+
+
+def _gist(entry: Entry) -> str:
+    gist = entry.gist if entry.frame.direction is not Direction.NOTE else ""
+    return f"<code>{_safe(gist)}</code>" if gist else ""
+
+
+def _explained(entry: Entry) -> Iterator[str]:
+    if entry.kind not in ASKING:
+        return
+    card = entry.card()
+    yield f"<p><b>{_safe(card.title)}.</b> {_safe(card.what)} {_safe(card.sender)}</p>"
+    if card.note:
+        yield f"<p>{_safe(card.note)}</p>"
+    page = _safe(say(ROOM, "page"))
+    yield f'<p><a href="{html.escape(card.page)}" rel="noreferrer">{page}</a></p>'
+
+
+def _safe(text: str) -> str:
+    return html.escape(visible(text))
