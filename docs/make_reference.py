@@ -120,7 +120,7 @@ def _spelled(action: argparse.Action) -> str:
 def _meaning(action: argparse.Action) -> str:
     text = (action.help or "") % {"default": action.default, "prog": "humanmcp"}
     if action.choices and not all(str(choice) in text for choice in action.choices):
-        text += f" ({', '.join(map(str, action.choices))})"
+        text += f": {', '.join(map(str, action.choices))}"
     return _cell(text)
 
 

@@ -68,7 +68,7 @@ def add_arguments(parser: Parser) -> None:
     flag = parser.flags("export")
     add_flags(parser, "home", "inbox", "lang")
     flag("session", nargs="?", default=LAST, metavar="SESSION")
-    flag("--format", choices=FORMATS, default="log", said={"formats": ", ".join(FORMATS)})
+    flag("--format", choices=FORMATS, default="log", metavar="FORMAT")
     flag("-o", "--output", metavar="FILE")
     flag("--utc", action="store_true")
     flag("--server", metavar="COMMAND", default="")

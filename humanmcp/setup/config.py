@@ -73,7 +73,7 @@ class Wanted(HostEntry):
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
     flag = parser.flags(ROOM, "help ")
-    flag("host", metavar="HOST", choices=tuple(BY_NAME), said={"hosts": ", ".join(BY_NAME)})
+    flag("host", metavar="HOST", choices=tuple(BY_NAME))
     flag("--name", default=DEFAULT_NAME)
     where = parser.add_mutually_exclusive_group()
     flag("--path", to=where, metavar="FILE")

@@ -240,8 +240,7 @@ def add_arguments(parser: Parser) -> None:
 def add_place(parser: Parser, all_code: str = "wrap all") -> None:
     """Declare what names an entry in a host's configuration, or all of them."""
     flag = parser.flags(ROOM)
-    said = {"hosts": ", ".join(BY_NAME)}
-    flag("host", metavar="HOST", nargs="?", choices=tuple(BY_NAME), said=said)
+    flag("host", metavar="HOST", nargs="?", choices=tuple(BY_NAME))
     flag("server", metavar="SERVER", nargs="?")
     flag("--path", metavar="FILE")
     flag("--all", code=all_code, action="store_true")

@@ -178,7 +178,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--method", metavar="METHOD")
     flag("--protocol-version", choices=versions.ALL, metavar="VERSION")
     flag("--request", metavar="FILE")
-    flag("--form", choices=[form.value for form in TextForm], default="message")
+    flag("--form", choices=[form.value for form in TextForm], default="message", metavar="FORM")
     out = parser.add_mutually_exclusive_group()
     flag("--json", to=out, action="store_true")
     flag("--fix", to=out, action="store_true")
