@@ -14,7 +14,7 @@ from bench import desk, hostile, load, many_sessions, measure, postgres, room, s
 from bench.figures import Figure, table
 from bench.load import BESIDE
 from humanmcp.common import terminal
-from humanmcp.common.file_descriptors import need_files
+from humanmcp.common.own_process import need_files
 
 ENOUGH_FILES: Final = BESIDE + postgres.WHOLE.sessions * many_sessions.FILES_EACH
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bench.figures import Figure, percentile
 from bench.peer import TOO_LONG, Peer, call, exists, humanmcp, watch
-from humanmcp.common.file_descriptors import need_files
+from humanmcp.common.own_process import need_files
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm

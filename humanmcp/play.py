@@ -12,9 +12,8 @@ import threading
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from humanmcp.common.paths import home_folder
-from humanmcp.common.settings import add_flags
-from humanmcp.common.stop_signals import in_order, undisturbed
+from humanmcp.common.own_process import in_order, undisturbed
+from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.host.table import ROLES, Plan, Table
 from humanmcp.inbox.backends import open_inbox

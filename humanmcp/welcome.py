@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common import paths
+from humanmcp.common.settings import home_folder
 from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.desk.http import launch
 from humanmcp.inbox.backends import open_inbox
@@ -28,7 +28,7 @@ COMMANDS: Final = {
 
 def welcome(settings: Settings) -> None:
     """Print it. A folder that is not there yet is not made for this."""
-    home = paths.home_folder(settings.home)
+    home = home_folder(settings.home)
     to_stdout(Painted(say(ROOM, "you"), "bold"))
     for line in _now(home) if home.exists() else ():
         to_stdout(line)

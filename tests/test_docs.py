@@ -19,9 +19,9 @@ from fastapi.routing import APIRoute
 from docs import make_reference
 from humanmcp import locales
 from humanmcp.cli import COMMANDS, main
-from humanmcp.common import logfile, paths
+from humanmcp.common import own_process
 from humanmcp.common.book_file import decode, parse_book
-from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
+from humanmcp.common.settings import BOOK_NAME, FILE_NAME, PREFIX, Settings
 from humanmcp.demo.command import DEMO_FOLDER
 from humanmcp.demo.lesson import (
     LESSON_KEYS,
@@ -226,7 +226,7 @@ def test_an_english_page_of_the_reference_speaks_one_language(name: str) -> None
 
 FOLDER_NAMES: Final = (
     *records.NAMES,
-    *(FILE_NAME, paths.BOOK_NAME, logfile.LOG_NAME, logfile.OLD_NAME, DEMO_FOLDER),
+    *(FILE_NAME, BOOK_NAME, own_process.LOG_NAME, own_process.OLD_NAME, DEMO_FOLDER),
     *(
         launch.FACTS_NAME,
         launch.LOCK_NAME,

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from humanmcp.book.copying import ROOM, doubts, rule_lines
-from humanmcp.common import paths
 from humanmcp.common.book_file import parse_book, read_book
 from humanmcp.common.child import ChildCommand
-from humanmcp.common.regular_file import write_whole
-from humanmcp.common.settings import add_flags
+from humanmcp.common.person_files import write_whole
+from humanmcp.common.settings import BOOK_NAME, add_flags, book_path, home_folder
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.locales import say
@@ -41,7 +40,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Check a book, or write one. Returns the exit status."""
     if arguments.source is not None:
         return _copy(arguments, settings)
-    given = arguments.words or [str(paths.book_file("", paths.home_folder(settings.home)))]
+    given = arguments.words or [str(book_path("", home_folder(settings.home)))]
     if len(given) > 1:
         raise stopped(ROOM, "one file", words=" ".join(given))
     return _check(Path(given[0]).expanduser())
@@ -67,7 +66,7 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
 
     book = copied(_frames(arguments, settings))
     text = as_toml(book)
-    parse_book(text, Path(arguments.output or paths.BOOK_NAME))
+    parse_book(text, Path(arguments.output or BOOK_NAME))
     for one in book.left_out:
         to_stderr(say(ROOM, f"left out {one.why}", method=one.method, name=one.name))
     if arguments.output:
@@ -92,7 +91,7 @@ def _frames(arguments: argparse.Namespace, settings: Settings) -> Iterable[Frame
     from humanmcp.export.recording import find  # noqa: PLC0415 - as above
     from humanmcp.export.redact import redact_recording  # noqa: PLC0415 - likewise
 
-    frames = find(source, paths.home_folder(settings.home)).frames
+    frames = find(source, home_folder(settings.home)).frames
     if arguments.no_redact:
         return frames
     redacted = redact_recording(frames)

@@ -93,7 +93,7 @@ def decode(text: str, path: Path, parse: Callable[[Mapping[str, Any]], Decoded])
     except tomllib.TOMLDecodeError as error:
         raise BookFileError("toml", file=path, why=error) from error
     except BookError as error:
-        from humanmcp.common.toml_sections import line_of  # noqa: PLC0415 - only to say where
+        from humanmcp.common.toml_edit import line_of  # noqa: PLC0415 - only to say where
 
         inside = (
             error.place.removeprefix("the book").removeprefix("the lesson"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.common.file_descriptors import wait_until_ready
+from humanmcp.common.own_process import wait_until_ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common import published
-from humanmcp.common.paths import sample
+from humanmcp.common.settings import sample
 from humanmcp.locales import sentences_of, spoken_language
 from humanmcp.protocol.diagnostics.kinds import KINDS, code_of, title_of
 from humanmcp.protocol.spec import methods, versions

@@ -1,25 +1,28 @@
-"""Every setting: one table of names, defaults and help.
+"""Every setting: one table of names, defaults and help; and the folders that follow from them.
 
-Flag over environment over file over default.
+Flag over environment over file over default. The table is `Settings`; a field's `help` is a code of
+`locales/` (section `setting`). The file is `settings.toml` in the inbox folder; the environment's
+names are `HUMANMCP_` and the name in capitals.
 
-The table is `Settings`; a field's `help` is a code of `locales/` (room `setting`).
-The file is `settings.toml` in the inbox folder; the environment's names are `HUMANMCP_` and the
-name in capitals.
+The inbox folder is derived from the home directory alone. Hosts start servers with a stripped
+environment (HOME, LOGNAME, PATH, SHELL, TERM, USER), so a server and a desk can only agree on a
+place that needs nothing else.
 """
 
 from __future__ import annotations
 
 import os
+import stat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.common.paths import home_folder
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from humanmcp.common.parsing import Parser
+
 
 PREFIX: Final = "HUMANMCP_"
 FILE_NAME: Final = "settings.toml"
@@ -101,3 +104,55 @@ def _converted(name: str, value: Any, kind: type, where: str) -> Any:  # noqa: A
     except (TypeError, ValueError) as error:
         code = "number" if kind in (int, float) else "text"
         raise SettingError(code, where=where, name=name, value=repr(value)) from error
+
+
+# -- folders and files ---------------------------------------------------------------------------
+
+
+FOLDER_NAME = ".humanmcp"
+
+BOOK_NAME: Final = "book.toml"
+"""The book that every server of an inbox folder reads unless it was given another."""
+
+
+class UnsafeFolderError(StopError):
+    """Other users could read or change what is kept in a folder."""
+
+    room = "unsafe"
+
+
+def home_folder(wanted: str = "") -> Path:
+    """Return the inbox folder: the wanted one, else `~/.humanmcp`, as an absolute path."""
+    return Path(wanted).expanduser().absolute() if wanted else Path.home() / FOLDER_NAME
+
+
+def book_path(wanted: str, home: Path) -> Path:
+    """Return the answer book: the wanted one, else the one in the inbox folder."""
+    return Path(wanted).expanduser() if wanted else home / BOOK_NAME
+
+
+def sample(name: str) -> Path:
+    """Return the path of a sample: in the installed package, else in a checkout."""
+    package = Path(__file__).parent.parent
+    installed = package / "samples" / name
+    return installed if installed.exists() else package.parent / "samples" / name
+
+
+def make_private(folder: Path) -> Path:
+    """Make a folder that only its owner may enter (0700), and return it.
+
+    Raises:
+        UnsafeFolderError: it belongs to another user, or others may write in it.
+        OSError: it cannot be made.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if os.name == "nt":  # pragma: no cover - Windows keeps other users out of the profile folder
+        return folder
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise UnsafeFolderError("link", folder=folder, place=folder.resolve())
+    if found.st_uid != os.getuid():
+        raise UnsafeFolderError("owner", folder=folder, flag="--home")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise UnsafeFolderError("writable", folder=folder, mode="700")
+    return folder

@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common import paths
 from humanmcp.common.book_file import BookFile
-from humanmcp.common.settings import add_flags
-from humanmcp.common.stop_signals import in_order
+from humanmcp.common.own_process import in_order
+from humanmcp.common.settings import add_flags, home_folder, make_private, sample
 from humanmcp.common.terminal import has_browser, is_terminal
 from humanmcp.demo.good_host import Strictness
 from humanmcp.demo.runner import DemoRunner, DemoServer, HttpDemoServer, Screen
@@ -46,7 +45,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     watched = sys.stdin.isatty() or bool(arguments.by_hand)
     lesson_steps = weather(language_of(settings.lang))
     by_hand = watched and not settings.book
-    book = settings.book or str(paths.sample(WEATHER_BOOK))
+    book = settings.book or str(sample(WEATHER_BOOK))
     strictness = Strictness(arguments.mood)
     opened = by_hand and arguments.open and has_browser()
     done, _ = play(
@@ -77,7 +76,7 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
     if book:
         BookFile(Path(book), must_exist=True)
     language = language_of(settings.lang)
-    home = paths.make_private(paths.home_folder(settings.home))
+    home = make_private(home_folder(settings.home))
     folder = Path(settings.files).absolute() if settings.files else home / DEMO_FOLDER
     command = [sys.executable, "-m", "humanmcp", "serve", "--home", str(home)]
     command += ["--files", str(folder), "--lang", language]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import message_in
 from humanmcp.common.book_file import decode, text_of
-from humanmcp.common.paths import make_private, sample
+from humanmcp.common.settings import make_private, sample
 from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored
 from humanmcp.demo.steps import (
     ANSWERS,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humanmcp.common.paths import home_folder, make_private
-from humanmcp.common.settings import add_flags
+from humanmcp.common.settings import add_flags, home_folder, make_private
 from humanmcp.common.terminal import to_stdout
 from humanmcp.demo.command import play
 from humanmcp.demo.good_host import Strictness

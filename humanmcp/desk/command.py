@@ -16,9 +16,8 @@ from urllib.parse import urlsplit
 
 from humanmcp import __version__
 from humanmcp.common import qr_code, terminal
-from humanmcp.common.file_descriptors import need_files
-from humanmcp.common.paths import book_file, home_folder, make_private
-from humanmcp.common.settings import add_flags
+from humanmcp.common.own_process import need_files
+from humanmcp.common.settings import add_flags, book_path, home_folder, make_private
 from humanmcp.desk import notices
 from humanmcp.desk.app import make_app
 from humanmcp.desk.auth.guard import Address
@@ -188,7 +187,7 @@ def make_desk(
     inbox = open_inbox(home, settings.inbox)
     inbox.sweep()
     board = Board(inbox)
-    book = book_file(settings.book, home)
+    book = book_path(settings.book, home)
     return Desk(
         home=home,
         board=board,

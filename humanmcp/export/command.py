@@ -10,9 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.common import paths
-from humanmcp.common.regular_file import write_whole
-from humanmcp.common.settings import add_flags
+from humanmcp.common.person_files import write_whole
+from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import is_terminal, raw_to_stdout, to_stderr
 from humanmcp.export.recording import LAST, ExportOptions, find
 from humanmcp.export.redact import redact_recording
@@ -82,9 +81,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     zone = UTC if arguments.utc else None
     options = ExportOptions(zone, tuple(shlex.split(arguments.server)))
     try:
-        recording = find(
-            arguments.session, paths.home_folder(settings.home), zone, inbox=settings.inbox
-        )
+        recording = find(arguments.session, home_folder(settings.home), zone, inbox=settings.inbox)
     except StopError as error:
         to_stderr(error.sentence())
         return FAILED

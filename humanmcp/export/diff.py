@@ -13,8 +13,7 @@ from difflib import SequenceMatcher, unified_diff
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import LineKind
-from humanmcp.common import paths
-from humanmcp.common.settings import add_flags
+from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.export.recording import LAST, build_conversation, find
 from humanmcp.export.redact import redact_frames
@@ -164,7 +163,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Compare two sessions. Returns 0 when nothing is different, 1 when something is."""
-    home = paths.home_folder(settings.home)
+    home = home_folder(settings.home)
     try:
         before = _conversation(arguments.before, home, redact=arguments.redact)
         now = _conversation(arguments.now, home, redact=arguments.redact)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common import paths
-from humanmcp.common.settings import add_flags
+from humanmcp.common.settings import add_flags, sample
 from humanmcp.common.terminal import json_to_stdout, to_stdout
 from humanmcp.locales import say
 
@@ -43,7 +42,7 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
 
 def table() -> tuple[HostRowShape, ...]:
     """Read the rows that come with humanmcp."""
-    return tuple(tomllib.loads(paths.sample(FILE).read_text(encoding="utf-8"))["host"])
+    return tuple(tomllib.loads(sample(FILE).read_text(encoding="utf-8"))["host"])
 
 
 def lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from humanmcp.common.api_key import find_key
 from humanmcp.common.child import EndedError
+from humanmcp.common.person_files import find_key
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.http.client import HeaderChanges, HeaderError, IncomingResponse
 

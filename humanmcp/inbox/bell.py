@@ -17,7 +17,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
+from humanmcp.common.own_process import leave_signals_to_the_main_thread
 from humanmcp.inbox.atomic import OPEN_FLAGS
 
 if TYPE_CHECKING:

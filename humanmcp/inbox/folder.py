@@ -12,7 +12,7 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from humanmcp.common.paths import UnsafeFolderError, make_private
+from humanmcp.common.settings import UnsafeFolderError, make_private
 from humanmcp.inbox import records
 from humanmcp.inbox.atomic import LifeLock, keeping, replace_file
 from humanmcp.inbox.bell import Bell, ring

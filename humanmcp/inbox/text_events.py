@@ -12,7 +12,7 @@ import threading
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
+from humanmcp.common.own_process import leave_signals_to_the_main_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -14,7 +14,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.common.paths import make_private
+from humanmcp.common.settings import make_private
 from humanmcp.demo.lesson import WEATHER, find_lesson, lesson_files, name_of
 from humanmcp.desk.state.board import Following
 from humanmcp.inbox.atomic import keeping

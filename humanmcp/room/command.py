@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp import __version__
 from humanmcp.common import qr_code, terminal
-from humanmcp.common.file_descriptors import need_files
-from humanmcp.common.paths import home_folder, make_private
-from humanmcp.common.settings import add_flags
+from humanmcp.common.own_process import need_files
+from humanmcp.common.settings import add_flags, home_folder, make_private
 from humanmcp.desk.auth.guard import Address
 from humanmcp.desk.http import context
 from humanmcp.http.listening import QuietServer, listen, outside_of, own_addresses, own_names

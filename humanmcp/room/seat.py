@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.book_file import BookFile
-from humanmcp.common.paths import sample
+from humanmcp.common.settings import sample
 from humanmcp.demo.command import WEATHER_BOOK
 from humanmcp.demo.lesson import lesson_of
 from humanmcp.demo.steps import HOST

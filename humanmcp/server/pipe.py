@@ -26,8 +26,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common import file_descriptors
 from humanmcp.common.line_pipe import LONGEST_LINE, lines, write_pieces
+from humanmcp.common.own_process import claim, wait_until_ready
 from humanmcp.server.connection import Backpressure, EndOfInput, as_one_line
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class PipeConnection:
 
         From then on descriptor 0 reads nothing and descriptor 1 is stderr.
         """
-        source, sink = file_descriptors.claim()
+        source, sink = claim()
         return cls(source, sink, longest=longest)
 
     # -- the session's side -------------------------------------------------------------------
@@ -145,7 +145,7 @@ class PipeConnection:
         """
         if not self._is_pipe or self._broken or len(content) > select.PIPE_BUF:
             return False
-        if not file_descriptors.wait_until_ready(self._sink, for_reading=False, seconds=0):
+        if not wait_until_ready(self._sink, for_reading=False, seconds=0):
             return False
         try:
             self._written_bytes += os.write(self._sink, content)

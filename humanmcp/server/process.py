@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from humanmcp.common import file_descriptors
+from humanmcp.common.own_process import wait_until_ready
 from humanmcp.inbox.attendant import REST_EVERY, on_a_beat
 
 if TYPE_CHECKING:
@@ -76,9 +76,7 @@ class Stderr:
         try:
             # Not O_NONBLOCK: it would change the terminal or pipe for everybody who shares it. A
             # pipe that is ready takes PIPE_BUF bytes (4,096, at least 512) without waiting.
-            if not file_descriptors.wait_until_ready(
-                self._descriptor, for_reading=False, seconds=0
-            ):
+            if not wait_until_ready(self._descriptor, for_reading=False, seconds=0):
                 return False
             written = os.write(self._descriptor, line)
         except (OSError, ValueError):  # full, closed, or -1

@@ -13,12 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
-from humanmcp.common import paths
 from humanmcp.common.book_file import BookFile
-from humanmcp.common.file_descriptors import need_files
-from humanmcp.common.logfile import log_to
-from humanmcp.common.settings import add_flags
-from humanmcp.common.stop_signals import StopSignals
+from humanmcp.common.own_process import StopSignals, log_to, need_files
+from humanmcp.common.settings import add_flags, book_path, home_folder, make_private
 from humanmcp.inbox.attendant import Attendant, SessionCount
 from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import SessionFacts
@@ -305,9 +302,9 @@ def _parts(arguments: argparse.Namespace, settings: Settings, stderr: Stderr) ->
         StopError: it does not go together.
         OSError: a file cannot be read.
     """
-    home = paths.make_private(paths.home_folder(settings.home))
+    home = make_private(home_folder(settings.home))
     log_to(home)
-    book = paths.book_file(settings.book, home)
+    book = book_path(settings.book, home)
     book_file = BookFile(
         book,
         _versions(settings.versions),

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from humanmcp.common import jsonc, toml_edit
-from humanmcp.common.regular_file import (
+from humanmcp.common.person_files import (
     NotRegularError,
     keep_owner,
     read_regular,

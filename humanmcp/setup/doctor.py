@@ -21,8 +21,7 @@ from humanmcp.answering.schema import filled
 from humanmcp.answering.schema.interface import FindingShape
 from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
-from humanmcp.common.paths import book_file, home_folder
-from humanmcp.common.settings import add_flags
+from humanmcp.common.settings import add_flags, book_path, home_folder
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
 from humanmcp.inbox.atomic import is_held
 from humanmcp.locales import say
@@ -196,7 +195,7 @@ def check_watching(limits: Path = _INOTIFY) -> Iterator[Finding]:
 def check_book(settings: Settings) -> Iterator[Finding]:
     """Look whether the answer book can be used."""
     home = home_folder(settings.home)
-    path = book_file(settings.book, home)
+    path = book_path(settings.book, home)
     if not path.exists():
         yield problem("book missing", path=path) if settings.book else ok("book none")
         return

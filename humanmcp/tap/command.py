@@ -17,12 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common import paths
 from humanmcp.common.book_file import BookFile
-from humanmcp.common.file_descriptors import claim
-from humanmcp.common.logfile import log_to, log_what_ends_a_thread
-from humanmcp.common.settings import add_flags
-from humanmcp.common.stop_signals import StopSignals
+from humanmcp.common.own_process import StopSignals, claim, log_to, log_what_ends_a_thread
+from humanmcp.common.settings import UnsafeFolderError, add_flags, home_folder, make_private
 from humanmcp.common.terminal import to_stderr
 from humanmcp.common.timestamps import now
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
@@ -192,7 +189,7 @@ def _tap(
     session, hold_policy = None, HoldPolicy(record=record, keep=events.put)
     try:
         inbox_session = _begin(settings, wanted)
-    except (OSError, InboxError, paths.UnsafeFolderError) as error:
+    except (OSError, InboxError, UnsafeFolderError) as error:
         to_stderr(say("tap", "no-inbox", why=sentence_of(error)))
     else:
         listening = Listening(inbox_session, remark=remark, command=wanted.command)
@@ -254,7 +251,7 @@ def _so_far(recorder: TapRecorder, listening: Listening) -> ConversationState:
 
 
 def _begin(settings: Settings, wanted: _Wanted) -> InboxSession:
-    home = paths.make_private(paths.home_folder(settings.home))
+    home = make_private(home_folder(settings.home))
     with suppress(OSError):  # without a log everything else works
         log_to(home)
         log_what_ends_a_thread()

@@ -10,8 +10,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common import paths
-from humanmcp.common.settings import add_flags
+from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Life, Purpose
@@ -269,7 +268,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Change or show what a tap is to hold. Returns the exit status."""
     try:
         parse_all(arguments.patterns)
-        inbox = open_inbox(paths.home_folder(settings.home))
+        inbox = open_inbox(home_folder(settings.home))
         name = one_tap(inbox, arguments.session)
         if arguments.patterns or arguments.nothing:
             inbox.hold(name, () if arguments.nothing else arguments.patterns)

@@ -18,7 +18,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
+from humanmcp.common.own_process import leave_signals_to_the_main_thread
 from humanmcp.common.timestamps import Stamps, log_time
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import titled

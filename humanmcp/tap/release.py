@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common import paths
-from humanmcp.common.settings import add_flags
+from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.backends import open_inbox
@@ -39,7 +38,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Let go, or drop, what is meant. Returns the exit status."""
     try:
-        inbox = open_inbox(paths.home_folder(settings.home))
+        inbox = open_inbox(home_folder(settings.home))
         found = _meant(inbox, arguments.numbers, arguments.session)
         for number in sorted({*arguments.numbers} - {item.key.number for item in found}):
             to_stderr(say("release", "not held", number=number))

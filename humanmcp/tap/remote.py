@@ -18,8 +18,8 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.child import EndedError
-from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
 from humanmcp.common.line_pipe import lines
+from humanmcp.common.own_process import leave_signals_to_the_main_thread
 from humanmcp.http.server_address import SessionOverError
 from humanmcp.http.transport import HttpTransport
 from humanmcp.locales import say

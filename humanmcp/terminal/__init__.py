@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, TypeAlias
 
-from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.common.terminal import to_stderr
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError

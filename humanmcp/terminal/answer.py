@@ -15,8 +15,7 @@ from urllib.parse import quote
 
 from humanmcp.answering import forms, service
 from humanmcp.answering.service import Outcome, SendResult
-from humanmcp.common.paths import home_folder
-from humanmcp.common.settings import add_flags
+from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stdout
 from humanmcp.inbox.contract import Draft
 from humanmcp.locales.stop import stopped

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering import service
 from humanmcp.answering.service import Outcome, SendResult
-from humanmcp.common.paths import make_private
+from humanmcp.common.settings import make_private
 from humanmcp.common.terminal import to_stderr
 from humanmcp.inbox.contract import Draft
 from humanmcp.locales.stop import stopped

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.summary import answered_at_once
-from humanmcp.common.paths import home_folder
+from humanmcp.common.settings import home_folder
 from humanmcp.common.timestamps import clock, read_stamp
 from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales import UnknownSentenceError, say, who

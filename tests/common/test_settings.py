@@ -5,8 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.common.paths import UnsafeFolderError, home_folder, make_private
-from humanmcp.common.settings import FILE_NAME, SettingError, load
+from humanmcp.common.settings import (
+    FILE_NAME,
+    SettingError,
+    UnsafeFolderError,
+    home_folder,
+    load,
+    make_private,
+)
 
 
 def test_a_flag_wins_over_the_environment_over_the_file_over_the_default(tmp_path: Path) -> None:

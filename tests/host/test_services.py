@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from humanmcp.common.api_key import ApiKey, KeyFileError, find_key
+from humanmcp.common.person_files import ApiKey, KeyFileError, find_key
 from humanmcp.host.conversation import (
     ModelTool,
     StopReason,

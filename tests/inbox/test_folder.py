@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.inbox import records, transcripts
 from humanmcp.inbox.contract import (
     Answer,

@@ -16,7 +16,7 @@ from typing import Final
 import pytest
 
 from humanmcp.common.line_pipe import FIRST, Cut
-from humanmcp.common.stop_signals import StopSignals
+from humanmcp.common.own_process import StopSignals
 from humanmcp.server.connection import EndOfInput, LineError
 from humanmcp.server.pipe import PipeConnection
 from humanmcp.server.process import Stderr
@@ -27,7 +27,7 @@ MIB: Final = 1024 * 1024
 
 START: Final = """
 import os, signal, sys, time
-from humanmcp.common.stop_signals import *
+from humanmcp.common.own_process import *
 from humanmcp.common.line_pipe import Cut
 from humanmcp.server.connection import *
 from humanmcp.server.pipe import *

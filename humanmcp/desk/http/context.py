@@ -26,7 +26,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.book_file import parse_book
-from humanmcp.common.logfile import FORMAT, LogFile
+from humanmcp.common.own_process import FORMAT, LogFile
 from humanmcp.demo.steps import weather
 from humanmcp.desk.auth.guard import API, PUBLIC
 from humanmcp.desk.auth.login import ONLY_SESSION, linked

@@ -18,7 +18,7 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common.paths import home_folder, make_private
+from humanmcp.common.settings import home_folder, make_private
 from humanmcp.common.terminal import has_browser, to_stderr
 from humanmcp.desk.auth.login import write_private
 from humanmcp.inbox.atomic import is_held

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common import toml_edit
 from humanmcp.common.book_file import parse_book
-from humanmcp.common.regular_file import read_regular, replace_regular
+from humanmcp.common.person_files import read_regular, replace_regular
 from humanmcp.desk.presenters.server_definition import of_book
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError

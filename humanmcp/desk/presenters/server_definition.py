@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.common.paths import home_folder
+from humanmcp.common.settings import home_folder
 from humanmcp.desk.presenters.forms import rows_in, values_of
 from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import StopError

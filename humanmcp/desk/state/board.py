@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from starlette.responses import Response
 
 from humanmcp.answering.summary import Badge, Row, badge_of, row
-from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.desk.auth.login import ONLY_SESSION
 from humanmcp.inbox.contract import InboxError, Key, Purpose, UnknownItemError
 from humanmcp.inbox.records import rank_of

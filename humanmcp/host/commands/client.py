@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common.child import ChildCommand
+from humanmcp.common.own_process import in_order, undisturbed
 from humanmcp.common.parsing import from_one, seconds
-from humanmcp.common.paths import home_folder
-from humanmcp.common.settings import add_flags
-from humanmcp.common.stop_signals import in_order, undisturbed
+from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.host.at_inbox import AskedSession
 from humanmcp.host.client.callbacks import Nobody

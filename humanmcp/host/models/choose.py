@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from humanmcp.common.api_key import ApiKey, find_key
+from humanmcp.common.person_files import ApiKey, find_key
 from humanmcp.host.conversation import ImageBlock, TextBlock, ToolResult
 from humanmcp.host.models.script import ScriptModel, ScriptRecorder
 from humanmcp.locales.stop import Phrase, StopError

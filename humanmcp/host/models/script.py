@@ -11,7 +11,7 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any
 
-from humanmcp.common.regular_file import write_whole
+from humanmcp.common.person_files import write_whole
 from humanmcp.host.conversation import Turn, TurnError, TurnRole, blocks_of, written
 from humanmcp.host.models import ModelError, OverloadedError
 from humanmcp.locales.stop import StopError

@@ -17,7 +17,7 @@ from humanmcp.host.models import ModelError, OverloadedError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from humanmcp.common.api_key import ApiKey
+    from humanmcp.common.person_files import ApiKey
     from humanmcp.host.conversation import ModelTool, Turn
     from humanmcp.host.models import Heard
 

@@ -26,7 +26,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
+from humanmcp.common.own_process import leave_signals_to_the_main_thread
 from humanmcp.inbox.contract import InboxError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.paths import make_private
+from humanmcp.common.settings import make_private
 from humanmcp.inbox import forgetting
 from humanmcp.inbox.contract import Life
 from humanmcp.inbox.postgres.exchanges import Taking

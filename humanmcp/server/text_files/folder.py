@@ -15,7 +15,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.inbox.atomic import FolderTime, LifeLock
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, assert_never
 
-from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.inbox.contract import Reply
 from humanmcp.protocol.conversation.exchange import AwaitingRetry, Late, Refused, Sent
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction

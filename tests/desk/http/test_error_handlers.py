@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.common.logfile import LARGEST_LOG
+from humanmcp.common.own_process import LARGEST_LOG
 from humanmcp.desk.http import context, launch
 from tests.desk.desking import JSON, Desking
 from tests.waiting import until

@@ -7,7 +7,7 @@ import jsonschema_rs
 import pytest
 
 from docs import make_book_schema
-from humanmcp.common.paths import sample
+from humanmcp.common.settings import sample
 from humanmcp.protocol.rules.book_format import BookError, parse
 
 VALIDATOR = jsonschema_rs.validator_for(make_book_schema.schema())

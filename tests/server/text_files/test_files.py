@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.locales import speaking
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Severity
 from humanmcp.server.text_files.files import TextFiles

@@ -1,8 +1,8 @@
-"""A file of the person's: read only if it is one, and replaced with its owner and mode kept.
+"""Files of the person's: read only if they are files, and replaced with owner and mode kept.
 
 A configuration or a book may be a link to where it is kept. Its path may also lead to a device, or
-to a pipe without a writer: those are neither waited for nor replaced. Knows nothing of what is
-in the files.
+to a pipe without a writer: those are neither waited for nor replaced. A file with a key is read
+only if nobody else can read it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,15 @@ import errno
 import os
 import stat
 from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.locales.stop import StopError
+
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
+
 
 PRIVATE: Final = 0o600
 """The mode of a file that was not there before."""
@@ -131,3 +136,50 @@ def _write_in_place(real: Path, content: bytes) -> None:
         stream.truncate()
         stream.flush()
         os.fsync(descriptor)
+
+
+# -- a key for a service -------------------------------------------------------------------------
+
+
+class KeyFileError(StopError):
+    """A key cannot be used."""
+
+    room = "host"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ApiKey:
+    """A key. Only `secret` says it."""
+
+    secret: str
+
+    def __repr__(self) -> str:
+        """Say that there is one, and nothing else."""
+        return "Key(…)"
+
+    def hidden_in(self, text: str) -> str:
+        """Take the key out of a text that may repeat it, as error messages do."""
+        return text.replace(self.secret, "…") if self.secret else text
+
+
+def find_key(name: str, file: str, environment: Mapping[str, str] = os.environ) -> ApiKey | None:
+    """Return the key in the file, else that of the environment variable; None when there is none.
+
+    Raises:
+        KeyFileError: the file cannot be read, or others can read it too.
+    """
+    if file:
+        return _from_file(Path(file).expanduser())
+    found = environment.get(name, "").strip()
+    return ApiKey(found) if found else None
+
+
+def _from_file(path: Path) -> ApiKey:
+    try:
+        with path.open(encoding="utf-8") as stream:
+            mode = os.fstat(stream.fileno()).st_mode
+            if os.name != "nt" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+                raise KeyFileError("key file is open", path=path)
+            return ApiKey(stream.read().strip())
+    except (OSError, UnicodeDecodeError) as error:
+        raise KeyFileError("unreadable key", path=path, why=error) from error

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.common import regular_file
-from humanmcp.common.regular_file import NotRegularError, read_regular, replace_regular
+from humanmcp.common import person_files
+from humanmcp.common.person_files import NotRegularError, read_regular, replace_regular
 
 ROOT_ONLY = pytest.mark.skipif(
     not hasattr(os, "getuid") or os.getuid() != 0, reason="only root gives files away"
@@ -71,7 +71,7 @@ def test_who_cannot_give_a_file_away_writes_in_place(
     file = tmp_path / "settings.json"
     file.write_bytes(b"something longer")
     before = file.stat().st_ino
-    monkeypatch.setattr(regular_file, "keep_owner", lambda *_: False)
+    monkeypatch.setattr(person_files, "keep_owner", lambda *_: False)
     replace_regular(file, b"new")
     assert (file.read_bytes(), file.stat().st_ino) == (b"new", before)
     assert list(tmp_path.iterdir()) == [file]

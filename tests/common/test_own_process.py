@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from humanmcp.common import logfile
+from humanmcp.common import own_process
 
 
 @contextmanager
@@ -27,24 +27,24 @@ def alone() -> Iterator[None]:
 
 def test_a_large_log_is_put_aside(tmp_path: Path) -> None:
     """Before the next process writes to it; one older than that is not kept."""
-    with (tmp_path / logfile.LOG_NAME).open("wb") as file:
-        file.truncate(logfile.LARGEST_LOG + 1)
+    with (tmp_path / own_process.LOG_NAME).open("wb") as file:
+        file.truncate(own_process.LARGEST_LOG + 1)
     with alone():
-        logfile.log_to(tmp_path)
+        own_process.log_to(tmp_path)
         logging.getLogger("here").info("once")
-    assert "once" in (tmp_path / logfile.LOG_NAME).read_text("utf-8")
-    assert (tmp_path / logfile.OLD_NAME).stat().st_size > logfile.LARGEST_LOG
+    assert "once" in (tmp_path / own_process.LOG_NAME).read_text("utf-8")
+    assert (tmp_path / own_process.OLD_NAME).stat().st_size > own_process.LARGEST_LOG
 
 
 def test_what_ends_a_thread_is_in_the_log(tmp_path: Path) -> None:
     """With the way to where it happened."""
     with alone():
-        logfile.log_to(tmp_path)
-        logfile.log_what_ends_a_thread()
+        own_process.log_to(tmp_path)
+        own_process.log_what_ends_a_thread()
         thread = threading.Thread(target=lambda: int("no number"), name="tap-out")
         thread.start()
         thread.join()
-    said = (tmp_path / logfile.LOG_NAME).read_text("utf-8")
+    said = (tmp_path / own_process.LOG_NAME).read_text("utf-8")
     assert "tap-out" in said
     assert "ValueError" in said
 
@@ -53,7 +53,7 @@ def test_a_log_that_grows_is_put_aside_while_it_is_written(tmp_path: Path) -> No
     """Two files of bounded size are there at most, also when several processes write."""
     file, old = tmp_path / "a.log", tmp_path / "a.old.log"
     with alone():
-        writers = [logfile.LogFile(file, old, largest=2000) for _ in range(3)]
+        writers = [own_process.LogFile(file, old, largest=2000) for _ in range(3)]
         for number in range(400):
             record = logging.LogRecord("x", logging.INFO, "", 0, f"{number} {'x' * 90}", (), None)
             writers[number % 3].handle(record)
@@ -72,10 +72,10 @@ def test_a_log_whose_folder_is_gone_ends_no_thread(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     with alone():
-        logfile.log_to(home)
+        own_process.log_to(home)
         home.rename(tmp_path / "gone")
         for number in range(3):
             logging.getLogger("here").info("without a folder %s", number)
         home.mkdir()
         logging.getLogger("here").info("with one again")
-    assert "with one again" in (home / logfile.LOG_NAME).read_text("utf-8")
+    assert "with one again" in (home / own_process.LOG_NAME).read_text("utf-8")

@@ -1,0 +1,306 @@
+"""This process: its standard descriptors, its open files, the signals that end it, and its log.
+
+For the processes whose stdin and stdout are a wire: no other code in such a process may read or
+write there by accident. Knows numbers of open files and nothing of what goes through them. A host
+seldom shows the stderr of what it starts, so the log is a file: all processes write to the same
+one, each line with the number of its process. No message's content goes there. One that grows large
+is put aside, so that two of them are there at most.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import select
+import signal
+import sys
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+
+from humanmcp.locales.stop import stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from io import TextIOWrapper
+    from pathlib import Path
+    from types import FrameType
+    from typing import Self
+
+    _Reaction: TypeAlias = Callable[[int, FrameType | None], object] | int | None
+
+
+# -- descriptors and open files ------------------------------------------------------------------
+
+
+_FIRST_PRIVATE: Final = 3  # 0, 1 and 2 are everybody's
+
+
+def claim() -> tuple[int, int]:
+    """Take stdin and stdout away from everybody else in this process and its children.
+
+    Returns their private descriptors. From then on descriptor 0 reads nothing and 1 is stderr.
+    """
+    source, sink = private(0, os.O_RDONLY), private(1, os.O_WRONLY)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # the host started us without a stderr
+        os.dup2(nothing, 1)
+    if nothing >= _FIRST_PRIVATE:
+        os.close(nothing)
+    return source, sink
+
+
+def private(descriptor: int, mode: int) -> int:
+    """Duplicate a standard descriptor to one that no child inherits and no other code knows."""
+    if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
+        import msvcrt  # noqa: PLC0415 - exists there only
+
+        own = os.dup(descriptor)
+        msvcrt.setmode(own, os.O_BINARY)
+        return own
+    import fcntl  # noqa: PLC0415 - Windows has none
+
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE)
+    except OSError:  # closed from the start: then there is nothing to read, or no reader
+        nothing = os.open(os.devnull, mode)
+        try:
+            return fcntl.fcntl(nothing, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE)
+        finally:
+            os.close(nothing)
+
+
+def ending_signals() -> list[signal.Signals]:
+    """List the signals that end a program in order, as far as this system has them."""
+    names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+    return [getattr(signal, name) for name in names if hasattr(signal, name)]
+
+
+def leave_signals_to_the_main_thread() -> None:
+    """Block signals in this thread, so that the kernel interrupts the main thread with them."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, ending_signals())
+
+
+def wait_until_ready(descriptor: int, *, for_reading: bool, seconds: float | None = None) -> bool:
+    """Wait until a descriptor can go on, or has an error to tell. Return True if so."""
+    if not hasattr(select, "poll"):  # pragma: no cover - Windows has no non-blocking pipes
+        return True
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN if for_reading else select.POLLOUT)
+    return bool(poll.poll(None if seconds is None else seconds * 1000))
+
+
+FEWEST: Final = 32
+"""Open files without which no program of ours works for long: libraries fail before we can."""
+
+PLENTY: Final = 10_240
+"""Open files that are enough for everything here, and the most that macOS allows."""
+
+
+def need_files() -> int:
+    """Allow this process as many open files as the system lets it have. Return how many.
+
+    Raises:
+        StopError: they are too few.
+    """
+    if sys.platform == "win32":  # pragma: no cover - there is no such limit there
+        return PLENTY
+    import resource  # noqa: PLC0415 - exists on the other systems only
+
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed, most = (PLENTY if one == resource.RLIM_INFINITY else one for one in limits)
+    wanted = min(most, PLENTY)
+    if wanted > allowed:
+        with suppress(OSError, ValueError):  # some systems allow less than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, limits[1]))
+            allowed = wanted
+    if allowed < FEWEST:
+        raise stopped("files_allowed", "few", count=allowed, needed=FEWEST)
+    return allowed
+
+
+# -- signals -------------------------------------------------------------------------------------
+
+
+class StopSignals:
+    """Calls `notify` with the number of each signal that ends a server, at once.
+
+    Hosts send SIGINT, SIGTERM or both; a terminal that closes sends SIGHUP, which stays ignored
+    where it was (`nohup`). `undo` brings the former state back.
+
+    A handler in Python would not do: it runs in the main thread, which does not notice a signal
+    that arrives just before it begins to wait. So the interpreter writes the number of each signal
+    into a pipe, and a thread reads it there.
+    """
+
+    def __init__(self, notify: Callable[[int], object]) -> None:
+        """Begin to listen. Only the main thread may."""
+        self._notify = notify
+        self._before: dict[int, _Reaction] = {}
+        for number in ending_signals():
+            if number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN:
+                continue
+            self._before[number] = signal.signal(number, _leave_it_to_the_pipe)
+        reader, self._writer = os.pipe()
+        if os.name != "nt":  # there it need not be, and cannot
+            os.set_blocking(self._writer, False)
+        self._writer_before = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        listen = threading.Thread(target=self._listen, args=(reader,), name="signals", daemon=True)
+        listen.start()
+
+    def undo(self) -> None:
+        """Restore the handlers of before. A second call changes nothing."""
+        if self._writer < 0:
+            return
+        signal.set_wakeup_fd(self._writer_before)
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        os.close(self._writer)
+        self._writer = -1
+
+    def __enter__(self) -> Self:
+        """Listen as long as the context lasts."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give the signals back."""
+        self.undo()
+
+    def _listen(self, reader: int) -> None:
+        while numbers := os.read(reader, 64):
+            for number in numbers:
+                if number in self._before:
+                    self._notify(number)
+        os.close(reader)
+
+
+def _leave_it_to_the_pipe(_number: int, _frame: FrameType | None) -> None:
+    """Stand in for the default reaction, which would end the process on the spot."""
+
+
+_SIGNALS: Final = ("SIGTERM", "SIGHUP")
+
+
+class ToldToStopError(SystemExit):
+    """A signal told this process to stop. Its exit status is the usual one for the signal."""
+
+
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    raise ToldToStopError(128 + number)
+
+
+@contextlib.contextmanager
+def in_order() -> Iterator[None]:
+    """Let `finally` run when a signal ends us, so that no child is left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    before = {number: signal.signal(number, _stop) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, reaction in before.items():
+            signal.signal(number, reaction)
+
+
+def undisturbed(close: Callable[[], object]) -> Callable[[], None]:
+    """Make a closing that a second Ctrl-C does not cut short: it takes a few seconds at most."""
+
+    def run() -> None:
+        if threading.current_thread() is not threading.main_thread():
+            close()
+            return
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            close()
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    return run
+
+
+# -- the log -------------------------------------------------------------------------------------
+
+
+LOG_NAME: Final = "humanmcp.log"
+OLD_NAME: Final = "humanmcp.old.log"
+LARGEST_LOG: Final = 4 * 1024 * 1024
+FORMAT: Final = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
+
+logger = logging.getLogger(__name__)
+
+
+def log_to(folder: Path) -> None:
+    """Send the log to the file in this folder; a large one is put aside first.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    handler = LogFile(folder / LOG_NAME, folder / OLD_NAME)
+    logging.basicConfig(handlers=[handler], level=logging.INFO, format=FORMAT)
+
+
+class LogFile(logging.FileHandler):
+    """A log that only its owner may read, which never grows beyond `largest` bytes for long.
+
+    Several processes may write to it: the first that finds it large puts it aside, and the others
+    follow.
+    """
+
+    def __init__(self, file: Path, old: Path, largest: int = LARGEST_LOG) -> None:
+        """Write to `file`, and put it aside as `old`.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        logging.raiseExceptions = False  # one that cannot be written must not flood stderr instead
+        self._file, self._old, self._largest = file, old, largest
+        _put_aside(file, old, largest)
+        super().__init__(file, encoding="utf-8")
+
+    def _open(self) -> TextIOWrapper:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        return open(
+            self._file, "a", encoding="utf-8", opener=lambda path, _: os.open(path, flags, 0o600)
+        )
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record, to a new file where this one is large or was put aside by another.
+
+        Where there can be no new file the old one is kept: a thread that logs must not end.
+        """
+        with suppress(OSError):
+            _put_aside(self._file, self._old, self._largest)
+            if self.stream is not None and not _is_at(self.stream.fileno(), self._file):
+                before, self.stream = self.stream, self._open()
+                before.close()
+        super().emit(record)
+
+
+def _put_aside(file: Path, old: Path, largest: int) -> None:
+    with suppress(OSError):  # there is none yet, or another process has just put it aside
+        if file.stat().st_size > largest:
+            file.replace(old)
+
+
+def _is_at(descriptor: int, file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), file.stat())
+    except FileNotFoundError:
+        return False
+
+
+def log_what_ends_a_thread() -> None:
+    """Log an uncaught exception of a thread: else it goes to stderr, which hosts rarely show."""
+
+    def note(what: threading.ExceptHookArgs) -> None:
+        if what.exc_value is not None:
+            logger.error("%s ended", what.thread, exc_info=what.exc_value)
+
+    threading.excepthook = note
