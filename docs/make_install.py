@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import quote
 
 from docs.make_manifests import COMMAND
-from humanmcp.setup import hosts, starting
+from humanmcp.setup import hosts
 
 BLOCK: Final = re.compile(
     r"(?<=<!-- install: made by `make docs` -->\n).*?(?=^<!-- install: end -->$)",
@@ -24,8 +24,8 @@ _WEB: Final = {
 def block(language: str) -> str:
     """Return the buttons, and the entry that most hosts read."""
     host = hosts.BY_NAME["cursor"]
-    entry = hosts.entry(host, COMMAND, hosts.wait_to_write(host, None))
-    snippet = starting.snippet(host, hosts.DEFAULT_NAME, entry).rstrip("\n")
+    entry = hosts.local_entry(host, COMMAND, hosts.wait_to_write(host, None))
+    snippet = hosts.snippet(host, hosts.DEFAULT_NAME, entry).rstrip("\n")
     buttons = ((one, web_link(one)) for one in hosts.HOSTS)
     links = " · ".join(f"[**{one.label}**]({link})" for one, link in buttons if link)
     return f"\n{_ONE_CLICK[language]}: {links}\n\n```json\n{snippet}\n```\n\n"

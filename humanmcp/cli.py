@@ -41,7 +41,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "show": "humanmcp.terminal.show",
         "check": "humanmcp.terminal.check",
         "say": "humanmcp.terminal.say",
-        "book": "humanmcp.book.command",
+        "book": "humanmcp.book",
     },
     "teaching": {
         "room": "humanmcp.room.command",

@@ -14,8 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from humanmcp import cli
-from humanmcp.book import copying  # noqa: F401 - imported once for every run
+from humanmcp import book, cli  # noqa: F401 - imported once for every run
 from humanmcp.desk.presenters import rules
 from humanmcp.desk.state import saved_answers
 from humanmcp.export import command, readable, runnable  # noqa: F401 - imported once for every run

@@ -53,7 +53,6 @@ SHARED: Final = {
     "common/terminal": ("protocol",),
     "common/toml_edit": (),
     "setup/hosts": ("protocol", "common/settings", "common/toml_edit"),
-    "setup/starting": ("protocol", "common/settings", "common/toml_edit", "setup/hosts"),
 }
 """Below every layer: small modules that many packages use, each with what it may import."""
 

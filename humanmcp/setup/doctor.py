@@ -27,7 +27,7 @@ from humanmcp.inbox.atomic import is_held
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, in_language
 from humanmcp.protocol.json.jsonrpc import one_line
-from humanmcp.setup.config_file import ConfigFile, ConfigFileError, configurations
+from humanmcp.setup.config import ConfigFile, ConfigFileError, configurations
 from humanmcp.setup.hosts import HOSTS, Format, Host, command_in, is_ours, user_place
 from humanmcp.setup.wrap import is_wrapped
 

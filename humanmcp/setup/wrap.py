@@ -18,9 +18,8 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, sentence_of
 from humanmcp.protocol.json.jsonrpc import one_line
 from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
-from humanmcp.setup.config_file import ConfigFile, ConfigFileError, configurations
-from humanmcp.setup.hosts import BY_NAME, Format, Host, command_in, is_ours, place
-from humanmcp.setup.starting import starter
+from humanmcp.setup.config import ConfigFile, ConfigFileError, configurations, tell_what_now
+from humanmcp.setup.hosts import BY_NAME, Format, Host, command_in, is_ours, place, starter
 
 if TYPE_CHECKING:
     import argparse
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.setup.config_file import Keys
+    from humanmcp.setup.config import Keys
 
 _TAP: Final = "tap"
 _DASHES: Final = "--"
@@ -213,13 +212,6 @@ def _change(
     to_stderr(Painted(line, "green"))
     tell_what_now(config_file.host, kept)
     return True
-
-
-def tell_what_now(host: Host, kept: Path | None) -> None:
-    """Say of a file that was changed where the old one is, and what is to be done now."""
-    if kept is not None:
-        to_stderr(say("config", "backup", backup=kept))
-    to_stderr(say("config", "restart", label=host.label))
 
 
 class WrapError(ConfigFileError):

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.setup.config_file import ConfigFileError, parsed
+from humanmcp.setup.config import ConfigFileError, parsed
 from humanmcp.setup.hosts import HOSTS, Format
 from tests.support.speaking import said_in
 

@@ -19,12 +19,14 @@ from humanmcp.setup.hosts import (
     Host,
     HostCommand,
     command_in,
-    entry,
     install_link,
     is_ours,
+    local_entry,
     place,
+    shell_command,
+    snippet,
+    yaml_entry,
 )
-from humanmcp.setup.starting import shell_command, snippet, yaml_entry
 from tests.desk.desking import Desking
 
 COMMAND = HostCommand("/opt/human mcp/humanmcp", ("serve", "--lang", "ja"))
@@ -33,7 +35,7 @@ COMMAND = HostCommand("/opt/human mcp/humanmcp", ("serve", "--lang", "ja"))
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
 def test_the_command_of_an_entry_is_found_again_in_any_shape(host: Host) -> None:
     """Whatever a host calls it: `command`, `cmd`, one list or two."""
-    made = entry(host, COMMAND, 600)
+    made = local_entry(host, COMMAND, 600)
     assert command_in(made) == (COMMAND.command, list(COMMAND.args))
     assert is_ours(made)
 
@@ -50,11 +52,11 @@ def test_every_host_has_a_place_on_every_system(platform: str) -> None:
 
 def test_waiting_is_written_in_the_unit_of_each_host() -> None:
     """Milliseconds or seconds; 0 leaves it out; the start is never waited for that long."""
-    assert entry(BY_NAME["opencode"], COMMAND, 600)["timeout"] == 600_000
-    codex = entry(BY_NAME["codex"], COMMAND, 600)
+    assert local_entry(BY_NAME["opencode"], COMMAND, 600)["timeout"] == 600_000
+    codex = local_entry(BY_NAME["codex"], COMMAND, 600)
     assert (codex["tool_timeout_sec"], codex["startup_timeout_sec"]) == (600, 120)
     for host in HOSTS:
-        assert not set(host.wait_keys) & set(entry(host, COMMAND, 0))
+        assert not set(host.wait_keys) & set(local_entry(host, COMMAND, 0))
 
 
 def test_install_links_carry_the_entry() -> None:

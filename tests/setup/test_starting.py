@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from humanmcp.common.settings import Settings
-from humanmcp.setup.starting import command_for, manner_for, passed_on
+from humanmcp.setup.hosts import command_for, manner_for, passed_on
 
 
 def write(path: Path, text: str) -> Path:
