@@ -8,11 +8,22 @@ inbox, but no pages, terminals or files.
 from __future__ import annotations
 
 import enum
+import threading
 import time
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from humanmcp.common.timestamps import now
-from humanmcp.inbox.contract import Action, Draft, Order, Reply, TakenError
+from humanmcp.inbox.contract import (
+    WRITES_FOR,
+    Action,
+    Draft,
+    InboxError,
+    Order,
+    Reply,
+    TakenError,
+    Writer,
+)
 from humanmcp.inbox.ordering import hand_in
 from humanmcp.locales import spoken_language
 from humanmcp.protocol.conversation.approvals import differs
@@ -29,7 +40,7 @@ from humanmcp.protocol.validation.results import plain_result
 from humanmcp.protocol.validation.starting_draft import message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.inbox.contract import DeskInbox, Item
@@ -216,6 +227,28 @@ def hold(opened: OpenExchange, *, on: bool, by: str) -> None:
     """Pause the countdown of the answer book, or continue it."""
     draft = opened.item.draft or starting_draft(opened)
     keep(opened, draft._replace(hold=on, by=by))
+
+
+@contextmanager
+def writing(opened: OpenExchange, page: str) -> Iterator[None]:
+    """Show at all desks that somebody writes an answer, until the block ends."""
+    inbox, ended = opened.inbox, threading.Event()
+
+    def sign() -> None:
+        while not ended.is_set():
+            with suppress(InboxError):
+                inbox.note_writer(opened.key, Writer(page))
+            ended.wait(WRITES_FOR / 3)
+
+    thread = threading.Thread(target=sign, name="writing", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        with suppress(InboxError):
+            inbox.clear_writer(page)
 
 
 # -- a message that a tap holds -------------------------------------------------------------------

@@ -37,7 +37,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Self
 
@@ -287,6 +287,17 @@ class Reply(NamedTuple):
         """The draft that it was before it was submitted, and is again if it is not sent."""
         text, form, by, at = self.text, self.form, self.by, self.at
         return Draft(text, form, touched=True, by=by, at=at, action=self.action)
+
+
+class Writer(NamedTuple):
+    """Who is writing an answer: which window, and the name that its person goes by, "" for none."""
+
+    page: str
+    name: str = ""
+
+
+WRITES_FOR: Final = 20.0
+"""Seconds for which a sign of a writer counts. The inbox's own clock counts them."""
 
 
 class Answer(NamedTuple):
@@ -620,6 +631,15 @@ class DeskInbox(SessionInbox, Protocol):
         Raises:
             TakenError: another reply was first. The text was kept as the draft.
         """
+
+    def note_writer(self, key: Key, writer: Writer) -> None:
+        """Note a sign of somebody who writes an answer. A window writes one answer at a time."""
+
+    def clear_writer(self, page: str) -> None:
+        """Note that a window writes no answer any more."""
+
+    def writers(self) -> Mapping[Key, tuple[Writer, ...]]:
+        """Return who gave a sign lately, by exchange. They keep nobody else from answering."""
 
     def submit(self, session: str, reply: Reply) -> str:
         """Submit an outgoing message. Return its ticket."""

@@ -17,16 +17,32 @@ from humanmcp.inbox import records
 from humanmcp.inbox.atomic import LifeLock, keeping, replace_file
 from humanmcp.inbox.bell import Bell, ring
 from humanmcp.inbox.contract import Life, NotHeldError, UnknownItemError
-from humanmcp.inbox.exchanges import Outbox, ReplyReader, SessionFolder, discard, sweep_temporary
+from humanmcp.inbox.exchanges import (
+    Outbox,
+    ReplyReader,
+    SessionFolder,
+    WriterFiles,
+    discard,
+    sweep_temporary,
+)
 from humanmcp.inbox.records import Letters, rank_of
 from humanmcp.inbox.transcripts import TranscriptReader, TranscriptWriter
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from humanmcp.inbox.contract import Answer, Draft, Item, Key, Reply, SessionFacts, Waiting
+    from humanmcp.inbox.contract import (
+        Answer,
+        Draft,
+        Item,
+        Key,
+        Reply,
+        SessionFacts,
+        Waiting,
+        Writer,
+    )
     from humanmcp.inbox.shelves import ItemCache, RecordCache, SessionCache
     from humanmcp.inbox.watch import Watch
     from humanmcp.protocol.conversation.transcript import Frame
@@ -70,6 +86,7 @@ class FolderInbox:
         self._outboxes: dict[str, Outbox] = {}
         self._transcripts: dict[str, TranscriptReader] = {}
         self._letters = Letters(home)
+        self._writers = WriterFiles(home)
 
     @cached_property
     def _sessions(self) -> SessionCache:
@@ -460,6 +477,20 @@ class FolderInbox:
         with keeping("reply", number=key.number):
             self._folder(key.session).send(key.number, reply)
         self._ring(key.session)
+
+    def note_writer(self, key: Key, writer: Writer) -> None:
+        """Note a sign of somebody who writes an answer."""
+        self._folder(key.session)
+        with keeping("draft", number=key.number):
+            self._writers.note(key, writer)
+
+    def clear_writer(self, page: str) -> None:
+        """Note that a window writes no answer any more."""
+        self._writers.clear(page)
+
+    def writers(self) -> Mapping[Key, tuple[Writer, ...]]:
+        """Return who gave a sign lately, by exchange."""
+        return self._writers.lately()
 
     def submit(self, session: str, reply: Reply) -> str:
         """Submit an outgoing message. Return its ticket."""

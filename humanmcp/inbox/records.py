@@ -18,7 +18,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from humanmcp.inbox.atomic import drop, publish_first, read_file, write_temporary
-from humanmcp.inbox.contract import Answer, Draft, Item, Key, Reply, SessionFacts, Waiting
+from humanmcp.inbox.contract import (
+    Answer,
+    Draft,
+    Item,
+    Key,
+    Reply,
+    SessionFacts,
+    Waiting,
+    Writer,
+)
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity, TextEdit
 
@@ -42,6 +51,9 @@ GRACE: Final = "grace.json"
 """How long the handshake messages of clients may wait for a person, as a person has set it."""
 LETTERS: Final = "letters"
 """Which session has which letter."""
+WRITERS: Final = "writers"
+"""Who writes an answer now: a file for each window."""
+WRITER: Final = "{}.json"
 HANDSHAKE_BY_HAND: Final = "handshake.by-hand"
 """It is there while people want to open every session themselves."""
 
@@ -95,7 +107,7 @@ NAMES: Final = (
         PROBLEMS_TEXT,
         STATUS_TEXT,
     ),
-    *(LEARNED, CALL_LIMITS, GRACE, HANDSHAKE_BY_HAND, LETTERS, LETTER),
+    *(LEARNED, CALL_LIMITS, GRACE, HANDSHAKE_BY_HAND, LETTERS, LETTER, WRITERS),
     *(OUTBOX, HOLDS, TEMPORARY, *STATES),
     FORWARDED.format(TRANSCRIPT),
     *(REQUEST, WAIT, DRAFT, OLD_DRAFT),
@@ -351,6 +363,16 @@ def read_draft(record: Record) -> Draft:
 def read_reply(record: Record) -> Reply:
     """Read `reply.json`, or an outgoing message."""
     return read(Reply, _has_text(record, "text"))
+
+
+def writer_record(key: Key, writer: Writer) -> Record:
+    """Return the record of a window's file in `writers/`."""
+    return record_of(key) | record_of(writer)
+
+
+def read_writer(record: Record) -> tuple[Key, Writer]:
+    """Read a window's file in `writers/`."""
+    return read(Key, _has_text(record, "session")), read(Writer, record)
 
 
 def close_record(state: ExchangeState, answer: Answer | None, reason: str) -> Record:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import mimetypes
+import os
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -146,14 +147,15 @@ def _answer(answering: Answering, arguments: argparse.Namespace, settings: Setti
     if (why_not := _closed(answering)) is not None:
         result = SendResult(Outcome.OVER, answering.opened.item)
         return not_sent(answering, answering.sentence("too late", happened=why_not), result)
-    if draft is None and answering.opened.approval is not None and can_ask():
-        status = ask(answering)
-        if status is not None:
-            return status
-    start = draft or _starting_text(answering, arguments)
-    if arguments.keep_open:
-        return keep_open(answering, start, anyway=anyway)
-    return in_editor(answering, start, home_folder(settings.home), anyway=anyway)
+    with service.writing(answering.opened, f"terminal {os.urandom(6).hex()}"):
+        if draft is None and answering.opened.approval is not None and can_ask():
+            status = ask(answering)
+            if status is not None:
+                return status
+        start = draft or _starting_text(answering, arguments)
+        if arguments.keep_open:
+            return keep_open(answering, start, anyway=anyway)
+        return in_editor(answering, start, home_folder(settings.home), anyway=anyway)
 
 
 def _answering(inbox: DeskInbox, arguments: argparse.Namespace) -> Answering:

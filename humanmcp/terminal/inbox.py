@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts
+    from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts, Writer
 
 ROOM: Final = "inbox"
 _LOOK_EVERY: Final = 0.5
@@ -50,6 +50,7 @@ class TerminalRow:
 
     name: str
     opened: OpenExchange
+    writers: tuple[Writer, ...] = ()
 
     @property
     def item(self) -> Item:
@@ -83,10 +84,14 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def waiting_rows(inbox: DeskInbox, *, everything: bool = False) -> list[TerminalRow]:
     """Collect what waits in the live sessions; with `everything`, all exchanges of all sessions."""
-    everybody = listed_sessions(inbox)
+    everybody, writers = listed_sessions(inbox), inbox.writers()
     states = tuple(ExchangeState) if everything else (ExchangeState.PENDING,)
     return [
-        TerminalRow(label(facts, item.key.number, everybody), OpenExchange(inbox, item, facts))
+        TerminalRow(
+            label(facts, item.key.number, everybody),
+            OpenExchange(inbox, item, facts),
+            writers.get(item.key, ()),
+        )
         for facts in everybody
         if facts.is_open or facts.parked or everything
         for item in _items(inbox, facts, states)
@@ -123,7 +128,7 @@ def unreadable_in(facts: SessionFacts) -> str:
 
 def row_as_json(row: TerminalRow, moment: datetime) -> ListedShape:
     """Return a row as an object for machines."""
-    return listed_shape(row.opened, row.name, waits.waited(row.item, moment))
+    return listed_shape(row.opened, row.name, waits.waited(row.item, moment), row.writers)
 
 
 def _items(inbox: DeskInbox, facts: SessionFacts, states: Sequence[ExchangeState]) -> list[Item]:
@@ -183,16 +188,20 @@ def _table(found: Sequence[TerminalRow], moment: datetime) -> None:
             "  ",
             pad(text, widest),
             "  ",
-            *_when(row.item, moment),
+            *_when(row, moment),
         )
 
 
-def _when(item: Item, moment: datetime) -> Iterator[str | Painted]:
+def _when(row: TerminalRow, moment: datetime) -> Iterator[str | Painted]:
+    item = row.item
     if item.waits:
         passed = clock(waits.waited(item, moment))
         yield say(ROOM, "waits", time=passed)
     if item.purpose is Purpose.HELD:
         yield f" · {say(ROOM, 'tap')}"
+    for writer in row.writers:
+        name = one_line(writer.name, 30)
+        yield f" · {say(ROOM, 'named writer' if name else 'writer', name=name)}"
     for one in waits.outlook(item, moment):
         dot = "" if item.is_subscription else " · "
         yield Painted(f"{dot}{one.sentence}", "yellow" if one.soon else "dim")

@@ -171,9 +171,9 @@ def test_of_two_people_one_answers_and_the_other_keeps_the_text(
     expect(first.locator("[name=name]")).to_have_value("花子 <b>")
     expect(second.locator("#sentence")).to_be_visible()
     first.locator("#sentence").fill("sunny")
-    expect(second.locator(".banner.writer")).to_have_text(
-        "花子 <b> is writing an answer to this in another window."
-    )
+    expect(second.locator(".banner.writer")).to_have_text("花子 <b> is writing an answer to this.")
+    expect(second.locator("#rows .at-it")).to_have_text("花子 <b> is writing")
+    expect(first.locator(".banner.writer, .at-it")).to_have_count(0)
     second.locator("#sentence").fill("rain")
     expect(first.locator(".banner.writer")).to_contain_text("Someone is writing")
     for page in (first, second):
@@ -184,6 +184,17 @@ def test_of_two_people_one_answers_and_the_other_keeps_the_text(
     expect(loser.locator("#lock")).to_be_visible()
     expect(loser.locator("#sentence")).to_have_value("rain" if sent == "sunny" else "sunny")
     assert host.close()[1] == []
+
+
+def test_who_leaves_the_page_writes_no_more(desk: Desking, host: Serving, window: Windows) -> None:
+    """At once, although their draft stays."""
+    begin(host, desk)
+    host.say(call())
+    first, second = window().page, window().page
+    first.locator("#sentence").fill("sunny")
+    expect(second.locator(".banner.writer")).to_be_visible()
+    first.goto("about:blank")
+    expect(second.locator(".banner.writer, .at-it")).to_have_count(0, timeout=5000)
 
 
 def test_send_can_be_taken_back_for_three_seconds(host: Serving, opened: Opened) -> None:

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 import pytest
 
 from humanmcp.inbox.contract import (
+    WRITES_FOR,
     Answer,
     Draft,
     Inbox,
@@ -25,6 +26,7 @@ from humanmcp.inbox.contract import (
     TakenError,
     UnknownItemError,
     Waiting,
+    Writer,
 )
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
@@ -40,6 +42,9 @@ class Store(Protocol):
 
     def kill(self, inbox: Inbox) -> None:
         """Let the process of this inbox die without a word."""
+
+    def age_writers(self, seconds: float) -> None:
+        """Let the signs of writers be older, by the clock that counts for them."""
 
 
 AT: Final = "2026-11-20T18:49:07.123Z"
@@ -720,3 +725,54 @@ class InboxContract:
         server = store.view()
         assert server.facts(server.begin(SessionFacts("", AT, probe=True))).letter == ""
         assert server.facts(server.begin(SessionFacts("", AT))).letter == "a"
+
+    # -- who writes an answer ---------------------------------------------------------------------
+
+    def test_who_writes_an_answer_is_told_to_every_desk_until_they_stop(
+        self, store: Store, desk: Inbox, key: Key
+    ) -> None:
+        """Two may write at once; one of them leaves."""
+        other = store.view()
+        assert other.writers() == {}
+        desk.note_writer(key, Writer("a", "花子"))
+        desk.note_writer(key, Writer("b"))
+        assert other.writers() == {key: (Writer("a", "花子"), Writer("b"))}
+        desk.clear_writer("a")
+        desk.clear_writer("somebody who never wrote")
+        assert other.writers() == {key: (Writer("b"),)}
+
+    def test_a_window_writes_one_answer_at_a_time(
+        self, server: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """It has gone on to another message."""
+        server.deliver(item_of(key.session, 2))
+        desk.note_writer(key, Writer("../a"))
+        desk.note_writer(key._replace(number=2), Writer("../a"))
+        assert server.writers() == {key._replace(number=2): (Writer("../a"),)}
+
+    def test_who_gave_no_sign_for_long_writes_no_more(
+        self, store: Store, desk: Inbox, key: Key
+    ) -> None:
+        """Their window may be gone. The clock of the inbox counts, and no other one."""
+        desk.note_writer(key, Writer("a"))
+        store.age_writers(WRITES_FOR - 5)
+        assert desk.writers() == {key: (Writer("a"),)}
+        store.age_writers(6)
+        assert desk.writers() == {}
+        desk.note_writer(key, Writer("a"))
+        assert desk.writers() == {key: (Writer("a"),)}
+        store.age_writers(-60)  # the clock was set back
+        assert desk.writers() == {}
+
+    def test_who_writes_keeps_nobody_from_answering(
+        self, server: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """The first answer wins, whoever began first."""
+        desk.note_writer(key, Writer("a", "花子"))
+        desk.send(key, Reply("sunny", who="太郎"))
+        assert [reply.text for _, reply in server.take(key.session)] == ["sunny"]
+
+    def test_nobody_writes_in_a_session_that_there_is_not(self, desk: Inbox) -> None:
+        """It is unknown."""
+        with pytest.raises(UnknownItemError):
+            desk.note_writer(Key("20200101T000000Z-0000", 1), Writer("a"))

@@ -65,6 +65,11 @@ class PostgresStore:
         inbox._db.follower.stop()
         inbox._db.run("DELETE FROM humanmcp.processes WHERE id = %(lease)s", lease=lease)
 
+    def age_writers(self, seconds: float) -> None:
+        """Change the times in their rows."""
+        sql = "UPDATE humanmcp.writers SET seen = seen - make_interval(secs => %(seconds)s)"
+        self.databases[-1].run(sql, seconds=seconds)
+
 
 @pytest.fixture
 def store(postgres: PostgresServer, tmp_path: Path) -> Iterator[PostgresStore]:

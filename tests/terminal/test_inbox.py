@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.inbox.contract import Answer, Draft, Role, Waiting
+from humanmcp.inbox.contract import Answer, Draft, Role, Waiting, Writer
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal.inbox import request_in_short
 from tests.terminal.rooms import CALL, INITIALIZE, Room, Shell, ago, waiting
@@ -136,6 +136,16 @@ def test_a_long_request_is_cut_to_columns_not_characters(room: Room, longest: in
     short = request_in_short(item, longest)
     assert short.endswith("…")
     assert len(short) + sum(letter == "東" for letter in short) <= longest
+
+
+def test_the_list_says_who_is_writing_an_answer(room: Room, shell: Shell) -> None:
+    """Under the name that they go by; in JSON, too."""
+    key = room.ask(room.session(), 1)
+    room.inbox.note_writer(key, Writer("a", "花子\x1b"))
+    room.inbox.note_writer(key, Writer("b"))
+    assert "花子⟦U+001B⟧ is writing · someone is writing" in shell("inbox").out
+    (item,) = json.loads(shell("inbox", "--json").out)["items"]
+    assert item["writers"] == ["花子\x1b", ""]
 
 
 # -- watching ---------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import { choiceChanged } from "./notice.js";
 import { Page } from "./page.js";
 import { keep, place } from "./place.js";
 import { call, follow } from "./talk.js";
+import { startWriting } from "./writing.js";
 
 const page = new Page();
 
@@ -39,6 +40,7 @@ startChoices(choiceChanged);
 startKeys(page);
 startClock();
 startForms();
+startWriting();
 for (const area of all("[data-schema]", document, HTMLTextAreaElement)) {
   const history = new EditHistory();
   const now = () => ({ text: area.value, fields: null, touched: true, broken: null });

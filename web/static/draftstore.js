@@ -6,6 +6,7 @@ import { MessageDocument } from "./document.js";
 import { call, oneAtATime, Pause } from "./talk.js";
 import { UnreadFields } from "./unreadfields.js";
 import { say } from "./words.js";
+import { whoAmI } from "./writing.js";
 
 const SAVE_AFTER = 500;
 
@@ -64,12 +65,4 @@ export class DraftStore {
     this.closed = true;
     localStorage.removeItem(this.name);
   }
-}
-
-// This window, for as long as it is open: who writes is told apart from who looks on.
-function whoAmI() {
-  const name = "humanmcp:who";
-  const known = sessionStorage.getItem(name) ?? `${Date.now()}-${Math.random()}`; // randomUUID is for encrypted pages only
-  sessionStorage.setItem(name, known);
-  return known;
 }

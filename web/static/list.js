@@ -4,6 +4,7 @@ import { arrived } from "./notice.js";
 import { tick } from "./clock.js";
 import { all, first, keyOfOpen, maybe } from "./dom.js";
 import { oneAtATime, part } from "./talk.js";
+import { hideOwn } from "./writing.js";
 
 /** @type {Set<string>} what arrived and was not told of yet */
 const fresh = new Set();
@@ -57,6 +58,7 @@ export const refreshList = oneAtATime(async () => {
     if (!old.querySelector(":focus")) old.replaceWith(now);
   }
   document.title = page.title;
+  hideOwn(newer);
   announce(newer, asked);
   if (list) settle(list, newer);
   tick();

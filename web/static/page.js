@@ -9,9 +9,10 @@ import { version } from "./live.js";
 import { takeBackSeen } from "./notice.js";
 import { oneAtATime, part } from "./talk.js";
 import { at, here } from "./place.js";
-import { hideOwn, listenToCopies, listenToStatus, takeStatus } from "./status.js";
+import { listenToCopies, listenToStatus, takeStatus } from "./status.js";
 import { composed, goOnTyping } from "./typeahead.js";
 import { tell } from "./words.js";
+import { hideOwn, leave } from "./writing.js";
 
 export class Page {
   constructor() {
@@ -35,7 +36,7 @@ export class Page {
     this.composer ??= openComposer((outcome, from) => this.sent(outcome, from));
     listenToCopies();
     rememberCards();
-    hideOwn(this, document);
+    hideOwn(document);
     takeBackSeen();
     if (focus) this.placeFocus();
     nameOpen();
@@ -73,6 +74,7 @@ export class Page {
   open(page, name = "#main") {
     const [old, young] = [first(name), first(name, page)];
     if (!old || !young) return false;
+    leave();
     this.composer?.close();
     this.composer = null;
     document.body.className = page.body.className;

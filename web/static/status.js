@@ -1,9 +1,10 @@
 // The banner and the times of the exchange that is open, taken anew without touching the box.
 
 import { tick } from "./clock.js";
-import { all, button, first, keyOfOpen, make, maybe } from "./dom.js";
+import { all, button, keyOfOpen, make, maybe } from "./dom.js";
 import { at } from "./place.js";
 import { part } from "./talk.js";
+import { hideOwn } from "./writing.js";
 import { copy, say, tell } from "./words.js";
 
 /** @param {Page} page */
@@ -12,7 +13,7 @@ export async function takeStatus(page) {
   const answer = key ? await part(`/m/${key}/status`) : null;
   const [old, fresh] = [maybe("status"), answer?.getElementById("status")];
   if (!old || !fresh || keyOfOpen() !== key) return; // another one was opened in its place meanwhile
-  hideOwn(page, fresh);
+  hideOwn(fresh);
   if (fresh.querySelector("[data-go]")) { // the teacher opened another step
     location.assign(at("/"));
     return;
@@ -30,11 +31,6 @@ export async function takeStatus(page) {
   }
 }
 
-/** That this very window writes is no news in it. @param {Page} page @param {ParentNode} place */
-export function hideOwn(page, place) {
-  const own = first("[data-writer]", place);
-  if (own && own.dataset.writer === page.composer?.drafts.who) own.remove();
-}
 
 // The box with the answer stays as it is.
 /** @param {Page} page */

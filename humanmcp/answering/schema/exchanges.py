@@ -14,7 +14,7 @@ from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.answering.service import Outcome, SayResult, SendResult
 from humanmcp.answering.summary import Row, badge_of, client_of, row
-from humanmcp.inbox.contract import SessionFacts
+from humanmcp.inbox.contract import SessionFacts, Writer
 from humanmcp.locales import UnknownSentenceError, describe_or_code, say
 from humanmcp.locales.explain import Card
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -269,6 +269,7 @@ class ListedShape(RowShape, WaitShape):
     """An exchange in the list of `inbox`. `name` and `letter` are what a person types.
 
     `id` is the request's own. `arrived` is UTC, `waited` in seconds. `answer` is a line, or null.
+    `writers` names who writes an answer now, "" for somebody without a name.
     The members of `waiting` are repeated beside it.
     """
 
@@ -283,6 +284,7 @@ class ListedShape(RowShape, WaitShape):
     answer: str | None
     by: str
     line: str
+    writers: list[str]
 
 
 class InboxShape(TypedDict):
@@ -404,7 +406,9 @@ def _case_shape(opened: OpenExchange) -> RowShape:
     }
 
 
-def listed_shape(opened: OpenExchange, name: str, waited: float) -> ListedShape:
+def listed_shape(
+    opened: OpenExchange, name: str, waited: float, writers: Iterable[Writer] = ()
+) -> ListedShape:
     """Write an exchange for the list of `inbox`, under the name that a person types for it."""
     item, whole = opened.item, _case_shape(opened)
     return filled(
@@ -420,6 +424,7 @@ def listed_shape(opened: OpenExchange, name: str, waited: float) -> ListedShape:
         arguments=follow(jsonrpc.object_in(item.line), "params", "arguments"),
         answer=None if item.answer is None else item.answer.line,
         by="" if item.answer is None else item.answer.by,
+        writers=[one.name for one in writers],
     )
 
 
@@ -436,7 +441,7 @@ def shown_shape(
     """Write an exchange as `show` prints it."""
     item, asked = opened.item, opened.inquiry
     return {
-        **listed_shape(opened, name, waited),
+        **listed_shape(opened, name, waited, opened.inbox.writers().get(item.key, ())),
         "card": cast("CardShape", dataclasses.asdict(card)),
         "draft": draft,
         "problems": diagnostic_shapes(item.diagnostics),

@@ -28,8 +28,7 @@ from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
 from humanmcp.desk.http.context import BY, AsciiJson, CallRoute, called, desk_of
 from humanmcp.desk.presenters.forms import unread
-from humanmcp.desk.state.board import Writer
-from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply
+from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply, Writer
 from humanmcp.inbox.ordering import OrderError
 from humanmcp.inbox.ordering import hand_in as hand_in_order
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -172,9 +171,34 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
     if body.aside:
         desk.inbox.put_aside(key, draft._replace(text=body.aside, form=TextForm.MESSAGE, at=at))
     if body.touched:
-        desk.board.writes(key, Writer(body.who[:LONGEST_NAME], called(request)))
+        desk.inbox.note_writer(key, Writer(body.who[:LONGEST_NAME], called(request)))
+        desk.board.look_at_writers()
     desk.board.refresh(*key)
     return {"at": at}
+
+
+@dataclass
+class WriterBody:
+    """Which window somebody writes in, and whether they still do."""
+
+    who: str
+    on: bool = True
+
+
+@router.post("/exchanges/{session}/{number}/writer")
+def note_writer(request: Request, session: str, number: int, body: WriterBody) -> WriterBody:
+    """Tell all desks that somebody writes an answer, or that they stopped.
+
+    It counts for 20 seconds: repeat it while they write. It keeps nobody from answering.
+    """
+    desk, key, page = desk_of(request), Key(session, number), body.who[:LONGEST_NAME]
+    if body.on:
+        desk.open_exchange(key)
+        desk.inbox.note_writer(key, Writer(page, called(request)))
+    else:
+        desk.inbox.clear_writer(page)
+    desk.board.look_at_writers()
+    return body
 
 
 @router.post("/exchanges/{session}/{number}/hold")

@@ -439,7 +439,7 @@ def _standing(desk: Desk, opened: OpenExchange) -> dict[str, Any]:
         "badge": summary.badge_of(facts),
         "living": living,
         "state": state.value,
-        "writer": desk.board.writer(item.key),
+        "writers": desk.board.writers,
         "client_setting": "" if client is None else client.setting,
         "arrived": seconds_of(item.arrived),
         "refusals": diagnostic_shapes(item.diagnostics),

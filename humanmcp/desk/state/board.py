@@ -13,11 +13,11 @@ import logging
 import threading
 import time
 from collections import deque
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from humanmcp.answering.schema.interface import ChangeShape
     from humanmcp.desk.auth.login import Door
     from humanmcp.desk.presenters.rows import Step
-    from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts
+    from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts, Writer
 
 REMEMBERED: Final = 1024
 """Changes that a page can catch up with; one that missed more looks at everything anew."""
@@ -52,9 +52,6 @@ MOST_LONG: Final = 256
 
 LATEST: Final = ("~", 0)
 """A place after every line that has a time stamp."""
-
-WRITING_FOR: Final = 20.0
-"""Seconds for which a person counts as writing after their draft was saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +94,11 @@ class _Seen:
     holds: tuple[str, ...] = ()
 
 
-class Writer(NamedTuple):
-    """Who is writing: which page, and the name that its person goes by, "" for none."""
-
-    page: str
-    name: str = ""
-
-
 @dataclass
 class Board:
     """Every session of an inbox, and what changed. Safe to use from several threads."""
 
     inbox: DeskInbox
-    clock: Callable[[], float] = time.monotonic
     long_lines: dict[tuple[str, int, int], Step] = field(default_factory=dict)
     """The rows of long lines in the history, by session, number and hash of the line."""
     _sessions: dict[str, _Seen] = field(default_factory=dict)
@@ -117,7 +106,7 @@ class Board:
     _version: int = field(default_factory=lambda: int(time.time()) << 10)
     # The versions of a desk that starts anew are greater than those of the one before it: a page
     # that was connected to that one is then told to look at everything.
-    _writers: dict[Key, tuple[Writer, float]] = field(default_factory=dict)
+    _writers: Mapping[Key, tuple[Writer, ...]] = field(default_factory=dict)
     _listening: set[Key] = field(default_factory=set)
     _listeners: list[Callable[[], None]] = field(default_factory=list)
     _away: str = ""
@@ -397,27 +386,21 @@ class Board:
 
     # -- who else is writing --------------------------------------------------------------------
 
-    def writes(self, key: Key, who: Writer) -> None:
-        """Note that a page saved a draft."""
+    def look_at_writers(self) -> None:
+        """Read who writes what, and let pages look again where that is different."""
+        found = self.inbox.writers()
         with self._lock:
-            now = self.clock()
-            self._writers = {
-                one: (writer, at)
-                for one, (writer, at) in self._writers.items()
-                if now - at < WRITING_FOR
-            }
-            new = key not in self._writers or self._writers[key][0] != who
-            self._writers[key] = (who, now)
-            before = self._version
-            if new:
-                self._note("changed", key.session, key.number)
+            before, old = self._version, self._writers
+            self._writers = found
+            for key in found.keys() | old.keys():
+                if found.get(key) != old.get(key):
+                    self._note("changed", *key)
         self._tell(before)
 
-    def writer(self, key: Key) -> Writer | None:
-        """Return who is writing an answer right now."""
-        with self._lock:
-            who, at = self._writers.get(key, (None, 0.0))
-            return who if self.clock() - at < WRITING_FOR else None
+    @property
+    def writers(self) -> Mapping[Key, tuple[Writer, ...]]:
+        """Who was writing what at the last look."""
+        return self._writers
 
 
 def _count(seen: _Seen) -> int:
@@ -426,6 +409,10 @@ def _count(seen: _Seen) -> int:
 
 
 _log = logging.getLogger(__name__)
+
+
+LOOK_AT_WRITERS: Final = 1.0
+"""Seconds between two looks for who writes: nothing reports that somebody stopped."""
 
 
 class Following:
@@ -480,10 +467,13 @@ class Following:
     def _work(self) -> None:
         while True:
             with self._condition:
-                self._condition.wait_for(lambda: self._marked or self._ending)
+                self._condition.wait_for(lambda: self._marked or self._ending, LOOK_AT_WRITERS)
                 if self._ending:
                     return
                 marked, self._marked = self._marked, set()
+            for one in tuple(self._boards):
+                with suppress(InboxError):
+                    one.look_at_writers()
             for board, session, number in sorted(marked):
                 self._read(self._boards[board], session, number)
 

@@ -129,6 +129,7 @@ def listed(board: Board, session: str) -> dict[str, Any]:
         "find": "",
         "running": _running(board, session),
         "rows": board.waiting(session),
+        "writers": board.writers,
         "recent": () if board.inbox.away else history.recent(board, RECENT),
     }
 

@@ -6,7 +6,14 @@ import threading
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from humanmcp.inbox import records
-from humanmcp.inbox.contract import Key, StoreError, TakenError, UnknownItemError
+from humanmcp.inbox.contract import (
+    WRITES_FOR,
+    Key,
+    StoreError,
+    TakenError,
+    UnknownItemError,
+    Writer,
+)
 from humanmcp.inbox.postgres.following import SINCE, SOON
 from humanmcp.inbox.postgres.sessions import SessionRows, text_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -70,6 +77,19 @@ _TAKE_PARKED: Final = f"""
 UPDATE humanmcp.replies SET taken = %(owner)s WHERE {_THIS} RETURNING record"""
 _FETCHED: Final = f"""
 UPDATE humanmcp.exchanges SET {_NOW}, ending = %(ending)s WHERE {_THIS}"""
+_NOTE_WRITER: Final = """
+INSERT INTO humanmcp.writers (inbox, page, name, session, number)
+VALUES (%(inbox)s, %(page)s, %(name)s, %(session)s, %(number)s)
+ON CONFLICT (inbox, page) DO UPDATE SET seen = excluded.seen, name = excluded.name,
+    session = excluded.session, number = excluded.number"""
+_CLEAR_WRITER: Final = """
+DELETE FROM humanmcp.writers WHERE inbox = %(inbox)s AND page = %(page)s"""
+_WRITERS: Final = f"""
+SELECT s.name, w.number, w.page, w.name FROM humanmcp.writers w
+JOIN humanmcp.sessions s ON s.id = w.session
+WHERE w.inbox = %(inbox)s
+    AND w.seen BETWEEN clock_timestamp() - interval '{WRITES_FOR} s' AND clock_timestamp()
+ORDER BY w.seen"""
 _LOCK: Final = f"""
 SELECT number FROM humanmcp.exchanges WHERE {_THIS} AND state = 'pending' FOR UPDATE"""
 _REFUSE: Final = f"""
@@ -208,6 +228,23 @@ class ExchangeRows(SessionRows):
         if not self._db.run(_SAVE, **self._this(key), record=record):
             raise UnknownItemError(f"{key.session}/{key.number}")
         self._ring()
+
+    def note_writer(self, key: Key, writer: Writer) -> None:
+        """Note a sign of somebody who writes an answer."""
+        named = {"page": writer.page, "name": writer.name}
+        self._db.run(_NOTE_WRITER, inbox=self._inbox, **named, **self._this(key))
+
+    def clear_writer(self, page: str) -> None:
+        """Note that a window writes no answer any more."""
+        self._db.run(_CLEAR_WRITER, inbox=self._inbox, page=page)
+
+    def writers(self) -> Mapping[Key, tuple[Writer, ...]]:
+        """Return who gave a sign lately, by exchange."""
+        found: dict[Key, tuple[Writer, ...]] = {}
+        for session, number, page, name in self._db.run(_WRITERS, inbox=self._inbox):
+            key = Key(session, number)
+            found[key] = (*found.get(key, ()), Writer(page, name))
+        return found
 
     def put_aside(self, key: Key, draft: Draft) -> None:
         """Keep a text beside the draft, unless it is there already."""

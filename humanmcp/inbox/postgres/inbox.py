@@ -49,6 +49,7 @@ WHERE session = %(session)s AND seq = %(seq)s"""
 _SWEEP: Final = (
     """DELETE FROM humanmcp.processes WHERE NOT humanmcp.lives(id)
     AND seen < clock_timestamp() - interval '1 minute'""",
+    "DELETE FROM humanmcp.writers WHERE seen < clock_timestamp() - interval '1 hour'",
     # A dump that was read into another database has numbers that are still to come there.
     *(
         f"UPDATE humanmcp.{table} SET changed = '0' WHERE changed > pg_current_xact_id()"

@@ -11,6 +11,8 @@ from starlette.responses import Response
 
 from docs import make_api
 from humanmcp.desk.routes.api_description import CALLS
+from humanmcp.inbox.contract import Key, Writer
+from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import call
 from tests.desk.auth.test_guard import flat
 from tests.desk.desking import Desking
@@ -306,3 +308,23 @@ def test_what_a_client_asked_is_listed_with_the_answers(home: Path) -> None:
         assert desk.get(f"/api/calls?session={found[0]['session']}")["calls"] == found
         outside = desk.ask("GET", "/api/calls?session=..%2Fsecret", headers=desk.bearer)
         assert outside.status == 404
+
+
+def test_who_writes_is_told_on_every_page_from_every_process_until_they_leave(
+    seats: tuple[Desking, Serving],
+) -> None:
+    """In the list and at the open message: from another desk, or a phone at this one."""
+    desk, _ = seats
+    one = desk.get("/api/exchanges")["waiting"][0]
+    key, anchor = Key(one["session"], one["number"]), f"{one['session']}/{one['number']}"
+    elsewhere = FolderInbox(desk.home)
+    elsewhere.note_writer(key, Writer("a", "花子"))
+    until(lambda: "花子 is writing" in desk.page("/list"), "the list says who writes")
+    assert "花子 is writing an answer to this." in desk.page(f"/m/{anchor}/status")
+    elsewhere.clear_writer("a")
+    until(lambda: "is writing" not in desk.page("/list"), "nobody writes")
+    desk.post(f"{path(desk)}/writer", {"who": "phone"})
+    assert elsewhere.writers() == {key: (Writer("phone"),)}
+    assert "someone is writing" in desk.page("/list")
+    desk.post(f"{path(desk)}/writer", {"who": "phone", "on": False})
+    assert elsewhere.writers() == {}

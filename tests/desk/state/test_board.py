@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.desk.state.board import REMEMBERED, WRITING_FOR, Board, Writer
-from humanmcp.inbox.contract import Answer, Draft, Item, Key, SessionFacts
+from humanmcp.desk.state.board import REMEMBERED, Board
+from humanmcp.inbox.contract import Answer, Draft, Item, Key, SessionFacts, Writer
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.json import jsonrpc
@@ -118,20 +118,23 @@ def test_a_desk_that_starts_anew_counts_on(inbox: FolderInbox) -> None:
     assert before.since(1) is None
 
 
-def test_who_writes_is_known_for_a_while(inbox: FolderInbox) -> None:
-    """Noted once when somebody begins; forgotten when nothing was saved for long."""
-    now = 100.0
-    board = Board(inbox, clock=lambda: now)
-    key = Key("s", 1)
+def test_pages_look_again_when_somebody_begins_to_write_and_when_they_stop(
+    inbox: FolderInbox,
+) -> None:
+    """In this desk or in another one; and not at each sign between."""
+    board = Board(inbox)
+    key = Key(inbox.begin(SessionFacts(name="", started="")), 1)
     version = board.version
-    board.writes(key, Writer("a"))
-    board.writes(key, Writer("a"))
-    assert board.writer(key) == Writer("a")
+    for _ in range(3):
+        inbox.note_writer(key, Writer("a", "花子"))
+        board.look_at_writers()
+    assert board.writers == {key: (Writer("a", "花子"),)}
     assert changes(board, version) == [("changed", 1)]
-    board.writes(key, Writer("b", "花子"))
-    assert board.writer(key) == Writer("b", "花子")
-    now += WRITING_FOR + 1
-    assert board.writer(key) is None
+    version = board.version
+    inbox.clear_writer("a")
+    board.look_at_writers()
+    assert board.writers == {}
+    assert changes(board, version) == [("changed", 1)]
 
 
 def test_a_change_of_one_exchange_reads_that_one(

@@ -118,6 +118,16 @@ CREATE TABLE humanmcp.replies (                  -- the primary key lets one win
 );
 CREATE INDEX ON humanmcp.replies (session) WHERE taken IS NULL;
 
+CREATE UNLOGGED TABLE humanmcp.writers (          -- who writes an answer now; a crash may lose it
+    inbox int NOT NULL REFERENCES humanmcp.inboxes ON DELETE CASCADE,
+    page text NOT NULL,                          -- the window
+    name text NOT NULL,
+    session bigint NOT NULL REFERENCES humanmcp.sessions ON DELETE CASCADE,
+    number bigint NOT NULL,
+    seen timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (inbox, page)
+);
+
 CREATE TABLE humanmcp.sayings (
     session bigint NOT NULL REFERENCES humanmcp.sessions ON DELETE CASCADE,
     ticket int NOT NULL,
