@@ -17,9 +17,9 @@ export async function askAnyway() {
   return await ask(byId("anyway-dialog", HTMLDialogElement)) === "yes";
 }
 
-// Which way to break the answer; "" for none. The arrows go through the list, as in a menu.
+// Which fault to add to the answer; "" for none. The arrows go through the list, as in a menu.
 export async function askFault() {
-  const dialog = maybe("break-dialog", HTMLDialogElement);
+  const dialog = maybe("fault-dialog", HTMLDialogElement);
   if (!dialog) return "";
   const buttons = all(".faults button", dialog);
   dialog.onkeydown = (event) => { led(event, buttons, { ArrowDown: 1, ArrowUp: -1 }); };

@@ -66,12 +66,12 @@ export class Composer {
   }
 
   showState() {
-    const { replaced, broken, facts } = this.draft;
+    const { replaced, fault, facts } = this.draft;
     byId("replaced").hidden = replaced === null || this.locked;
-    const fault = facts.faults.find((one) => one.name === broken?.fault);
-    byId("broken").hidden = !fault;
-    byId("broken-what").textContent = fault?.title ?? "";
-    byId("broken-host").textContent = fault?.host ?? "";
+    const added = facts.faults.find((one) => one.name === fault?.name);
+    byId("added-fault").hidden = !added;
+    byId("fault-name").textContent = added?.title ?? "";
+    byId("fault-host").textContent = added?.host ?? "";
   }
 
   /** @param {string | null} why null when the page says it elsewhere */
@@ -79,7 +79,7 @@ export class Composer {
     this.draft.locked = true;
     this.box.classList.add("locked");
     this.sender.setSending(this.sender.sending);
-    for (const name of ["anyway", "mend", "replaced"]) byId(name).hidden = true;
+    for (const name of ["anyway", "remove-fault", "replaced"]) byId(name).hidden = true;
     byId("copy").hidden = false;
     const line = byId("lock");
     line.hidden = !why;

@@ -43,7 +43,7 @@ startForms();
 startWriting();
 for (const area of all("[data-schema]", document, HTMLTextAreaElement)) {
   const history = new EditHistory();
-  const now = () => ({ text: area.value, fields: null, touched: true, broken: null });
+  const now = () => ({ text: area.value, fields: null, touched: true, fault: null });
   const schema = () => call(area.dataset.schema ?? "");
   /** @param {string} text */
   const onChange = (text) => {

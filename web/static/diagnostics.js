@@ -20,9 +20,9 @@ export class Diagnostics {
     this.listed = new Shown();
   }
 
-  // A broken answer is meant as it is; else what is still to be written is not wrong.
+  // A fault is there on purpose; else what is still to be written is not wrong.
   get nothingYet() {
-    return !this.composer.draft.broken && this.composer.draft.unwritten;
+    return !this.composer.draft.fault && this.composer.draft.unwritten;
   }
 
   show() {
@@ -122,13 +122,13 @@ export class Diagnostics {
     if (problem.field) {
       views.form.fixField(problem.field, (raw) => fixed(raw, problem));
     } else {
-      this.mend(fixed(checker.base, problem));
+      this.applyFix(fixed(checker.base, problem));
       views.focus();
     }
   };
 
   /** What the check was asked of is changed; fields that it could not read stay. @param {string} text */
-  mend(text) {
+  applyFix(text) {
     const { draft, checker } = this.composer;
     const fields = checker.fields?.withBase(text) ?? null;
     draft.write(fields?.text ?? text, "fix", fields);
@@ -137,8 +137,8 @@ export class Diagnostics {
   async fixAll() {
     const { checker, views } = this.composer;
     try {
-      const mended = await checker.autofix();
-      if (mended !== null) this.mend(mended);
+      const text = await checker.autofix();
+      if (text !== null) this.applyFix(text);
     } catch (error) {
       tellFailed(error);
     }

@@ -4,12 +4,12 @@ import { EditHistory } from "./edithistory.js";
 import { compact, drop, find, itemsAt, layOut, parse, put, stringAt, textAt } from "./jsontext.js";
 
 export class MessageDocument {
-  /** @param {InitialState} facts @param {string} text @param {UnreadFields | null} fields @param {BrokenDraft | null} broken */
-  constructor(facts, text, fields, broken) {
+  /** @param {InitialState} facts @param {string} text @param {UnreadFields | null} fields @param {AddedFault | null} fault */
+  constructor(facts, text, fields, fault) {
     this.facts = facts;
     this.text = text;
     this.fields = fields; // what the form makes of a text that is no JSON
-    this.broken = broken; // on purpose
+    this.fault = fault; // added on purpose
     this.touched = facts.touched || text !== facts.document;
     this.typed = false; // in this page: a draft may be older
     this.locked = false;
@@ -29,21 +29,21 @@ export class MessageDocument {
   /** @param {string} text @param {Origin} from @param {UnreadFields | null} [fields] */
   write(text, from, fields = null) {
     if (text === this.text) return;
-    // Another answer altogether, or the one from before it was broken.
-    const broken = from === "kind" || text === this.broken?.before ? null : this.broken;
-    this.change({ text, fields, touched: true, broken }, from);
+    // Another answer altogether, or the text from before the fault.
+    const fault = from === "kind" || text === this.fault?.before ? null : this.fault;
+    this.change({ text, fields, touched: true, fault }, from);
   }
 
-  /** @param {string} text @param {BrokenDraft | null} broken */
-  spoil(text, broken) {
-    this.change({ text, fields: null, touched: true, broken }, "break");
+  /** @param {string} text @param {AddedFault | null} fault */
+  setFault(text, fault) {
+    this.change({ text, fields: null, touched: true, fault }, "fault");
   }
 
   /** @param {string} text @param {boolean} [touched] whether it is more than what a person starts from */
   replace(text, touched = true) {
     if (this.locked || text === this.text) return;
     this.replaced = this.touched ? this.snapshot : null;
-    this.change({ text, fields: null, touched, broken: null }, "replaced");
+    this.change({ text, fields: null, touched, fault: null }, "replaced");
   }
 
   /** @param {Snapshot} next @param {Origin} from */
@@ -73,7 +73,7 @@ export class MessageDocument {
   }
 
   get snapshot() {
-    return { text: this.text, fields: this.fields, touched: this.touched, broken: this.broken };
+    return { text: this.text, fields: this.fields, touched: this.touched, fault: this.fault };
   }
 
   /** @param {Snapshot} next @param {Origin} from */

@@ -27,15 +27,15 @@ export class DraftStore {
   open(facts) {
     const kept = JSON.parse(localStorage.getItem(this.name) ?? "null");
     const text = kept && kept.at > this.known ? String(kept.text) : facts.document;
-    const { fields, broken } = kept?.text === text ? kept : {};
-    const draft = new MessageDocument(facts, text, fields ? new UnreadFields(fields.base, fields.unread) : null, broken ?? null);
+    const { fields, fault } = kept?.text === text ? kept : {};
+    const draft = new MessageDocument(facts, text, fields ? new UnreadFields(fields.base, fields.unread) : null, fault ?? null);
     if (kept?.text === text) draft.view = kept.view ?? null;
     return draft;
   }
 
   keepHere(at = Date.now()) {
-    const { text, fields, broken, view } = this.draft;
-    keep(this.name, { text, fields, broken, view, at });
+    const { text, fields, fault, view } = this.draft;
+    keep(this.name, { text, fields, fault, view, at });
   }
 
   changed() {

@@ -72,10 +72,10 @@ export function problemParts(problem, fix) {
 // Apply the fix of one problem; its edits stand in order.
 /** @param {string} text @param {Problem} problem */
 export function fixed(text, problem) {
-  let [mended, at] = ["", 0];
+  let [result, at] = ["", 0];
   for (const { start, end, new: fresh } of problem.fix?.edits ?? []) {
-    mended += text.slice(at, unitsAt(text, start)) + fresh;
+    result += text.slice(at, unitsAt(text, start)) + fresh;
     at = unitsAt(text, end);
   }
-  return mended + text.slice(at);
+  return result + text.slice(at);
 }

@@ -21,7 +21,7 @@ let source = null;
 let polling = 0;
 let next = 0;
 let lastWord = 0;
-let line = "opening"; // then "open", or "broken"
+let line = "opening"; // then "open", or "lost"
 export let leading = false; // of all tabs of this browser
 
 const channel = new BroadcastChannel(NAME);
@@ -63,7 +63,7 @@ function listen() {
   });
   source.addEventListener("bye", () => again(1000));
   source.onerror = () => {
-    line = "broken";
+    line = "lost";
     if (source?.readyState === EventSource.CLOSED) again(TRY_AGAIN_AFTER);
     else startPolling();
   };
@@ -101,7 +101,7 @@ async function poll() {
     if (!polling) return; // the stream came meanwhile, and tells more
     how("polling");
     if (record.changes.length) spread(record);
-    if (line === "broken" || keptBack()) listen(); // sooner than the browser would: the desk has just answered
+    if (line === "lost" || keptBack()) listen(); // sooner than the browser would: the desk has just answered
   } catch {
     if (polling) how("off");
   }

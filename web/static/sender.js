@@ -87,7 +87,7 @@ export class Sender {
     draft.touched = true;
     diagnostics.show();
     const typing = giveTypingBack();
-    if (draft.broken && verdict.forcible) this.sendAnyway();
+    if (draft.fault && verdict.forcible) this.sendAnyway();
     else if (!typing) diagnostics.focus();
     return false;
   }

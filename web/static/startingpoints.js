@@ -1,4 +1,4 @@
-// Other texts to go on from: the template, the last answer, a saved one, one that is broken on purpose.
+// Other texts to go on from: the template, the last answer, a saved one, one with a fault.
 
 import { flagged, isOneText, messageOf, TEXT_PATH } from "./document.js";
 import { askFault } from "./asking.js";
@@ -71,17 +71,17 @@ export class StartingPoints {
     views.show("form", { focus: true });
   }
 
-  async breakIt() {
+  async addFault() {
     const { draft, views, path, sender } = this.composer;
-    if (draft.locked || sender.sending || !maybe("break")) return;
-    const fault = await askFault();
-    if (!fault) return;
+    if (draft.locked || sender.sending || !maybe("add-fault")) return;
+    const name = await askFault();
+    if (!name) return;
     // One fault at a time: into what was there, not into another fault.
-    const before = draft.broken?.before ?? draft.text;
-    sender.setSending(true); // Ctrl+Enter must not send the right answer before it is broken
+    const before = draft.fault?.before ?? draft.text;
+    sender.setSending(true); // Ctrl+Enter must not send the answer before the fault is in it
     try {
-      const { document: text } = await call(`${path}/fault`, { fault, text: before, form: "message" });
-      draft.spoil(text, { fault, before });
+      const { document: text } = await call(`${path}/fault`, { fault: name, text: before, form: "message" });
+      draft.setFault(text, { name, before });
     } catch (error) {
       tellFailed(error);
       return;
@@ -96,9 +96,9 @@ export class StartingPoints {
     this.composer.views.showAgain();
   }
 
-  mend() {
+  removeFault() {
     const { draft, views, path } = this.composer;
-    if (draft.broken) draft.spoil(draft.broken.before, null);
+    if (draft.fault) draft.setFault(draft.fault.before, null);
     call(`${path}/fault`, { fault: null, text: "" }).catch(tellFailed); // what the server was asked for HTTP
     views.show(views.best, { focus: true });
   }

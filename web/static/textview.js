@@ -31,14 +31,14 @@ export class TextView {
 
   fill() {
     const { text, kind } = this.draft;
-    const broken = parse(text) === null;
+    const invalid = parse(text) === null;
     const error = kind === "error";
     const plain = error ? textAt(text, ["error"]) !== null : isOneText(text);
     const instead = byId("text-instead");
-    instead.hidden = !broken && plain;
-    instead.textContent = broken ? say("tojson") : say("notext");
-    this.sentence.hidden = error || !plain || broken;
-    byId("error-fields").hidden = !error || broken;
+    instead.hidden = !invalid && plain;
+    instead.textContent = invalid ? say("tojson") : say("notext");
+    this.sentence.hidden = error || !plain || invalid;
+    byId("error-fields").hidden = !error || invalid;
     if (error) {
       fillField(this.code, textAt(text, ["error", "code"]) ?? "");
       fillField(this.message, stringAt(text, ["error", "message"]) ?? "");

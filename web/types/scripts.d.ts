@@ -3,7 +3,7 @@
 type Choice = "notify" | "sound" | "keys" | "options" | "undo";
 type ViewName = "text" | "form" | "json";
 /** What changed the document. */
-type Origin = ViewName | "fix" | "break" | "kind" | "replaced" | "undo";
+type Origin = ViewName | "fix" | "fault" | "kind" | "replaced" | "undo";
 
 type Composer = import("../static/composer.js").Composer;
 type Diagnostics = import("../static/diagnostics.js").Diagnostics;
@@ -26,11 +26,11 @@ interface Snapshot {
   text: string;
   fields: UnreadFields | null;
   touched: boolean;
-  broken: BrokenDraft | null;
+  fault: AddedFault | null;
 }
 
-/** A fault that was put into a draft on purpose, and what stood there before. */
-interface BrokenDraft { fault: string; before: string }
+/** A fault that was put into a draft on purpose, and the text before it. */
+interface AddedFault { name: string; before: string }
 
 /** A field whose text is no JSON yet. */
 interface Unread {

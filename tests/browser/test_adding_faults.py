@@ -15,23 +15,23 @@ from tests.waiting import until
 pytestmark = pytest.mark.browser
 
 
-def break_it(page: Page, fault: str) -> None:
+def add_fault(page: Page, fault: str) -> None:
     """Choose a fault with the mouse."""
     open_menu(page)
-    page.locator("#break").click()
-    button = page.locator(f"#break-dialog button[value={fault}]")
+    page.locator("#add-fault").click()
+    button = page.locator(f"#fault-dialog button[value={fault}]")
     title = button.inner_text()
     button.click()
-    expect(page.locator("#broken-what")).to_have_text(title)
+    expect(page.locator("#fault-name")).to_have_text(title)
 
 
 def opened_by_key(page: Page) -> bool:
     """Press B; single keys do not act in the first half second of a page."""
     page.keyboard.press("b")
-    return page.locator("#break-dialog[open]").count() == 1
+    return page.locator("#fault-dialog[open]").count() == 1
 
 
-def test_an_answer_is_broken_and_sent_by_keyboard_alone(
+def test_an_answer_gets_a_fault_and_is_sent_by_keyboard_alone(
     desk: Desking, host: Serving, opened: Opened
 ) -> None:
     """B, a line of the menu, Ctrl+Enter, asked once; recorded as deliberate."""
@@ -40,11 +40,11 @@ def test_an_answer_is_broken_and_sent_by_keyboard_alone(
     page.keyboard.type("sunny")
     page.keyboard.press("Escape")
     until(lambda: opened_by_key(page), "the menu of faults is open")
-    expect(page.locator("#break-dialog button").first).to_be_focused()
+    expect(page.locator("#fault-dialog button").first).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    expect(page.locator("#broken")).to_contain_text("Id as text")
-    expect(page.locator("#broken")).to_contain_text("A good host:")
+    expect(page.locator("#added-fault")).to_contain_text("Id as text")
+    expect(page.locator("#added-fault")).to_contain_text("A good host:")
     assert '"id": "7"' in read_json(page)
     page.keyboard.press("Control+Enter")
     expect(page.locator("#anyway-dialog")).to_be_visible()
@@ -61,27 +61,27 @@ def test_one_click_puts_back_what_was_there(host: Serving, opened: Opened) -> No
     """Also after a second fault and a reload: the view and the words of before."""
     page = opened(call())
     page.locator("#sentence").fill("sunny, 23 °C")
-    break_it(page, "cut-in-half")
-    break_it(page, "log-line")
+    add_fault(page, "cut-in-half")
+    add_fault(page, "log-line")
     assert read_json(page) == "Server started on stdio"
     expect(page.locator("#saved-at")).to_contain_text("saved")
     page.reload()
-    expect(page.locator("#broken")).to_contain_text("A log line instead")
-    page.locator("#mend").click()
-    expect(page.locator("#broken")).to_be_hidden()
+    expect(page.locator("#added-fault")).to_contain_text("A log line instead")
+    page.locator("#remove-fault").click()
+    expect(page.locator("#added-fault")).to_be_hidden()
     expect(page.locator("#sentence")).to_have_value("sunny, 23 °C")
     page.locator("#send").click()
     assert json.loads(host.hear())["result"]["content"][0]["text"] == "sunny, 23 °C"
 
 
 def test_a_fault_of_an_answer_that_was_not_written_yet_is_the_only_one(opened: Opened) -> None:
-    """A tester need not think of words first. Another answer ends what was broken."""
+    """A tester need not think of words first. Another answer removes the fault."""
     page = opened(call())
-    break_it(page, "unknown-field")
+    add_fault(page, "unknown-field")
     expect(page.locator("#problems .problem.error")).to_have_count(1)
     open_menu(page)
     page.locator("#template").click()
-    expect(page.locator("#broken")).to_be_hidden()
+    expect(page.locator("#added-fault")).to_be_hidden()
     expect(page.locator("#sentence")).to_have_value("")
 
 
@@ -91,11 +91,11 @@ def test_a_wrong_answer_that_is_kept_open_is_followed_by_the_right_one(
     """The button writes the line, and the same page then sends the right answer."""
     page = opened(call())
     page.locator("#sentence").fill("sunny")
-    break_it(page, "wrong-id")
+    add_fault(page, "wrong-id")
     open_menu(page)
     page.locator("#keep-open").click()
     assert '"id":1000007' in host.hear()
-    page.locator("#mend").click()
+    page.locator("#remove-fault").click()
     expect(page.locator("#sentence")).to_have_value("sunny")
     expect(page.locator("#send")).to_be_enabled()
     page.locator("#send").click()
@@ -111,12 +111,12 @@ def test_nothing_is_sent_between_the_choice_and_the_fault(host: Serving, opened:
     held: list[Route] = []
     page.route("**/fault", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
     open_menu(page)
-    page.locator("#break").click()
+    page.locator("#add-fault").click()
     with page.expect_request("**/fault"):
-        page.locator("#break-dialog button[value=wrong-id]").click()
+        page.locator("#fault-dialog button[value=wrong-id]").click()
     page.keyboard.press("Control+Enter")
     held[0].continue_()
-    expect(page.locator("#broken")).to_contain_text("Wrong id")
+    expect(page.locator("#added-fault")).to_contain_text("Wrong id")
     page.locator("#anyway").click()
     page.locator("#anyway-dialog button[value=yes]").click()
     assert '"id":1000007' in host.hear()
@@ -125,14 +125,14 @@ def test_nothing_is_sent_between_the_choice_and_the_fault(host: Serving, opened:
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run `make test`")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
-def test_axe_finds_nothing_where_it_is_broken(scheme: str, locale: str, opened: Opened) -> None:
+def test_axe_finds_nothing_where_a_fault_is_added(scheme: str, locale: str, opened: Opened) -> None:
     """The menu and the banner, in both languages and themes."""
     page = opened(call(), color_scheme=scheme, locale=locale)
     open_menu(page)
     found = violations(page)
-    page.locator("#break").click()
+    page.locator("#add-fault").click()
     found += violations(page)
-    page.locator("#break-dialog button[value=cut-in-half]").click()
+    page.locator("#fault-dialog button[value=cut-in-half]").click()
     expect(page.locator("#problems .problem.error").first).to_be_visible()
     found += violations(page)
     assert found == []
@@ -153,11 +153,11 @@ def test_the_menus_fit_on_a_small_screen(
     assert bar is not None
     assert panel["y"] >= bar["height"]
     assert panel["y"] + panel["height"] <= height
-    page.locator("#break").click()
-    dialog = page.locator("#break-dialog").bounding_box()
+    page.locator("#add-fault").click()
+    dialog = page.locator("#fault-dialog").bounding_box()
     assert dialog is not None
     assert dialog["y"] >= 0
     assert dialog["y"] + dialog["height"] <= height
-    page.locator("#break-dialog button").last.scroll_into_view_if_needed()
-    expect(page.locator("#break-dialog button").last).to_be_in_viewport()
+    page.locator("#fault-dialog button").last.scroll_into_view_if_needed()
+    expect(page.locator("#fault-dialog button").last).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
