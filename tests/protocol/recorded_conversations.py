@@ -18,6 +18,7 @@ from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Malformed, Message
 from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.schemas import SchemaRow, rows_of, schema_of
 from humanmcp.protocol.validation import (
     addressing,
     held,
@@ -27,7 +28,6 @@ from humanmcp.protocol.validation import (
     whole_conversation,
 )
 from humanmcp.protocol.validation.input_requests import InputRequest
-from humanmcp.protocol.validation.json_schema.rows import SchemaRow, rows_of, schema_of
 from tests.asking import R2024, R2025, R2025_03, R2025_06, R2026, asked, stating
 
 VERSIONS: Final = (R2024, R2025_03, R2025_06, R2025, R2026)

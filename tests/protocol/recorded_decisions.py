@@ -12,8 +12,9 @@ from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge, on_one_li
 from humanmcp.protocol.rules import answer_book, book_format, timeouts
 from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
 from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec.schemas import rows_of
 from humanmcp.protocol.validation import results, secret_shapes
-from humanmcp.protocol.validation.json_schema import rows, validator
+from humanmcp.protocol.validation.json_schema import validator
 from tests.asking import R2025, R2026, asked, stating
 
 CLIENTS: Final = ("", "unknown", "claude-code", "codex-mcp-client", "gemini-cli", "opencode")
@@ -179,7 +180,7 @@ def schemas() -> Iterator[str]:
         if isinstance(schema, dict):
             yield f"  {validator.trouble_in(schema)} {validator.unusable_in(schema)}"
             yield f"  {validator.is_plain(schema)} {[tuple(one) for one in validator.choices(schema)]}"
-            yield f"  {rows.rows_of(schema)}"
+            yield f"  {rows_of(schema)}"
         for value in VALUES:
             found = validator.compare(value, schema)
             if found.differences or found.unchecked:

@@ -8,7 +8,7 @@ from typing import Final
 from humanmcp.protocol.json import jsonrpc, tree
 from humanmcp.protocol.repair import embedded, reading
 from humanmcp.protocol.spec import formats
-from humanmcp.protocol.spec.uri_templates import expanded, schema_of
+from humanmcp.protocol.spec.schemas import expanded, template_form
 
 _VALUES: Final = (
     "X", "Xy z", "X1",
@@ -172,7 +172,7 @@ def words() -> Iterator[str]:
         "{c}",
         "{a,c}",
     ):
-        yield f"{template} {expanded(template, {'a': 'é /x', 'b': '', 'd': '1'})} {schema_of(template)}"
+        yield f"{template} {expanded(template, {'a': 'é /x', 'b': '', 'd': '1'})} {template_form(template)}"
 
 
 def cut() -> Iterator[str]:

@@ -38,7 +38,7 @@ from humanmcp.protocol.rules import book_format
 from humanmcp.protocol.rules.book_format import BookError
 from humanmcp.protocol.rules.rule import Rule
 from humanmcp.protocol.spec import examples, methods
-from humanmcp.protocol.spec.typed import Schemas
+from humanmcp.protocol.spec.schemas import Schemas
 from humanmcp.protocol.validation import check, faults, starting_draft
 from tests.asking import R2024, R2025, R2025_03, R2025_06, R2026, asked, stating
 from tests.protocol import (

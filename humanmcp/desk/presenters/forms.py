@@ -24,7 +24,7 @@ from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.spec import methods, types
 from humanmcp.protocol.spec.examples import example
 from humanmcp.protocol.spec.objects import SHAPES
-from humanmcp.protocol.validation.json_schema.rows import KINDS, SchemaRow
+from humanmcp.protocol.spec.schemas import KINDS, SchemaRow
 from humanmcp.protocol.validation.json_schema.validator import choices
 from humanmcp.protocol.validation.results import plain_result
 from humanmcp.protocol.validation.starting_draft import calls, first_value, message, tools_in

@@ -19,7 +19,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Kind, Message, one_line, read
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, pretty
-from humanmcp.protocol.spec import uri_templates
+from humanmcp.protocol.spec.schemas import expanded, template_form
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import input_requests
 from humanmcp.protocol.validation.input_requests import AskedBack, InputRequest
@@ -62,7 +62,7 @@ class RequestForm:
         given = {one["name"]: values.get(PREFIX + one["name"], "") for one in self.fields}
         if self.template:
             typed = {name: value for name, value in given.items() if value}
-            uri = uri_templates.expanded(self.template, typed)
+            uri = expanded(self.template, typed)
             return text.replace(_quoted(self.template), _quoted(uri), 1)
         members = [
             f"{_quoted(one['name'])}: {_raw(one, given[one['name']])}"
@@ -121,7 +121,7 @@ def picked_forms(lists: Mapping[str, list[dict[str, Any]]]) -> list[RequestForm]
     forms += [RequestForm("resources/read", str(uri), {"uri": uri}) for uri in addresses]
     for one in lists.get("resourceTemplates", []):
         uri = str(one.get("uriTemplate"))
-        form = field_of(uri_templates.schema_of(uri))
+        form = field_of(template_form(uri))
         forms.append(RequestForm("resources/read", uri, {"uri": uri}, tuple(form["fields"]), uri))
     return forms
 

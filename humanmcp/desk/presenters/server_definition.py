@@ -19,7 +19,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.tree import object_at, objects_at, pretty
 from humanmcp.protocol.rules.answer_book import ATTRIBUTES, LISTED, Book
 from humanmcp.protocol.spec import methods
-from humanmcp.protocol.validation.json_schema.rows import SchemaRow, rows_of, schema_of
+from humanmcp.protocol.spec.schemas import SchemaRow, rows_of, schema_of
 from humanmcp.setup.hosts import HOSTS, HostEntry, manner_for, passed_on, place
 
 if TYPE_CHECKING:

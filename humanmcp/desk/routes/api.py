@@ -56,7 +56,7 @@ from humanmcp.protocol.json.jsonrpc import Message, RequestId, one_line, read
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.session import cancellation
 from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.typed import Schemas
+from humanmcp.protocol.spec.schemas import Schemas
 from humanmcp.protocol.validation import starting_draft
 
 MOST_CALLS: Final = 1000

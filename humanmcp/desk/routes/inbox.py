@@ -83,10 +83,10 @@ from humanmcp.protocol.json.tree import follow, pretty
 from humanmcp.protocol.rules import timeouts
 from humanmcp.protocol.rules.following import fill_answer
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
+from humanmcp.protocol.spec.schemas import KINDS
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import input_requests as back_requests
 from humanmcp.protocol.validation.input_requests import InputRequest
-from humanmcp.protocol.validation.json_schema.rows import KINDS
 
 _LESSON: Final = 1500
 """Lines of a session from which its lesson is read, with the notes of HTTP."""

@@ -33,8 +33,8 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.rules.answer_book import LISTED, Book
 from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.schemas import KINDS
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.json_schema.rows import KINDS
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 

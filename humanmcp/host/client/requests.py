@@ -14,7 +14,8 @@ from humanmcp.host.terminal.typing import LeftError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import object_at, objects_at
-from humanmcp.protocol.spec import methods, uri_templates
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec.schemas import expanded, template_form
 from humanmcp.protocol.validation import check, starting_draft
 
 if TYPE_CHECKING:
@@ -113,11 +114,11 @@ class Requests:
         Raises:
             MistypedError: as `prompt`.
         """
-        form = uri_templates.schema_of(uri)
+        form = template_form(uri)
         if not form["properties"] and typed:
             raise MistypedError("no variables", uri=uri, typed=typed)
         given = self._texts(uri, typed, form)
-        return Asking("resources/read", {"uri": uri_templates.expanded(uri, given)})
+        return Asking("resources/read", {"uri": expanded(uri, given)})
 
     def complete(self, name: str, typed: str) -> Asking:
         """Ask how the last argument may go on; those before it are settled.

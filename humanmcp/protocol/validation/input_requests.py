@@ -18,8 +18,8 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.objects import ASKS
+from humanmcp.protocol.spec.schemas import SchemaRow, schema_of
 from humanmcp.protocol.spec.versions import features
-from humanmcp.protocol.validation.json_schema.rows import SchemaRow, schema_of
 from humanmcp.protocol.validation.starting_draft import message
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.kinds import ProblemKind
 from humanmcp.protocol.spec.formats import FORMS, NAMES, FormatTrouble
-from humanmcp.protocol.spec.uri_templates import expanded, schema_of
+from humanmcp.protocol.spec.schemas import expanded, template_form
 from humanmcp.protocol.spec.versions import R2025_03, R2025_06, R2025_11
 
 
@@ -130,7 +130,7 @@ def test_a_template_is_expanded_as_its_standard_says(template: str, uri: str) ->
 
 def test_the_form_of_a_template_asks_for_its_variables() -> None:
     """Those of a query may be left out."""
-    form = schema_of("weather://{city}/{+when}{?unit,lang*}")
+    form = template_form("weather://{city}/{+when}{?unit,lang*}")
     assert list(form["properties"]) == ["city", "when", "unit", "lang"]
     assert form["required"] == ["city", "when"]
 
@@ -138,5 +138,5 @@ def test_the_form_of_a_template_asks_for_its_variables() -> None:
 def test_a_length_of_thousands_of_digits_names_no_variable() -> None:
     """RFC 6570, 2.4.1: below 10,000. A peer may send it, and Python refuses to read it."""
     template = "note://{id:" + "9" * 5000 + "}"
-    assert schema_of(template)["properties"] == {}
+    assert template_form(template)["properties"] == {}
     assert expanded(template, {"id": "7"}) == "note://"

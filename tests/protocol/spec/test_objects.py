@@ -12,7 +12,7 @@ from humanmcp.protocol.spec.formats import FORMS
 from humanmcp.protocol.spec.objects import (
     SHAPES,
 )
-from humanmcp.protocol.spec.typed import Schemas
+from humanmcp.protocol.spec.schemas import Schemas
 from humanmcp.protocol.spec.types import ListOf, OneOf, Text
 from humanmcp.protocol.spec.versions import R2024_11, R2025_11, R2026_07
 from humanmcp.protocol.validation.shape_checker import ENOUGH, fits, judge, name_of

@@ -9,6 +9,7 @@ from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.spec.schemas import SchemaRow
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.input_requests import (
     InputRequest,
@@ -20,7 +21,6 @@ from humanmcp.protocol.validation.input_requests import (
     params,
     request,
 )
-from humanmcp.protocol.validation.json_schema.rows import SchemaRow
 
 EVERYTHING: dict[str, Any] = {"elicitation": {}, "sampling": {}, "roots": {}}
 KNOWN = NegotiatedState(client_capabilities=EVERYTHING, initialized=True)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from humanmcp.protocol.rules.answer_book import ASK_TOOL
-from humanmcp.protocol.validation.json_schema.rows import SchemaRow, rows_of, schema_of
+from humanmcp.protocol.spec.schemas import SchemaRow, rows_of, schema_of
 
 ROWS = (
     SchemaRow("city", needed=True, description="Where"),
