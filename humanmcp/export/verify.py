@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.locales import language_of, say
-from humanmcp.protocol.conversation.decisions import verify
+from humanmcp.protocol.conversation.transcript import verify_decisions
 
 if TYPE_CHECKING:
     import argparse
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     except OSError as error:
         to_stderr(say(ROOM, "not read", language, file=arguments.file, why=error.strerror))
         return FAILED
-    flaws = list(verify(content))
+    flaws = list(verify_decisions(content))
     for flaw in flaws:
         to_stdout(say(ROOM, flaw.code, language, line=flaw.line, number=flaw.number))
     if flaws:

@@ -14,8 +14,13 @@ from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import InboxError, NotHeldError
 from humanmcp.inbox.inbox_session import InboxSession
-from humanmcp.protocol.conversation.decisions import Decision, DecisionChain
-from humanmcp.protocol.conversation.transcript import DECIDED, DELIBERATE, Direction
+from humanmcp.protocol.conversation.transcript import (
+    DECIDED,
+    DELIBERATE,
+    Decision,
+    DecisionChain,
+    Direction,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

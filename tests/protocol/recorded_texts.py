@@ -7,7 +7,7 @@ from typing import Final
 
 from humanmcp.protocol.json import jsonrpc, tree
 from humanmcp.protocol.repair import embedded, reading
-from humanmcp.protocol.spec import formats
+from humanmcp.protocol.spec import types
 from humanmcp.protocol.spec.schemas import expanded, template_form
 
 _VALUES: Final = (
@@ -152,7 +152,7 @@ def words() -> Iterator[str]:
         "2026-01-02T24:00:00Z", "2026-01-02 03:04:05Z", "http://h", "http://h/a b", "file:///a", "a:b", "//h", "/a", "http://[::1]/", "http://[x", "mailto:a@b.c", "urn:x:y", "1:2", "AAAA", "AAA=", "AA==", "A===", "AA=A", "AAA", "A-_A", "%%%%", "en", "1.5", "text/plain", "x",
         "text", "text/", "text/plain; charset=utf-8", "data:,x", "{a}", "http://h/{a}", "http://h/{+a,b*}", "http://h/{a", "http://h/a}", "http://h/{?a:3}",
     )  # fmt: skip
-    for name, found in sorted(formats.FORMS.items()):
+    for name, found in sorted(types.FORMS.items()):
         for text in texts:
             yield f"{name} {text!r}: {found(text)}"
     for template in (

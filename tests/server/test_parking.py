@@ -13,8 +13,8 @@ from humanmcp.cli import main
 from humanmcp.inbox.contract import Key, Order, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.ordering import hand_in
-from humanmcp.protocol.conversation.decisions import sha256
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import sha256
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.asking import stating
 from tests.serving import Serving

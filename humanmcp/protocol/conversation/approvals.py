@@ -17,7 +17,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.protocol.conversation.decisions import sha256
+from humanmcp.protocol.conversation.transcript import sha256
 from humanmcp.protocol.json.jsonrpc import Kind, is_large, member, members
 from humanmcp.protocol.json.tree import follow, text_at
 
@@ -162,7 +162,7 @@ def options_in(value: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401 - any
     return tuple((label, note if note.strip() else "") for label, note in found)
 
 
-# -- what a choice sends --------------------------------------------------------------------------
+# -- what a choice sends -------------------------------------------------------------------------
 
 
 def allowed(approval: Approval, text: str = "") -> str:
@@ -194,7 +194,7 @@ def with_members(text: str, changed: Mapping[str, str]) -> str:
     return f"{{{', '.join(pairs)}}}"
 
 
-# -- allow like this ------------------------------------------------------------------------------
+# -- allow like this -----------------------------------------------------------------------------
 
 _PREFIX: Final = "allow:"
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 ./:@%+,_=-]+")

@@ -76,7 +76,7 @@ _GUESS: Final = Applicability.GUESS
 _REMOVES: Final = Applicability.REMOVES
 _PLACEHOLDER: Final = Applicability.PLACEHOLDER
 
-# -- the members of a message ----------------------------------------------------------------------
+# -- the members of a message ---------------------------------------------------------------------
 wrong_jsonrpc_version = ProblemKind("R01", page=_RESPONSE)
 missing_id = ProblemKind("R02", page=_RESPONSE)
 wrong_id = ProblemKind("R03", page=_RESPONSE)
@@ -92,7 +92,7 @@ batch_not_allowed = ProblemKind("R12", page=_MESSAGES)
 batch_of_one = ProblemKind("R13", page=_MESSAGES)
 result_not_object = ProblemKind("R20", page=_MESSAGES)
 
-# -- errors ----------------------------------------------------------------------------------------
+# -- errors ---------------------------------------------------------------------------------------
 error_code_not_integer = ProblemKind("R08", page=_ERROR)
 missing_error_message = ProblemKind("R09", page=_ERROR)
 empty_error_message = ProblemKind("R56", _W, page=_ERROR)
@@ -102,7 +102,7 @@ error_not_object = ProblemKind("R18", page=_ERROR)
 missing_error_code = ProblemKind("R19", page=_ERROR)
 error_inside_error = ProblemKind("R25", page=_ERROR)
 
-# -- answers to what no longer waits ---------------------------------------------------------------
+# -- answers to what no longer waits --------------------------------------------------------------
 answer_after_cancel = ProblemKind("R21", page=f"{_MCP}basic/utilities/cancellation")
 already_answered = ProblemKind("R22")
 client_stopped_waiting = ProblemKind("R23")
@@ -113,7 +113,7 @@ nothing_waits_for_id = ProblemKind("R51", page=f"{_RPC}#notification")
 no_request_waits = ProblemKind("R52", page=f"{_RPC}#notification")
 several_requests_wait = ProblemKind("R54", page=_MESSAGES)
 
-# -- messages of their own -------------------------------------------------------------------------
+# -- messages of their own ------------------------------------------------------------------------
 sent_too_early = ProblemKind("R24", page=f"{_MCP}basic/lifecycle#initialization")
 missing_method = ProblemKind("R30", page=f"{_RPC}#request_object")
 method_not_string = ProblemKind("R31", page=f"{_RPC}#request_object")
@@ -128,7 +128,7 @@ no_server_requests = ProblemKind("R39")
 undeclared_server_capability = ProblemKind("R40", _W)
 missing_subscription_id = ProblemKind("R41", _W)
 
-# -- lines that are no message: `jsonrpc.Flaw` says which ------------------------------------------
+# -- lines that are no message: `jsonrpc.Flaw` says which -----------------------------------------
 line_not_json = ProblemKind("N01", page=_STDIO)
 line_not_utf8 = ProblemKind("N02", page=_STDIO)
 line_too_deep = ProblemKind("N03", page=_STDIO)
@@ -141,7 +141,7 @@ batch_not_read = ProblemKind("N09", page=_STDIO)
 batch_too_long = ProblemKind("N17", page=_STDIO)
 bom_before_line = ProblemKind("N11", _W, page=_STDIO)
 
-# -- a conversation that passes or waits -----------------------------------------------------------
+# -- a conversation that passes or waits ----------------------------------------------------------
 id_in_use = ProblemKind("N10", _W, page=f"{_MCP}basic#requests")
 unmatched_response = ProblemKind("N30", _W)
 unexpected_server_method = ProblemKind("N31", _W)
@@ -155,7 +155,7 @@ unknown_progress_token = ProblemKind("N37", _W, page=f"{_MCP}basic/utilities/pro
 request_never_answered = ProblemKind("N38", _W)
 answer_dropped = ProblemKind("N39", _W)
 
-# -- members that are missing or unknown -----------------------------------------------------------
+# -- members that are missing or unknown ----------------------------------------------------------
 missing_result_type = ProblemKind("M07", page=f"{_SPEC}2026-07-28/basic#responses")
 missing_member = ProblemKind("M09")
 misspelt_required_member = ProblemKind("M10")
@@ -170,7 +170,7 @@ invalid_meta_key = ProblemKind("M73", _W, page=f"{_MCP}basic")
 reserved_meta_prefix = ProblemKind("M80", _W, page=f"{_MCP}basic")
 extension_without_prefix = ProblemKind("M93", _W)
 
-# -- values of the wrong type ----------------------------------------------------------------------
+# -- values of the wrong type ---------------------------------------------------------------------
 not_an_array = ProblemKind("M01")
 not_a_string = ProblemKind("M15")
 not_an_object = ProblemKind("M16")
@@ -181,7 +181,7 @@ null_value = ProblemKind("M20")
 invalid_form_value = ProblemKind("M76")
 not_string_or_integer = ProblemKind("M81")
 
-# -- values that are not allowed -------------------------------------------------------------------
+# -- values that are not allowed ------------------------------------------------------------------
 unknown_type = ProblemKind("M02")
 schema_not_object = ProblemKind("M03", page=f"{_MCP}server/tools#tool")
 value_not_allowed = ProblemKind("M21")
@@ -200,7 +200,7 @@ invalid_icon_url = ProblemKind("M65", _W)
 invalid_digest = ProblemKind("M72", _W)
 not_a_file_uri = ProblemKind("M94")
 
-# -- results ---------------------------------------------------------------------------------------
+# -- results --------------------------------------------------------------------------------------
 message_as_result = ProblemKind("M34")
 error_as_result = ProblemKind("M35")
 result_inside_result = ProblemKind("M36")
@@ -217,7 +217,7 @@ undeclared_tasks = ProblemKind("M56")
 question_while_parked = ProblemKind("M109")
 unfilled_placeholder = ProblemKind("M61")
 
-# -- what a client sent ----------------------------------------------------------------------------
+# -- what a client sent ---------------------------------------------------------------------------
 unknown_tool = ProblemKind("M62", _W, page=f"{_MCP}server/tools#error-handling")
 result_of_unknown_method = ProblemKind("M68", _W)
 maybe_extension_method = ProblemKind("M71", _H)
@@ -232,7 +232,7 @@ request_without_id = ProblemKind("M89", _W)
 unknown_client_version = ProblemKind("M90", _W)
 undeclared_directory_read = ProblemKind("M108", _W)
 
-# -- marks: commas, colons, brackets ---------------------------------------------------------------
+# -- marks: commas, colons, brackets --------------------------------------------------------------
 missing_comma = ProblemKind("J01", page=_JSON)
 extra_comma = ProblemKind("J02", page=_JSON)
 full_width_character = ProblemKind("J03", page=_JSON, everywhere=True)
@@ -244,12 +244,12 @@ semicolon_in_json = ProblemKind("J32", page=_JSON, everywhere=True)
 missing_brace = ProblemKind("J38", page=_JSON)
 unexpected_character = ProblemKind("J29", page=_JSON)
 
-# -- white space and comments ----------------------------------------------------------------------
+# -- white space and comments ---------------------------------------------------------------------
 comment_in_json = ProblemKind("J08", page=_JSON, everywhere=True, applicability=_REMOVES)
 full_width_space = ProblemKind("J11", page=_JSON, everywhere=True)
 invisible_character = ProblemKind("J18", page=_JSON, everywhere=True)
 
-# -- names and strings -----------------------------------------------------------------------------
+# -- names and strings ----------------------------------------------------------------------------
 smart_quotes = ProblemKind("J04", page=_JSON, everywhere=True)
 wrong_quotes = ProblemKind("J05", page=_JSON, everywhere=True, label="replace_all")
 unquoted_name = ProblemKind("J06", page=_JSON, everywhere=True)
@@ -263,14 +263,14 @@ lone_surrogate = ProblemKind("J23", page=_JSON, applicability=_GUESS)
 unescaped_quote = ProblemKind("J33", page=_JSON, everywhere=True)
 adjacent_strings = ProblemKind("J36", page=_JSON, label="join")
 
-# -- numbers, words, values ------------------------------------------------------------------------
+# -- numbers, words, values -----------------------------------------------------------------------
 unsupported_number = ProblemKind("J10", page=_JSON, everywhere=True, applicability=_GUESS)
 misspelt_literal = ProblemKind("J14", page=_JSON, everywhere=True)
 invalid_number = ProblemKind("J21", page=_JSON)
 number_too_long = ProblemKind("J24", page=_JSON, label="quote", applicability=_GUESS)
 missing_value = ProblemKind("J34", page=_JSON, label="null", applicability=_PLACEHOLDER)
 
-# -- the text as a whole ---------------------------------------------------------------------------
+# -- the text as a whole --------------------------------------------------------------------------
 second_document = ProblemKind("J12", page=_JSON)
 empty_answer = ProblemKind("J19", page=_JSON)
 plain_text = ProblemKind("J20", page=_JSON)
@@ -289,7 +289,7 @@ possible_secret = ProblemKind("J45", _W)
 code_fence = ProblemKind("J50", _R, page=_JSON)
 several_lines = ProblemKind("J51", _R, page=_STDIO)
 
-# -- the file that a person wrote ------------------------------------------------------------------
+# -- the file that a person wrote -----------------------------------------------------------------
 byte_order_mark = ProblemKind("F01", _R, page=_STDIO)
 other_encoding = ProblemKind("F02", _R, page=_STDIO)
 read_as_cp932 = ProblemKind("F03", _R, page=_STDIO)
@@ -297,7 +297,7 @@ file_not_utf8 = ProblemKind("F04", page=_STDIO)
 bytes_not_text = ProblemKind("F05", page=_STDIO)
 rest_not_sent = ProblemKind("F06", _R, page=_STDIO)
 
-# -- JSON Schemas, and what does not fit one -------------------------------------------------------
+# -- JSON Schemas, and what does not fit one ------------------------------------------------------
 structured_content_mismatch = ProblemKind("M06")
 arguments_mismatch = ProblemKind("M08", _W)
 invalid_json_schema = ProblemKind("M40", _W)
@@ -306,14 +306,14 @@ schema_not_checked = ProblemKind("M91", _H)
 unusable_schema = ProblemKind("M92", _W)
 tool_input_mismatch = ProblemKind("M96")
 
-# -- HTTP headers ----------------------------------------------------------------------------------
+# -- HTTP headers ---------------------------------------------------------------------------------
 missing_header = ProblemKind("N12", _W, page=_HEADERS)
 wrong_header = ProblemKind("N13", _W, page=_HEADERS)
 repeated_header = ProblemKind("N14", _W, page=_HEADERS)
 undecodable_header = ProblemKind("N15", _W, page=_HEADERS)
 header_without_argument = ProblemKind("N16", _W, page=_HEADERS)
 
-# -- forms and turns of a model --------------------------------------------------------------------
+# -- forms and turns of a model -------------------------------------------------------------------
 undeclared_input_request = ProblemKind("M57")
 content_without_accept = ProblemKind("M77", _W)
 missing_form_field = ProblemKind("M78")
@@ -321,7 +321,7 @@ tool_not_in_request = ProblemKind("M95")
 duplicate_call_id = ProblemKind("M97")
 unsupported_model_content = ProblemKind("M98")
 
-# -- tools, resources and pages of a list ----------------------------------------------------------
+# -- tools, resources and pages of a list ---------------------------------------------------------
 duplicate_in_list = ProblemKind("M38", _W)
 required_without_property = ProblemKind("M41", _H)
 empty_cursor = ProblemKind("M42", _W)
@@ -334,7 +334,7 @@ media_type_mismatch = ProblemKind("M66", _W)
 resource_uri_differs = ProblemKind("M70", _H)
 invalid_argument_header = ProblemKind("M99", _W)
 
-# -- handshake, subscriptions, extensions ----------------------------------------------------------
+# -- handshake, subscriptions, extensions ---------------------------------------------------------
 protocol_version_differs = ProblemKind("M04", _W)
 undeclared_capability = ProblemKind("M05", _W)
 invalid_protocol_version = ProblemKind("M44")
@@ -354,7 +354,7 @@ skills_without_resources = ProblemKind("M105", _W, page=_SKILLS)
 wrong_app_type = ProblemKind("M106", _W, page=_APPS)
 not_a_ui_uri = ProblemKind("M107", _W, page=_APPS)
 
-# -- the check itself ------------------------------------------------------------------------------
+# -- the check itself -----------------------------------------------------------------------------
 check_failed = ProblemKind("X01")
 
 KINDS: Final[dict[str, ProblemKind]] = {}

@@ -224,7 +224,7 @@ class Verdict(NamedTuple):
         return blocking(self.diagnostics)
 
 
-# -- many problems of one kind --------------------------------------------------------------------
+# -- many problems of one kind -------------------------------------------------------------------
 
 FEW: Final = 3
 """Problems that say the same of several places and are still shown one by one."""

@@ -83,7 +83,7 @@ def _is_answer(recorded: Recorded) -> bool:
     return bool(recorded.id) and recorded.answered and not is_ours and not record.stays_open
 
 
-# -- server definition -----------------------------------------------------------------------------
+# -- server definition ---------------------------------------------------------------------------
 
 
 def _result(recorded: Recorded) -> Any:  # noqa: ANN401 - any JSON value
@@ -131,7 +131,7 @@ def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON value
             return value
 
 
-# -- the rules ------------------------------------------------------------------------------------
+# -- the rules -----------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)

@@ -99,7 +99,7 @@ def recorded(frames: Iterable[Frame]) -> tuple[Recorded, ...]:
     return reader.all()
 
 
-# -- going through the frames ---------------------------------------------------------------------
+# -- going through the frames --------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -300,7 +300,7 @@ def _id(message: Message) -> str:
     return message.id.token if message.id is not None else ""
 
 
-# -- the same line for another request ------------------------------------------------------------
+# -- the same line for another request -----------------------------------------------------------
 
 
 def renewed(raw: bytes, tokens: Mapping[str, tuple[str, str]]) -> bytes:

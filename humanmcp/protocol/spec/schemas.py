@@ -108,7 +108,7 @@ class Schemas:
         return self.of(member.kind(self.version))
 
 
-# -- URI templates (RFC 6570) ----------------------------------------------------------------------
+# -- URI templates (RFC 6570) --------------------------------------------------------------------
 
 _EXPRESSION: Final = re.compile(r"\{([+#./;?&]?)([^{}]+)\}")
 _VARIABLE: Final = re.compile(r"([^:*]+)(?::(\d{1,4})|\*)?$")
@@ -182,7 +182,7 @@ def _variables(names: str) -> Iterator[tuple[str, int | None]]:
             yield found[1], int(found[2]) if found[2] else None
 
 
-# -- rows that a person fills in -------------------------------------------------------------------
+# -- rows that a person fills in -----------------------------------------------------------------
 #
 # A name says where its value stands: `city`, `address.city`, `tags[]` (each of a list),
 # `rooms[].beds`. What rows do not show (a default, a pattern) stays as it was. A schema that is put

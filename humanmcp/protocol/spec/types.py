@@ -1,4 +1,4 @@
-"""The words that the table of shapes is written in: kinds of value, members, objects.
+"""The words that the table of shapes is written in: kinds of value, members, objects, formats.
 
 Knows no MCP object and judges nothing: `objects.py` is written in these words, and
 `validation/shape_checker.py` reads it.
@@ -6,13 +6,15 @@ Knows no MCP object and judges nothing: `objects.py` is written in these words, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias, dataclass_transform
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, dataclass_transform
 
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.spec.versions import ALL, R2024_11
+from humanmcp.protocol.spec.versions import ALL, R2024_11, R2025_11, features
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from humanmcp.protocol.diagnostics.kinds import ProblemKind
     from humanmcp.protocol.json.jsonrpc import Json
@@ -36,7 +38,7 @@ class Record:
 
 
 class Text(Record):
-    """A string. `form` names what it must look like, a key of `forms.FORMS`; "" for any text."""
+    """A string. `form` names what it must look like, a key of `FORMS`; "" for any text."""
 
     form: str = ""
 
@@ -74,7 +76,7 @@ class ListOf(Record):
 class MapOf(Record):
     """An object whose names are free and whose values are of one kind.
 
-    `names` says what a name must look like, a key of `forms.NAMES`; "" for any name.
+    `names` says what a name must look like, a key of `NAMES`; "" for any name.
     """
 
     value: Kind
@@ -148,7 +150,7 @@ class Shape(Record):
     """One object: its members in reading order.
 
     `open` objects may have members of other names; `names` says what those must look like, a key of
-    `forms.NAMES`. `closed` says that no other member may be there at all, whatever it is called:
+    `NAMES`. `closed` says that no other member may be there at all, whatever it is called:
     clients check `{}` strictly. Of the members that `any_of` names at least one must be there.
     """
 
@@ -200,3 +202,132 @@ def may(
     """Describe a member that may be left out; `then` is its kind from a later version on."""
     kinds = ((since, kind), then) if then else ((since, kind),)
     return Member(kinds, (), since, until, example)
+
+
+# -- what texts must look like -------------------------------------------------------------------
+#
+# Base64, an address, a moment in time: each format is a function from the text to a
+# `FormatTrouble`, or None when all is well.
+
+
+class FormatTrouble(NamedTuple):
+    """What is wrong with a text: its kind, and the value that mends it where there is one."""
+
+    kind: ProblemKind
+    mended: Json = None
+
+
+# Texts: `re` compiles each when it is first used, which the start of a server need not pay for.
+_BASE64: Final = r"[A-Za-z0-9+/]*+={0,2}"
+_MOMENT: Final = (
+    r"(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
+    r"([Tt ])(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
+    r"(?:[Zz]|[+-](?:[01]\d|2[0-3])(:?)[0-5]\d)"
+)
+_DATA_URL: Final = r"data:[^,]*,"
+
+
+def _base64(text: str) -> FormatTrouble | None:
+    """RFC 4648, section 4: the standard alphabet, padded to a multiple of four."""
+    if len(text) % 4 == 0 and re.fullmatch(_BASE64, text):
+        return None
+    joined = "".join(text.split())  # MIME breaks base64 into lines of 76 characters
+    if joined != text and len(joined) % 4 == 0 and re.fullmatch(_BASE64, joined):
+        return FormatTrouble(kinds.invalid_base64, joined)
+    prefix = re.match(_DATA_URL, text)
+    if prefix:
+        return FormatTrouble(kinds.data_url_as_base64, text[prefix.end() :])
+    return FormatTrouble(kinds.invalid_base64)
+
+
+def _file_uri(text: str) -> FormatTrouble | None:
+    """MCP, roots: `uri` "**MUST** be a `file://` URI in the current specification"."""
+    return FORMS["uri"](text) if text.startswith("file://") else FormatTrouble(kinds.not_a_file_uri)
+
+
+def _moment(text: str) -> FormatTrouble | None:
+    """ISO 8601 with the zone, as `2026-11-20T10:30:00Z`: what the schemas of the SDKs take."""
+    found = re.fullmatch(_MOMENT, text)
+    if found is None or int(found[3]) > _days(int(found[1]), int(found[2])):
+        return FormatTrouble(kinds.not_a_time)
+    zone = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text[10:].upper()) if found[5] == "" else ""
+    mended = f"{text[:10]}T{(zone or text[10:].upper())[1:]}"
+    return None if mended == text else FormatTrouble(kinds.not_a_time, mended)
+
+
+def _days(year: int, month: int) -> int:
+    """Return how many days a month has."""
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month in (4, 6, 9, 11) else 31
+
+
+def _shaped(pattern: str, kind: ProblemKind) -> Callable[[str], FormatTrouble | None]:
+    """Judge by a pattern alone."""
+
+    def judge(text: str) -> FormatTrouble | None:
+        return None if _compiled(pattern).fullmatch(text) else FormatTrouble(kind)
+
+    return judge
+
+
+_compiled: Final = cache(re.compile)
+"""Not at the start, and without the look-up of `re`, which 40,000 names of tools would pay for."""
+
+FORMS: Final[Mapping[str, Callable[[str], FormatTrouble | None]]] = {
+    "base64": _base64,
+    # RFC 3986: a scheme, a colon, and something after it.
+    "uri": _shaped(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]+", kinds.not_a_uri),
+    "file uri": _file_uri,
+    # MCP, icons: `src` is an https: or data: URI.
+    "icon": _shaped(r"(?s)(?:https?|data):.*", kinds.invalid_icon_url),
+    # SEP-2640: `sha256:` and 64 lowercase hexadecimal characters.
+    "digest": _shaped(r"sha256:[0-9a-f]{64}", kinds.invalid_digest),
+    # RFC 6838: a type, a slash, a subtype, perhaps parameters.
+    "mime": _shaped(
+        r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+(?:\s*;.*)?", kinds.not_a_media_type
+    ),
+    "moment": _moment,
+    # MCP, tools: 1 to 128 of A-Z a-z 0-9 _ - . (said in 2025-11-25, wanted by models before).
+    "tool name": _shaped(r"[A-Za-z0-9_.\-]{1,128}", kinds.invalid_tool_name),
+}
+"""The forms of plain text, by the name that the table of shapes uses."""
+
+# -- names of members --------------------------------------------------------------------------
+
+_LABELS: Final = (
+    r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*"
+)
+_NAME: Final = r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?)?"
+_RESERVED: Final = frozenset({"modelcontextprotocol", "mcp"})
+_OFFICIAL: Final = frozenset({"io.modelcontextprotocol", "io.modelcontextprotocol.skills"})
+"""The prefixes under which MCP and its extensions have keys of their own."""
+
+
+def _meta_key(name: str, version: str) -> ProblemKind | None:
+    """MCP, `_meta`: "an optional prefix, and a name", and which prefixes are kept for MCP."""
+    if not features(version).meta_names:
+        return None
+    prefix, slash, last = name.rpartition("/")
+    if not re.fullmatch(_NAME, last) or (slash and not re.fullmatch(_LABELS, prefix)):
+        return kinds.invalid_meta_key
+    labels = prefix.split(".")
+    # "Any prefix where the second label is `modelcontextprotocol` or `mcp` is reserved"; in
+    # 2025-06-18 the label before the last one counted.
+    second = labels[-2:-1] if version < R2025_11 else labels[1:2]
+    kept = not _RESERVED.isdisjoint(second) and prefix not in _OFFICIAL
+    return kinds.reserved_meta_prefix if kept else None
+
+
+def _extension_id(name: str, _version: str) -> ProblemKind | None:
+    """SEP-2133: `{vendor-prefix}/{extension-name}`, "the prefix is mandatory"."""
+    prefix, _slash, last = name.rpartition("/")
+    fits = re.fullmatch(_LABELS, prefix) and last and re.fullmatch(_NAME, last)
+    return None if fits else kinds.extension_without_prefix
+
+
+NAMES: Final[Mapping[str, Callable[[str, str], ProblemKind | None]]] = {
+    "meta key": _meta_key,
+    "extension id": _extension_id,
+}
+"""What the free names of an object must look like: the kind of what is wrong, None for nothing."""

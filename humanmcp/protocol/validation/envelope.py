@@ -224,7 +224,7 @@ def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> RawD
     return kinds.no_result_or_error((), fix, typed=_names(value))
 
 
-# -- what an error must be ------------------------------------------------------------------------
+# -- what an error must be -----------------------------------------------------------------------
 
 
 def judge_error(error: Json, version: str, path: Path) -> list[RawDiagnostic]:

@@ -24,8 +24,8 @@ from humanmcp.protocol.json.jsonrpc import json_type
 from humanmcp.protocol.json.tree import alike, meant_by
 from humanmcp.protocol.spec import types
 from humanmcp.protocol.spec.examples import example, example_of
-from humanmcp.protocol.spec.formats import FORMS, NAMES
 from humanmcp.protocol.spec.objects import SHAPES
+from humanmcp.protocol.spec.types import FORMS, NAMES
 from humanmcp.protocol.spec.versions import R2025_06, R2025_11, STATELESS
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.kinds import ProblemKind
     from humanmcp.protocol.diagnostics.locate import FixAction, Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
-    from humanmcp.protocol.spec.formats import FormatTrouble
-    from humanmcp.protocol.spec.types import Kind, Member, Shape
+    from humanmcp.protocol.spec.types import FormatTrouble, Kind, Member, Shape
 
 
 def name_of(path: Path) -> str:

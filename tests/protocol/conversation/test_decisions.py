@@ -5,12 +5,12 @@ import random
 
 import pytest
 
-from humanmcp.protocol.conversation.decisions import (
+from humanmcp.protocol.conversation.transcript import (
     Decision,
     DecisionChain,
-    Flaw,
+    DecisionFlaw,
     sha256,
-    verify,
+    verify_decisions,
 )
 
 ASKED = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"n":1.0}}'
@@ -53,12 +53,12 @@ def test_an_approval_of_one_call_is_none_of_another() -> None:
 def test_every_changed_byte_is_found() -> None:
     """In any place of a file, to any other value."""
     whole = file_of(records(12))
-    assert list(verify(whole)) == []
+    assert list(verify_decisions(whole)) == []
     chance = random.Random(7)
     for at in range(len(whole)):
         changed = bytearray(whole)
         changed[at] ^= 1 << chance.randrange(8)
-        assert list(verify(bytes(changed))), at
+        assert list(verify_decisions(bytes(changed))), at
 
 
 def test_a_changed_byte_is_found_in_ten_thousand_records() -> None:
@@ -69,30 +69,32 @@ def test_a_changed_byte_is_found_in_ten_thousand_records() -> None:
         number = chance.randrange(10_000)
         changed = bytearray(lines[number])
         changed[chance.randrange(len(changed))] ^= 1
-        found = list(verify(file_of([*lines[:number], bytes(changed), *lines[number + 1 :]])))
+        found = list(
+            verify_decisions(file_of([*lines[:number], bytes(changed), *lines[number + 1 :]]))
+        )
         assert found[0].line in (number + 1, number + 2)
 
 
 @pytest.mark.parametrize(
     ("order", "flaw"),
     [
-        ((0, 1, 3, 4), Flaw("left out", 3, 3)),
-        ((1, 2, 3, 4), Flaw("left out", 1, 1)),
-        ((0, 2, 1, 3, 4), Flaw("left out", 2, 2)),
-        ((0, 1, 2, 2, 3, 4), Flaw("moved", 4, 3)),
+        ((0, 1, 3, 4), DecisionFlaw("left out", 3, 3)),
+        ((1, 2, 3, 4), DecisionFlaw("left out", 1, 1)),
+        ((0, 2, 1, 3, 4), DecisionFlaw("left out", 2, 2)),
+        ((0, 1, 2, 2, 3, 4), DecisionFlaw("moved", 4, 3)),
     ],
 )
-def test_what_was_left_out_or_moved_is_named(order: tuple[int, ...], flaw: Flaw) -> None:
+def test_what_was_left_out_or_moved_is_named(order: tuple[int, ...], flaw: DecisionFlaw) -> None:
     """By its number, and the line where it is noticed."""
     lines = records(5)
-    assert next(iter(verify(file_of([lines[at] for at in order])))) == flaw
+    assert next(iter(verify_decisions(file_of([lines[at] for at in order])))) == flaw
 
 
 def test_a_file_may_hold_several_sessions_and_must_end() -> None:
     """Each begins with number 1; a torn last line is told."""
-    assert list(verify(file_of(records(3) + records(2)))) == []
-    assert next(iter(verify(file_of(records(3))[:-1]))).code == "unended"
-    assert next(iter(verify(b"{}\n"))).code == "unreadable"
+    assert list(verify_decisions(file_of(records(3) + records(2)))) == []
+    assert next(iter(verify_decisions(file_of(records(3))[:-1]))).code == "unended"
+    assert next(iter(verify_decisions(b"{}\n"))).code == "unreadable"
 
 
 def test_a_chain_goes_on_after_the_records_of_another_process() -> None:
@@ -101,4 +103,4 @@ def test_a_chain_goes_on_after_the_records_of_another_process() -> None:
     chain = DecisionChain()
     chain.go_on(before[-1].decode())
     more = chain.add(Decision("s", 9, "tools/call", ASKED, ANSWERED, "desk")).encode()
-    assert list(verify(file_of([*before, more]))) == []
+    assert list(verify_decisions(file_of([*before, more]))) == []

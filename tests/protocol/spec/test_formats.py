@@ -7,8 +7,8 @@ import pytest
 
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.kinds import ProblemKind
-from humanmcp.protocol.spec.formats import FORMS, NAMES, FormatTrouble
 from humanmcp.protocol.spec.schemas import expanded, template_form
+from humanmcp.protocol.spec.types import FORMS, NAMES, FormatTrouble
 from humanmcp.protocol.spec.versions import R2025_03, R2025_06, R2025_11
 
 

@@ -8,12 +8,11 @@ import pytest
 from humanmcp.protocol.json.tree import alike
 from humanmcp.protocol.spec import examples, methods, types, versions
 from humanmcp.protocol.spec.examples import example_of
-from humanmcp.protocol.spec.formats import FORMS
 from humanmcp.protocol.spec.objects import (
     SHAPES,
 )
 from humanmcp.protocol.spec.schemas import Schemas
-from humanmcp.protocol.spec.types import ListOf, OneOf, Text
+from humanmcp.protocol.spec.types import FORMS, ListOf, OneOf, Text
 from humanmcp.protocol.spec.versions import R2024_11, R2025_11, R2026_07
 from humanmcp.protocol.validation.shape_checker import ENOUGH, fits, judge, name_of
 from tests.asking import R2024, R2025, R2026

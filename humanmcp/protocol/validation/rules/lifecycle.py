@@ -178,7 +178,7 @@ def own_subscription(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         yield kinds.wrong_subscription_id(at, replace_with(at, wanted), typed=quoted(typed), id=own)
 
 
-# -- skills ---------------------------------------------------------------------------------------
+# -- skills --------------------------------------------------------------------------------------
 
 MOST_FILES: Final = 512
 MOST_BYTES: Final = 16 * 1024 * 1024
@@ -258,7 +258,7 @@ def skills_with_resources(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         yield kinds.skills_without_resources(answer.at("capabilities"), insert(at, {}))
 
 
-# -- apps -----------------------------------------------------------------------------------------
+# -- apps ----------------------------------------------------------------------------------------
 
 APP_SCHEME: Final = "ui://"
 APP_TYPE: Final = "text/html;profile=mcp-app"
