@@ -17,7 +17,7 @@ from humanmcp.common.terminal import Painted, asked_whether, to_stderr, to_stdou
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, sentence_of
 from humanmcp.protocol.json.jsonrpc import one_line
-from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
+from humanmcp.protocol.validation.held import PatternError, parse_patterns
 from humanmcp.setup.config import ConfigFile, ConfigFileError, configurations, tell_what_now
 from humanmcp.setup.hosts import BY_NAME, Format, Host, command_in, is_ours, place, starter
 
@@ -242,7 +242,7 @@ def add_place(parser: Parser, all_code: str = "wrap all") -> None:
 def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     """Put the tap in. Returns the exit status."""
     try:
-        parse_all(arguments.hold)  # a tap that cannot start would take the server away
+        parse_patterns(arguments.hold)  # a tap that cannot start would take the server away
         if arguments.all:
             change = partial(_all_wrapped, arguments)
             return change_all(Standing.PLAIN, change, yes=arguments.yes)

@@ -30,7 +30,7 @@ from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.locales import say, titled
 from humanmcp.locales.stop import StopError, sentence_of, trouble
 from humanmcp.protocol.conversation.transcript import BY_CHECK, HELD, Direction
-from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
+from humanmcp.protocol.validation.held import PatternError, parse_patterns
 from humanmcp.tap.held_queue import HeldQueue
 from humanmcp.tap.hold_policy import Held, HoldPolicy
 from humanmcp.tap.pump import NOT_EXECUTABLE, NOT_FOUND, ServerProcess, Sink
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.protocol.conversation.state import ConversationState
-    from humanmcp.protocol.rules.hold_patterns import Pattern
+    from humanmcp.protocol.validation.held import Pattern
 
 logger = logging.getLogger(__name__)
 
@@ -156,7 +156,11 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> _Wanted:
         address, command = ServerAddress.of(command[0]), command[1:]
         put_headers(address.changes, arguments)
     return _Wanted(
-        command, address, parse_all(arguments.hold), book_file, max(0.0, arguments.release_after)
+        command,
+        address,
+        parse_patterns(arguments.hold),
+        book_file,
+        max(0.0, arguments.release_after),
     )
 
 

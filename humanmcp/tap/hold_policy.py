@@ -24,8 +24,8 @@ from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.tree import text_at
 from humanmcp.protocol.rules.answer_book import first_rule
 from humanmcp.protocol.rules.following import fill_answer
-from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
 from humanmcp.protocol.rules.rule import Rule, RuleAction
+from humanmcp.protocol.validation.held import PatternError, parse_patterns
 
 if TYPE_CHECKING:
     import argparse
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.conversation.state import ObservedMessage
     from humanmcp.protocol.rules.answer_book import Book
-    from humanmcp.protocol.rules.hold_patterns import Pattern
+    from humanmcp.protocol.validation.held import Pattern
 
 _END: Final = b"\r\n"
 
@@ -267,7 +267,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Change or show what a tap is to hold. Returns the exit status."""
     try:
-        parse_all(arguments.patterns)
+        parse_patterns(arguments.patterns)
         inbox = open_inbox(home_folder(settings.home))
         name = one_tap(inbox, arguments.session)
         if arguments.patterns or arguments.nothing:

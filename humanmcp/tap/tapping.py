@@ -21,7 +21,7 @@ from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import speaking
 from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
+from humanmcp.protocol.validation.held import PatternError, parse_patterns
 from humanmcp.tap.hold_policy import Cancelled, Held
 from humanmcp.tap.pump import Pump
 from humanmcp.tap.recorder import BY_TAP
@@ -239,7 +239,7 @@ class Tap:
         try:
             wanted = tuple(inbox.holds(name))
             if wanted != self._known_holds:
-                self._hold_policy.hold(parse_all(wanted))
+                self._hold_policy.hold(parse_patterns(wanted))
             elif self._hold_policy.patterns != wanted:
                 inbox.hold(name, self._hold_policy.patterns)
             session.holds.refuse_outgoing()

@@ -35,10 +35,10 @@ from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import starting_draft
+from humanmcp.protocol.validation.held import PatternError, parse_patterns
 from humanmcp.protocol.validation.whole_conversation import openers, typed_bytes
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
@@ -332,7 +332,7 @@ def act_on_tap(request: Request, name: str, values: FormValues) -> Response:
         boxes = [name.removeprefix("hold ") for name in values if name.startswith("hold ")]
         patterns = [*boxes, *values.get("patterns", "")[:LONGEST].split()]
         try:
-            parse_all(patterns)
+            parse_patterns(patterns)
         except PatternError:
             return RedirectResponse("/taps?wrong=1", 303)
         allowed = (one for one in desk.inbox.holds(name) if pattern_of(one) is not None)

@@ -36,7 +36,7 @@ from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
-from humanmcp.protocol.validation.header_arguments import mirrored
+from humanmcp.protocol.validation.json_schema.references import mirrored_headers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -185,7 +185,7 @@ class HttpConversation:
         schema = self._schemas.get(tool) if isinstance(tool, str) else None
         if not isinstance(arguments, dict) or schema is None:
             return
-        for path, name, _kind in mirrored(schema):
+        for path, name, _kind in mirrored_headers(schema):
             text = as_text(follow(arguments, *path))
             if text is not None:
                 yield f"Mcp-Param-{name}", encode_value(text)

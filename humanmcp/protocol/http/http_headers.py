@@ -15,7 +15,7 @@ from humanmcp.protocol.diagnostics.locate import quoted
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import META_VERSION
-from humanmcp.protocol.validation.header_arguments import mirrored
+from humanmcp.protocol.validation.json_schema.references import mirrored_headers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -259,7 +259,7 @@ def param_mismatch(
     schema: JsonObject, arguments: Mapping[str, Any], headers: Headers
 ) -> Mismatch | None:
     """Return the first `Mcp-Param-…` header that does not agree with a call's arguments."""
-    for path, token, kind in mirrored(schema):
+    for path, token, kind in mirrored_headers(schema):
         header, values = f"Mcp-Param-{token}", headers.all(f"{PARAM}{token.lower()}")
         at = ("params", "arguments", *path)
         value = follow(arguments, *path)

@@ -48,7 +48,7 @@ from humanmcp.protocol.validation.results import (
     tool_text,
     unmatched,
 )
-from humanmcp.protocol.validation.rules.placeholders import unwritten
+from humanmcp.protocol.validation.rules.tools import unwritten
 from humanmcp.protocol.validation.secret_shapes import warn_of_secrets
 from humanmcp.protocol.validation.starting_draft import message, start
 from humanmcp.protocol.validation.starting_draft import variants as templates

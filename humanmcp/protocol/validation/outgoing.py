@@ -27,8 +27,8 @@ from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.envelope import judge_error, judging, misspelt, version_member
 from humanmcp.protocol.validation.results import one_each
 from humanmcp.protocol.validation.rules.elicitation import declares_more
-from humanmcp.protocol.validation.rules.placeholders import unwritten
 from humanmcp.protocol.validation.rules.registry import RuleSet
+from humanmcp.protocol.validation.rules.tools import unwritten
 from humanmcp.protocol.validation.secret_shapes import warn_of_secrets
 from humanmcp.protocol.validation.shape_checker import judge
 

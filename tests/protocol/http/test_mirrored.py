@@ -20,7 +20,7 @@ from humanmcp.protocol.http.inbound import stated_in
 from humanmcp.protocol.http.outbound import status_of
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.validation.header_arguments import misplaced
+from humanmcp.protocol.validation.json_schema.references import misplaced
 
 VERSIONS: Final = ["2026-07-28", "2025-11-25", "v999", ""]
 METHODS: Final = [

@@ -4,17 +4,7 @@ A new rule is one function in one of them, with its sentence of the specificatio
 new module has its name here.
 """
 
-from humanmcp.protocol.validation.rules import elicitation, lifecycle, placeholders, tools
+from humanmcp.protocol.validation.rules import elicitation, lifecycle, tools
 from humanmcp.protocol.validation.rules.registry import JudgedAnswer, judge
 
-__all__ = [
-    "JudgedAnswer",
-    "elicitation",
-    "extensions",
-    "judge",
-    "lifecycle",
-    "lists",
-    "placeholders",
-    "sampling",
-    "tools",
-]
+__all__ = ["JudgedAnswer", "elicitation", "judge", "lifecycle", "tools"]

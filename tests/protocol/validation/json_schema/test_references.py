@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from humanmcp.protocol.json.jsonrpc import Json
-from humanmcp.protocol.validation.json_schema.errors import MOST_REFERENCES, References
+from humanmcp.protocol.validation.json_schema.references import MOST_REFERENCES, References
 
 A: Json = {"title": "a"}
 B: Json = {"title": "b"}

@@ -7,8 +7,12 @@ import pytest
 
 from humanmcp.protocol.json.jsonrpc import Json
 from humanmcp.protocol.validation.json_schema import work
-from humanmcp.protocol.validation.json_schema.errors import References
-from humanmcp.protocol.validation.json_schema.work import UncheckedError, Work, size
+from humanmcp.protocol.validation.json_schema.references import (
+    References,
+    UncheckedError,
+    Work,
+    size,
+)
 
 ONE, TWO = {"type": "string"}, {"type": "string", "minLength": 1}
 """Schemas of one keyword and of two: as many steps each."""

@@ -6,7 +6,7 @@ from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.rules.hold_patterns import PatternError, parse, parse_all
+from humanmcp.protocol.validation.held import PatternError, parse_pattern, parse_patterns
 
 
 def fits(pattern: str, *messages: tuple[Direction, str]) -> list[bool]:
@@ -16,7 +16,7 @@ def fits(pattern: str, *messages: tuple[Direction, str]) -> list[bool]:
     for direction, text in messages:
         message = read(text.encode())
         assert isinstance(message, Message)
-        found.append(parse(pattern).fits(state.observe(direction, message)))
+        found.append(parse_pattern(pattern).fits(state.observe(direction, message)))
     return found
 
 
@@ -53,13 +53,13 @@ def test_a_pattern_means_what_it_says(pattern: str, wanted: list[bool]) -> None:
 def test_a_pattern_that_says_nothing_is_refused(text: str) -> None:
     """The message says what can be written."""
     with pytest.raises(PatternError) as caught:
-        parse(text)
+        parse_pattern(text)
     assert "tool:NAME" in sentence_of(caught.value)
 
 
 def test_next_is_followed_once() -> None:
     """The others until somebody says otherwise."""
-    assert [pattern.once for pattern in parse_all(["next", "in:next", "in", "ping"])] == [
+    assert [pattern.once for pattern in parse_patterns(["next", "in:next", "in", "ping"])] == [
         True,
         True,
         False,

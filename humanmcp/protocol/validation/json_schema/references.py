@@ -1,0 +1,413 @@
+"""What is seen in a JSON Schema: its references, how much work it is, and its headers.
+
+A schema comes from a stranger and may ask for anything: forty lines of `$ref` can stand for a
+billion comparisons, and a hundred thousand levels of a list end the process that follows them. So
+the work of a comparison is counted before it begins, in steps of about 15 nanoseconds, and what is
+too much is not begun. Knows which keywords of JSON Schema lead to other schemas at the same value
+or in it, no more.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.json.tree import at as value_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from humanmcp.protocol.diagnostics.locate import Path
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+
+REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+"""The keywords that name another schema."""
+DATA: Final = frozenset({"const", "enum", "default", "examples"})
+"""The keywords whose value is no schema, whatever it looks like."""
+MOST_REFERENCES: Final = 2_000
+"""References of one schema that are followed; what has more is taken as leading nowhere."""
+_ANCHORS: Final = ("$anchor", "$dynamicAnchor")
+_AGAIN: Final = frozenset({"anyOf", "oneOf", "unevaluatedProperties", "unevaluatedItems"})
+"""The keywords that look at a value more than once."""
+
+
+class Reference:
+    """One reference: where it stands, what is written there, and what it leads to, if anything."""
+
+    __slots__ = ("holder", "path", "remote", "targets", "text")
+
+    def __init__(self, holder: JsonObject, path: Path, text: str) -> None:
+        self.holder = holder
+        self.path = path
+        self.text = text
+        self.targets: tuple[Json, ...] = ()
+        self.remote = False
+
+    @property
+    def why(self) -> str:
+        """The name of the sentence on a reference that leads to nothing."""
+        return "remote reference" if self.remote else "broken reference"
+
+
+class References:
+    """All references of one schema, and all its patterns with their places."""
+
+    def __init__(self, schema: Json) -> None:
+        self._resources: dict[str, Json] = {"": schema}
+        self._anchors: dict[str, dict[str, Json]] = {}
+        self._by_holder: dict[int, list[Reference]] = {}
+        self.patterns: list[tuple[Path, str]] = []
+        self.simple = True
+        """Nothing in it looks at a value twice: no reference, no pattern, no choice of forms."""
+        found: list[tuple[str, Reference]] = []
+        for base, path, part in _objects(schema):
+            if path == () or part.get("$id") is not None:
+                self._resources[base] = part
+            for keyword in _ANCHORS:
+                anchor = part.get(keyword)
+                if isinstance(anchor, str):
+                    self._anchors.setdefault(anchor, {})[base] = part
+            for keyword in REFERENCES:
+                text = part.get(keyword)
+                if isinstance(text, str):
+                    found.append((base, Reference(part, (*path, keyword), text)))
+            self._patterns_of(part, path)
+            self.simple = self.simple and _AGAIN.isdisjoint(part)
+        self.simple = self.simple and not found and not self.patterns
+        self.all: tuple[Reference, ...] = tuple(each for _base, each in found)
+        for base, each in found[:MOST_REFERENCES]:
+            self._resolve(base, each)
+            self._by_holder.setdefault(id(each.holder), []).append(each)
+
+    def _patterns_of(self, part: JsonObject, path: Path) -> None:
+        pattern, named = part.get("pattern"), part.get("patternProperties")
+        if isinstance(pattern, str):
+            self.patterns.append(((*path, "pattern"), pattern))
+        for name in named if isinstance(named, dict) else ():
+            self.patterns.append(((*path, "patternProperties", name), name))
+
+    def _resolve(self, base: str, reference: Reference) -> None:
+        address, fragment = _split(base, reference.text)
+        if address is None or address not in self._resources:
+            reference.remote = True
+            return
+        if reference.path[-1] == "$dynamicRef" and fragment in self._anchors:
+            # which of them it is depends on the way there: any may be
+            reference.targets = tuple(self._anchors[fragment].values())
+        elif fragment and not fragment.startswith("/"):
+            reference.targets = _one(self._anchors.get(fragment, {}).get(address))
+        else:
+            reference.targets = _one(value_at(self._resources[address], fragment))
+
+    def of(self, holder: JsonObject) -> list[Json]:
+        """Return what the references of one schema object lead to."""
+        found = self._by_holder.get(id(holder), [])
+        return [target for each in found for target in each.targets]
+
+    @property
+    def targets(self) -> list[Json]:
+        """Everything that is referred to, once."""
+        return list({id(one): one for each in self.all for one in each.targets}.values())
+
+    @property
+    def broken(self) -> Reference | None:
+        """The first reference that leads to nothing in the schema."""
+        return next((each for each in self.all if not each.targets), None)
+
+
+def _objects(schema: Json) -> Iterator[tuple[str, Path, JsonObject]]:
+    """List the objects of a schema with their base address and path. Data in it is left out."""
+    waiting: list[tuple[str, Path, Json]] = [("", (), schema)]
+    while waiting:
+        base, path, part = waiting.pop()
+        if isinstance(part, list):
+            waiting.extend((base, (*path, at), item) for at, item in enumerate(part))
+        if not isinstance(part, dict):
+            continue
+        own = part.get("$id")
+        if isinstance(own, str):
+            base = _split(base, own)[0] or base
+        yield base, path, part
+        waiting.extend(
+            (base, (*path, name), item)
+            for name, item in part.items()
+            if name not in DATA and isinstance(item, (dict, list))
+        )
+
+
+def _split(base: str, text: str) -> tuple[str | None, str]:
+    """Return the address that a reference names, None where there is none, and its fragment."""
+    from urllib.parse import unquote, urldefrag, urljoin  # noqa: PLC0415 - seldom needed
+
+    if text.startswith("#"):
+        return base, unquote(text[1:])
+    try:
+        address, fragment = urldefrag(urljoin(base, text))
+        return address, unquote(fragment)
+    except ValueError:  # "http://[" is no address at all
+        return None, ""
+
+
+def _one(found: Json) -> tuple[Json, ...]:
+    return (found,) if isinstance(found, (dict, bool)) else ()
+
+
+# -- how much work a comparison is ---------------------------------------------------------------
+
+MOST_STEPS: Final = 4_000_000
+"""Steps of a comparison: some 60 milliseconds."""
+MOST_VALUES: Final = 100_000
+"""Values in a schema, or in what is held against one."""
+MOST_DEEP: Final = 100
+"""Levels of either: the library recurses on the machine's stack, where no error can be caught."""
+MOST_NESTED: Final = 600
+"""Levels of a schema and of all that its references name, one below the other."""
+
+_MOST_PAIRS: Final = 30_000
+_MOST_INSIDE: Final = 300
+_ANEW: Final = 3
+"""How often what may evaluate a part of a value is held against it beside `unevaluatedItems`.
+
+Measured is twice, the second time to find what was evaluated; one in another doubles that again.
+"""
+_UNEVALUATED: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
+_PER_NODE: Final = 300
+"""Steps to make the library's own form of one value of a schema."""
+_PER_ERROR: Final = 500
+"""Steps to keep one error. Those inside `anyOf` and `oneOf` are all kept."""
+_PER_PATTERN: Final = 40
+"""Steps to compile a pattern, for each step that it may then take at a character."""
+
+
+class UncheckedError(Exception):
+    """A comparison that is not made. `why` names the sentence that says so, `value` fills it."""
+
+    def __init__(self, why: str, value: Json = "") -> None:
+        super().__init__(why, value)
+        self.why = why
+        self.value = value
+
+
+def size(value: Json) -> int:
+    """Count the values in a value.
+
+    Raises:
+        UncheckedError: there are too many, they nest too deep, or one is no number of JSON.
+    """
+    count = 0
+    for deep, level in enumerate(_levels(value), 1):
+        count += len(level)
+        if count > MOST_VALUES or deep > MOST_DEEP:
+            raise UncheckedError("too large")
+        if any(type(item) is float and not math.isfinite(item) for item in level):
+            raise UncheckedError("no JSON")
+    return count
+
+
+def within_limits(schema: Json) -> bool:
+    """Return True if a schema can be looked through at all."""
+    try:
+        size(schema)
+    except UncheckedError:
+        return False
+    return True
+
+
+def _levels(value: Json) -> Iterator[list[Json]]:
+    """Yield the values of each level of a value, without recursion: it may have any number."""
+    level = [value]
+    while level:
+        yield level
+        below: list[Json] = []
+        for item in level:
+            if isinstance(item, (dict, list)):
+                below.extend(item.values() if isinstance(item, dict) else item)
+        level = below
+
+
+def _deep(value: Json) -> int:
+    return sum(1 for _level in _levels(value))
+
+
+class Work:
+    """Counts the steps of one comparison. `weigh` gives the steps of a pattern for a character."""
+
+    def __init__(self, references: References, weigh: Callable[[str], int]) -> None:
+        self._references = references
+        self._weigh = weigh
+        self._known: dict[tuple[int, int], tuple[int, int]] = {}
+        self._open: set[tuple[int, int]] = set()
+        self._kept = 0
+
+    def of(self, schema: Json, value: Json) -> int:
+        """Return the steps of holding a value against a schema, or more than these.
+
+        Raises:
+            UncheckedError: it would take too long, or end the process.
+        """
+        nodes, values = size(schema), size(value)
+        self._limit_depth(schema)
+        steps = nodes * _PER_NODE + values * 5 + self._compiling()
+        if self._references.simple and steps + nodes * values <= MOST_STEPS:
+            return steps + nodes * values  # no schema meets a value twice: there is no more
+        steps += self._pair(schema, value, 0)[0] + self._kept * _PER_ERROR
+        if steps > MOST_STEPS:
+            raise UncheckedError("too costly")
+        return steps
+
+    def _compiling(self) -> int:
+        """Count the steps until every pattern is ready, met or not."""
+        steps = 0
+        for pattern in dict.fromkeys(pattern for _path, pattern in self._references.patterns):
+            steps += self._weigh(pattern) * _PER_PATTERN
+            if steps > MOST_STEPS:
+                raise UncheckedError("too costly")
+        return steps
+
+    def _limit_depth(self, schema: Json) -> None:
+        """Refuse what would nest too deep with every reference followed into the next."""
+        nested = _deep(schema)
+        for target in self._references.targets:
+            nested += _deep(target)
+            if nested > MOST_NESTED:
+                raise UncheckedError("too large")
+
+    def _pair(self, schema: Json, value: Json, inside: int) -> tuple[int, int]:
+        """Count the steps of one schema at one value, and its errors, with all that follows."""
+        if not isinstance(schema, dict):
+            return 1, 1
+        key = (id(schema), id(value))
+        if key in self._known:
+            return self._known[key]
+        # A schema that asks for itself at the same value never comes to an end.
+        if key in self._open or inside > _MOST_INSIDE or len(self._known) > _MOST_PAIRS:
+            raise UncheckedError("too costly")
+        self._open.add(key)
+        errors, forms = len(schema), 0
+        steps = errors + self._letters(schema, value)
+        for name, part, met in self._met(schema, value):
+            more_steps, more_errors = self._pair(part, met, inside + 1)
+            steps += more_steps
+            errors += more_errors
+            forms += more_errors if name in _FORMS else 0
+            if steps > MOST_STEPS:
+                raise UncheckedError("too costly")
+        self._kept = max(self._kept, forms)
+        if not _UNEVALUATED.isdisjoint(schema):
+            steps, errors = steps * _ANEW, errors * _ANEW
+        self._open.discard(key)
+        self._known[key] = steps, errors
+        return steps, errors
+
+    def _letters(self, schema: JsonObject, value: Json) -> int:
+        """Count the characters that the patterns of one schema look at, at the price of each."""
+        names = value if isinstance(value, dict) else ()
+        own, named = schema.get("pattern"), schema.get("patternProperties")
+        letters = len(value) if isinstance(value, str) else 0
+        steps = self._weigh(own) * (letters + 1) if isinstance(own, str) else 0
+        for pattern in named if isinstance(named, dict) else ():
+            steps += self._weigh(pattern) * sum(len(name) + 1 for name in names)
+        return steps
+
+    def _met(self, schema: JsonObject, value: Json) -> Iterator[tuple[str, Json, Json]]:
+        """Yield each part of a schema with its keyword and each value it may be held against."""
+        for target in self._references.of(schema):
+            yield "$ref", target, value
+        for name, item in schema.items():
+            if name == "properties" and isinstance(item, dict) and isinstance(value, dict):
+                for each in item.keys() & value.keys():
+                    yield name, item[each], value[each]
+                continue
+            for part in _parts(name, item):
+                for one in _below(name, value):
+                    yield name, part, one
+
+
+def _parts(name: str, item: Json) -> Iterable[Json]:
+    """Return the schemas under a keyword: one, a list or an object of them."""
+    if isinstance(item, dict) and name in _NAMED:
+        return item.values()
+    return item if isinstance(item, list) else (item,)
+
+
+def _below(name: str, value: Json) -> Iterable[Json]:
+    """Return the values that what stands under a keyword may be held against."""
+    if name in _HERE:
+        return (value,)
+    if name == "propertyNames":
+        return value if isinstance(value, dict) else ()
+    if name not in _INSIDE:
+        return ()
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+_NAMED: Final = frozenset({"patternProperties", "dependentSchemas", "dependencies"})
+_FORMS: Final = frozenset({"anyOf", "oneOf"})
+_HERE: Final = _FORMS | {"allOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
+"""Keywords whose schemas look at the same value."""
+_INSIDE: Final = _UNEVALUATED | {
+    *("additionalProperties", "patternProperties", "items", "additionalItems"),
+    *("prefixItems", "contains"),
+}
+"""Keywords whose schemas look at what is in the value, each perhaps at everything there."""
+
+
+# -- which arguments of a tool are mirrored into HTTP headers ------------------------------------
+#
+# The `x-mcp-header` of its schema:
+# https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header
+
+HEADER: Final = "x-mcp-header"
+_NAME: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_TYPES: Final = ("string", "integer", "boolean")
+
+
+def misplaced_header(schema: JsonObject) -> tuple[Path, Json] | None:
+    """Return the first annotation that makes a tool invalid, and where it stands; None for none.
+
+    "An `x-mcp-header` annotation anywhere else makes the annotation — and thus the tool definition
+    — invalid." https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#schema-extension
+    """
+    seen: set[str] = set()
+    for at, part, reachable in _marked(schema) if within_limits(schema) else ():
+        name = part[HEADER]
+        fits = isinstance(name, str) and re.fullmatch(_NAME, name) and name.lower() not in seen
+        if not fits or not reachable or part.get("type") not in _TYPES:
+            return (*at, HEADER), name
+        seen.add(name.lower())
+    return None
+
+
+def mirrored_headers(schema: JsonObject) -> tuple[tuple[tuple[str, ...], str, str], ...]:
+    """List what is mirrored: the path of the argument, the name of its header, its type.
+
+    Nothing of a schema that is invalid: "the client MUST exclude the invalid tool".
+    """
+    if misplaced_header(schema) is not None:
+        return ()
+    marked = _marked(schema) if within_limits(schema) else ()
+    return tuple(
+        (tuple(str(step) for step in at[1::2]), part[HEADER], part["type"])
+        for at, part, _reachable in marked
+    )
+
+
+def _marked(schema: JsonObject) -> Iterator[tuple[Path, JsonObject, bool]]:
+    """List the parts of a schema that have a header: where, and whether by properties alone.
+
+    What stands in `properties` is no schema but names of schemas: an argument may be called so.
+    """
+    waiting: list[tuple[Path, Json, bool, bool]] = [((), schema, True, False)]
+    while waiting:
+        at, part, reachable, names = waiting.pop()
+        if isinstance(part, list):
+            waiting += [((*at, step), item, False, False) for step, item in enumerate(part)]
+        if not isinstance(part, dict):
+            continue
+        if HEADER in part and not names:
+            yield at, part, reachable and bool(at)
+        for name, item in part.items():
+            opens = name == "properties" and not names
+            if names or name not in DATA:
+                waiting.append(((*at, name), item, reachable and (names or opens), opens))
