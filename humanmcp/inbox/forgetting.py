@@ -30,7 +30,7 @@ from humanmcp.protocol.conversation.transcript import (
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.repair.reading import decode
 from humanmcp.protocol.repair.reading import read as read_json
-from humanmcp.protocol.validation.results import divide
+from humanmcp.protocol.validation.addressing import divide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

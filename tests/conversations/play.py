@@ -18,8 +18,7 @@ from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextF
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.rules.answer_book import Book, decide
 from humanmcp.protocol.session import Session
-from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.addressing import addressed, kind_of, unaddressed
+from humanmcp.protocol.validation.addressing import addressed, id_of, kind_of, unaddressed
 from tests.conversations.script import Deed, Step
 
 FORMS: Final = {
@@ -106,7 +105,7 @@ class Player:
         """Do with a text in `out.txt` what the server does with it."""
         exchange = addressed(text, self.session.pending)
         if kind_of(text) in (Kind.REQUEST, Kind.NOTIFICATION) or (
-            exchange is None and self.session.unreadable and check.id_of(text) is None
+            exchange is None and self.session.unreadable and id_of(text) is None
         ):
             verdict = self.session.submit(text)
             out = () if verdict.line is None else (verdict.line,)

@@ -23,7 +23,6 @@ from humanmcp.protocol.validation import (
     addressing,
     held,
     input_requests,
-    results,
     starting_draft,
     whole_conversation,
 )
@@ -215,11 +214,11 @@ def addresses() -> Iterator[str]:
         '{"error":{"code":-32600}}', '{"method":"x"}', '{"id":1,"method":"x"}', "words", "[]", '[{"id":1,"result":{}}]', "{", "", '{"id":1,"result":{},}', "{id:'2',result:{}}", '{"content":[]}', '{"code":1,"message":"x"}',
     )  # fmt: skip
     for text in typed:
-        id_ = results.id_of(text)
+        id_ = addressing.id_of(text)
         yield f"{text!r} {addressing.kind_of(text)} {addressing.is_report(text)} {id_ and id_.token}"
         for pending in ((), waiting[:1], waiting[2:], waiting):
             found = addressing.addressed(text, pending)
-            yield f"  {found and found.id.token} {_told([results.unmatched(text, pending)])}"
+            yield f"  {found and found.id.token} {_told([addressing.unmatched(text, pending)])}"
         for notice in ("", "notifications/initialized"):
             yield f"  {_told(addressing.unaddressed(text, over, notice))}"
 

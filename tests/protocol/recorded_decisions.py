@@ -13,7 +13,7 @@ from humanmcp.protocol.rules import answer_book, book_format, timeouts
 from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.schemas import rows_of
-from humanmcp.protocol.validation import results, secret_shapes
+from humanmcp.protocol.validation import addressing, secret_shapes
 from humanmcp.protocol.validation.json_schema import validator
 from tests.asking import R2025, R2026, asked, stating
 
@@ -279,7 +279,7 @@ def texts() -> Iterator[str]:
         "", " ", "{}", "X{}", "{} {}", '{"a":"}"}[1]', "{};{}", "{}} {}", "{} // x\n{}", "{} /* x */ []", "{} x",
         '{"a', "[{]", "\ufeff{}", '{"a":"\\"}"} ,{}', "[[]", "x {}", "{}\n\n# done\n[]", '{"a":1}{"b":',
     ):  # fmt: skip
-        yield f"{text!r}: {tuple(results.divide(text))}"
+        yield f"{text!r}: {tuple(addressing.divide(text))}"
     for text in (
         "api_key=abcdefghijklmnop", "password: hunter2hunter2", "PWD=/home/me", "pwd=/home/me", "pwd=abcdefgh",
         "OLDPWD=C:\\x", "token=[redacted]", 'token="[redacted: 8]"', "Authorization: Bearer abcdefghijklmnop",

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp import __version__
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.spec.types import (
+    ANY_OBJECT,
     ANYTHING,
     BASE64,
     FROM_ZERO,
@@ -43,8 +44,17 @@ from humanmcp.protocol.spec.types import (
     OrNull,
     Shape,
     Text,
+    cached,
+    field,
+    loose,
     may,
     must,
+    notice,
+    paged,
+    params,
+    result,
+    retried,
+    shape,
 )
 from humanmcp.protocol.spec.versions import (
     ALL,
@@ -66,7 +76,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-ANY_OBJECT: Final = "Object"
 ROLE: Final = OneOf(("assistant", "user"))
 LOG_LEVEL: Final = OneOf(
     ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -126,66 +135,6 @@ FORM_FIELD: Final = ByMember(
 CONTENTS: Final = ByPresence({"text": "TextResourceContents", "blob": "BlobResourceContents"})
 _MOMENT: Final = "2026-11-20T10:30:00Z"
 _ASKED: Final = {"question": {"type": "string", "description": "What the person should answer"}}
-
-
-def shape(since: str = R2024_11, /, **members: Member) -> Shape:
-    """Describe an object by its members."""
-    return Shape(members, since)
-
-
-def loose(since: str = R2024_11, /, **members: Member) -> Shape:
-    """Describe an object that may have other members, too."""
-    return Shape(members, since, open=True)
-
-
-def field(since: str = R2024_11, /, **members: Member) -> Shape:
-    """Describe one field of a form, by its type."""
-    common = {"type": must(TEXT), "title": may(TEXT), "description": may(TEXT)}
-    return Shape({**common, **members}, since, open=True)
-
-
-def result(**members: Member) -> Shape:
-    """Describe a result: since 2026-07-28 each says what it is (`resultType`)."""
-    return Shape(
-        {
-            "resultType": must(TEXT, since=R2026_07, example="complete"),
-            **members,
-            "_meta": may("ResultMeta"),
-        }
-    )
-
-
-def cached(**members: Member) -> Shape:
-    """Describe a result that 2026-07-28 clients may keep: for how long, and for whom."""
-    return result(
-        **members,
-        ttlMs=must(FROM_ZERO, since=R2026_07, example=0),
-        cacheScope=must(OneOf(("private", "public")), since=R2026_07, example="private"),
-    )
-
-
-def paged(**members: Member) -> Shape:
-    """Describe a list result: pages, and since 2026-07-28 kept by clients."""
-    return cached(**members, nextCursor=may(TEXT))
-
-
-def params(**members: Member) -> Shape:
-    """Describe the parameters of a request: since 2026-07-28 `_meta` carries the version."""
-    return Shape({**members, "_meta": must("RequestMeta", required_since=R2026_07)})
-
-
-def retried(**members: Member) -> Shape:
-    """Describe the parameters of a request that may be repeated with the user's answers."""
-    return params(
-        **members,
-        inputResponses=may(MapOf(ANY_OBJECT), since=R2026_07),
-        requestState=may(TEXT, since=R2026_07),
-    )
-
-
-def notice(**members: Member) -> Shape:
-    """Describe the parameters of a notification."""
-    return Shape({**members, "_meta": may("NoticeMeta")})
 
 
 def _described(title: str, description: str) -> Mapping[str, Member]:

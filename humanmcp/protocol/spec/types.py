@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, dataclass_transform
 
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.spec.versions import ALL, R2024_11, R2025_11, features
+from humanmcp.protocol.spec.versions import ALL, R2024_11, R2025_11, R2026_07, features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -175,6 +175,7 @@ FROM_ZERO: Final = Number(whole=True, least=0, most=SAFE)
 SHARE: Final = Number(least=0, most=1)
 TRUTH: Final = Boolean()
 ANYTHING: Final = Anything()
+ANY_OBJECT: Final = "Object"
 
 
 def must(
@@ -202,6 +203,66 @@ def may(
     """Describe a member that may be left out; `then` is its kind from a later version on."""
     kinds = ((since, kind), then) if then else ((since, kind),)
     return Member(kinds, (), since, until, example)
+
+
+def shape(since: str = R2024_11, /, **members: Member) -> Shape:
+    """Describe an object by its members."""
+    return Shape(members, since)
+
+
+def loose(since: str = R2024_11, /, **members: Member) -> Shape:
+    """Describe an object that may have other members, too."""
+    return Shape(members, since, open=True)
+
+
+def field(since: str = R2024_11, /, **members: Member) -> Shape:
+    """Describe one field of a form, by its type."""
+    common = {"type": must(TEXT), "title": may(TEXT), "description": may(TEXT)}
+    return Shape({**common, **members}, since, open=True)
+
+
+def result(**members: Member) -> Shape:
+    """Describe a result: since 2026-07-28 each says what it is (`resultType`)."""
+    return Shape(
+        {
+            "resultType": must(TEXT, since=R2026_07, example="complete"),
+            **members,
+            "_meta": may("ResultMeta"),
+        }
+    )
+
+
+def cached(**members: Member) -> Shape:
+    """Describe a result that 2026-07-28 clients may keep: for how long, and for whom."""
+    return result(
+        **members,
+        ttlMs=must(FROM_ZERO, since=R2026_07, example=0),
+        cacheScope=must(OneOf(("private", "public")), since=R2026_07, example="private"),
+    )
+
+
+def paged(**members: Member) -> Shape:
+    """Describe a list result: pages, and since 2026-07-28 kept by clients."""
+    return cached(**members, nextCursor=may(TEXT))
+
+
+def params(**members: Member) -> Shape:
+    """Describe the parameters of a request: since 2026-07-28 `_meta` carries the version."""
+    return Shape({**members, "_meta": must("RequestMeta", required_since=R2026_07)})
+
+
+def retried(**members: Member) -> Shape:
+    """Describe the parameters of a request that may be repeated with the user's answers."""
+    return params(
+        **members,
+        inputResponses=may(MapOf(ANY_OBJECT), since=R2026_07),
+        requestState=may(TEXT, since=R2026_07),
+    )
+
+
+def notice(**members: Member) -> Shape:
+    """Describe the parameters of a notification."""
+    return Shape({**members, "_meta": may("NoticeMeta")})
 
 
 # -- what texts must look like -------------------------------------------------------------------

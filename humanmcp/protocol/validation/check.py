@@ -39,14 +39,10 @@ from humanmcp.protocol.validation.envelope import is_bare, judge_envelope, judge
 from humanmcp.protocol.validation.incoming import remarks, review, same_id
 from humanmcp.protocol.validation.outgoing import check_outgoing
 from humanmcp.protocol.validation.results import (
-    Documents,
-    divide,
-    id_of,
     judge_result,
     one_each,
     plain_result,
     tool_text,
-    unmatched,
 )
 from humanmcp.protocol.validation.rules.tools import unwritten
 from humanmcp.protocol.validation.secret_shapes import warn_of_secrets
@@ -60,17 +56,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TOO_LATE",
-    "Documents",
     "check",
     "check_outgoing",
-    "divide",
-    "id_of",
     "remarks",
     "review",
     "same_id",
     "start",
     "templates",
-    "unmatched",
 ]
 
 _ON_ONE_LINE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

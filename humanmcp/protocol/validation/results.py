@@ -5,8 +5,7 @@ A result is told by the method, the version, and (since 2026-07-28) by its own `
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import (
@@ -21,10 +20,9 @@ from humanmcp.protocol.diagnostics.locate import (
     unwrap,
     wrap,
 )
-from humanmcp.protocol.diagnostics.model import Applicability, Fix, Severity, TextEdit
-from humanmcp.protocol.json.jsonrpc import BRACKETS, RequestId, closed_at, json_type, member
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.json.jsonrpc import json_type
 from humanmcp.protocol.json.tree import alike
-from humanmcp.protocol.repair.reading import diagnostic, read
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.examples import example_of, named
 from humanmcp.protocol.spec.objects import CONTENT, SHAPES
@@ -34,11 +32,8 @@ from humanmcp.protocol.validation import rules
 from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.diagnostics.locate import FixAction, Path
-    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 _CONTENT: Final = ListOf(CONTENT)
@@ -246,108 +241,3 @@ def _asked_and_answered(value: JsonObject, path: Path) -> list[RawDiagnostic]:
         fix = (replace_with if there else insert)(at, asked)
         return [kinds.nothing_asked(at if there else path, fix)]
     return []
-
-
-_TOKEN: Final = re.compile(rf'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|(?P<torn>))|{BRACKETS}', re.DOTALL)
-_BEHIND: Final = re.compile(r"(?:[ \t\r\n]*(?:[;,}\])]|//[^\n]*|#[^\n]*|/\*.*?\*/))+", re.DOTALL)
-"""What people and programs put behind an answer, and what is no answer by itself."""
-_MARK: Final = re.compile(r"[^\s\ufeff\x00]")
-
-
-class Documents(NamedTuple):
-    """The top-level JSON documents of a text.
-
-    `texts` are the offsets of the complete ones, and `ends` where each ends with what stands behind
-    it and is no part of it: a semicolon, a bracket too many, a comment. `incomplete` says that the
-    last one just ends too early: it may still be being written. `broken` says that something is no
-    JSON document at all.
-    """
-
-    texts: tuple[tuple[int, int], ...] = ()
-    ends: tuple[int, ...] = ()
-    incomplete: bool = False
-    broken: bool = False
-
-
-def divide(text: str) -> Documents:
-    """Divide a text into its top-level documents: one after another, on one line or on several."""
-    texts: list[tuple[int, int]] = []
-    ends: list[int] = []
-    at = 0
-    while True:
-        first = _MARK.search(text, at)
-        if not first:
-            return Documents(tuple(texts), tuple(ends))
-        start = first.start()
-        if text[start] not in "{[":
-            return Documents(tuple(texts), tuple(ends), broken=True)
-        end = closed_at(text, start, _TOKEN)
-        if end < 0:
-            return Documents(tuple(texts), tuple(ends), incomplete=True)
-        texts.append((start, end))
-        behind = _BEHIND.match(text, end)
-        at = behind.end() if behind else end
-        ends.append(at)
-
-
-def id_of(text: str) -> RequestId | None:
-    """Return the id that was typed in a whole message; None when there is none to be read."""
-    reading = read(text)
-    if not reading.readable or not isinstance(reading.value, dict):
-        return None
-    value = reading.value.get("id")
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        return None
-    return RequestId(member(reading.json, "id") or str(value), value)
-
-
-def unmatched(text: str, pending: Sequence[Exchange]) -> Diagnostic:
-    """Return what is wrong with an answer whose id belongs to no request that waits."""
-    typed = id_of(text)
-    spot = _id_spot(text)
-    start, end = spot or (0, 0)
-    if not pending:
-        if typed is None:
-            return diagnostic(kinds.no_request_waits(), text, start, end)
-        return diagnostic(kinds.nothing_waits_for_id(typed=shown(typed.token)), text, start, end)
-    tokens = list(dict.fromkeys(each.id.token for each in pending))  # two may have the same id
-    ids = ", ".join(shown(token) for token in tokens[:8])
-    if typed is None and isinstance(read(text).value, list):
-        batches = features(pending[0].version).batches
-        return diagnostic(
-            kinds.batch_of_one() if batches else kinds.batch_not_allowed(), text, start, end
-        )
-    if typed is None:
-        lacking = (
-            kinds.missing_id(id=ids) if len(tokens) == 1 else kinds.several_requests_wait(id=ids)
-        )
-        found = diagnostic(lacking, text, start, end)
-    else:
-        same = [each for each in pending if str(each.id.value) == str(typed.value)]
-        if same:
-            wanted = same[0].id.token
-            other = kinds.wrong_id_type(typed=typed.token, id=wanted)
-            return _with_fix(diagnostic(other, text, start, end), spot, wanted)
-        strange = kinds.unknown_request_id(pending=ids, typed=shown(typed.token))
-        found = diagnostic(strange, text, start, end)
-    return _with_fix(found, spot, tokens[0]) if len(tokens) == 1 else found
-
-
-def _with_fix(diagnostic: Diagnostic, spot: tuple[int, int] | None, token: str) -> Diagnostic:
-    if spot is None:
-        return diagnostic
-    applicability = Applicability.SAFE if diagnostic.code == "R04" else Applicability.GUESS
-    return diagnostic._replace(
-        fix=Fix((TextEdit(spot[0], spot[1], token),), "replace", applicability)
-    )
-
-
-def _id_spot(text: str) -> tuple[int, int] | None:
-    """Return where the id stands in the text as typed."""
-    from humanmcp.protocol.diagnostics.locate import Placer, Source  # noqa: PLC0415 - here only
-
-    reading = read(text)
-    if not reading.readable or not isinstance(reading.value, dict) or "id" not in reading.value:
-        return None
-    spot = Placer(Source(reading.json, text)).spot(("id",))
-    return (reading.as_written(spot.start), reading.as_written(spot.end)) if spot else None

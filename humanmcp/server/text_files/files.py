@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.locales.stop import trouble
 from humanmcp.protocol.diagnostics.model import blocking
-from humanmcp.protocol.validation.results import divide
+from humanmcp.protocol.validation.addressing import divide
 from humanmcp.server.text_files.folder import (
     IN,
     TEMPORARY,

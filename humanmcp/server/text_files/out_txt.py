@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.validation.results import Documents
+    from humanmcp.protocol.validation.addressing import Documents
 
 logger = logging.getLogger(__name__)
 

@@ -22,9 +22,15 @@ from humanmcp.protocol.diagnostics.model import Verdict
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.repair import reading
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.addressing import addressed, is_report, kind_of, unaddressed
+from humanmcp.protocol.validation.addressing import (
+    addressed,
+    divide,
+    id_of,
+    is_report,
+    kind_of,
+    unaddressed,
+)
 from humanmcp.protocol.validation.envelope import failure
-from humanmcp.protocol.validation.results import divide
 from humanmcp.server.text_files.files import ANYWAY, OWN, RAW
 from humanmcp.server.text_files.out_txt import DocumentOutcome
 
@@ -205,7 +211,7 @@ class TextFileAnswers:
             self._send_anyway(text[begin:end].strip())
 
     def _send_anyway(self, text: str) -> None:
-        exchange = addressed(text, self._session.pending) if check.id_of(text) else None
+        exchange = addressed(text, self._session.pending) if id_of(text) else None
         if exchange is not None and kind_of(text) in (Kind.RESULT, Kind.ERROR):
             self._handler.reply(exchange.number, Reply(text, anyway=True, by=BY_FILES))
             return
@@ -233,7 +239,7 @@ class TextFileAnswers:
         exchange = addressed(document.text, self._session.pending)
         if exchange is not None:
             return self._answer(document, self._session.reply(exchange.number, document.text))
-        if self._session.may_report(check.id_of(document.text)):
+        if self._session.may_report(id_of(document.text)):
             return self._say(document)  # a deliberate -32600 to a line that was no message
         return self._refuse(document)
 
@@ -262,7 +268,7 @@ class TextFileAnswers:
                 assert_never(impossible)
 
     def _refuse(self, document: Document) -> DocumentOutcome:
-        self._early = check.id_of(document.text)
+        self._early = id_of(document.text)
         return _refused(document, self._unaddressed(document.text), self._judge)
 
     def _unaddressed(self, text: str) -> tuple[Diagnostic, ...]:

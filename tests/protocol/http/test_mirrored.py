@@ -20,7 +20,7 @@ from humanmcp.protocol.http.inbound import stated_in
 from humanmcp.protocol.http.outbound import status_of
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.validation.json_schema.references import misplaced
+from humanmcp.protocol.validation.json_schema.references import misplaced_header
 
 VERSIONS: Final = ["2026-07-28", "2025-11-25", "v999", ""]
 METHODS: Final = [
@@ -171,7 +171,7 @@ def test_headers_of_arguments_are_judged_as_the_sdk_judges_them(
     schema: dict[str, Any], arguments: dict[str, Any], headers: dict[str, str]
 ) -> None:
     """Which annotations are valid, and whether a call agrees with its headers."""
-    assert (misplaced(schema) is None) == (referee.find_invalid_x_mcp_header(schema) is None)
+    assert (misplaced_header(schema) is None) == (referee.find_invalid_x_mcp_header(schema) is None)
     theirs = referee.validate_mcp_param_headers(schema, arguments, headers)
     ours = param_mismatch(schema, arguments, Headers.of(headers.items()))
     assert (ours is None) == (theirs is None)
@@ -185,7 +185,7 @@ def test_an_annotation_where_the_sdk_does_not_look_makes_a_tool_invalid() -> Non
     """
     schema = {"type": "object", "x-own": {"x-mcp-header": "Region"}}
     assert referee.find_invalid_x_mcp_header(schema) is None
-    assert misplaced(schema) == (("x-own", "x-mcp-header"), "Region")
+    assert misplaced_header(schema) == (("x-own", "x-mcp-header"), "Region")
 
 
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])

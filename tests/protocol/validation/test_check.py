@@ -13,6 +13,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedSta
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.spec import examples, methods
+from humanmcp.protocol.validation import addressing
 from humanmcp.protocol.validation import check as draft_check
 from tests.asking import R2024, R2025, R2026, asked, check, codes, mended, serious, stating
 from tests.support.speaking import said_in
@@ -393,7 +394,7 @@ def test_a_text_is_divided_into_its_documents(
     broken: bool,  # noqa: FBT001 - a table
 ) -> None:
     """Several on one line or on several; half-written is not broken."""
-    documents = draft_check.divide(text)
+    documents = addressing.divide(text)
     assert [text[start:end] for start, end in documents.texts] == texts
     assert (documents.incomplete, documents.broken) == (incomplete, broken)
 
@@ -403,9 +404,9 @@ def test_whatever_is_cut_off_is_incomplete(parts: list[str], data: st.DataObject
     """A prefix of complete documents is complete up to there, and never broken."""
     text = "\n".join(parts)
     cut = data.draw(st.integers(0, len(text)))
-    documents = draft_check.divide(text[:cut])
+    documents = addressing.divide(text[:cut])
     assert not documents.broken
-    whole = draft_check.divide(text).texts
+    whole = addressing.divide(text).texts
     assert documents.texts == tuple(span for span in whole if span[1] <= cut)
 
 
@@ -426,7 +427,7 @@ def test_whatever_is_cut_off_is_incomplete(parts: list[str], data: st.DataObject
 )
 def test_the_id_of_a_text_is_found_in_spite_of_mistakes(text: str, token: str | None) -> None:
     """It decides whose answer a text is."""
-    found = draft_check.id_of(text)
+    found = addressing.id_of(text)
     assert (found.token if found else None) == token
 
 
@@ -447,7 +448,7 @@ def test_an_answer_that_fits_no_request_names_those_that_wait(
 ) -> None:
     """And is fixed where one alone can be meant."""
     pending = [asked("ping", token=token) for token in tokens.split()]
-    problem = draft_check.unmatched(text, pending)
+    problem = addressing.unmatched(text, pending)
     assert problem.code == code
     assert said.items() <= dict(problem.detail).items()
     assert (problem.fix.apply(text) if problem.fix else "") == fixed
@@ -457,7 +458,7 @@ def test_without_an_id_one_of_those_that_wait_is_asked_for() -> None:
     """The rule: "It must be 7, 8" was said where one of them is meant; of a single one it stays."""
     pending = [asked("ping", token="7"), asked("ping", token="8")]
     sentence = locales.describe
-    several = draft_check.unmatched('{"result":{}}', pending)
+    several = addressing.unmatched('{"result":{}}', pending)
     assert sentence(several) == '"id" is missing. Several requests wait: use one of 7, 8.'
     assert "7, 8 のどれか" in said_in("ja", sentence, several)
-    assert sentence(draft_check.unmatched('{"result":{}}', pending[:1])).endswith("must be 7.")
+    assert sentence(addressing.unmatched('{"result":{}}', pending[:1])).endswith("must be 7.")

@@ -14,7 +14,7 @@ from hypothesis import assume, example, given
 
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.json.jsonrpc import Json
-from humanmcp.protocol.validation.json_schema import validator
+from humanmcp.protocol.validation.json_schema import references, validator
 from tests.protocol.validation.json_schema.hostile_schemas import HOSTILE
 from tests.waiting import PATIENCE
 
@@ -181,11 +181,11 @@ def test_a_schema_that_is_too_large_is_taken_at_its_word() -> None:
     nested: dict[str, Any] = {"type": "strin"}
     for _level in range(200):
         nested = {"not": nested}
-    assert not validator.within_limits(nested)
+    assert not references.within_limits(nested)
     assert validator.trouble_in(nested) is None
     assert validator.unusable_in({**nested, "$ref": "#/nowhere"}) is None
-    assert validator.within_limits(nested["not"]["not"]) is False
-    assert validator.within_limits({"not": {}}) is True
+    assert references.within_limits(nested["not"]["not"]) is False
+    assert references.within_limits({"not": {}}) is True
 
 
 def test_the_library_is_only_imported_when_it_is_needed() -> None:

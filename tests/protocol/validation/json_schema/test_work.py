@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from humanmcp.protocol.json.jsonrpc import Json
-from humanmcp.protocol.validation.json_schema import work
+from humanmcp.protocol.validation.json_schema import references
 from humanmcp.protocol.validation.json_schema.references import (
     References,
     UncheckedError,
@@ -80,9 +80,9 @@ def test_a_schema_that_looks_at_nothing_twice_is_estimated(
     schema, value = {"items": TWO}, ["xy"]
     alone = 4 * 300 + 2 * 5
     assert steps(schema, value) == alone + 4 * 2
-    monkeypatch.setattr(work, "MOST_STEPS", alone + 4 * 2)
+    monkeypatch.setattr(references, "MOST_STEPS", alone + 4 * 2)
     assert steps(schema, value) == alone + 4 * 2
-    monkeypatch.setattr(work, "MOST_STEPS", alone + 4 * 2 - 1)
+    monkeypatch.setattr(references, "MOST_STEPS", alone + 4 * 2 - 1)
     assert steps(schema, value) == alone + 1 + 2
 
 
@@ -98,9 +98,9 @@ def test_the_most_steps_are_made_and_one_more_is_not(
     schema: dict[str, Any], counted: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whichever part of the count goes beyond it."""
-    monkeypatch.setattr(work, "MOST_STEPS", counted + 2 * 5)
+    monkeypatch.setattr(references, "MOST_STEPS", counted + 2 * 5)
     assert steps(schema, [5]) == counted + 2 * 5
-    monkeypatch.setattr(work, "MOST_STEPS", counted + 2 * 5 - 1)
+    monkeypatch.setattr(references, "MOST_STEPS", counted + 2 * 5 - 1)
     with pytest.raises(UncheckedError, match="too costly"):
         steps(schema, [5])
 
@@ -122,13 +122,13 @@ def test_patterns_that_take_too_long_to_compile_are_not_all_weighed() -> None:
 def test_values_are_counted_up_to_a_bound() -> None:
     """A hundred thousand in a hundred levels; another number than those of JSON is none."""
     assert size({"a": [1, "x"], "b": None}) == 5
-    assert size([0] * (work.MOST_VALUES - 1)) == work.MOST_VALUES
+    assert size([0] * (references.MOST_VALUES - 1)) == references.MOST_VALUES
     with pytest.raises(UncheckedError, match="too large"):
-        size([0] * work.MOST_VALUES)
+        size([0] * references.MOST_VALUES)
     nested: Json = 1
-    for _level in range(work.MOST_DEEP - 1):
+    for _level in range(references.MOST_DEEP - 1):
         nested = [nested]
-    assert size(nested) == work.MOST_DEEP
+    assert size(nested) == references.MOST_DEEP
     with pytest.raises(UncheckedError, match="too large"):
         size({"a": nested})
     assert size([1.5, 10**400]) == 3
@@ -152,8 +152,8 @@ def test_what_nests_or_grows_too_far_is_not_compared(
     bound: str, most: int, schema: Json, value: Json, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A schema, all that its references name, and the pairs of a schema and a value."""
-    monkeypatch.setattr(work, bound, most)
+    monkeypatch.setattr(references, bound, most)
     steps(schema, value)
-    monkeypatch.setattr(work, bound, most - 1)
+    monkeypatch.setattr(references, bound, most - 1)
     with pytest.raises(UncheckedError, match="too "):
         steps(schema, value)
