@@ -7,7 +7,7 @@ Knows no MCP object and judges nothing: `objects.py` is written in these words, 
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, dataclass_transform
 
 from humanmcp.protocol.diagnostics import kinds
@@ -160,6 +160,23 @@ class Shape(Record):
     closed: bool = False
     names: str = ""
     any_of: tuple[str, ...] = ()
+
+
+class KnownMember(NamedTuple):
+    """A member as one version has it."""
+
+    kind: Kind
+    required: bool
+
+
+@lru_cache(maxsize=1024)  # else a list of 40,000 tools would take a second
+def members_in(shape: Shape, version: str) -> Mapping[str, KnownMember]:
+    """Return the members of an object that a version knows, by name."""
+    return {
+        name: KnownMember(one.kind(version), version in one.required)
+        for name, one in shape.members.items()
+        if one.exists(version)
+    }
 
 
 TEXT: Final = Text()

@@ -25,7 +25,7 @@ from humanmcp.protocol.json.tree import alike, meant_by
 from humanmcp.protocol.spec import types
 from humanmcp.protocol.spec.examples import example, example_of
 from humanmcp.protocol.spec.objects import SHAPES
-from humanmcp.protocol.spec.types import FORMS, NAMES
+from humanmcp.protocol.spec.types import FORMS, NAMES, members_in
 from humanmcp.protocol.spec.versions import R2025_06, R2025_11, STATELESS
 
 if TYPE_CHECKING:
@@ -385,19 +385,17 @@ def _check_object(
     if not isinstance(value, dict):
         problems.append(not_an_object(value, path))
         return
-    known = {name: member for name, member in shape.members.items() if member.exists(version)}
+    known = members_in(shape, version)
+    free: list[str] = []
     for name, item in value.items():
         member = known.get(name)
         if member is None:
-            continue
-        kind = member.kind(version)
-        optional = version not in member.required
-        if item is None and optional and not isinstance(kind, types.Anything):
+            free.append(name)
+        elif item is None and not member.required and not isinstance(member.kind, types.Anything):
             problems.append(null((*path, name)))
         else:
-            _check(item, kind, version, (*path, name), problems)
-    problems += _names(value, path, shape, version)
-    free = [name for name in value if name not in known]
+            _check(item, member.kind, version, (*path, name), problems)
+    problems += _names(value, free, path, shape, version)
     if shape.names:
         problems += _misnamed(free, shape.names, path, version)
     if shape.any_of and value.keys().isdisjoint(shape.any_of):
@@ -407,19 +405,20 @@ def _check_object(
 _IGNORED: Final = (kinds.unknown_member, kinds.member_too_new, kinds.member_removed)
 
 
-def _names(value: JsonObject, path: Path, shape: Shape, version: str) -> list[RawDiagnostic]:
+def _names(
+    value: JsonObject, free: list[str], path: Path, shape: Shape, version: str
+) -> list[RawDiagnostic]:
     """Report the members that are missing and those that do not belong there."""
-    absent = {
-        name: member
-        for name, member in shape.members.items()
-        if member.exists(version) and name not in value
-    }
-    strange = [name for name in value if not _is_member(name, shape, version)]
-    if shape.closed and strange:
-        return [kinds.result_not_empty(path, replace_with(path, {}), key=shown(strange[0]))]
+    if shape.closed and free:
+        return [kinds.result_not_empty(path, replace_with(path, {}), key=shown(free[0]))]
+    known = members_in(shape, version)
+    lacking = [name for name, one in known.items() if one.required and name not in value]
+    if not lacking and not free:
+        return []
     problems: list[RawDiagnostic] = []
-    lacking = {name: member for name, member in absent.items() if version in member.required}
-    for name, member in lacking.items():
+    strange = list(free)
+    for name in lacking:
+        member = shape.members[name]
         typed = meant_by(name, strange)
         if typed is not None:
             strange.remove(typed)
@@ -430,15 +429,11 @@ def _names(value: JsonObject, path: Path, shape: Shape, version: str) -> list[Ra
         else:
             problems.append(missing(name, path, member, version))
     if not shape.open:
+        absent = [name for name in known if name not in value]
         odd = _strange(strange, absent, value, path, shape, version)
         # first things first: what is missing counts more than what is merely ignored
         problems += [each for each in odd if not lacking or each.kind not in _IGNORED]
     return problems
-
-
-def _is_member(name: str, shape: Shape, version: str) -> bool:
-    member = shape.members.get(name)
-    return member is not None and member.exists(version)
 
 
 def _nested(  # noqa: PLR0913, PLR0917 - what the sentence needs
