@@ -31,8 +31,8 @@ from humanmcp.inbox.atomic import (
     write_temporary,
 )
 from humanmcp.inbox.contract import WRITES_FOR, Draft, Key, Reply, TakenError, UnknownItemError
-from humanmcp.protocol.conversation.decisions import sha256
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import sha256
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
