@@ -111,7 +111,7 @@ IMPURE: Final = frozenset(
 IMPURE_CALLS: Final = frozenset({"__import__", "breakpoint", "eval", "exec", "input", "open"})
 """What the core does without: clocks, files, sockets, threads, logs, chance, the interpreter."""
 
-STDOUT_OWNERS: Final = frozenset({"server/pipe.py", "common/terminal.py"})
+STDOUT_OWNERS: Final = frozenset({"server/connection.py", "common/terminal.py"})
 MOST_MODULES: Final = 200
 """What `import humanmcp.server.serve` may load, besides our folders; Python loads about 30."""
 

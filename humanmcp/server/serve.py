@@ -24,8 +24,8 @@ from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.spec import versions
+from humanmcp.server.connection import PipeConnection
 from humanmcp.server.journal import Journal
-from humanmcp.server.pipe import PipeConnection
 from humanmcp.server.process import Clock, ParentWatch, Stderr
 from humanmcp.server.session import ServedSession
 from humanmcp.server.text_files.files import TextFiles

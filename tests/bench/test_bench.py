@@ -78,6 +78,6 @@ def test_the_way_of_one_request_is_traced_in_a_real_server(tmp_path: Path) -> No
     found = ways(tmp_path)
     way_in = list(dict.fromkeys(file for file, _ in found["in"]))
     way_out = list(dict.fromkeys(file for file, _ in found["out"]))
-    assert {"server/pipe.py", "protocol/session.py", "inbox/folder.py"} <= set(way_in)
-    assert {"protocol/validation/check.py", "server/pipe.py"} <= set(way_out)
+    assert {"server/connection.py", "protocol/session.py", "inbox/folder.py"} <= set(way_in)
+    assert {"protocol/validation/check.py", "server/connection.py"} <= set(way_out)
     assert len(way_in) <= MOST_FILES_ON_THE_WAY

@@ -17,8 +17,7 @@ import pytest
 
 from humanmcp.common.line_pipe import FIRST, Cut
 from humanmcp.common.own_process import StopSignals
-from humanmcp.server.connection import EndOfInput, LineError
-from humanmcp.server.pipe import PipeConnection
+from humanmcp.server.connection import EndOfInput, LineError, PipeConnection
 from humanmcp.server.process import Stderr
 from tests.waiting import PATIENCE, until
 
@@ -30,7 +29,7 @@ import os, signal, sys, time
 from humanmcp.common.own_process import *
 from humanmcp.common.line_pipe import Cut
 from humanmcp.server.connection import *
-from humanmcp.server.pipe import *
+from humanmcp.server.connection import *
 wire = PipeConnection.claim()
 """
 

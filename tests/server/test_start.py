@@ -27,7 +27,7 @@ def send(_connection, line, **_more):
     os._exit(0)
 
 from humanmcp.server import session
-from humanmcp.server.pipe import PipeConnection
+from humanmcp.server.connection import PipeConnection
 session.QUIET_AFTER = 60
 PipeConnection.send = send
 from humanmcp.cli import main
