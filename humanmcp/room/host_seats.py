@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import SessionFacts
     from humanmcp.room.classroom import Classroom
     from humanmcp.room.seat import RoomSeat
-    from humanmcp.server.http.sessions import HttpConnection
+    from humanmcp.server.http.connection import HttpConnection
     from humanmcp.server.session import ServedSession
 
 MCP: Final = PATH.removeprefix("/")

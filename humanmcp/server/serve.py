@@ -121,24 +121,24 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> 
     `files` is how many open files the system allows.
     """
     from humanmcp.http.listening import bind  # noqa: PLC0415 - a pipe does not pay for it
-    from humanmcp.server.http import server  # noqa: PLC0415 - as above
+    from humanmcp.server.http import sessions  # noqa: PLC0415 - as above
 
-    stderr, limits = Stderr(), server.Limits.of(files)
+    stderr, limits = Stderr(), sessions.Limits.of(files)
     try:
         parts = _parts(arguments, settings, stderr)
         inbox = open_inbox(parts.home, settings.inbox)
-        key, made = server.read_key(arguments.key) if arguments.key else ("", None)
+        key, made = sessions.read_key(arguments.key) if arguments.key else ("", None)
         listening, address = bind(arguments.http, key, lan=arguments.lan, url=arguments.url)
     except (StopError, OSError) as error:
         stderr.write(f"humanmcp: {sentence_of(error)}\n")
         return CANNOT_START
 
     def ready() -> None:
-        stderr.write(server.told(address, made=made, limits=limits))
+        stderr.write(sessions.told(address, made=made, limits=limits))
         if arguments.open:
             _open_desk(parts.home)
 
-    server.serve(
+    sessions.serve(
         listening,
         address,
         lambda connection, facts: parts.session(connection, inbox, facts=facts),

@@ -185,7 +185,7 @@ def _become(request: dict[str, Any], files: Sequence[int]) -> list[str]:
 
 def _main() -> NoReturn:
     """Load everything, wait for requests, and be `humanmcp` in each child."""
-    for module in ("humanmcp.desk.app", "humanmcp.server.http.server", "humanmcp.room.command"):
+    for module in ("humanmcp.desk.app", "humanmcp.server.http.sessions", "humanmcp.room.command"):
         importlib.import_module(module)
     for page in (rendering.web_folder() / "templates").iterdir():
         rendering.template(page.name)

@@ -54,7 +54,6 @@ from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
 from humanmcp.protocol.rules.timeouts import STATUS_WITHIN
 from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.spec.versions import features
-from humanmcp.server.http.sessions import HELD_ELSEWHERE
 from humanmcp.server.http.streams import BEGINNING, OWN, SILENCE, Stream, after
 
 if TYPE_CHECKING:
@@ -65,7 +64,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.http.inbound import HttpAddress, Inbound
     from humanmcp.protocol.http.outbound import HttpFault
     from humanmcp.protocol.json.jsonrpc import Json
-    from humanmcp.server.http.sessions import ExchangeNotes, HttpSession, HttpSessions
+    from humanmcp.server.http.connection import ExchangeNotes
+    from humanmcp.server.http.sessions import HttpSession, HttpSessions
     from humanmcp.server.http.streams import OutEvent
 
     Scope: TypeAlias = MutableMapping[str, Any]
@@ -370,6 +370,7 @@ ENDED: Final = HttpRefusal(404, "unknown session")
 NO_INBOX: Final = HttpRefusal(503, "no inbox", -32603, (("retry-after", "1"),))
 NO_STORE: Final = NO_INBOX._replace(why="no store")
 STOPPING: Final = HttpRefusal(503, "stopping", -32603)
+HELD_ELSEWHERE: Final = HttpRefusal(421, "held elsewhere", -32603)
 
 
 class HttpApp:

@@ -1,274 +1,62 @@
-"""The sessions of Streamable HTTP: which are open, and the connection of each."""
+"""`humanmcp serve --http`: one process, an address, and as many sessions as clients come.
+
+event loop (main thread)   the sockets, the streams, which session a message belongs to
+attendant (one thread)     every session: what comes in, what people and the book answer
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import math
+import os
 import secrets
+import threading
 from collections import deque
 from contextlib import suppress
-from http.client import responses
-from queue import Empty, SimpleQueue
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp import __version__
+from humanmcp.http.listening import HttpServeError, QuietServer
+from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import InboxError, Life, SessionFacts
-from humanmcp.inbox.inbox_session import TransportNote
+from humanmcp.locales import say
 from humanmcp.protocol.http.client import (
     calls_in,
-    carried,
-    cut_part,
-    event_part,
-    request_part,
-    response_part,
 )
-from humanmcp.protocol.http.http_headers import without_keys
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
 from humanmcp.protocol.http.outbound import evictable, silent, visitor_of
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.json.tree import follow
-from humanmcp.server.connection import Backpressure, EndOfInput, HungUp, as_one_line
-from humanmcp.server.http.streams import Stream, Streams, said
-from humanmcp.server.process import Clock
+from humanmcp.server.http.app import HELD_ELSEWHERE, HttpApp
+from humanmcp.server.http.connection import WITHIN, HttpConnection
+from humanmcp.server.http.streams import Stream, said
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
     from typing import TypeAlias
 
-    from humanmcp.inbox.attendant import Attendant
     from humanmcp.inbox.contract import ServerInbox
-    from humanmcp.protocol.conversation.exchange import TransportFacts
-    from humanmcp.protocol.http.inbound import HttpRequest, Posted
-    from humanmcp.protocol.http.outbound import HttpFault
-    from humanmcp.protocol.json.jsonrpc import Batch, DecodedLine, Json, Malformed
-    from humanmcp.server.connection import Incoming
+    from humanmcp.protocol.http.inbound import Posted
+    from humanmcp.protocol.json.jsonrpc import Json
     from humanmcp.server.session import ServedSession
 
     Soon = Callable[..., object]
     MakeSession: TypeAlias = "Callable[[HttpConnection, SessionFacts], ServedSession]"
+    import socket
+    from collections.abc import Callable
+    from types import FrameType
+    from typing import Self
 
-WITHIN: Final = 0.05
-"""Seconds after which a note is written that no line has taken along."""
-
-
-class HttpNotes:
-    """The notes of one session that are not written yet. A `TransportNotes`."""
-
-    def __init__(self) -> None:
-        """Begin with none."""
-        self.head = ""
-        self.are_due = False
-        """Whether they are to be written without a line."""
-        self.wake: Callable[[], object] | None = None
-        """Called when they are due."""
-        self._calls = 0
-        self._clock = Clock()
-        self._waiting: deque[TransportNote] = deque()
-        self._is_timed = False
-
-    def go_on(self, calls: int) -> None:
-        """Continue the numbering of another process."""
-        self._calls = max(self._calls, calls)
-
-    # -- the event loop's side ------------------------------------------------------------------
-
-    def begin(
-        self, request: HttpRequest, message: Message | Batch | Malformed | None = None
-    ) -> ExchangeNotes:
-        """Begin the notes of an exchange, by its request and the message in it."""
-        self._calls += 1
-        headers = without_keys(request.headers.pairs)
-        head = request_part(self._calls, request.method, request.url, headers, carried(message))
-        return ExchangeNotes(self, self._calls, head)
-
-    def put(self, text: str, number: int) -> None:
-        """Queue a note."""
-        self._waiting.append(TransportNote(self._clock.stamp(), text, number))
-        if not self._is_timed:
-            self._is_timed = True
-            asyncio.get_running_loop().call_later(WITHIN, self._time_is_over)
-
-    def _time_is_over(self) -> None:
-        self._is_timed = False
-        self.are_due = bool(self._waiting)
-        if self.are_due and self.wake is not None:
-            self.wake()
-
-    # -- the session's side ---------------------------------------------------------------------
-
-    def take(self) -> Iterable[TransportNote]:
-        """Return the notes to write."""
-        self.are_due = False
-        while self._waiting:
-            yield self._waiting.popleft()
-
-
-class ExchangeNotes:
-    """The notes of one exchange. `head` is that of its request, to be written with its line."""
-
-    def __init__(self, notes: HttpNotes, call: int, head: str) -> None:
-        """Note what becomes of a call of this number."""
-        self.head: Final = head
-        self.stream: Stream | None = None
-        """What its response says, where it is about a request."""
-        self._notes = notes
-        self._call = call
-
-    def no_line(self) -> None:
-        """Store the head alone: the request has no line for the session."""
-        self._soon(lambda: self.head)
-
-    def response(self, status: int, headers: Sequence[tuple[str, str]]) -> None:
-        """Note the head of the response."""
-        reason = responses.get(status, "")
-        self._soon(lambda: response_part(self._call, status, reason, without_keys(headers)))
-
-    def event(self, name: str, retry: int | None = None) -> None:
-        """Note an event by its id."""
-        self._soon(lambda: event_part(self._call, name, retry=retry))
-
-    def cut(self, by: str) -> None:
-        """Note that one side hung up before the response was whole."""
-        self._soon(lambda: cut_part(self._call, by))
-
-    def _soon(self, part: Callable[[], str]) -> None:
-        """Make a note once what is being said is out."""
-        asyncio.get_running_loop().call_soon(self._put, part)
-
-    def _put(self, part: Callable[[], str]) -> None:
-        self._notes.put(part(), 0 if self.stream is None else self.stream.at.stream)
-
+    from humanmcp.protocol.http.inbound import HttpAddress
 
 logger = logging.getLogger(__name__)
 
 
-class _Posted(NamedTuple):
-    """What a POST brought, the stream of its response, and its head as a note."""
-
-    posted: Posted
-    stream: Stream
-    head: str
-
-
-class HttpConnection:
-    """One client's POSTs and streams. `soon` calls a function in the event loop's thread."""
-
-    def __init__(self, soon: Soon) -> None:
-        self.closed = False
-        self.transport_facts: TransportFacts | None = None
-        self.decoded: DecodedLine | None = None
-        self.streams = Streams()
-        self.notes: Final = HttpNotes()
-        self.backpressure: Final = Backpressure()
-        """Nothing waits here: what a client does not take waits in its own response."""
-        self._soon = soon
-        self._coming: SimpleQueue[_Posted | HungUp | EndOfInput] = SimpleQueue()
-        self._arrived: Callable[[], object] | None = None
-        self._taken: Stream | None = None
-
-    # -- the event loop's side ------------------------------------------------------------------
-
-    def post(self, posted: Posted, head: str = "") -> Stream:
-        """Queue a message for the session. Return the stream of its response."""
-        stream = Stream()
-        if self.closed:
-            stream.end()
-        else:
-            self._come(_Posted(posted, stream, head))
-        return stream
-
-    def gone(self, stream: Stream, *, cancels: bool) -> None:
-        """Note that the client of a stream is gone, and whether that means a cancellation."""
-        stream.is_gone = True
-        numbers = sorted(stream.numbers)
-        self.streams.leave(stream)
-        if cancels:
-            for number in numbers:
-                self._come(HungUp(number))
-
-    def hang_up(self) -> None:
-        """Queue the end of input."""
-        self.closed = True
-        self._come(EndOfInput())
-
-    def close(self) -> None:
-        """End the streams of lines that came after the session's end."""
-        self.closed = True
-        for _line in self.drain():
-            logger.info("a message came when its session was over")
-
-    def _come(self, what: _Posted | HungUp | EndOfInput) -> None:
-        self._coming.put(what)
-        if self._arrived is not None:
-            self._arrived()
-
-    def _began(self, stream: Stream, numbers: tuple[int, ...], cancels: bool) -> None:  # noqa: FBT001 - for a queue of calls
-        self.streams.posted(stream, numbers)
-        if stream.is_gone:  # while the session had not looked yet
-            self.gone(stream, cancels=cancels)
-
-    # -- the session's side ---------------------------------------------------------------------
-
-    def listen(self, arrived: Callable[[], object]) -> None:
-        """Call `arrived` in the event loop's thread, whenever a POST comes."""
-        self._arrived = self.notes.wake = arrived
-        arrived()
-
-    def get(self, timeout: float | None = 0) -> Incoming | None:
-        """Return the next input."""
-        try:
-            found = self._coming.get(timeout=timeout)
-        except Empty:
-            return None
-        if not isinstance(found, _Posted):
-            return found
-        posted, self._taken, self.notes.head = found
-        self.transport_facts, self.decoded = posted.transport_facts, posted.message
-        return posted.line
-
-    def accept_requests(self, numbers: Sequence[int]) -> None:
-        """Begin the stream of the line that was taken last."""
-        stream, self._taken = self._taken, None
-        if stream is not None:
-            self._soon(self._began, stream, tuple(numbers), self.transport_facts is not None)
-
-    def unanswered(self, number: int) -> None:
-        """End the stream of a request that gets no answer."""
-        self._soon(self.streams.unanswered, number)
-
-    def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
-        """Send a line on the stream of its request."""
-        self._soon(self.streams.send, as_one_line(line, deliberate=deliberate)[:-1], related_to)
-
-    def send_raw(self, content: bytes) -> None:
-        """Send bytes unchanged."""
-        self._soon(self.streams.send_raw, content)
-
-    def carry_wrongly(self, fault: HttpFault | None) -> None:
-        """Put a fault into the HTTP response of the next answer."""
-        self._soon(self.streams.carry_wrongly, fault)
-
-    def crash(self) -> None:
-        """Cut every stream and end the session. The process goes on for the others."""
-        self._soon(self.streams.cut)
-        self.hang_up()
-
-    def flush(self, timeout: float) -> None:
-        """Do nothing: what was sent is in the event loop's queue."""
-
-    def drain(self) -> Iterator[bytes]:
-        """Yield the unread lines."""
-        with suppress(Empty):
-            while True:
-                found = self._coming.get_nowait()
-                if isinstance(found, _Posted):
-                    self._soon(found.stream.end)
-                    self.notes.head = found.head
-                    yield found.posted.line
-
-
 MOST_SESSIONS: Final = 2_000
 TOO_MANY: Final = HttpRefusal(503, "too many", -32603)
-HELD_ELSEWHERE: Final = HttpRefusal(421, "held elsewhere", -32603)
 
 ASKS_AGAIN: Final = 0.2
 """Seconds between two looks whether the process that runs a session has died."""
@@ -607,3 +395,140 @@ class HttpSessions:
         ones = self._visits.get(visitor_of(message, key, host), [])
         found = (one.schema_of(tool) for one in ones if isinstance(tool, str))
         return next((schema for schema in found if schema is not None), None)
+
+
+MOST_CONNECTIONS: Final = 4_000
+
+BESIDE: Final = 64
+"""Open files that are needed besides those of sessions and connections."""
+
+PER_SESSION: Final = 2
+"""Open files of a session in a folder: its lock and its bell."""
+
+
+class Limits(NamedTuple):
+    """How many sessions and connections there may be at once."""
+
+    sessions: int = MOST_SESSIONS
+    connections: int = MOST_CONNECTIONS
+
+    @classmethod
+    def of(cls, files: int) -> Self:
+        """Return what so many open files are enough for: two connections for each session."""
+        files = max(0, files - BESIDE)
+        sessions = max(1, min(MOST_SESSIONS, files // (PER_SESSION + 2)))
+        return cls(sessions, max(2, min(MOST_CONNECTIONS, files - PER_SESSION * sessions)))
+
+
+def read_key(name: str) -> tuple[str, Path | None]:
+    """Return the key that stands in a file, and the file where it was made now.
+
+    Raises:
+        HttpServeError: it is empty.
+        OSError: it can neither be read nor made.
+    """
+    path = Path(name).expanduser()
+    with contextlib.suppress(FileExistsError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            key = secrets.token_urlsafe(24)
+            file.write(f"{key}\n")
+            return key, path
+    key = path.read_text(encoding="utf-8").strip()
+    if not key or not key.isascii() or " " in key:
+        raise HttpServeError("no key", file=path)
+    return key, None
+
+
+LARGEST: Final = Limits()
+
+
+class _Open:
+    """Keeps the attendant at work while no session is there."""
+
+    def begin(self, wake: Callable[[], object]) -> None:
+        """Do nothing: nothing wakes it."""
+
+    def step(self, now: float) -> float | None:  # noqa: ARG002 - an `Attended`
+        """Wait for ever."""
+        return math.inf
+
+    def leave(self) -> None:
+        """Do nothing."""
+
+
+class _SessionsServer(QuietServer):
+    """The server of the sessions, whose streams end when it ends."""
+
+    def __init__(
+        self,
+        app: HttpApp,
+        sessions: HttpSessions,
+        ready: Callable[[], object],
+        most: int,
+        *,
+        behind_proxy: bool,
+    ) -> None:
+        super().__init__(app, ready, most=most, lifespan="off", behind_proxy=behind_proxy)
+        self._sessions = sessions
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams first: uvicorn waits for whatever is open."""
+        self._sessions.close()
+        await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop in order; uvicorn would send itself the signal again, and so end without a word."""
+        del sig, frame
+        self.should_exit = True
+
+
+def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
+    listening: socket.socket,
+    address: HttpAddress,
+    make: MakeSession,
+    inbox: ServerInbox,
+    ready: Callable[[], object],
+    *,
+    limits: Limits = LARGEST,
+) -> None:
+    """Serve until told to stop. `make` makes the session of a connection.
+
+    It goes on with what the process before this one left of its sessions at the port in `inbox`.
+    """
+    attendant = Attendant()
+    attendant.attend(_Open())
+    thread = threading.Thread(target=attendant.run, name="attendant")
+    thread.start()
+
+    async def run() -> None:
+        sessions = HttpSessions(make, attendant, inbox, address.port, most=limits.sessions)
+        await sessions.go_on(inbox.orphaned_sessions(address.port))
+        silence = asyncio.ensure_future(sessions.end_the_silent())
+        try:
+            app = HttpApp(sessions, address)
+            await _SessionsServer(
+                app, sessions, ready, limits.connections, behind_proxy=bool(address.outside)
+            ).serve([listening])
+        finally:
+            silence.cancel()
+
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(run())
+    finally:
+        attendant.stop()
+        thread.join()
+
+
+def told(address: HttpAddress, *, made: Path | None, limits: Limits) -> str:
+    """Say where the server is, who can reach it, and how many: `made` is the file of a new key."""
+    lines = [say("http", "hello", version=__version__, url=address.url)]
+    if made is not None:
+        lines.append(say("http", "new key", file=made))
+    if address.is_open:
+        lines.append(say("http", "open with key" if address.key else "open"))
+    if limits.sessions < MOST_SESSIONS:
+        needed = BESIDE + (PER_SESSION + 2) * MOST_SESSIONS
+        lines.append(say("http", "few files", most=limits.sessions, needed=needed))
+    return "\n".join(lines) + "\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from humanmcp.http.listening import HttpServeError, address_of, bind, own_addresses, own_names
-from humanmcp.server.http.server import read_key
+from humanmcp.server.http.sessions import read_key
 from tests.serving_http import JSON, MODERN, Got, ServingHttp, call, initialize
 from tests.waiting import PATIENCE, until
 

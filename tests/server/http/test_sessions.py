@@ -11,10 +11,10 @@ from humanmcp.inbox.contract import ServerInbox, SessionFacts, StoreError
 from humanmcp.protocol.http import outbound
 from humanmcp.protocol.http.outbound import visitor_of
 from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.server.http.app import HELD_ELSEWHERE
+from humanmcp.server.http.connection import HttpConnection
 from humanmcp.server.http.sessions import (
-    HELD_ELSEWHERE,
     TOO_MANY,
-    HttpConnection,
     HttpSession,
     HttpSessions,
 )

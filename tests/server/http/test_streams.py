@@ -6,7 +6,7 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.http.inbound import Posted
 from humanmcp.protocol.http.outbound import EventId
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.server.http.sessions import HttpConnection
+from humanmcp.server.http.connection import HttpConnection
 from humanmcp.server.http.streams import OWN, OutEvent, Stream, Streams, after
 from humanmcp.server.journal import DELIBERATE_BYTES
 

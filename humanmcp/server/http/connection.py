@@ -1,0 +1,253 @@
+"""The connection of one session over Streamable HTTP: its POSTs, its streams, and their notes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from contextlib import suppress
+from http.client import responses
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.inbox.inbox_session import TransportNote
+from humanmcp.protocol.http.client import (
+    carried,
+    cut_part,
+    event_part,
+    request_part,
+    response_part,
+)
+from humanmcp.protocol.http.http_headers import without_keys
+from humanmcp.server.connection import Backpressure, EndOfInput, HungUp, as_one_line
+from humanmcp.server.http.streams import Stream, Streams
+from humanmcp.server.process import Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from humanmcp.protocol.conversation.exchange import TransportFacts
+    from humanmcp.protocol.http.inbound import HttpRequest, Posted
+    from humanmcp.protocol.http.outbound import HttpFault
+    from humanmcp.protocol.json.jsonrpc import Batch, DecodedLine, Malformed, Message
+    from humanmcp.server.connection import Incoming
+
+    Soon = Callable[..., object]
+
+logger = logging.getLogger(__name__)
+
+WITHIN: Final = 0.05
+"""Seconds after which a note is written that no line has taken along."""
+
+
+class HttpNotes:
+    """The notes of one session that are not written yet. A `TransportNotes`."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.head = ""
+        self.are_due = False
+        """Whether they are to be written without a line."""
+        self.wake: Callable[[], object] | None = None
+        """Called when they are due."""
+        self._calls = 0
+        self._clock = Clock()
+        self._waiting: deque[TransportNote] = deque()
+        self._is_timed = False
+
+    def go_on(self, calls: int) -> None:
+        """Continue the numbering of another process."""
+        self._calls = max(self._calls, calls)
+
+    # -- the event loop's side ------------------------------------------------------------------
+
+    def begin(
+        self, request: HttpRequest, message: Message | Batch | Malformed | None = None
+    ) -> ExchangeNotes:
+        """Begin the notes of an exchange, by its request and the message in it."""
+        self._calls += 1
+        headers = without_keys(request.headers.pairs)
+        head = request_part(self._calls, request.method, request.url, headers, carried(message))
+        return ExchangeNotes(self, self._calls, head)
+
+    def put(self, text: str, number: int) -> None:
+        """Queue a note."""
+        self._waiting.append(TransportNote(self._clock.stamp(), text, number))
+        if not self._is_timed:
+            self._is_timed = True
+            asyncio.get_running_loop().call_later(WITHIN, self._time_is_over)
+
+    def _time_is_over(self) -> None:
+        self._is_timed = False
+        self.are_due = bool(self._waiting)
+        if self.are_due and self.wake is not None:
+            self.wake()
+
+    # -- the session's side ---------------------------------------------------------------------
+
+    def take(self) -> Iterable[TransportNote]:
+        """Return the notes to write."""
+        self.are_due = False
+        while self._waiting:
+            yield self._waiting.popleft()
+
+
+class ExchangeNotes:
+    """The notes of one exchange. `head` is that of its request, to be written with its line."""
+
+    def __init__(self, notes: HttpNotes, call: int, head: str) -> None:
+        """Note what becomes of a call of this number."""
+        self.head: Final = head
+        self.stream: Stream | None = None
+        """What its response says, where it is about a request."""
+        self._notes = notes
+        self._call = call
+
+    def no_line(self) -> None:
+        """Store the head alone: the request has no line for the session."""
+        self._soon(lambda: self.head)
+
+    def response(self, status: int, headers: Sequence[tuple[str, str]]) -> None:
+        """Note the head of the response."""
+        reason = responses.get(status, "")
+        self._soon(lambda: response_part(self._call, status, reason, without_keys(headers)))
+
+    def event(self, name: str, retry: int | None = None) -> None:
+        """Note an event by its id."""
+        self._soon(lambda: event_part(self._call, name, retry=retry))
+
+    def cut(self, by: str) -> None:
+        """Note that one side hung up before the response was whole."""
+        self._soon(lambda: cut_part(self._call, by))
+
+    def _soon(self, part: Callable[[], str]) -> None:
+        """Make a note once what is being said is out."""
+        asyncio.get_running_loop().call_soon(self._put, part)
+
+    def _put(self, part: Callable[[], str]) -> None:
+        self._notes.put(part(), 0 if self.stream is None else self.stream.at.stream)
+
+
+class _Posted(NamedTuple):
+    """What a POST brought, the stream of its response, and its head as a note."""
+
+    posted: Posted
+    stream: Stream
+    head: str
+
+
+class HttpConnection:
+    """One client's POSTs and streams. `soon` calls a function in the event loop's thread."""
+
+    def __init__(self, soon: Soon) -> None:
+        self.closed = False
+        self.transport_facts: TransportFacts | None = None
+        self.decoded: DecodedLine | None = None
+        self.streams = Streams()
+        self.notes: Final = HttpNotes()
+        self.backpressure: Final = Backpressure()
+        """Nothing waits here: what a client does not take waits in its own response."""
+        self._soon = soon
+        self._coming: SimpleQueue[_Posted | HungUp | EndOfInput] = SimpleQueue()
+        self._arrived: Callable[[], object] | None = None
+        self._taken: Stream | None = None
+
+    # -- the event loop's side ------------------------------------------------------------------
+
+    def post(self, posted: Posted, head: str = "") -> Stream:
+        """Queue a message for the session. Return the stream of its response."""
+        stream = Stream()
+        if self.closed:
+            stream.end()
+        else:
+            self._come(_Posted(posted, stream, head))
+        return stream
+
+    def gone(self, stream: Stream, *, cancels: bool) -> None:
+        """Note that the client of a stream is gone, and whether that means a cancellation."""
+        stream.is_gone = True
+        numbers = sorted(stream.numbers)
+        self.streams.leave(stream)
+        if cancels:
+            for number in numbers:
+                self._come(HungUp(number))
+
+    def hang_up(self) -> None:
+        """Queue the end of input."""
+        self.closed = True
+        self._come(EndOfInput())
+
+    def close(self) -> None:
+        """End the streams of lines that came after the session's end."""
+        self.closed = True
+        for _line in self.drain():
+            logger.info("a message came when its session was over")
+
+    def _come(self, what: _Posted | HungUp | EndOfInput) -> None:
+        self._coming.put(what)
+        if self._arrived is not None:
+            self._arrived()
+
+    def _began(self, stream: Stream, numbers: tuple[int, ...], cancels: bool) -> None:  # noqa: FBT001 - for a queue of calls
+        self.streams.posted(stream, numbers)
+        if stream.is_gone:  # while the session had not looked yet
+            self.gone(stream, cancels=cancels)
+
+    # -- the session's side ---------------------------------------------------------------------
+
+    def listen(self, arrived: Callable[[], object]) -> None:
+        """Call `arrived` in the event loop's thread, whenever a POST comes."""
+        self._arrived = self.notes.wake = arrived
+        arrived()
+
+    def get(self, timeout: float | None = 0) -> Incoming | None:
+        """Return the next input."""
+        try:
+            found = self._coming.get(timeout=timeout)
+        except Empty:
+            return None
+        if not isinstance(found, _Posted):
+            return found
+        posted, self._taken, self.notes.head = found
+        self.transport_facts, self.decoded = posted.transport_facts, posted.message
+        return posted.line
+
+    def accept_requests(self, numbers: Sequence[int]) -> None:
+        """Begin the stream of the line that was taken last."""
+        stream, self._taken = self._taken, None
+        if stream is not None:
+            self._soon(self._began, stream, tuple(numbers), self.transport_facts is not None)
+
+    def unanswered(self, number: int) -> None:
+        """End the stream of a request that gets no answer."""
+        self._soon(self.streams.unanswered, number)
+
+    def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
+        """Send a line on the stream of its request."""
+        self._soon(self.streams.send, as_one_line(line, deliberate=deliberate)[:-1], related_to)
+
+    def send_raw(self, content: bytes) -> None:
+        """Send bytes unchanged."""
+        self._soon(self.streams.send_raw, content)
+
+    def carry_wrongly(self, fault: HttpFault | None) -> None:
+        """Put a fault into the HTTP response of the next answer."""
+        self._soon(self.streams.carry_wrongly, fault)
+
+    def crash(self) -> None:
+        """Cut every stream and end the session. The process goes on for the others."""
+        self._soon(self.streams.cut)
+        self.hang_up()
+
+    def flush(self, timeout: float) -> None:
+        """Do nothing: what was sent is in the event loop's queue."""
+
+    def drain(self) -> Iterator[bytes]:
+        """Yield the unread lines."""
+        with suppress(Empty):
+            while True:
+                found = self._coming.get_nowait()
+                if isinstance(found, _Posted):
+                    self._soon(found.stream.end)
+                    self.notes.head = found.head
+                    yield found.posted.line
