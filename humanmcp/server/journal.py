@@ -8,6 +8,7 @@ did not take is written when there is room again.
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import records
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.session import Session
     from humanmcp.server.connection import Connection
-    from humanmcp.server.process import Clock
     from humanmcp.server.waiting import PendingTimers
 
 logger = logging.getLogger(__name__)
@@ -58,6 +58,43 @@ ASKS: Final = b'"input_required"'
 DELIBERATE_BYTES: Final = f"{DELIBERATE} bytes"
 DELIBERATE_UNENDED: Final = f"{DELIBERATE} bytes, no line end"
 """The notes of a frame that nothing was checked in: all of it was typed."""
+
+
+class Clock:
+    """Real time. Tests put another one in its place."""
+
+    def __init__(self) -> None:
+        """Start without a cached second."""
+        self._second = -1
+        self._until_the_second = ""
+
+    def now(self) -> float:
+        """Seconds of a clock that only ever rises: for waiting and for limits."""
+        return time.monotonic()
+
+    def since(self, stamp: str) -> float:
+        """Return how many seconds ago a stamp was written.
+
+        Raises:
+            ValueError: it is no stamp.
+        """
+        from datetime import datetime  # noqa: PLC0415 - seldom wanted, and slow to load
+
+        past, now = datetime.fromisoformat(stamp), datetime.fromisoformat(self.stamp())
+        return (now - past).total_seconds()
+
+    def time_of_day(self, ahead: float = 0.0) -> str:
+        """Return the local time of day so many seconds from now, as on a person's own clock."""
+        return time.strftime("%H:%M:%S", time.localtime(time.time() + ahead))
+
+    def stamp(self) -> str:
+        """Return the wall clock in UTC, ISO 8601 with milliseconds: for people to read."""
+        # `datetime` would write this as well, and costs every start a millisecond.
+        seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
+        if seconds != self._second:
+            self._second = seconds
+            self._until_the_second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+        return f"{self._until_the_second}.{milliseconds:03d}Z"
 
 
 class Journal(InboxSession):

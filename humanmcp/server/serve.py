@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
 from humanmcp.common.book_file import BookFile
-from humanmcp.common.own_process import StopSignals, log_to, need_files
+from humanmcp.common.own_process import StopSignals, log_to, need_files, wait_until_ready
 from humanmcp.common.settings import add_flags, book_path, home_folder, make_private
-from humanmcp.inbox.attendant import Attendant, SessionCount
+from humanmcp.inbox.attendant import REST_EVERY, Attendant, SessionCount, on_a_beat
 from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.locales import say, spoken_language
@@ -25,8 +25,7 @@ from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.spec import versions
 from humanmcp.server.connection import PipeConnection
-from humanmcp.server.journal import Journal
-from humanmcp.server.process import Clock, ParentWatch, Stderr
+from humanmcp.server.journal import Clock, Journal
 from humanmcp.server.session import ServedSession
 from humanmcp.server.text_files.files import TextFiles
 from humanmcp.server.text_files.out_txt import decode
@@ -63,6 +62,69 @@ CANNOT_START: Final = 1
 
 MISSED: Final = 3
 """The exit status of a replay that was asked for what was not recorded."""
+
+
+class Stderr:
+    """Writes to the host's log: at most 2 KB in a session, without waiting or failing.
+
+    Some hosts open a pipe for stderr and never read it; servers that talked on were found hanging
+    after 4,000 bytes on Windows, and after 16 to 64 KB elsewhere.
+    """
+
+    def __init__(self, descriptor: int = 2, budget: int = 2048) -> None:
+        """Say at most `budget` bytes to `descriptor`."""
+        self._descriptor = descriptor
+        self._budget = budget
+
+    def write(self, text: str) -> bool:
+        """Write a line, cut to the budget. Return True if any of it was written.
+
+        What could act on a terminal is shown as its code point.
+        """
+        safe = "".join(
+            c if c.isprintable() or c == "\n" else f"⟦U+{ord(c):04X}⟧" for c in text.rstrip("\n")
+        )
+        line = safe.encode()[: max(0, self._budget - 1)].decode(errors="ignore").encode() + b"\n"
+        if line == b"\n":
+            return False
+        try:
+            # Not O_NONBLOCK: it would change the terminal or pipe for everybody who shares it. A
+            # pipe that is ready takes PIPE_BUF bytes (4,096, at least 512) without waiting.
+            if not wait_until_ready(self._descriptor, for_reading=False, seconds=0):
+                return False
+            written = os.write(self._descriptor, line)
+        except (OSError, ValueError):  # full, closed, or -1
+            return False
+        self._budget -= written
+        return True
+
+
+class ParentWatch:
+    """Notices the end of the parent process. An attendant polls it.
+
+    A host that is killed closes its pipes, unless another of its children holds them as well.
+    Not PR_SET_PDEATHSIG: it fires when the *thread* that started us ends, and hosts start
+    servers from worker threads. Windows never gives a child a new parent; there the pipe is
+    the only sign.
+    """
+
+    def __init__(self, gone: Callable[[], object]) -> None:
+        """Call `gone` once."""
+        self._gone = gone
+        self._parent = os.getppid()
+
+    def begin(self, wake: Callable[[], object]) -> None:
+        """Do nothing: nothing wakes it."""
+
+    def step(self, now: float) -> float | None:
+        """Check the parent. Return when to check again; None once it is gone."""
+        if os.getppid() == self._parent:
+            return on_a_beat(now + REST_EVERY)
+        self._gone()
+        return None
+
+    def leave(self) -> None:
+        """Do nothing."""
 
 
 def add_arguments(parser: Parser) -> None:

@@ -30,8 +30,7 @@ from humanmcp.inbox.postgres.following import Follower
 from humanmcp.inbox.postgres.inbox import PostgresInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import FORGOTTEN
-from humanmcp.server.journal import Journal
-from humanmcp.server.process import Clock
+from humanmcp.server.journal import Clock, Journal
 from tests.inbox.contract import AT, InboxContract, frame_of, item_of
 from tests.postgres_server import PostgresServer
 from tests.support.speaking import said_in

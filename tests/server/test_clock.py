@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from humanmcp.server.process import Clock
+from humanmcp.server.journal import Clock
 
 
 def test_a_stamp_is_utc_with_milliseconds(monkeypatch: pytest.MonkeyPatch) -> None:

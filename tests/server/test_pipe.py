@@ -18,7 +18,7 @@ import pytest
 from humanmcp.common.line_pipe import FIRST, Cut
 from humanmcp.common.own_process import StopSignals
 from humanmcp.server.connection import EndOfInput, LineError, PipeConnection
-from humanmcp.server.process import Stderr
+from humanmcp.server.serve import Stderr
 from tests.waiting import PATIENCE, until
 
 ROOT: Final = Path(__file__).parents[2]
@@ -607,7 +607,7 @@ def test_a_vanished_parent_is_noticed() -> None:
     reader, writer = os.pipe()
     server = f"""
 import os, time
-from humanmcp.server.process import *
+from humanmcp.server.serve import ParentWatch
 gone = []
 watch = ParentWatch(lambda: gone.append(1))
 assert watch.step(0.0) and not gone

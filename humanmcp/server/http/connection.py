@@ -21,7 +21,7 @@ from humanmcp.protocol.http.client import (
 from humanmcp.protocol.http.http_headers import without_keys
 from humanmcp.server.connection import Backpressure, EndOfInput, HungUp, as_one_line
 from humanmcp.server.http.streams import Stream, Streams
-from humanmcp.server.process import Clock
+from humanmcp.server.journal import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
