@@ -25,8 +25,13 @@ from humanmcp.inbox.contract import (
     SessionFacts,
     TakenError,
 )
-from humanmcp.inbox.postgres.database import NEWEST, Database, DatabaseAwayError, DatabaseError
-from humanmcp.inbox.postgres.following import Follower
+from humanmcp.inbox.postgres.database import (
+    NEWEST,
+    Database,
+    DatabaseAwayError,
+    DatabaseError,
+    Follower,
+)
 from humanmcp.inbox.postgres.inbox import PostgresInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import FORGOTTEN

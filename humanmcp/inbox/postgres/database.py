@@ -1,32 +1,330 @@
-"""The database: its address, its connections, and what becomes of trouble with it.
+"""The database: its connections, its trouble, and the one thread of a process that waits on it.
 
+Theory of operation
+-------------------
 A database that is away is away for every caller at once: the first who notices says so, and until
-one of our own threads has reached it again (`following.py`) none waits for it. What was written
+one of our own threads has reached it again (`Follower`) none waits for it. What was written
 without waiting for its disk (`run_soon`) is kept here until the disk has it, and written again when
 the database comes back: it may have died before.
+
+One thread listens, looks, and keeps the lease of its process.
+A ring wakes, once a second a look is taken anyway, and what has changed is
+found by number, never by the ring. The number is that of the transaction which changed a row last
+(`changed`). Transactions do not end in the order of their numbers; but each that a look could not
+see has a number that is not below the *xmin* of its snapshot ("All transaction IDs less than xmin
+are either committed and visible, or rolled back and dead",
+https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-INFO-SNAPSHOT). So a look asks
+for what is not below the xmin of the look before it, and may see something twice, never not at all.
+
+Behind a pooler that gives each transaction another connection no ring is heard. So this rings
+once at the start and waits two seconds for it; where nothing is heard, the looks alone must do.
 """
 
 from __future__ import annotations
 
 import atexit
 import logging
+import os
+import socket
 import threading
 import time
 from collections import deque
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from humanmcp.common.own_process import leave_signals_to_the_main_thread
 from humanmcp.inbox.contract import InboxError, StoreError
-from humanmcp.inbox.postgres.following import Follower, Ringer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Self
 
     from psycopg import Connection
     from psycopg_pool import ConnectionPool
+
+_log = logging.getLogger(__name__)
+
+
+PAUSE: Final = 0.05
+"""Seconds between two rings for one inbox: PostgreSQL lets one transaction with a ring end after
+the other (https://www.postgresql.org/docs/current/sql-notify.html), so a ring is one of its own."""
+
+
+class Ringer:
+    """Rings at once, and for what comes within the pause after it once more at its end."""
+
+    def __init__(self, ring: Callable[[int], object]) -> None:
+        """Ring by calling `ring` with the number of an inbox."""
+        self._ring = ring
+        self._changing = threading.Condition()
+        self._rung: dict[int, float] = {}
+        self._late: set[int] = set()
+        self._thread: threading.Thread | None = None
+
+    def ring(self, inbox: int) -> None:
+        """Ring for this inbox."""
+        with self._changing:
+            now = time.monotonic()
+            if now - self._rung.get(inbox, -PAUSE) < PAUSE:
+                self._later(inbox)
+                return
+            self._rung[inbox] = now
+        self._call(inbox)
+
+    def _later(self, inbox: int) -> None:
+        self._late.add(inbox)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="ringer", daemon=True)
+            self._thread.start()
+        self._changing.notify()
+
+    def _work(self) -> None:
+        while True:
+            with self._changing:
+                self._changing.wait_for(lambda: self._late)
+            time.sleep(PAUSE)
+            self.flush()
+
+    def flush(self) -> None:
+        """Ring now for what came within a pause."""
+        with self._changing:
+            late, self._late = self._late, set()
+            self._rung.update(dict.fromkeys(late, time.monotonic()))
+        for inbox in late:
+            self._call(inbox)
+
+    def _call(self, inbox: int) -> None:
+        with suppress(InboxError):  # the database is away: who waits looks when it is back
+            self._ring(inbox)
+
+
+SOON: Final = "set_config('synchronous_commit', 'off', true)"
+"""In the FROM of a statement: its transaction does not wait for the disk."""
+SINCE: Final = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"
+"""The number of the first transaction that may not be visible yet (`following.py`)."""
+
+
+EVERY: Final = 1.0
+"""Seconds between two looks without a ring, and between two renewals of the lease, which
+counts for five unless the database is set to more (`humanmcp.lives`)."""
+
+PROBED_FOR: Final = 2.0
+FIRST_TRY: Final = 0.1
+RAREST_TRY: Final = 2.0
+"""Seconds between two tries to reach a database that is away: they double."""
+
+_LEASE: Final = """
+INSERT INTO humanmcp.processes (host, pid) VALUES (%(host)s, %(pid)s)
+RETURNING id, extract(epoch FROM humanmcp.lease())"""
+_RENEW: Final = f"""
+WITH before AS MATERIALIZED (SELECT humanmcp.lives(%(lease)s) AS lived)
+INSERT INTO humanmcp.processes (id, host, pid) OVERRIDING SYSTEM VALUE
+SELECT %(lease)s, %(host)s, %(pid)s FROM {SOON}
+ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp()
+RETURNING (SELECT lived FROM before)"""
+
+_PROBE: Final = "SELECT pg_notify('humanmcp', '0')"
+"""Rings for no inbox."""
+
+
+class Follower:
+    """Follows a database from a thread of its own, for all who ask it to."""
+
+    def __init__(
+        self, database: Database, channel: str = "humanmcp", probed_for: float = PROBED_FOR
+    ) -> None:
+        """Take a lease, and begin. `channel` is where the rings are heard."""
+        self._db = database
+        self._channel = channel
+        self._probed_for = probed_for
+        self._process: Final = {"host": socket.gethostname(), "pid": os.getpid()}
+        self._renewed = time.monotonic()
+        lease, lasts = database.run(_LEASE, **self._process)[0]
+        self.lease = int(lease)
+        self._lasts = float(lasts)
+        self.lapses = 0
+        """How often the lease may have ended: after each, sessions may be another process's."""
+        self._looks: list[tuple[int, Callable[[], object]]] = []
+        self._stop = threading.Event()
+        self.hears = threading.Event()
+        self.why_polling = ""
+        """Why no ring is heard; "" where one is."""
+        self._thread = threading.Thread(target=self._work, name="database", daemon=True)
+        self._thread.start()
+
+    def follow(self, inbox: int, look: Callable[[], object]) -> None:
+        """Call `look` after each ring for this inbox, and once a second."""
+        self._looks.append((inbox, look))
+
+    def leave(self, look: Callable[[], object]) -> None:
+        """Call it no more."""
+        for one in [one for one in self._looks if one[1] == look]:
+            self._looks.remove(one)
+
+    @property
+    def is_lapsed(self) -> bool:
+        """Return True if the lease has not been renewed in time: it may have ended."""
+        return time.monotonic() - self._renewed > self._lasts
+
+    def stop(self) -> None:
+        """End, and let the lease lapse."""
+        self._stop.set()
+        with suppress(InboxError):
+            self._db.run(_PROBE)  # it waits for a ring
+        self._thread.join(2 * EVERY)
+
+    # -- the thread -------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        leave_signals_to_the_main_thread()
+        pause = FIRST_TRY
+        while not self._stop.is_set():
+            try:
+                with self._db.connect() as connection:
+                    self._renew(connection)
+                    pause = FIRST_TRY
+                    self._probe(connection)
+                    self._listen(connection)
+            except InboxError:
+                pass  # it is away, and the log says so
+            except self._db.errors as error:
+                self._db.lost(error)
+            self._stop.wait(pause)
+            pause = min(2 * pause, RAREST_TRY)
+
+    def _renew(self, connection: Connection[Row]) -> None:
+        """Renew the lease; through the same connection, to know that the database is there."""
+        now = time.monotonic()
+        ((lived,),) = self._db.run(_RENEW, connection, lease=self.lease, **self._process)
+        self.lapses += self.is_lapsed or not lived  # by our clock, or by that of the database
+        self._renewed = now
+        if self._db.away:
+            self._db.back(connection)
+
+    def _probe(self, connection: Connection[Row]) -> None:
+        connection.execute(f"LISTEN {self._channel}".encode())
+        self._db.run(_PROBE, connection)
+        heard = tuple(connection.notifies(timeout=self._probed_for, stop_after=1))
+        self.why_polling = "" if heard else "no rings are heard through this address (a pooler?)"
+        if heard:
+            self.hears.set()
+        else:
+            _log.warning("%s: %s", self._db.where, self.why_polling)
+            self._db.forget_prepared()
+
+    def _listen(self, connection: Connection[Row]) -> None:
+        """Look whenever it rings, and once a second."""
+        self._look(None)
+        renewed = time.monotonic()
+        while not self._stop.is_set():
+            left = renewed + EVERY - time.monotonic()
+            if left <= 0:
+                self._renew(connection)
+                self._look(None)
+                renewed = time.monotonic()
+            elif rung := self._rung(connection, left):
+                self._look(rung)
+                self._stop.wait(PAUSE)
+
+    def _rung(self, connection: Connection[Row], seconds: float) -> set[int]:
+        """Wait for rings, but not longer. Returns the inboxes that they are for."""
+        if self.why_polling:
+            self._stop.wait(seconds)
+            return set()
+        heard = connection.notifies(timeout=seconds, stop_after=1)
+        return {int(one.payload) for one in heard if one.payload.isdecimal()}
+
+    def _look(self, rung: set[int] | None) -> None:
+        for inbox, look in tuple(self._looks):  # other threads add to them
+            if rung is not None and inbox not in rung:
+                continue
+            try:
+                look()
+            except InboxError as error:
+                _log.info("a look at inbox %s: %s", inbox, error)
+            except Exception:  # noqa: BLE001 - whatever goes wrong there, following goes on
+                _log.exception("a look at inbox %s failed", inbox)
+
+
+_FEW: Final = 200
+"""Rows of a table that a look expects at most; where there are more it asks for all of them."""
+
+
+def _of(table: str, limit: str) -> str:
+    """Return the rows of a table that have changed, as a part of a statement.
+
+    In this order the first of them come from the index: a plan that is made once for any number
+    expects a third of the table, and would read all of it.
+    """
+    of = f"FROM humanmcp.{table} WHERE changed >= %(since)s::xid8"
+    return f"(SELECT * {of} ORDER BY changed {limit})"
+
+
+def _changed(limit: str = "") -> str:
+    this = "JOIN humanmcp.sessions s ON s.id = session"
+    return f"""
+SELECT s.name, number, e.changed::text, inbox FROM {_of("exchanges", limit)} e {this}
+UNION ALL SELECT name, 0, changed::text, inbox FROM {_of("sessions", limit)} s
+UNION ALL SELECT s.name, 0, seq::text, inbox FROM {_of("frames", limit)} f {this}"""
+
+
+_CHANGED: Final = _changed(f"LIMIT {_FEW}")
+_ALL_CHANGED: Final = f"SELECT * FROM ({_changed()}) one WHERE inbox = %(inbox)s"
+_GONE: Final = """
+SELECT name, 0, 'gone' FROM humanmcp.sessions WHERE inbox = %(inbox)s AND NOT ended
+    AND owner NOT IN (SELECT id FROM humanmcp.processes WHERE humanmcp.lives(id))"""
+
+
+class PostgresWatch:
+    """Wakes with a session and the number of its exchange that may have changed, 0 for the rest.
+
+    `wake` is called from the follower's thread and must not block. Watching starts with the `with`
+    block: read everything after it was entered.
+    """
+
+    def __init__(self, database: Database, inbox: int, wake: Callable[[str, int], None]) -> None:
+        """Watch one inbox of the database."""
+        self._db = database
+        self._inbox = inbox
+        self._wake = wake
+        self._since = ""
+        self._reported: set[tuple[str, int, str]] = set()
+        self._gone: set[tuple[str, int, str]] = set()
+        self._look_for_gone_at = 0.0
+
+    @property
+    def why_polling(self) -> str:
+        """Why changes are found by looking only; "" while rings are heard."""
+        return self._db.follower.why_polling
+
+    def __enter__(self) -> Self:
+        """Start to watch."""
+        self._since = self._db.run(SINCE)[0][0]
+        self._db.follower.follow(self._inbox, self._look)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self._db.follower.leave(self._look)
+
+    def _look(self) -> None:
+        until = self._db.run(SINCE)[0][0]
+        rows = self._db.run(_CHANGED, since=self._since)
+        if len(rows) >= _FEW:  # of any inbox
+            rows = self._db.run(_ALL_CHANGED, inbox=self._inbox, since=self._since)
+        found = {(name, number, mark) for name, number, mark, of in rows if of == self._inbox}
+        now, gone = time.monotonic(), self._gone
+        if now >= self._look_for_gone_at:  # nobody rings for it
+            self._look_for_gone_at = now + EVERY / 2
+            gone = set(self._db.run(_GONE, inbox=self._inbox))
+        new = (found - self._reported) | (gone - self._gone)
+        for name, number in sorted({(name, number) for name, number, _ in new}):
+            self._wake(name, number)
+        self._reported, self._since, self._gone = found, until, gone
+
 
 TABLES: Final = Path(__file__).parent / "tables"
 LOCK: Final = 0x68756D616E  # "human": one process at a time
@@ -77,8 +375,6 @@ def _applied(connection: Connection[Any]) -> int:
     found = connection.execute("SELECT coalesce(max(number), 0) FROM humanmcp.migrations")
     return int((found.fetchone() or (0,))[0])
 
-
-_log = logging.getLogger(__name__)
 
 Row = tuple[Any, ...]  # `Any`: what the columns of a statement hold
 

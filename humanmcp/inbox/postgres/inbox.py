@@ -1,28 +1,528 @@
-"""The inbox on PostgreSQL, whole: its parts, the transcript, the end of sessions, and forgetting.
+"""The inbox on PostgreSQL, whole: exchanges with their drafts and replies, the transcript, the end.
 
-The text files of a session lie on the machine of the process that runs it.
+Each change of an exchange is one statement. The text files of a session lie on the machine of the
+process that runs it.
 """
 
 from __future__ import annotations
 
+import threading
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from humanmcp.common.settings import make_private
-from humanmcp.inbox import forgetting
-from humanmcp.inbox.contract import Life
-from humanmcp.inbox.postgres.exchanges import Taking
-from humanmcp.inbox.postgres.following import SOON, PostgresWatch
+from humanmcp.inbox import forgetting, records
+from humanmcp.inbox.contract import (
+    WRITES_FOR,
+    Key,
+    Life,
+    StoreError,
+    TakenError,
+    UnknownItemError,
+    Writer,
+)
+from humanmcp.inbox.postgres.database import SINCE, SOON, PostgresWatch
+from humanmcp.inbox.postgres.sessions import SessionRows, text_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import from_json, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from humanmcp.inbox.contract import Key
+    from psycopg import Connection
+
+    from humanmcp.inbox.contract import Answer, Draft, Item, Reply, SessionFacts, Waiting
     from humanmcp.inbox.postgres.database import Database, Row
     from humanmcp.protocol.conversation.transcript import Frame
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+
+_Value = TypeVar("_Value")
+_LARGEST: Final = 2**63 - 1
+_THIS: Final = "session = %(session)s AND number = %(number)s"
+_NOW: Final = "changed = pg_current_xact_id()"
+
+_DELIVER: Final = """
+WITH new AS (
+    INSERT INTO humanmcp.exchanges (session, number, request, wait, problems)
+    VALUES (%(session)s, %(number)s, humanmcp.keep(%(session)s, %(number)s, %(request)s),
+            %(wait)s, %(problems)s)
+    RETURNING session, number)
+INSERT INTO humanmcp.drafts (session, number, place, saved, record)
+SELECT session, number, 0, 0, %(draft)s::text FROM new WHERE %(draft)s::text IS NOT NULL"""
+_UPDATE: Final = f"""
+UPDATE humanmcp.exchanges SET {_NOW}, wait = %(wait)s, request = CASE
+    WHEN %(request)s::text IS NULL THEN request
+    ELSE humanmcp.keep(%(session)s, %(number)s, %(request)s) END
+FROM {SOON} WHERE {_THIS} AND state = 'pending'"""
+_CLOSE: Final = f"""
+UPDATE humanmcp.exchanges SET {_NOW}, state = %(state)s, ending = %(ending)s
+FROM {SOON} WHERE {_THIS} AND state = 'pending' RETURNING number"""
+_ITEMS: Final = """
+SELECT e.number, e.state, humanmcp.whole(e.request), e.wait, e.problems, e.ending, d.record,
+    r.record, e.state <> 'pending' AND r.taken IS NULL,
+    ARRAY(SELECT k.record FROM humanmcp.drafts k WHERE k.session = e.session
+          AND k.number = e.number AND k.place > 0 ORDER BY k.place)
+FROM humanmcp.exchanges e
+LEFT JOIN humanmcp.drafts d ON d.session = e.session AND d.number = e.number AND d.place = 0
+LEFT JOIN humanmcp.replies r ON r.session = e.session AND r.number = e.number
+WHERE e.session = %(session)s AND """
+_SAVE: Final = f"""
+WITH one AS (UPDATE humanmcp.exchanges SET {_NOW} WHERE {_THIS} RETURNING session, number)
+INSERT INTO humanmcp.drafts (session, number, place, saved, record)
+SELECT session, number, 0, nextval('humanmcp.order_of'), %(record)s FROM one
+ON CONFLICT (session, number, place) DO UPDATE SET saved = excluded.saved, record = excluded.record
+RETURNING saved"""
+_KEEP: Final = f"""
+WITH one AS (UPDATE humanmcp.exchanges SET {_NOW} WHERE {_THIS} RETURNING session, number)
+INSERT INTO humanmcp.drafts (session, number, place, saved, record)
+SELECT session, number, nextval('humanmcp.order_of'), 0, %(record)s FROM one RETURNING place"""
+_SEND: Final = f"""
+WITH pending AS (
+    UPDATE humanmcp.exchanges SET {_NOW} WHERE {_THIS} AND state = 'pending'
+    RETURNING session, number)
+INSERT INTO humanmcp.replies (session, number, record)
+SELECT session, number, %(record)s FROM pending ON CONFLICT DO NOTHING RETURNING sent"""
+_TAKE_PARKED: Final = f"""
+UPDATE humanmcp.replies SET taken = %(owner)s WHERE {_THIS} RETURNING record"""
+_FETCHED: Final = f"""
+UPDATE humanmcp.exchanges SET {_NOW}, ending = %(ending)s WHERE {_THIS}"""
+_NOTE_WRITER: Final = """
+INSERT INTO humanmcp.writers (inbox, page, name, session, number)
+VALUES (%(inbox)s, %(page)s, %(name)s, %(session)s, %(number)s)
+ON CONFLICT (inbox, page) DO UPDATE SET seen = excluded.seen, name = excluded.name,
+    session = excluded.session, number = excluded.number"""
+_CLEAR_WRITER: Final = """
+DELETE FROM humanmcp.writers WHERE inbox = %(inbox)s AND page = %(page)s"""
+_WRITERS: Final = f"""
+SELECT s.name, w.number, w.page, w.name FROM humanmcp.writers w
+JOIN humanmcp.sessions s ON s.id = w.session
+WHERE w.inbox = %(inbox)s
+    AND w.seen BETWEEN clock_timestamp() - interval '{WRITES_FOR} s' AND clock_timestamp()
+ORDER BY w.seen"""
+_LOCK: Final = f"""
+SELECT number FROM humanmcp.exchanges WHERE {_THIS} AND state = 'pending' FOR UPDATE"""
+_REFUSE: Final = f"""
+UPDATE humanmcp.exchanges SET {_NOW}, problems = %(problems)s WHERE {_THIS}"""
+_GIVE_BACK: Final = f"""
+WITH gone AS (DELETE FROM humanmcp.replies WHERE {_THIS})
+INSERT INTO humanmcp.drafts (session, number, place, saved, record)
+VALUES (%(session)s, %(number)s, 0, 0, %(record)s)
+ON CONFLICT (session, number, place) DO UPDATE SET saved = 0, record = excluded.record"""
+
+
+class ExchangeRows(SessionRows):
+    """The part of the inbox that knows exchanges."""
+
+    def _this(self, key: Key) -> dict[str, int]:
+        """Return what names an exchange in a statement."""
+        session = self._id(key.session)
+        if not 0 < key.number <= _LARGEST:
+            raise UnknownItemError(f"{key.session}/{key.number}")
+        return {"session": session, "number": key.number}
+
+    # -- the server's side ------------------------------------------------------------------------
+
+    def deliver(self, item: Item) -> None:
+        """Put an exchange where people can see it."""
+        if item.key.number < 1:
+            raise ValueError(item.key)
+        self._owned(item.key.session)
+        try:
+            self._db.run(
+                _DELIVER,
+                **self._this(item.key),
+                request=text_of(records.request_record(item)),
+                wait=text_of(records.record_of(item.waiting)),
+                problems=text_of(records.diagnostics_record(item.diagnostics))
+                if item.diagnostics
+                else None,
+                draft=None if item.draft is None else text_of(records.record_of(item.draft)),
+            )
+        except self._db.integrity_error as error:
+            raise StoreError(FileExistsError(), "item", number=item.key.number) from error
+        self._ring()
+
+    def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
+        """Replace the request and how long it may wait. After it was closed nothing changes."""
+        self._owned(key.session)
+        item = self.item(key)
+        same = (item.line, item.id) == (line, id)
+        request = None if same else records.request_record(item._replace(line=line, id=id))
+        self._db.run_soon(
+            _UPDATE,
+            **self._this(key),
+            wait=text_of(records.record_of(waiting)),
+            request=None if request is None else text_of(request),
+        )
+        self._ring()
+
+    def refuse(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
+        """Return the taken reply to the person, as the draft, with its problems."""
+        self._may_settle(key)
+        this = self._this(key)
+        with self._db.connection() as on, on.transaction():
+            if not self._db.run(_LOCK, on, **this):
+                self.item(key)  # closed meanwhile: there is nobody to give it back to
+                return
+            item = self._read(key, on)
+            if item.reply is not None:
+                text, draft = item.reply.as_draft, item.draft
+                if draft and draft.touched and draft.text != text.text:
+                    self._db.run(_KEEP, on, **this, record=text_of(records.record_of(draft)))
+                self._db.run(_GIVE_BACK, on, **this, record=text_of(records.record_of(text)))
+            why = text_of(records.diagnostics_record(diagnostics))
+            self._db.run(_REFUSE, on, **this, problems=why)
+        self._ring()
+
+    def close(
+        self, key: Key, state: ExchangeState, answer: Answer | None = None, reason: str = ""
+    ) -> None:
+        """Move an exchange to its last state. The draft is kept beside it.
+
+        A reply that was not taken then came too late: something else was sent, or nothing. Its text
+        is read as a kept one (`_item`).
+        """
+        if state is ExchangeState.PENDING:
+            raise ValueError(state)
+        self._may_settle(key)
+        ending = None
+        if answer is not None or reason:
+            ending = text_of(records.close_record(state, answer, reason))
+        this = self._this(key)
+        if not self._db.run_soon(_CLOSE, **this, state=state.value, ending=ending):
+            self.item(key)  # closed before: nothing to do
+        self._ring()
+
+    def _may_settle(self, key: Key) -> None:
+        """Raise an error unless the exchange is ours, or parked in a session that is over."""
+        if self.facts(key.session).is_open or not self.item(key).waiting.parked:
+            self._owned(key.session)
+
+    def take_parked(self, key: Key) -> Reply | None:
+        """Take the reply to a parked call of a session that is over; None while there is none."""
+        rows = self._db.run(_TAKE_PARKED, **self._this(key), owner=self._db.follower.lease)
+        return records.read_reply(records.decode(rows[0][0])) if rows else None
+
+    def fetched(self, key: Key, at: str) -> None:
+        """Note when the client came for the answer to a parked call, the first time."""
+        item = self.item(key)
+        if item.answer is not None and not item.answer.fetched:
+            answer = item.answer._replace(fetched=at)
+            ending = text_of(records.close_record(item.state, answer, item.reason))
+            self._db.run(_FETCHED, **self._this(key), ending=ending)
+            self._ring()
+
+    # -- the desk's side ------------------------------------------------------------------------
+
+    def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
+        """List the exchanges of a session in one state, oldest first."""
+        number = self._id(session)
+        sql = f"{_ITEMS} e.state = %(state)s ORDER BY e.number"
+        rows = self._db.run(sql, session=number, state=state.value)
+        return [_item(session, row) for row in rows]
+
+    def item(self, key: Key) -> Item:
+        """Return one exchange, whatever its state."""
+        return self._read(key)
+
+    def _read(self, key: Key, on: Connection[Row] | None = None) -> Item:
+        rows = self._db.run(f"{_ITEMS} e.number = %(number)s", on, **self._this(key))
+        if not rows:
+            raise UnknownItemError(f"{key.session}/{key.number}")
+        return _item(key.session, rows[0])
+
+    def save(self, key: Key, draft: Draft) -> None:
+        """Save the person's draft, even after the exchange was closed."""
+        record = text_of(records.record_of(draft))
+        if not self._db.run(_SAVE, **self._this(key), record=record):
+            raise UnknownItemError(f"{key.session}/{key.number}")
+        self._ring()
+
+    def note_writer(self, key: Key, writer: Writer) -> None:
+        """Note a sign of somebody who writes an answer."""
+        named = {"page": writer.page, "name": writer.name}
+        self._db.run(_NOTE_WRITER, inbox=self._inbox, **named, **self._this(key))
+
+    def clear_writer(self, page: str) -> None:
+        """Note that a window writes no answer any more."""
+        self._db.run(_CLEAR_WRITER, inbox=self._inbox, page=page)
+
+    def writers(self) -> Mapping[Key, tuple[Writer, ...]]:
+        """Return who gave a sign lately, by exchange."""
+        found: dict[Key, tuple[Writer, ...]] = {}
+        for session, number, page, name in self._db.run(_WRITERS, inbox=self._inbox):
+            key = Key(session, number)
+            found[key] = (*found.get(key, ()), Writer(page, name))
+        return found
+
+    def put_aside(self, key: Key, draft: Draft) -> None:
+        """Keep a text beside the draft, unless it is there already."""
+        kept = self.item(key).kept
+        if any(old.text == draft.text and old.form is draft.form for old in kept):
+            return
+        record = text_of(records.record_of(draft._replace(touched=True)))
+        self._db.run(_KEEP, **self._this(key), record=record)
+        self._ring()
+
+    def send(self, key: Key, reply: Reply) -> None:
+        """Send a reply. The server checks it; a refused one comes back as the draft."""
+        this = self._this(key)
+        if self._db.run(_SEND, **this, record=text_of(records.record_of(reply))):
+            self._ring()
+            return
+        self.put_aside(key, reply.as_draft)
+        item = self.item(key)
+        first = item.answer or item.reply
+        raise TakenError(key, item.state, first.by if first else "")
+
+
+def _item(session: str, row: Row) -> Item:
+    number, state, request, wait, diagnostics, ending, draft, reply, late, kept = row
+    found: dict[str, str | None] = {
+        records.REQUEST: request,
+        records.WAIT: wait,
+        records.PROBLEMS: diagnostics,
+        records.ANSWER: ending,
+        records.DRAFT: draft,
+        records.REPLY: None if late else reply,
+    }
+    names = [records.KEPT.format(place) for place in range(len(kept))]
+    found.update(zip(names, kept, strict=True))
+
+    def read(name: str, reader: Callable[[records.Record], _Value]) -> _Value | None:
+        record = found[name]
+        return None if record is None else reader(records.decode(record))
+
+    item = records.read_item(Key(session, number), ExchangeState(state), read, names)
+    if item is None:
+        raise UnknownItemError(f"{session}/{number}")
+    if late and reply is not None:
+        text = records.read_reply(records.decode(reply)).as_draft
+        item = item._replace(kept=(*item.kept, text))
+    return item
+
+
+_Came = TypeVar("_Came")
+_MINE: Final = "s.owner = %(owner)s AND s.inbox = %(inbox)s AND NOT s.ended"
+_TAKE: Final = f"""
+UPDATE humanmcp.replies r SET taken = %(owner)s
+FROM humanmcp.sessions s, humanmcp.exchanges e, {SOON}
+WHERE {{}} AND s.id = r.session AND {_MINE}
+    AND e.session = r.session AND e.number = r.number AND e.state = 'pending'
+RETURNING s.name, r.number, r.record, r.sent"""
+_NEW: Final = _TAKE.format("r.taken IS NULL")
+_AGAIN: Final = _TAKE.format("(r.taken IS NULL OR r.taken = %(owner)s)")
+_DRAFTS: Final = f"""
+SELECT s.name, e.number, d.record, d.saved
+FROM humanmcp.exchanges e JOIN humanmcp.sessions s ON s.id = e.session AND {_MINE}
+JOIN humanmcp.drafts d ON d.session = e.session AND d.number = e.number AND d.place = 0
+WHERE e.changed >= %(since)s::xid8 AND e.state = 'pending' AND d.saved > 0"""
+_OUTGOING: Final = f"""
+SELECT s.name, y.ticket, y.record FROM humanmcp.sayings y
+JOIN humanmcp.sessions s ON s.id = y.session AND {_MINE}
+WHERE y.result IS NULL ORDER BY y.ticket"""
+_SAY: Final = """
+WITH one AS (UPDATE humanmcp.sessions SET said = said + 1 WHERE id = %(session)s RETURNING said)
+INSERT INTO humanmcp.sayings (session, ticket, record)
+SELECT %(session)s, said, %(record)s FROM one RETURNING ticket"""
+_SETTLE: Final = """
+UPDATE humanmcp.sayings SET result = %(result)s
+WHERE session = %(session)s AND ticket = %(ticket)s RETURNING ticket"""
+_READ_CLOCK: Final = (
+    f"{SINCE}, (SELECT handshake_by_hand FROM humanmcp.inboxes WHERE id = %(inbox)s)"
+)
+_LOST: Final = """
+SELECT name, id FROM humanmcp.sessions WHERE id = ANY(%(mine)s) AND owner <> %(owner)s"""
+_RESULT: Final = """
+SELECT result FROM humanmcp.sayings WHERE session = %(session)s AND ticket = %(ticket)s"""
+
+
+class PostgresBell:
+    """The bell of a session of this process."""
+
+    def __init__(self, inbox: Taking, session: str) -> None:
+        """Make the bell of this session."""
+        self._inbox = inbox
+        self._session = session
+
+    def listen(self, rung: Callable[[], object]) -> None:
+        """Call `rung` from the follower's thread when there is something for the session."""
+        self._inbox.hear(self._session, rung)
+
+
+class Taking(ExchangeRows):
+    """The part of the inbox that delivers what people submit to a session."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        """Use the inbox of this name in the database."""
+        super().__init__(database, name)
+        self._looking = threading.RLock()
+        self._rung: dict[str, Callable[[], object]] = {}
+        self._since = "0"
+        self._replies: dict[str, list[tuple[Key, Reply]]] = {}
+        self._drafts: dict[str, list[tuple[Key, Draft]]] = {}
+        self._saved: dict[Key, int] = {}
+        self._taken: dict[Key, int] = {}
+        self._unsure = False
+        self._outgoing: dict[str, list[tuple[str, Reply]]] = {}
+        self._handshake_by_hand = False
+        self._is_followed = False
+        self._lapses = 0
+        """How many lapses of the lease were looked into."""
+
+    # -- looking ----------------------------------------------------------------------------------
+
+    def bell(self, session: str) -> PostgresBell:
+        """Return what rings when there is something for a session of this process."""
+        self._owned(session)
+        return PostgresBell(self, session)
+
+    def hear(self, session: str, rung: Callable[[], object]) -> None:
+        """Call `rung` when there is something for a session."""
+        self._rung[session] = rung
+        if not self._is_followed:
+            self._look_and_wake()
+            self._is_followed = True
+            self._db.follower.follow(self._inbox, self._look_and_wake)
+
+    def _look_and_wake(self) -> None:
+        for session in self._look():
+            if (rung := self._rung.get(session)) is not None:
+                rung()
+
+    def _look_now(self) -> None:
+        if not self._is_followed:
+            self._look()
+
+    def _look(self) -> set[str]:
+        """Read what came for the sessions of this process. Return those sessions."""
+        mine = {"owner": self._db.follower.lease, "inbox": self._inbox}
+        with self._looking:
+            if (lapses := self._db.follower.lapses) != self._lapses:
+                self._find_lost()
+                self._lapses = lapses
+            until, handshake_by_hand = self._db.run(_READ_CLOCK, **mine)[0]
+            self._take(mine)
+            for name, number, record, saved in self._db.run(_DRAFTS, since=self._since, **mine):
+                key = Key(name, number)
+                if self._saved.get(key) != saved:
+                    self._saved[key] = saved
+                    draft = records.read_draft(records.decode(record))
+                    self._drafts.setdefault(name, []).append((key, draft))
+            outgoing: dict[str, list[tuple[str, Reply]]] = {}
+            for name, ticket, record in self._db.run(_OUTGOING, **mine):
+                reply = records.read_reply(records.decode(record))
+                outgoing.setdefault(name, []).append((records.exchange_name(ticket), reply))
+            self._outgoing = outgoing
+            self._handshake_by_hand = bool(handshake_by_hand)
+            self._since = until
+            return {*self._replies, *self._drafts, *outgoing}
+
+    def _take(self, mine: Mapping[str, int]) -> None:
+        """Return the new replies; also those of a failed attempt, which may have taken them."""
+        again, self._unsure = self._unsure, True
+        taken = self._db.run(_AGAIN if again else _NEW, **mine)
+        self._unsure = False
+        for name, number, record, sent in sorted(taken, key=lambda row: row[3]):
+            key = Key(name, number)
+            if self._taken.get(key) != sent:
+                self._taken[key] = sent
+                reply = records.read_reply(records.decode(record))
+                self._replies.setdefault(name, []).append((key, reply))
+
+    def _find_lost(self) -> None:
+        """Release the sessions that another process owns now, and notify them."""
+        mine = {"mine": list(self._own), "owner": self._db.follower.lease}
+        for name, number in self._db.run(_LOST, **mine):
+            rung = self._rung.get(name)
+            self._let_go(number, name)
+            if rung is not None:
+                rung()
+
+    def is_held(self, session: str) -> bool | None:
+        """Return True while this process runs the session; None while it cannot know."""
+        follower = self._db.follower
+        if self._ids.get(session) not in self._own:
+            return False
+        return None if follower.is_lapsed or self._lapses != follower.lapses else True
+
+    # -- the server's side ------------------------------------------------------------------------
+
+    def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
+        """Return the replies that were sent since the last call, oldest first."""
+        return self._come(session, self._replies)
+
+    def drafts(self, session: str) -> Sequence[tuple[Key, Draft]]:
+        """Return the drafts that were saved since the last call."""
+        return self._come(session, self._drafts)
+
+    def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
+        """Return the unsettled outgoing messages as (ticket, reply)."""
+        self._look_now()
+        return self._outgoing.get(session, [])
+
+    def _come(self, session: str, came: dict[str, list[_Came]]) -> list[_Came]:
+        self._look_now()
+        with self._looking:
+            return came.pop(session, [])
+
+    def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
+        """Take over a session whose process is gone, and read everything saved in it."""
+        found = super().resume(session)
+        self._since = "0"
+        return found
+
+    def _let_go(self, number: int, session: str) -> None:
+        super()._let_go(number, session)
+        with self._looking:
+            self._rung.pop(session, None)
+            for came in (self._replies, self._drafts, self._outgoing):
+                came.pop(session, None)
+            for seen in (self._saved, self._taken):
+                for key in [key for key in seen if key.session == session]:
+                    del seen[key]
+
+    def handshake_is_by_hand(self) -> bool:
+        """Return True if people answer the handshake of every session."""
+        return self._handshake_by_hand if self._is_followed else super().handshake_is_by_hand()
+
+    def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
+        """Store the result of an outgoing message."""
+        result = text_of(records.diagnostics_record(diagnostics))
+        this = self._outgoing_place(session, ticket)
+        if not self._db.run(_SETTLE, **this, result=result):
+            raise UnknownItemError(f"{session}/{ticket}")
+        with self._looking:
+            left = [one for one in self._outgoing.get(session, []) if one[0] != ticket]
+            self._outgoing[session] = left
+        self._ring()
+
+    # -- the desk's side ------------------------------------------------------------------------
+
+    def submit(self, session: str, reply: Reply) -> str:
+        """Submit an outgoing message. Return its ticket."""
+        record = text_of(records.record_of(reply))
+        found = self._db.run(_SAY, session=self._id(session), record=record)
+        if not found:
+            raise UnknownItemError(session)
+        self._ring()
+        return records.exchange_name(found[0][0])
+
+    def refused(self, session: str, ticket: str) -> tuple[Diagnostic, ...] | None:
+        """Return an outgoing message's result: None while it waits, () if sent, else problems."""
+        found = self._db.run(_RESULT, **self._outgoing_place(session, ticket))
+        if not found:
+            raise UnknownItemError(f"{session}/{ticket}")
+        result = found[0][0]
+        return None if result is None else records.read_diagnostics(records.decode(result))
+
+    def _outgoing_place(self, session: str, ticket: str) -> dict[str, int]:
+        number = records.exchange_number(ticket)
+        if number is None or number >= 2**31:
+            raise UnknownItemError(f"{session}/{ticket!r}")
+        return {"session": self._id(session), "ticket": number}
+
 
 TEXTS: Final = "texts"
 """The folder below the home with a folder for each session that a process of this machine ran."""

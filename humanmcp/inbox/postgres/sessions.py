@@ -15,7 +15,7 @@ from humanmcp.inbox.contract import (
     StoreError,
     UnknownItemError,
 )
-from humanmcp.inbox.postgres.following import SOON
+from humanmcp.inbox.postgres.database import SOON
 from humanmcp.inbox.records import letter_of
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 
