@@ -22,7 +22,7 @@ from bench.load import BARELY, affordable
 from bench.many_sessions import FILES_EACH
 from humanmcp.common import terminal
 from humanmcp.common.own_process import need_files
-from humanmcp.inbox.backends import open_inbox
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import InboxError, Item, Key, Reply, SessionFacts
 from humanmcp.inbox.postgres import database
 from humanmcp.protocol.conversation.exchange import ExchangeState

@@ -16,7 +16,7 @@ from humanmcp.common.own_process import in_order, undisturbed
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.host.table import ROLES, Plan, Table
-from humanmcp.inbox.backends import open_inbox
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Life, Role
 from humanmcp.locales import say
 from humanmcp.locales.stop import USAGE_ERROR, StopError, sentence_of

@@ -95,7 +95,7 @@ class MockServer:
     def calls(self, method: str = "", name: str = "") -> list[ReceivedCall]:
         """Return what it was asked so far, in order; of one method, tool, prompt or address."""
         from humanmcp.answering.summary import calls  # noqa: PLC0415 - see the head of this module
-        from humanmcp.inbox.backends import open_inbox  # noqa: PLC0415 - likewise
+        from humanmcp.inbox import open_inbox  # noqa: PLC0415 - likewise
 
         inbox = open_inbox(self.home)
         named = sorted((facts.started, facts.name) for facts in inbox.sessions())
@@ -136,7 +136,7 @@ class MockServer:
 
     def _waiting(self) -> OpenExchange | None:
         from humanmcp.answering.open_exchange import OpenExchange  # noqa: PLC0415 - as above
-        from humanmcp.inbox.backends import open_inbox  # noqa: PLC0415 - likewise
+        from humanmcp.inbox import open_inbox  # noqa: PLC0415 - likewise
 
         inbox = open_inbox(self.home)
         for facts in sorted(inbox.sessions(), key=lambda one: one.started):

@@ -338,7 +338,7 @@ def test_one_place_chooses_the_inbox() -> None:
         for each in imports(SOURCE)
         if each.name.startswith(implementations) and not each.place.startswith("inbox/postgres/")
     ]
-    assert set(users) == {"inbox/backends.py"}
+    assert set(users) == {"inbox/__init__.py"}
 
 
 def test_every_library_is_used_in_its_own_package_only() -> None:

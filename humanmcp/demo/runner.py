@@ -22,7 +22,7 @@ from humanmcp.demo.lesson import cut, not_passed, understood, why_ignored
 from humanmcp.demo.steps import NOTHING, list_again
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
-from humanmcp.inbox.backends import open_inbox
+from humanmcp.inbox import open_inbox
 from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest, named_after

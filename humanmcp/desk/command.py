@@ -36,8 +36,8 @@ from humanmcp.http.listening import (
     own_addresses,
     own_names,
 )
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.atomic import LifeLock, is_held
-from humanmcp.inbox.backends import open_inbox
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import GIST, LineKind, line_kind, message_in, summary_of
 from humanmcp.common.timestamps import from_log_time
-from humanmcp.inbox.backends import open_inbox
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import DeskInbox, InboxError, SessionFacts
 from humanmcp.locales.explain import explain
 from humanmcp.locales.stop import stopped

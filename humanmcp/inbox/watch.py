@@ -1,9 +1,10 @@
-"""Who wants to know when something changes in the folder is woken; what changed, it reads itself.
+"""Tell when files change, as far as the system reports it: an inbox, or the text files of a folder.
 
-One recursive observer serves all sessions, of several inboxes below one folder too: a machine
+Who wants to know is woken; what changed, it reads itself. One recursive observer serves all
+sessions, of several inboxes below one folder too: a machine
 allows 128 inotify instances to a user. Where changes are not reported (network drives, shared
 folders of a container or a virtual machine) or no observer is to be had, a slow poll finds them
-all the same, and `why_polling` says so.
+anyway, and `why_polling` says so.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ import warnings
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from humanmcp.common.own_process import leave_signals_to_the_main_thread
 from humanmcp.inbox import records
 from humanmcp.inbox.atomic import Signature, is_held, signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Self
 
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver
 
 _log = logging.getLogger(__name__)
+
 
 Wake: TypeAlias = "Callable[[str, int], None]"
 
@@ -270,3 +273,71 @@ class _Watched(NamedTuple):
 
     wake: Wake
     look: _Snapshotter
+
+
+_taken = threading.Lock()
+
+
+class FolderEvents:
+    """Calls `saved`, from a thread of its own, when a file in a folder has changed.
+
+    A process has one at most: of several sessions the first that asks gets it, and the others look
+    themselves, as all do where there are no events.
+    """
+
+    def __init__(self, folder: Path, own: Collection[str], saved: Callable[[], object]) -> None:
+        """Tell of changes in `folder`, but not of the files of ours, whose names are `own`."""
+        self._folder = folder
+        self._own = own
+        self._saved = saved
+        self._closed = False
+        self._observer: BaseObserver | None = None
+        self._changing = threading.Lock()
+
+    @classmethod
+    def start(cls, folder: Path, own: Collection[str], saved: Callable[[], object]) -> Self | None:
+        """Return what tells of a folder; None where this process has told of one already."""
+        if not _taken.acquire(blocking=False):
+            return None
+        events = cls(folder, own, saved)
+        threading.Thread(target=events.begin, name="folder-events", daemon=True).start()
+        return events
+
+    def close(self) -> None:
+        """Tell of nothing more. A second time changes nothing."""
+        with self._changing:
+            if self._closed:
+                return
+            self._closed = True
+            if self._observer is not None:
+                self._observer.stop()
+        _taken.release()
+
+    def begin(self) -> None:
+        """Watch the folder, or leave it to those who look."""
+        leave_signals_to_the_main_thread()
+        try:
+            from watchdog import events, observers  # noqa: PLC0415 - no start waits for it
+
+            class Listener(events.FileSystemEventHandler):
+                def on_any_event(_self, event: FileSystemEvent) -> None:  # noqa: N805
+                    self._changed(event)
+
+            observer = observers.Observer()
+            # A move is not asked for: one that leaves the folder would hold up what comes after it
+            # for half a second. Who saves by a rename writes another file in the folder first.
+            wanted = [events.FileModifiedEvent, events.FileClosedEvent]
+            with self._changing:
+                if self._closed:
+                    return
+                observer.schedule(Listener(), str(self._folder), event_filter=wanted)
+                observer.start()
+                self._observer = observer
+        except (OSError, ImportError) as error:
+            _log.info("files saved in %s are found by looking: %s", self._folder, error)
+            return
+        self._saved()  # what was saved before nobody was told of
+
+    def _changed(self, event: FileSystemEvent) -> None:
+        if PurePath(os.fsdecode(event.src_path)).name not in self._own:
+            self._saved()

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from humanmcp.common.settings import make_private
 from humanmcp.demo.lesson import WEATHER, find_lesson, lesson_files, name_of
 from humanmcp.desk.state.board import Following
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.attendant import Attendant
-from humanmcp.inbox.backends import open_inbox
 from humanmcp.locales import language_of, spoken_language
 from humanmcp.locales.stop import stopped
 from humanmcp.room import records

@@ -88,7 +88,7 @@ class Recording(NamedTuple):
 
     def _parts(self) -> Iterator[Iterator[Frame]]:
         if self.session:
-            from humanmcp.inbox.backends import open_inbox  # noqa: PLC0415 - few have a database
+            from humanmcp.inbox import open_inbox  # noqa: PLC0415 - few have a database
 
             yield open_inbox(self.home, self.database).frames(self.session)
         else:

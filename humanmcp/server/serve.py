@@ -16,8 +16,8 @@ from humanmcp import __version__
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.own_process import StopSignals, log_to, need_files, wait_until_ready
 from humanmcp.common.settings import add_flags, book_path, home_folder, make_private
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.attendant import REST_EVERY, Attendant, SessionCount, on_a_beat
-from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of, stopped

@@ -23,8 +23,8 @@ from humanmcp.common.settings import UnsafeFolderError, add_flags, home_folder, 
 from humanmcp.common.terminal import to_stderr
 from humanmcp.common.timestamps import now
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.attendant import Attendant
-from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import InboxError, Role, SessionFacts
 from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.locales import say, titled

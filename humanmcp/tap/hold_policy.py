@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stderr, to_stdout
-from humanmcp.inbox.backends import open_inbox
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Life, Purpose
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of, stopped

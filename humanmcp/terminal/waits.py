@@ -144,7 +144,7 @@ class ChoiceError(StopError):
 def open_inbox(settings: Settings) -> DeskInbox:
     """Open the inbox of these settings."""
     # The import is here, so that `--help` and `check` do not pay for it.
-    from humanmcp.inbox.backends import open_inbox  # noqa: PLC0415 - see above
+    from humanmcp.inbox import open_inbox  # noqa: PLC0415 - see above
 
     return open_inbox(home_folder(settings.home), settings.inbox)
 

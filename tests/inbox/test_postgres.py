@@ -13,7 +13,7 @@ from typing import Any, Final
 import psycopg
 import pytest
 
-from humanmcp.inbox.backends import open_inbox
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import (
     Draft,
     Inbox,

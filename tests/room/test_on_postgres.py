@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.inbox.backends import open_inbox
+from humanmcp.inbox import open_inbox
 from tests.postgres_server import PostgresServer
 from tests.room.rooming import Rooming
 from tests.waiting import until

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.inbox.backends import open_inbox
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Inbox, Key, Reply
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 from humanmcp.protocol.diagnostics.model import TextForm

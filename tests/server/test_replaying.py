@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.inbox.backends import open_inbox
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 from humanmcp.server.replaying import NoReplayError, Recording, read_replay

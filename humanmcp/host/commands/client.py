@@ -26,7 +26,7 @@ from humanmcp.host.terminal.prompt import Prompt
 from humanmcp.host.terminal.results import AtTerminal, WireLog
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
-from humanmcp.inbox.backends import open_inbox
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Role
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError

@@ -24,7 +24,7 @@ from humanmcp.host.servers import HostLoop, Limits, Servers
 from humanmcp.host.terminal.chat import AtHost, AtHostOnce, Chat, ask_once
 from humanmcp.host.terminal.results import AtTerminal, WireLog
 from humanmcp.host.terminal.typing import Typist
-from humanmcp.inbox.backends import open_inbox
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Role
 from humanmcp.locales import say
 from humanmcp.locales.stop import USAGE_ERROR

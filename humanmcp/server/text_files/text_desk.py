@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.inbox.attendant import PollSchedule
-    from humanmcp.inbox.text_events import FolderEvents
+    from humanmcp.inbox.watch import FolderEvents
     from humanmcp.protocol.conversation.exchange import Event, Exchange, Outcome
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import RequestId
@@ -127,7 +127,7 @@ class TextFileAnswers:
         wake, files, schedule = self._wake, self.files, self._schedule
         if wake is None or files is None or not files.shared:
             return
-        from humanmcp.inbox.text_events import FolderEvents  # noqa: PLC0415 - no start waits for it
+        from humanmcp.inbox.watch import FolderEvents  # noqa: PLC0415 - no start waits for it
 
         def saved() -> None:
             schedule.text_saved = True

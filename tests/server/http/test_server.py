@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from humanmcp.answering.open_exchange import open_exchange_of
-from humanmcp.inbox.backends import open_inbox
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.client import part_in

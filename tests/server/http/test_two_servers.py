@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 from mcp_types import TextContent
 
-from humanmcp.inbox.backends import open_inbox
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Inbox, Key, Life, Reply, SessionFacts
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
