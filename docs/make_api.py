@@ -7,12 +7,11 @@ call; the page in `build/` and on the site also has every member.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.routing import APIRoute
 
-from humanmcp.answering.schema import exchanges, interface
-from humanmcp.answering.schema import interface as page_state
+from humanmcp.answering import schema
 from humanmcp.desk.routes import (
     api,
     api_description,
@@ -21,9 +20,12 @@ from humanmcp.desk.routes import (
     settings,
 )
 from humanmcp.desk.routes.api_description import describe
+from humanmcp.export import hosts
+from humanmcp.host.terminal import chat
+from humanmcp.setup import config, doctor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 _GROUPS: Final = {
@@ -35,20 +37,20 @@ _GROUPS: Final = {
     "Log in and out": (login.calls,),
 }
 PRINTED: Final[Mapping[str, Any]] = {
-    "inbox": exchanges.InboxShape,
-    "inbox --watch": exchanges.ListedShape,
-    "show": exchanges.ShownShape,
-    "show --unreadable": exchanges.UnreadableShape,
-    "answer": exchanges.AnsweredShape,
-    "say": exchanges.SaidShape,
-    "check": exchanges.CheckedShape,
-    "check TRANSCRIPT": exchanges.ConversationShape,
-    "check --lines": exchanges.CheckedShape,
-    "forget": exchanges.ForgottenShape,
-    "config HOST": interface.ConfigShape,
-    "doctor": interface.DoctorShape,
-    "hosts": interface.HostRowShape,
-    "host -p TEXT": interface.PromptedShape,
+    "inbox": schema.InboxShape,
+    "inbox --watch": schema.ListedShape,
+    "show": schema.ShownShape,
+    "show --unreadable": schema.UnreadableShape,
+    "answer": schema.AnsweredShape,
+    "say": schema.SaidShape,
+    "check": schema.CheckedShape,
+    "check TRANSCRIPT": schema.ConversationShape,
+    "check --lines": schema.CheckedShape,
+    "forget": schema.ForgottenShape,
+    "config HOST": config.ConfigShape,
+    "doctor": doctor.DoctorShape,
+    "hosts": hosts.HostRowShape,
+    "host -p TEXT": chat.PromptedShape,
 }
 """What each command of the terminal prints with `--json`."""
 _INTRO: Final = (
@@ -109,7 +111,8 @@ TYPES: Final = {
 }
 """The words for JSON's types, and the heads of the tables."""
 
-_SCHEMAS: Final = "#/components/schemas/"
+SCHEMAS: Final = "#/components/schemas/"
+"""What a reference to a shape begins with."""
 _OF_FASTAPI: Final = frozenset({"HTTPValidationError", "ValidationError"})
 
 
@@ -124,7 +127,7 @@ class _Call:
     def answers(self) -> Mapping[str, str]:
         """The shape of each status that has one of ours."""
         found = {
-            status: _schema(answer).get("$ref", "").removeprefix(_SCHEMAS)
+            status: _schema(answer).get("$ref", "").removeprefix(SCHEMAS)
             for status, answer in self.operation["responses"].items()
         }
         return {status: name for status, name in found.items() if name not in {"", *_OF_FASTAPI}}
@@ -166,8 +169,8 @@ def page() -> Iterator[str]:
     for command, shape in PRINTED.items():
         yield f"- `humanmcp {command}`: [{shape.__name__}](#{shape.__name__.lower()})"
     yield from ("", "## Shapes")
-    for name, schema in sorted(_shapes().items()):
-        yield from _shape(name, schema)
+    for name, shape in sorted(shapes(PRINTED.values()).items()):
+        yield from _shape(name, shape)
 
 
 def _call(call: _Call) -> Iterator[str]:
@@ -212,8 +215,7 @@ def _shape(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
     )
     for member, held in schema["properties"].items():
         default = "" if member in needed or "default" not in held else f"`{held['default']!r}`"
-        text = _type(held) + _values(name, member)
-        yield f"| `{member}` | {text} | {_as_json(default)} |"
+        yield f"| `{member}` | {_type(held)} | {_as_json(default)} |"
 
 
 def _as_json(default: str) -> str:
@@ -221,20 +223,11 @@ def _as_json(default: str) -> str:
     return default.replace("'", '"').replace("False", "false").replace("True", "true")
 
 
-def _values(name: str, member: str) -> str:
-    """Return the values of a member that OpenAPI only knows as text."""
-    places = (exchanges, exchanges, interface, page_state)
-    shape = next((vars(one)[name] for one in places if name in vars(one)), None)
-    hint = get_type_hints(shape, include_extras=True).get(member) if shape else None
-    enums = [one for one in get_args(hint)[1:] if hasattr(one, "__members__")]
-    return "".join(f": {', '.join(f'`{value.value}`' for value in one)}" for one in enums)
-
-
 def _type(schema: Mapping[str, Any]) -> str:
     words = TYPES
     match schema:
         case {"$ref": name}:
-            name = name.removeprefix(_SCHEMAS)
+            name = name.removeprefix(SCHEMAS)
             return f"[{name}](#{name.lower()})"
         case {"anyOf": choices}:
             return words["or"].join(_type(one) for one in choices)
@@ -253,11 +246,12 @@ def _schema(holder: Mapping[str, Any]) -> Mapping[str, Any]:
     return dict(content.get("schema", {}))
 
 
-def _shapes() -> dict[str, Any]:
+def shapes(more: Iterable[Any]) -> dict[str, Any]:
+    """Return the JSON Schema of each shape of the interface, and of these."""
     routers = [router for group in _GROUPS.values() for router in group]
     printed = [
         APIRoute(f"/{at}", lambda: None, response_model=shape, methods=["GET"])
-        for at, shape in enumerate(PRINTED.values())
+        for at, shape in enumerate(more)
     ]
     found: dict[str, Any] = describe(routers, printed)["components"]["schemas"]
     return {name: schema for name, schema in found.items() if name not in _OF_FASTAPI}

@@ -6,7 +6,7 @@ plain text area. `make` runs it, and so does `hatch_build.py` whenever a wheel i
 
 `--check` checks the types of the page's own scripts with TypeScript instead, as `make check` does.
 They are plain modules that the browser loads as they are: their types stand in comments, and
-`docs/make_types.py` makes the rest from the Python that writes what they read.
+`docs/make_types.py` makes the rest from the description of the interface.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ from humanmcp.protocol.validation import incoming
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from humanmcp.inbox.contract import DeskInbox, SessionFacts, Waiting
+    from humanmcp.inbox.contract import DeskInbox, Purpose, SessionFacts, Waiting
     from humanmcp.protocol.conversation.transcript import Frame
 
     ReadLine: TypeAlias = Callable[[str], Message | Batch | Malformed]
@@ -241,7 +241,7 @@ class Row:
     state: ExchangeState
     arrived: float
     waiting: Waiting
-    purpose: str
+    purpose: Purpose
     touched: bool
     on_its_way: bool
     refused: bool
@@ -275,7 +275,7 @@ def row(item: Item, badge: Badge, read: ReadLine = read_line) -> Row:
         state=item.state,
         arrived=seconds_of(item.arrived),
         waiting=item.waiting,
-        purpose=item.purpose.value,
+        purpose=item.purpose,
         touched=draft is not None and draft.touched,
         on_its_way=item.reply is not None and item.state is ExchangeState.PENDING,
         refused=bool(item.diagnostics),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.schema import TypedDict
 from humanmcp.common.settings import add_flags, sample
 from humanmcp.common.terminal import json_to_stdout, to_stdout
 from humanmcp.locales import say
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping
 
-    from humanmcp.answering.schema.interface import HostRowShape
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
@@ -38,6 +38,28 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
         for line in lines(rows):
             to_stdout(line)
     return 0
+
+
+class HostRowShape(TypedDict, total=False):
+    """The measured timeouts of a host, in seconds: `waited` is the minimum of `call`.
+
+    `opens`: probe, modern or handshake. `token`: always, on request or never.
+    """
+
+    name: str
+    client: str
+    version: str
+    package: str
+    opens: str
+    protocol_version: str
+    capabilities: list[str]
+    start: float | str
+    call: float | str
+    waited: float
+    token: str
+    progress: bool
+    cancels: bool
+    ends: str
 
 
 def table() -> tuple[HostRowShape, ...]:

@@ -14,15 +14,14 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, assert_never
 
+from humanmcp.answering.schema import TypedDict
 from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.answering.schema.interface import TurnShape
 
-
-class TurnRole(enum.Enum):
+class TurnRole(enum.StrEnum):
     """Who speaks."""
 
     SYSTEM = "system"
@@ -116,9 +115,16 @@ class TurnError(StopError):
     room = "model"
 
 
+class TurnShape(TypedDict):
+    """A turn of a conversation with a model, in the common form of model services."""
+
+    role: TurnRole
+    content: list[dict[str, Any]]
+
+
 def written(turn: Turn) -> TurnShape:
     """Write a turn as JSON."""
-    return {"role": turn.role.value, "content": [_written(block) for block in turn.blocks]}
+    return {"role": turn.role, "content": [_written(block) for block in turn.blocks]}
 
 
 def _written(block: Block) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class RoleTraits(NamedTuple):
     """Messages on their way are held for a person."""
 
 
-class Role(enum.Enum):
+class Role(enum.StrEnum):
     """Which program a session belongs to, and so which role of MCP a person takes there."""
 
     SERVER = "server"
@@ -83,7 +83,7 @@ _TRAITS: Final = {
 }
 
 
-class Life(enum.Enum):
+class Life(enum.StrEnum):
     """Whether a session can still answer its client."""
 
     OPEN = "open"
@@ -155,7 +155,7 @@ class SessionFacts(NamedTuple):
         return self.is_open or (self.life is Life.GONE and self.comes_back(self.http_port))
 
 
-class Purpose(enum.Enum):
+class Purpose(enum.StrEnum):
     """What a person is asked to do with an item."""
 
     ANSWER = "answer"
@@ -164,7 +164,7 @@ class Purpose(enum.Enum):
     """A tap holds this message: let it go, change it, drop it, or answer it (`Action`)."""
 
 
-class Action(enum.Enum):
+class Action(enum.StrEnum):
     """What to do with a message that a tap holds (`Purpose.HELD`); unused elsewhere.
 
     A reply of any form but MESSAGE to a held request is an ANSWER, whatever its action: a result

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.responses import HTMLResponse
 
 from humanmcp.answering import service
-from humanmcp.answering.schema.exchanges import diagnostic_shapes
+from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.desk.auth.login import parts_of, start_of
 from humanmcp.desk.presenters.rendering import render
 from humanmcp.room.classroom import Classroom

@@ -20,8 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
-from humanmcp.answering.schema import filled
-from humanmcp.answering.schema.interface import HostEntryShape
+from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common import jsonc, toml_edit
 from humanmcp.common.person_files import NotRegularError, keep_owner, read_regular, replace_regular
 from humanmcp.common.settings import Settings, add_flags
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from humanmcp.answering.schema.interface import ConfigShape
     from humanmcp.common.parsing import Parser
 
 
@@ -275,6 +273,34 @@ def _say_waiting(wanted: Wanted) -> None:
         to_stderr(wanted.sentence("approvals", command=wanted.prompts_to))
     if wanted.host.approval:
         to_stderr(wanted.sentence(wanted.host.approval))
+
+
+class HostEntryShape(TypedDict):
+    """An entry for the configuration of a host, and the file for it."""
+
+    host: str
+    label: str
+    name: str
+    path: str
+    format: str
+    entry: dict[str, Any]
+    snippet: str
+    link: str
+    shell: str
+    waiting: str
+    approval: str
+
+
+class ConfigShape(HostEntryShape, total=False):
+    """The result of `config`. Paste `snippet`, or use `link` or `shell` instead.
+
+    `state`: absent, there, differs, unreadable or unknown. `why`: why nothing was written.
+    """
+
+    state: str
+    changed: bool
+    backup: str | None
+    why: str
 
 
 def _tell(wanted: Wanted, **more: object) -> None:

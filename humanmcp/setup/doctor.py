@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.schema import filled
-from humanmcp.answering.schema.interface import FindingShape
+from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
 from humanmcp.common.settings import add_flags, book_path, home_folder
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from humanmcp.answering.schema.interface import DoctorShape
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
@@ -53,7 +51,7 @@ _REMOTE_KINDS: Final = frozenset(
 _DESK_NEEDS: Final = ("fastapi", "jinja2", "starlette", "uvicorn", "watchdog")
 
 
-class Level(enum.Enum):
+class Level(enum.StrEnum):
     """How well a thing is."""
 
     OK = "ok"
@@ -422,6 +420,21 @@ def add_arguments(parser: Parser) -> None:
     """Add the flags of this command."""
     parser.flags(ROOM, "help ")("--json", action="store_true")
     add_flags(parser, "home", "files", "book", "lang")
+
+
+class FindingShape(TypedDict):
+    """One finding of `doctor`."""
+
+    code: str
+    level: Level
+    message: str
+
+
+class DoctorShape(TypedDict):
+    """The findings of `doctor`. `ok`: none of them is a problem."""
+
+    ok: bool
+    findings: list[FindingShape]
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

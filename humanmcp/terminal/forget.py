@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from humanmcp.answering.schema.exchanges import ForgottenShape
+    from humanmcp.answering.schema import ForgottenShape
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts

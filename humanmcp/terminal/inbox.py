@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.open_exchange import OpenExchange, read_line
-from humanmcp.answering.schema.exchanges import InboxShape, ListedShape, listed_shape
+from humanmcp.answering.schema import InboxShape, ListedShape, listed_shape
 from humanmcp.answering.summary import answered_at_once, client_of, summary_of_item
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 from humanmcp.answering import service
-from humanmcp.answering.schema.exchanges import AnsweredShape, outcome_shape
+from humanmcp.answering.schema import AnsweredShape, outcome_shape
 from humanmcp.answering.service import Outcome, SendResult
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stderr, to_stdout
 from humanmcp.inbox.contract import Reply

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import service
 from humanmcp.answering.reactions import Reaction, reactions
-from humanmcp.answering.schema.exchanges import said_shape
+from humanmcp.answering.schema import said_shape
 from humanmcp.answering.service import Outcome, SayResult
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import json_to_stdout, to_stderr, to_stdout

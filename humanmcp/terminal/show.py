@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import why_unreadable
-from humanmcp.answering.schema.exchanges import ShownShape, shown_shape, unreadable_shape
+from humanmcp.answering.schema import ShownShape, shown_shape, unreadable_shape
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, raw_to_stdout, to_stdout
 from humanmcp.common.timestamps import clock

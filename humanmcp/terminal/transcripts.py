@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.schema.exchanges import (
+from humanmcp.answering.schema import (
     ConversationShape,
     JudgedShape,
     diagnostic_shape,
@@ -209,7 +209,7 @@ def _judged_shape(judged: Judged, diagnostic: Diagnostic) -> JudgedShape:
     return {
         **said,
         "line": line,
-        "way": judged.direction.value,
+        "way": judged.direction,
         "method": judged.method,
         "id": judged.id,
     }

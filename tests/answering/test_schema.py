@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from docs.make_api import PRINTED
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import open_exchange_of
-from humanmcp.answering.schema.exchanges import (
+from humanmcp.answering.schema import (
     RowShape,
     diagnostic_shape,
     exchange_shape,

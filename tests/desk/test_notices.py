@@ -23,7 +23,7 @@ from humanmcp.desk.notices import (
     Rule,
     read_rules,
 )
-from humanmcp.inbox.contract import Key, Waiting
+from humanmcp.inbox.contract import Key, Purpose, Waiting
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.browser.seats import begin, call
 from tests.desk.desking import Desking
@@ -83,7 +83,7 @@ def row(number: int = 1, **waiting: Any) -> Row:  # noqa: ANN401 - the fields of
         state=ExchangeState.PENDING,
         arrived=1000.0,
         waiting=Waiting(**waiting),
-        purpose="",
+        purpose=Purpose.ANSWER,
         touched=False,
         on_its_way=False,
         refused=False,

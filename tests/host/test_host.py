@@ -13,7 +13,6 @@ from typing import IO, Any, Final
 import pytest
 from pydantic import TypeAdapter
 
-from humanmcp.answering.schema.interface import PromptedShape
 from humanmcp.cli import main
 from humanmcp.common.child import ChildCommand
 from humanmcp.host.client.callbacks import Nobody
@@ -22,7 +21,7 @@ from humanmcp.host.conversation import TextBlock, ToolAddress, ToolUse, Turn, Tu
 from humanmcp.host.models.script import ScriptModel
 from humanmcp.host.servers import HostLoop, Refuse, Servers, ToolCall
 from humanmcp.host.terminal import chat as chat_module
-from humanmcp.host.terminal.chat import AtHost, Chat
+from humanmcp.host.terminal.chat import AtHost, Chat, PromptedShape
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox

@@ -10,13 +10,12 @@ from typing import Any, Final
 import pytest
 from pydantic import TypeAdapter
 
-from humanmcp.answering.schema.interface import DoctorShape
 from humanmcp.cli import main
 from humanmcp.common.settings import Settings
 from humanmcp.inbox.atomic import LifeLock
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.setup import doctor
-from humanmcp.setup.doctor import Finding, Level
+from humanmcp.setup.doctor import DoctorShape, Finding, Level
 
 BANNER: Final = """
 import json, sys

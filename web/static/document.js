@@ -15,7 +15,7 @@ export class MessageDocument {
     this.locked = false;
     /** @type {ViewName | null} the view that it was last written in, here */
     this.view = null;
-    /** @type {Kind} */
+    /** @type {AnswerKind} */
     this.kind = kindOf(fields?.base ?? text) ?? "result";
     /** @type {Record<string, string>} what was written for the other kind of answer */
     this.aside = {};
@@ -103,7 +103,7 @@ export class MessageDocument {
     return compact(started) === compact(this.text);
   }
 
-  /** @param {Kind} kind */
+  /** @param {AnswerKind} kind */
   turnInto(kind) {
     if (kind === this.kind || this.locked) return;
     const [was, will] = [this.kind, kind].map((one) => (one === "error" ? "error" : "result"));

@@ -12,7 +12,7 @@ export class Toolbar {
     for (const radio of this.radios) {
       // With the keys a person goes on through the kinds, with a pointer into the field.
       radio.addEventListener("change", () => {
-        this.become(/** @type {Kind} */ (radio.value), { focus: !radio.matches(":focus-visible") });
+        this.become(/** @type {AnswerKind} */ (radio.value), { focus: !radio.matches(":focus-visible") });
       });
     }
     this.options.forEach((one, at) => one.addEventListener("click", (event) => {
@@ -48,7 +48,7 @@ export class Toolbar {
     for (const radio of this.radios) radio.checked = radio.value === this.composer.draft.kind;
   }
 
-  /** @param {Kind} kind @param {{focus?: boolean}} [options] */
+  /** @param {AnswerKind} kind @param {{focus?: boolean}} [options] */
   become(kind, { focus = false } = {}) {
     const { draft, views } = this.composer;
     if (kind === draft.kind || draft.locked) return;
@@ -57,7 +57,7 @@ export class Toolbar {
   }
 
   nextKind() {
-    /** @type {Kind[]} */
+    /** @type {AnswerKind[]} */
     const kinds = this.composer.facts.textual ? ["result", "tool error", "error"] : ["result", "error"];
     this.become(nextOf(kinds, this.composer.draft.kind));
   }

@@ -1,5 +1,7 @@
 // The names of the scripts' own types, known in every module of web/static.
 
+/** The kinds of an answer between which a person chooses. */
+type AnswerKind = "result" | "tool error" | "error";
 type Choice = "notify" | "sound" | "keys" | "options" | "undo";
 type ViewName = "text" | "form" | "json";
 /** What changed the document. */

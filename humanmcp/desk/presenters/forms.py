@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from humanmcp.answering.open_exchange import read_line
-from humanmcp.answering.schema.interface import ArmShape, FieldShape
+from humanmcp.answering.schema import TypedDict
 from humanmcp.desk.presenters.rendering import ROOM
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import NegotiatedState
@@ -231,6 +231,36 @@ DEEPEST: Final = 6
 LONGEST_HELP: Final = 300
 _STRINGS: Final[dict[str, Literal["long", "media"]]] = {"long": "long", "media": "media"}
 _COMBINED: Final = ("anyOf", "oneOf", "allOf", "$ref")
+
+
+class FieldShape(TypedDict):
+    """A field of a form. `blank` is the JSON of a new item.
+
+    `label` is the title of its schema, or its name.
+
+    A choice is its JSON and its title, which may be "".
+    """
+
+    kind: Literal[
+        "group", "list", "choice", "number", "text", "long", "json", "switch", "media", "arms"
+    ]
+    name: str
+    label: str
+    help: str
+    needed: bool
+    fields: list[FieldShape]
+    item: FieldShape | None
+    blank: str
+    choices: list[tuple[str, str]]
+    arms: list[ArmShape]
+
+
+class ArmShape(TypedDict):
+    """One of several forms of an object, by its member `type`, and an empty one."""
+
+    type: str
+    field: FieldShape
+    blank: str
 
 
 def field_of(schema: Any, name: str = "", *, needed: bool = False, depth: int = 0) -> FieldShape:  # noqa: ANN401 - it came over a wire

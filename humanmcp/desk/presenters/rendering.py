@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from humanmcp.answering.schema import TypedDict
 from humanmcp.answering.summary import INLINE
 from humanmcp.common.timestamps import clock
 from humanmcp.locales import LANGUAGES, say, sentences_of, spoken_language, who
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
-    from humanmcp.answering.schema.interface import FaultShape
     from humanmcp.protocol.spec.faults import Fault
 
 _FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
@@ -201,6 +201,14 @@ def for_scripts(language: str) -> Mapping[str, str]:
     }
     found = {**lacking, **own}
     return {code[len(SCRIPT) :]: text for code, text in found.items() if code.startswith(SCRIPT)}
+
+
+class FaultShape(TypedDict):
+    """A fault that an answer can carry."""
+
+    name: str
+    title: str
+    host: str
 
 
 def fault(found: Fault) -> FaultShape:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import summary
-from humanmcp.desk.presenters.forms import field_of
+from humanmcp.desk.presenters.forms import FieldShape, field_of
 from humanmcp.desk.presenters.rendering import ROOM
 from humanmcp.inbox.contract import Life, Purpose
 from humanmcp.locales import say
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from humanmcp.answering.open_exchange import OpenExchange
-    from humanmcp.answering.schema.interface import FieldShape
     from humanmcp.inbox.contract import DeskInbox, Key
     from humanmcp.protocol.conversation.transcript import Frame
 

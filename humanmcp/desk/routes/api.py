@@ -15,28 +15,13 @@ from starlette.responses import Response
 
 from humanmcp.answering import service
 from humanmcp.answering.reactions import reactions
-from humanmcp.answering.schema import filled
-from humanmcp.answering.schema.exchanges import ExchangeShape, exchange_shape, waiting_row_shape
-from humanmcp.answering.schema.interface import (
-    CallShape,
-    CallsShape,
-    JsonSchemaShape,
-    LastShape,
-    LineRowShape,
-    LineShape,
-    LinesShape,
-    NotedShape,
-    ReactionShape,
-    ReactionsShape,
-    RemovedShape,
-    RuleShape,
-    SavedAnswersShape,
-    SavedShape,
-    SessionShape,
-    SessionsShape,
-    StateShape,
-    ValuesShape,
-    WaitingShape,
+from humanmcp.answering.schema import (
+    ExchangeShape,
+    TypedDict,
+    WaitingRowShape,
+    exchange_shape,
+    filled,
+    waiting_row_shape,
 )
 from humanmcp.answering.service import Outcome, await_result
 from humanmcp.answering.summary import calls
@@ -46,9 +31,10 @@ from humanmcp.desk.presenters import rules
 from humanmcp.desk.presenters.forms import form_of
 from humanmcp.desk.routes.outgoing import request_text
 from humanmcp.desk.state import history
-from humanmcp.desk.state.board import MOST, EventStream, report
+from humanmcp.desk.state.board import MOST, ChangeShape, EventStream, report
 from humanmcp.desk.state.history import earlier_draft
-from humanmcp.inbox.contract import Key, Reply, Role, UnknownItemError
+from humanmcp.desk.state.saved_answers import SavedShape
+from humanmcp.inbox.contract import Key, Life, Reply, Role, UnknownItemError
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -65,6 +51,15 @@ MOST_CALLS: Final = 1000
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 
 
+class StateShape(TypedDict):
+    """The state of the desk, and what changed."""
+
+    version: int
+    waiting: int
+    streams: int
+    changes: list[ChangeShape]
+
+
 @router.get("/state")
 def state(request: Request, since: int = -1) -> StateShape:
     """Return what changed since a version, for clients without the live stream."""
@@ -76,6 +71,12 @@ def state(request: Request, since: int = -1) -> StateShape:
         "streams": desk_of(request).live.streams,
         "changes": report(changes),
     }
+
+
+class NotedShape(TypedDict):
+    """The acknowledgement that somebody looks at a page."""
+
+    noted: bool
 
 
 @router.post("/looking")
@@ -102,6 +103,28 @@ async def events(request: Request, after: int = -1) -> Response:
     return EventStream(desk.live, desk.door, visit=visit, after=start)
 
 
+class SessionShape(TypedDict):
+    """A session. `stuck`: the client stopped reading. `waiting`: the number of waiting requests."""
+
+    name: str
+    letter: str
+    client: str
+    client_version: str
+    protocol_version: str
+    title: str
+    role: Role
+    life: Life
+    stuck: bool
+    started: str
+    waiting: int
+
+
+class SessionsShape(TypedDict):
+    """All sessions, newest first."""
+
+    sessions: list[SessionShape]
+
+
 @router.get("/sessions")
 def sessions(request: Request) -> SessionsShape:
     """List the sessions, newest first."""
@@ -111,6 +134,12 @@ def sessions(request: Request) -> SessionsShape:
             for one in desk_of(request).board.sessions()
         ]
     }
+
+
+class WaitingShape(TypedDict):
+    """The waiting requests, the oldest first."""
+
+    waiting: list[WaitingRowShape]
 
 
 @router.get("/exchanges")
@@ -129,6 +158,28 @@ def exchange(request: Request, session: str, number: int) -> ExchangeShape:
     the request.
     """
     return exchange_shape(desk_of(request).open_exchange(Key(session, number)))
+
+
+class LineRowShape(TypedDict):
+    """A recorded line, in a list."""
+
+    session: str
+    seq: int
+    at: str
+    number: int
+    way: str
+    kind: str
+    method: str
+    gist: str
+    by: str
+    bytes: int
+
+
+class LinesShape(TypedDict):
+    """Recorded lines, newest first, and the session and line to continue from."""
+
+    lines: list[LineRowShape]
+    further: list[Any] | None
 
 
 @router.get("/history")
@@ -152,6 +203,32 @@ def past(request: Request, q: str = "", session: str = "", seq: int = 0) -> Line
         ],
         "further": None if found.further is None else list(found.further),
     }
+
+
+class CallShape(TypedDict):
+    """A request of a client, and its answer. `line` and `answer` are text, with every digit.
+
+    `arguments` are those of a tool or a prompt, else the whole `params`.
+    """
+
+    session: str
+    number: int
+    method: str
+    name: str
+    arguments: dict[str, Any]
+    line: str
+    at: str
+    answer: str | None
+    result: Any
+    error: Any
+    answered_at: str
+    by: str
+
+
+class CallsShape(TypedDict):
+    """Requests of clients, in order of arrival."""
+
+    calls: list[CallShape]
 
 
 @router.get("/calls")
@@ -179,6 +256,23 @@ def made_calls(
     }
 
 
+class ReactionShape(TypedDict):
+    """The client's reaction to a sent line. `seq` is the line."""
+
+    seq: int
+    at: str
+    what: str
+    became: str
+    after: float
+    sentence: str
+
+
+class ReactionsShape(TypedDict):
+    """The client's reactions, oldest first."""
+
+    reactions: list[ReactionShape]
+
+
 @router.get("/sessions/{session}/reactions")
 def client_reactions(request: Request, session: str) -> ReactionsShape:
     """Return the client's reactions to list changes, questions, progress, late and wrong answers.
@@ -193,6 +287,14 @@ def client_reactions(request: Request, session: str) -> ReactionsShape:
             for one in reactions(desk.inbox.frames(session))
         ]
     }
+
+
+class LineShape(TypedDict):
+    """A recorded line, verbatim and formatted."""
+
+    seq: int
+    raw: str
+    pretty: str
 
 
 @router.get("/sessions/{session}/lines/{seq}")
@@ -227,6 +329,12 @@ class RemoveBody:
     number: int
 
 
+class SavedAnswersShape(TypedDict):
+    """The saved answers."""
+
+    answers: list[SavedShape]
+
+
 @prepared.get("/answers")
 def answers(request: Request, method: str = "", tool: str = "") -> SavedAnswersShape:
     """List the saved answers; with a method, only those for this method."""
@@ -241,11 +349,24 @@ def save_answer(request: Request, body: SavedBody) -> SavedShape:
     return filled(SavedShape, desk_of(request).shelf.add(**vars(body)))
 
 
+class RemovedShape(TypedDict):
+    """The removed saved answer."""
+
+    removed: int
+
+
 @prepared.post("/answers/remove")
 def remove_answer(request: Request, body: RemoveBody) -> RemovedShape:
     """Delete a saved answer."""
     desk_of(request).shelf.remove(body.number)
     return {"removed": body.number}
+
+
+class LastShape(TypedDict):
+    """The last answer to the same method and tool, or null."""
+
+    line: str | None
+    document: str
 
 
 @prepared.get("/exchanges/{session}/{number}/last")
@@ -272,6 +393,15 @@ class RuleBody:
     after: float = 0.0
     times: int = 0
     save: bool = True
+
+
+class RuleShape(TypedDict, total=False):
+    """A rule as a sentence and as TOML; `why` if no rule is possible."""
+
+    sentence: str
+    toml: str
+    saved: bool
+    why: str
 
 
 @prepared.post("/rules")
@@ -313,6 +443,12 @@ class CompleteBody:
     arguments: dict[str, str] = field(default_factory=dict)
 
 
+class ValuesShape(TypedDict):
+    """Values that a server offers for an argument."""
+
+    values: list[str]
+
+
 @helping.post("/sessions/{session}/complete")
 def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
     """Ask the server to complete an argument of a prompt or a resource template.
@@ -337,6 +473,12 @@ def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
     if answer is None:
         _is_said(desk, session, cancellation(RequestId.of(key), "no values in time"))
     return {"values": starting_draft.values_of(answer.body.get("result") if answer else None)}
+
+
+class JsonSchemaShape(TypedDict):
+    """A JSON Schema of what can be typed."""
+
+    schema: dict[str, Any]
 
 
 @helping.get("/exchanges/{session}/{number}/schema")

@@ -8,21 +8,17 @@ from typing import Final
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from humanmcp.answering import service
-from humanmcp.answering.schema.exchanges import (
+from humanmcp.answering.schema import (
     DiagnosticShape,
     FixedShape,
     OutcomeShape,
     SaidShape,
+    TypedDict,
     VerdictShape,
     diagnostic_shape,
     outcome_shape,
     said_shape,
     verdict_shape,
-)
-from humanmcp.answering.schema.interface import (
-    DocumentShape,
-    KeptShape,
-    TicketShape,
 )
 from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
@@ -142,6 +138,12 @@ class FaultBody:
     form: TextForm = TextForm.MESSAGE
 
 
+class DocumentShape(TypedDict):
+    """A whole message."""
+
+    document: str
+
+
 @router.post("/exchanges/{session}/{number}/fault")
 def add_fault(request: Request, session: str, number: int, body: FaultBody) -> DocumentShape:
     """Put a fault into an answer, and return it. Nothing is saved and nothing is sent.
@@ -155,6 +157,12 @@ def add_fault(request: Request, session: str, number: int, body: FaultBody) -> D
         return {"document": body.text}
     draft = Draft(body.text, body.form)
     return {"document": service.with_fault(opened, draft, body.fault)}
+
+
+class KeptShape(TypedDict):
+    """When a draft was saved."""
+
+    at: str
 
 
 @router.post("/exchanges/{session}/{number}/draft")
@@ -245,6 +253,12 @@ class SayBody:
     text: str
     anyway: bool = False
     order: Order = Order.SAY
+
+
+class TicketShape(TypedDict):
+    """The ticket of an outgoing message: ask with it for the result."""
+
+    ticket: str
 
 
 @router.post("/sessions/{session}/say")

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, Response
 
 from humanmcp.answering.open_exchange import why_unreadable
-from humanmcp.answering.schema.exchanges import diagnostic_shapes
+from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.desk.http.context import THEMES, Desk, desk_of, note_version, page
 from humanmcp.desk.presenters import nodes, rows
 from humanmcp.desk.presenters.rendering import media_in

@@ -22,9 +22,7 @@ from humanmcp.answering import approvals, service, summary
 from humanmcp.answering.approvals import ApprovalError
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
-from humanmcp.answering.schema import filled
-from humanmcp.answering.schema.exchanges import diagnostic_shapes
-from humanmcp.answering.schema.interface import FaultShape, FormShape, InitialState, SavedShape
+from humanmcp.answering.schema import TypedDict, diagnostic_shapes, filled
 from humanmcp.answering.service import Outcome, SayResult, Task
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.lesson import Lesson, lesson_of, lesson_of_client
@@ -46,6 +44,7 @@ from humanmcp.desk.presenters import request_form as asking_back
 from humanmcp.desk.presenters.approvals import approval_view, chosen_reply
 from humanmcp.desk.presenters.forms import (
     AnswerForm,
+    FieldShape,
     arguments_form,
     chosen,
     field_of,
@@ -53,14 +52,14 @@ from humanmcp.desk.presenters.forms import (
     rows_in,
     starts_of,
 )
-from humanmcp.desk.presenters.rendering import media_in
+from humanmcp.desk.presenters.rendering import FaultShape, media_in
 from humanmcp.desk.presenters.request_form import QuestionChoice
 from humanmcp.desk.presenters.rows import copies
 from humanmcp.desk.presenters.server_definition import LISTS
 from humanmcp.desk.routes.settings import shown_snippets
 from humanmcp.desk.state import history, saved_answers
 from humanmcp.desk.state.history import earlier_draft
-from humanmcp.desk.state.saved_answers import Saved, listed
+from humanmcp.desk.state.saved_answers import Saved, SavedShape, listed
 from humanmcp.inbox.contract import (
     Action,
     Draft,
@@ -357,6 +356,46 @@ def _faults(opened: OpenExchange, task: Task) -> list[FaultShape]:
     return [rendering.fault(one) for one in service.possible_faults(opened)]
 
 
+class FormShape(TypedDict):
+    """The field for a place in the message, with its inner fields."""
+
+    pointer: str
+    field: FieldShape
+
+
+class StartShape(TypedDict):
+    """A starting point for a person in the role of the model."""
+
+    document: str
+    form: FormShape
+
+
+class InitialState(TypedDict):
+    """The initial state of the composer."""
+
+    session: str
+    number: int
+    id: str
+    method: str
+    tool: str
+    protocol_version: str
+    state: ExchangeState
+    document: str
+    starts: list[StartShape]
+    template: str
+    templates: dict[str, str]
+    placeholders: list[str]
+    options: list[str]
+    faults: list[FaultShape]
+    action: Action
+    touched: bool
+    at: str
+    textual: bool
+    form: FormShape | None
+    mirror: bool
+    saved: list[SavedShape]
+
+
 def _initial_state(desk: Desk, opened: OpenExchange, task: Task) -> InitialState | None:
     """Gather what the composer's script starts from; None where nothing is to be written."""
     item, tool = opened.item, opened.name
@@ -379,7 +418,7 @@ def _initial_state(desk: Desk, opened: OpenExchange, task: Task) -> InitialState
         "method": item.method,
         "tool": tool,
         "protocol_version": item.protocol_version,
-        "state": item.state.value,
+        "state": item.state,
         "document": document,
         "starts": [{"document": one.document, "form": _form(one.form)} for one in starts],
         "template": template.text,
@@ -387,7 +426,7 @@ def _initial_state(desk: Desk, opened: OpenExchange, task: Task) -> InitialState
         "placeholders": [*PLACEHOLDERS.values(), PLACEHOLDER],
         "options": [] if asked is None else list(asked.options),
         "faults": _faults(opened, task),
-        "action": service.action_of(opened, task).value,
+        "action": service.action_of(opened, task),
         "touched": draft.touched,
         "at": draft.at,
         "textual": item.method == "tools/call" and not goes_on,

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.answering.schema.interface import LoginKeyShape, VisitShape
+from humanmcp.answering.schema import TypedDict
 from humanmcp.desk.auth.login import LONGEST, parts_of, place_of, start_of
 from humanmcp.desk.http.context import (
     LONGEST_CALLED,
@@ -46,6 +46,11 @@ class LoginBody:
 
     key: str = ""
     code: str = ""
+
+
+# `in` is a keyword of Python, so that its shape cannot be written as a class.
+VisitShape = TypedDict("VisitShape", {"in": bool, "place": str}, total=False)
+VisitShape.__doc__ = "Whether one is in, and what the addresses of the visit begin with."
 
 
 @calls.post("/login")
@@ -85,6 +90,13 @@ class LoginKeyBody:
     """The one session that the key opens; "" for all of them."""
 
     session: str = ""
+
+
+class LoginKeyShape(TypedDict):
+    """The ways to log in once: a key for an address, and a code to type."""
+
+    key: str
+    code: str
 
 
 @calls.post("/login-key")

@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import PARSE_ERROR, OpenExchange, read_line
-from humanmcp.answering.schema.exchanges import diagnostic_shapes
+from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import Outcome, SayResult, await_result
 from humanmcp.answering.summary import Row, row
 from humanmcp.desk.http.context import BY, Desk, FormValues, desk_of, note_version, page

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.reactions import WATCHED, Reaction, reactions
-from humanmcp.answering.schema.exchanges import diagnostic_shapes
+from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import Outcome
 from humanmcp.common.book_file import read_book
 from humanmcp.desk.http.context import BY, Desk, FormValues, desk_of, note_version, page

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.answering.schema.interface import StartedShape
+from humanmcp.answering.schema import TypedDict
 from humanmcp.common import mistakes
 from humanmcp.desk import notices
 from humanmcp.desk.auth.login import ONLY_SESSION
@@ -251,6 +251,12 @@ def shown_snippets(request: Request) -> tuple[Snippet, ...]:
     if desk.url:
         return snippets_at(desk.url)
     return snippets(desk.server_settings)
+
+
+class StartedShape(TypedDict):
+    """Whether the demo host was started."""
+
+    started: bool
 
 
 @calls.post("/demo")

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
 
+from humanmcp.answering.schema import TypedDict
 from humanmcp.answering.summary import Badge, Row, badge_of, row
 from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.desk.auth.login import ONLY_SESSION
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
-    from humanmcp.answering.schema.interface import ChangeShape
     from humanmcp.desk.auth.login import Door
     from humanmcp.desk.presenters.rows import Step
     from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts, Writer
@@ -366,7 +366,7 @@ class Board:
     def held(self, session: str) -> frozenset[int]:
         """Return the numbers of the messages that a tap holds in a session."""
         rows = self.waiting(session)
-        return frozenset(row.key.number for row in rows if row.purpose == Purpose.HELD.value)
+        return frozenset(row.key.number for row in rows if row.purpose is Purpose.HELD)
 
     def count(self) -> int:
         """Count what waits."""
@@ -544,6 +544,17 @@ class Live:
 
 _SAYS_LESS: Final = {("arrived", "changed"), ("session", "lines")}
 """Where the later of two changes tells less than the earlier one."""
+
+
+class ChangeShape(TypedDict, total=False):
+    """What changed: `arrived`, `changed`, `closed`, `session`, `lines`, `everything`.
+
+    `lines`: a line was sent or received; `everything` names no exchange. Number 0 is a session.
+    """
+
+    what: str
+    session: str
+    number: int
 
 
 def report(changes: tuple[BoardChange, ...] | None) -> list[ChangeShape]:

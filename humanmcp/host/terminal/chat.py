@@ -6,6 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.answering.schema import TypedDict
 from humanmcp.common.terminal import Painted, is_terminal, raw_to_stdout, to_stderr, to_stdout
 from humanmcp.host.conversation import (
     ImageBlock,
@@ -14,6 +15,7 @@ from humanmcp.host.conversation import (
     ToolResult,
     ToolUse,
     TurnRole,
+    TurnShape,
     written,
 )
 from humanmcp.host.sampling import Lent
@@ -25,7 +27,6 @@ from humanmcp.locales.stop import Phrase, StopError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.answering.schema.interface import PromptedShape
     from humanmcp.host.conversation import Block, ToolAddress, Turn
     from humanmcp.host.servers import Choice, HostLoop, Server
     from humanmcp.host.terminal.typing import Typist
@@ -321,6 +322,13 @@ class AtHostOnce(AtHost):
     def calling(self, use: ToolUse, tool: ToolAddress) -> None:
         """Tell of the call."""
         to_stderr(Painted(call_of(use, tool), "cyan"))
+
+
+class PromptedShape(TypedDict):
+    """The last answer of a model, and the whole conversation."""
+
+    text: str
+    messages: list[TurnShape]
 
 
 def ask_once(loop: HostLoop, prompt: str, *, json: bool) -> None:

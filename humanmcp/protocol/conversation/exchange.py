@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json, Malformed, Message, RequestId
 
 
-class ExchangeState(enum.Enum):
+class ExchangeState(enum.StrEnum):
     """Where an exchange is in its life."""
 
     PENDING = "pending"

@@ -63,7 +63,7 @@ _quoted: Final = json.encoder.encode_basestring
 """Write a text as JSON does, with every character that JSON allows as it is."""
 
 
-class Direction(enum.Enum):
+class Direction(enum.StrEnum):
     """Which way a recorded line went, seen from the process that recorded it."""
 
     IN = "in"

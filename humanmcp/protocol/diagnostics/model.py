@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Kind, Malformed
 
 
-class Severity(enum.Enum):
+class Severity(enum.StrEnum):
     """How bad a problem is."""
 
     ERROR = "error"
@@ -33,7 +33,7 @@ class Severity(enum.Enum):
     """Was wrong in a way that has one meaning only, and is mended in what is sent."""
 
 
-class Applicability(enum.Enum):
+class Applicability(enum.StrEnum):
     """How far a fix may be trusted, as linters grade theirs. Only SAFE ones are applied in bulk."""
 
     SAFE = "safe"
@@ -182,7 +182,7 @@ def line_and_column(text: str, at: int) -> tuple[int, int]:
     return before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
 
 
-class TextForm(enum.Enum):
+class TextForm(enum.StrEnum):
     """What a person's text stands for. Everything but MESSAGE gets its envelope from us."""
 
     MESSAGE = "message"

@@ -37,7 +37,7 @@ MOST_VALUES: Final = 100_000
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
 
 
-class Kind(enum.Enum):
+class Kind(enum.StrEnum):
     """The four kinds of message, told apart by the members that are present.
 
     JSON-RPC 2.0, sections 4 and 5: a request has `method` and `id`, a notification has `method`

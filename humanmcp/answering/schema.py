@@ -1,24 +1,25 @@
-"""Exchanges as JSON for scripts: rows, whole exchanges, and lines that are not messages."""
+"""The JSON of an exchange for scripts: the interface and `--json` write the same shapes.
 
-# No `from __future__ import annotations`: FastAPI and the makers of the docs read the annotations.
+What only one of them writes has its shape where it is made. FastAPI describes them all as OpenAPI,
+from which `docs/make_api.py` makes the reference and the types for the scripts of the page.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from collections.abc import Iterable
-from typing import Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
-from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.answering.service import Outcome, SayResult, SendResult
 from humanmcp.answering.summary import Row, badge_of, client_of, row
-from humanmcp.inbox.contract import SessionFacts, Writer
+from humanmcp.inbox.contract import Purpose, SessionFacts, Writer
 from humanmcp.locales import UnknownSentenceError, describe_or_code, say
 from humanmcp.locales.explain import Card
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.conversation.transcript import Frame
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.kinds import name_of
 from humanmcp.protocol.diagnostics.model import (
     Applicability,
@@ -29,7 +30,32 @@ from humanmcp.protocol.diagnostics.model import (
     Verdict,
 )
 from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.tree import follow
+
+if TYPE_CHECKING:
+    from typing import TypedDict as TypedDict  # noqa: PLC0414 - so it is exported, to mypy
+else:
+    try:  # FastAPI wants this one before Python 3.12
+        from typing_extensions import TypedDict
+    except ImportError:  # the commands of the terminal run with the standard library alone
+        from typing import TypedDict
+
+_Shape = TypeVar("_Shape")
+
+
+def filled(shape: type[_Shape], record: object, **others: object) -> _Shape:
+    """Write a record in a shape: each member is a keyword's or the record's."""
+    names: Any = shape.__annotations__
+    found: Any = {
+        name: others[name] if name in others else _plain(getattr(record, name)) for name in names
+    }
+    return found  # type: ignore[no-any-return] # a `TypedDict` is a `dict` when it runs
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a field of any record
+    return dict(value._asdict()) if hasattr(value, "_asdict") else value
+
 
 _DOUBTFUL: Final = frozenset({Applicability.GUESS, Applicability.PLACEHOLDER})
 
@@ -46,7 +72,7 @@ class FixShape(TypedDict):
     """A fix: edits of the text, in order. `label` is the text of its button."""
 
     label: str
-    applicability: Annotated[str, Applicability]
+    applicability: Applicability
     edits: list[EditShape]
 
 
@@ -59,7 +85,7 @@ class DiagnosticShape(TypedDict):
 
     code: str
     name: str
-    level: Annotated[str, Severity]
+    level: Severity
     blocks: bool
     message: str
     text: str
@@ -81,7 +107,7 @@ class VerdictShape(TypedDict):
     forcible: bool
     line: str | None
     bytes: int | None
-    kind: str | None
+    kind: Kind | None
     text: str
     problems: list[DiagnosticShape]
 
@@ -104,7 +130,7 @@ class CheckedShape(VerdictShape, total=False):
 class JudgedShape(DiagnosticShape):
     """The problems of one line of a conversation. `way`: `in` means from the client."""
 
-    way: str
+    way: Direction
     method: str
     id: str
 
@@ -130,7 +156,7 @@ class OutcomeShape(TypedDict):
     line: str
     bytes: int
     by: str
-    state: Annotated[str, ExchangeState]
+    state: ExchangeState
     problems: list[DiagnosticShape]
 
 
@@ -158,7 +184,7 @@ def diagnostic_shape(diagnostic: Diagnostic) -> DiagnosticShape:
     """Write a problem with its sentence and its fix."""
     message = describe_or_code(diagnostic)
     fix = None if diagnostic.fix is None else _fix_shape(diagnostic.fix)
-    said = {"level": diagnostic.severity.value, "message": message, "text": message}
+    said = {"level": diagnostic.severity, "message": message, "text": message}
     said["name"] = name_of(diagnostic.code)
     return filled(DiagnosticShape, diagnostic, **said, field="", count=diagnostic.times, fix=fix)
 
@@ -210,7 +236,7 @@ def outcome_shape(result: SendResult) -> OutcomeShape:
         result,
         became=result.outcome.value,
         bytes=len(result.line.encode("utf-8", "replace")),
-        state=result.item.state.value,
+        state=result.item.state,
         problems=diagnostic_shapes(result.diagnostics),
     )
 
@@ -247,8 +273,8 @@ class RowShape(TypedDict):
 
     session: str
     number: int
-    state: Annotated[str, ExchangeState]
-    purpose: str
+    state: ExchangeState
+    purpose: Purpose
     method: str
     tool: str
     gist: str
@@ -297,7 +323,7 @@ class DraftShape(TypedDict):
     """What a person is writing."""
 
     text: str
-    form: Annotated[str, TextForm]
+    form: TextForm
     touched: bool
     hold: bool
     by: str
@@ -351,7 +377,7 @@ class AnswerShape(TypedDict):
 class ExchangeShape(RowShape):
     """A request and its result. `line` and `id` are text, so that no number changes."""
 
-    way: str
+    way: Direction
     asked: str
     id: str
     protocol_version: str
