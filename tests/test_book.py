@@ -14,7 +14,7 @@ from tests.asking import R2025
 from tests.http.peer import Peer, answer
 from tests.serving import Serving
 
-ROOT: Final = Path(__file__).parents[2]
+ROOT: Final = Path(__file__).parents[1]
 CONFORMANCE: Final = ROOT / "samples" / "conformance.toml"
 HANDSHAKE: Final = {
     "protocolVersion": R2025,
