@@ -2,27 +2,59 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import math
+import os
+import queue
+import re
 import shutil
 import sys
+import threading
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from humanmcp.common.book_file import BookFile
+from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
 from humanmcp.common.own_process import in_order
 from humanmcp.common.settings import add_flags, home_folder, make_private, sample
-from humanmcp.common.terminal import has_browser, is_terminal
-from humanmcp.demo.good_host import Strictness
-from humanmcp.demo.runner import DemoRunner, DemoServer, HttpDemoServer, Screen
-from humanmcp.demo.steps import weather
-from humanmcp.locales import language_of
+from humanmcp.common.terminal import Painted, has_browser, is_terminal, to_stdout
+from humanmcp.demo import steps
+from humanmcp.demo.good_host import (
+    GIVES_UP_AFTER,
+    Answered,
+    Failed,
+    Ignored,
+    Noticed,
+    Strictness,
+    WasAsked,
+)
+from humanmcp.demo.lesson import cut, not_passed, understood, why_ignored
+from humanmcp.demo.steps import NOTHING, list_again, weather
+from humanmcp.http.server_address import ServerAddress
+from humanmcp.http.transport import HttpTransport
+from humanmcp.inbox import open_inbox
+from humanmcp.locales import language_of, say, spoken_language
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest, named_after
+from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.spec.versions import META_VERSION
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.demo.steps import LessonSteps
+    from humanmcp.demo.good_host import Reaction
+    from humanmcp.demo.steps import DemoStep, LessonSteps
+    from humanmcp.http.transport import HttpPart
+    from humanmcp.protocol.json.jsonrpc import Message
+
+    Arrived: TypeAlias = bytes | IncomingResponse | StopError
+    """A line, the head of an HTTP response, or why there will be no answer."""
+
 
 WEATHER_BOOK: Final = "weather.toml"
 DEMO_FOLDER: Final = "demo"
@@ -108,3 +140,523 @@ def program() -> str:
         return "humanmcp"
     here = Path.cwd()
     return str(ours.relative_to(here) if ours.is_relative_to(here) else ours)
+
+
+# -- the host that plays, and its screen ---------------------------------------------------------
+
+
+_LOOK_EVERY: Final = 0.05
+_VISIBLE_WITHIN: Final = 5.0
+
+
+class DemoServer:
+    """The server, as a host has it: its lines wait here until they are read."""
+
+    url = ""
+    """Its address, where it has one."""
+
+    def __init__(self, command: list[str]) -> None:
+        """Start it. What it says on stderr is kept for the case that it dies."""
+        self.lines: queue.SimpleQueue[Arrived | None] = queue.SimpleQueue()
+        self.said: list[bytes] = []
+        self.child = ChildTransport(ChildCommand(tuple(command)))
+        self.transport: ChildTransport | HttpTransport = self.child
+        self.child.start(self)
+
+    def __enter__(self) -> Self:
+        """Use it as a context: it ends with the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close its stdin and wait: that is how a client says goodbye over stdio."""
+        self.transport.close()
+
+    def files(self, home: Path, wanted: Path) -> Path:
+        """Return where its text files are: another folder than `wanted` where that one is in use.
+
+        A session can be seen from its first message on; call this after that.
+        """
+        inbox = open_inbox(home)
+        until = time.monotonic() + _VISIBLE_WITHIN
+        while time.monotonic() < until:
+            for facts in inbox.sessions():
+                if facts.pid == self.child.process.pid and facts.files:
+                    return Path(facts.files)
+            time.sleep(_LOOK_EVERY)
+        return wanted
+
+    def posted(self) -> OutgoingRequest | None:
+        """Return the POST of the line that was sent last; None over stdin and stdout."""
+        return None
+
+    def receive(self, timeout: float) -> Arrived | None:
+        """Return the next line of the server, None when none came in time.
+
+        Raises:
+            EndedError: the server is gone.
+        """
+        try:
+            line = self.lines.get(timeout=timeout)
+        except queue.Empty:
+            return None
+        if line is None:
+            raise self.transport.end_reason()
+        return line
+
+    def line_arrived(self, line: bytes, asked: str = "") -> None:
+        """Keep a line from the server; an error without an id answers what was `asked`."""
+        line = named_after(line, asked) if asked else line
+        self.lines.put(line)
+
+    def stderr_line(self, line: bytes) -> None:
+        """Keep a line of its stderr."""
+        self.said.append(line)
+
+    def ended(self) -> None:
+        """Tell the reader that waits for a line that none will come."""
+        self.lines.put(None)
+
+
+class HttpDemoServer(DemoServer):
+    """The server at an address: each message is a POST, with the headers of its version."""
+
+    def __init__(self, command: list[str], version: str) -> None:
+        """Start it, and wait until it says where it is. `version` is "" before a handshake.
+
+        Raises:
+            EndedError: it did not start.
+        """
+        self._urls: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._posts: queue.SimpleQueue[OutgoingRequest] = queue.SimpleQueue()
+        super().__init__([*command, "--http", "127.0.0.1"])
+        with contextlib.suppress(queue.Empty):
+            self.url = self._urls.get(timeout=_VISIBLE_WITHIN)
+        if not self.url:
+            self.child.close()
+            raise self.child.end_reason()
+        self.transport = HttpTransport(ServerAddress(self.url))
+        self.transport.conversation.version = version
+        self.transport.start(self)
+
+    def __exit__(self, *_: object) -> None:
+        """Hang up, and end the server: it does not end with its stdin."""
+        self.transport.close()
+        self.child.process.terminate()
+        self.child.close()
+
+    def posted(self) -> OutgoingRequest | None:
+        """Return the POST of the line that was sent last."""
+        return self._posts.get(timeout=_VISIBLE_WITHIN)
+
+    def stderr_line(self, line: bytes) -> None:
+        """Keep a line of its stderr; one of the first says where it is."""
+        super().stderr_line(line)
+        if found := re.search(rb"http://[\d.:]+/\w+", line):
+            self._urls.put(found[0].decode())
+
+    def ended(self) -> None:
+        """Tell who waits for an address or a line that none will come."""
+        self._urls.put("")
+        super().ended()
+
+    def http_passed(self, number: int, what: HttpPart) -> None:  # noqa: ARG002 - one is under way
+        """Keep a POST, and the head of a response."""
+        if isinstance(what, IncomingResponse):
+            self.lines.put(what)
+        elif isinstance(what, OutgoingRequest) and what.method == "POST":
+            self._posts.put(what)
+
+    def unanswered(self, line: str, why: StopError) -> None:  # noqa: ARG002 - one is under way
+        """Keep why no answer will come."""
+        self.lines.put(why)
+
+
+LOOK_EVERY: Final = 0.2
+_NOTES_WITHIN: Final = 1.0
+
+
+def take_typed(descriptor: int, out: Path) -> None:
+    """Write each line that is typed in a terminal into `out.txt`, until the terminal closes.
+
+    A line that is JSON replaces what stands there; any other line continues it, as the lines of a
+    pasted text do. The descriptor is read directly: a thread inside `sys.stdin` would keep the
+    program from ending.
+    """
+    while typed := os.read(descriptor, 65536).decode("utf-8", "replace"):
+        try:
+            json.loads(typed)
+        except ValueError:
+            before = out.read_text(encoding="utf-8") if out.exists() else ""
+        else:
+            before = ""
+        if typed.strip():
+            out.write_text(before + typed, encoding="utf-8")
+
+
+class DemoRunner:
+    """Plays the host's part of one session."""
+
+    def __init__(  # noqa: PLR0913 - the parts of a lesson that is played
+        self,
+        child: DemoServer,
+        lesson_steps: LessonSteps,
+        strictness: Strictness,
+        screen: Screen,
+        pause: float,
+        *,
+        asks_again: bool = False,
+        typed: bool = False,
+    ) -> None:
+        """Put the parts together. `pause` is in seconds, between two steps.
+
+        With `asks_again` it asks the last request again where the lesson cannot go on; with
+        `typed` what is typed in this terminal is an answer.
+        """
+        self._child = child
+        self._lesson_steps = lesson_steps
+        self._host = lesson_steps.host(strictness)
+        self._heard: list[Reaction] = []
+        self.passed: list[bool] = []
+        """Of each request that is over, whether its answer passed."""
+        self._screen = screen
+        self._pause = pause
+        self._folder: Path | None = None
+        self._tools_changed = False
+        self._asks_again = asks_again
+        self._typed = typed
+
+    def play(self, home: Path, wanted: Path) -> bool:
+        """Play all steps; the text files are `wanted`. False when the connection ended before."""
+        script, number, last = self._lesson_steps.steps, 0, 0
+        try:
+            while number < len(script):
+                number, step = number + 1, script[number]
+                line, request = self._say(step)
+                if self._folder is None:
+                    self._folder = self._child.files(home, wanted)
+                    self._screen.begin(self._folder, self._child.url)
+                    if self._typed:
+                        out = self._folder / "out.txt"
+                        threading.Thread(target=take_typed, args=(0, out), daemon=True).start()
+                if not line and (self._lesson_steps.teaches or self._asks_again):
+                    if not self._asks_again or script[last].method == "initialize":
+                        self._screen.cannot_go_on()
+                        return True
+                    self.passed.pop()
+                    number = last
+                    continue
+                self._screen.step(f"{number}/{len(script)}", step, line, self._posted(line))
+                if request is not None and not self._settle(step, request):
+                    return False
+                if step.example is not None:
+                    last = number - 1
+                    passed = request is not None and self._lesson_steps.passes(
+                        len(self.passed), self._heard, self._host.tools
+                    )
+                    self.passed.append(passed)
+                    if self._lesson_steps.teaches:
+                        self._screen.judged(step, passed=passed)
+                time.sleep(self._pause)
+        except EndedError:
+            self._child.transport.close()  # then all that it said is here
+            self._screen.gone(self._child.said)
+            return False
+        return True
+
+    def _say(self, step: DemoStep) -> tuple[str, Message | None]:
+        """Send a step's message. Returns its line, and the request to wait for if it is one."""
+        params = self._lesson_steps.params(step, self._host.tools, passed=all(self.passed[-1:]))
+        if params is None:
+            return "", None  # there is no tool to call
+        if step.method.startswith("notifications/"):
+            self._child.transport.send(step.line)
+            return step.line, None
+        request = self._host.ask(step.method, params)
+        self._child.transport.send(request.raw)
+        return request.raw, request
+
+    def _posted(self, line: str) -> OutgoingRequest | None:
+        return self._child.posted() if line else None
+
+    def _settle(self, step: DemoStep, request: Message) -> bool:
+        """Wait for an answer and show what became of it. False when that ends the connection."""
+        if step.example is not None and step.passes.answer != NOTHING:
+            self._screen.invite(step, request)
+        answer = self._answer_to(request, step)
+        self._screen.notes(within=_NOTES_WITHIN)
+        if answer is not None:
+            self._screen.answered(answer)
+        understood = isinstance(answer, Answered) and answer.message.kind is Kind.RESULT
+        if request.method == "initialize" and not understood:
+            self._screen.not_connected()
+            return False
+        return self._list_again()
+
+    def _list_again(self) -> bool:
+        """Ask for the tools once more where the server has said that they changed."""
+        if not self._tools_changed:
+            return True
+        self._tools_changed = False
+        heard, again = self._heard, list_again(spoken_language())
+        line, request = self._say(again)
+        self._screen.step("+", again, line, self._posted(line))
+        goes_on = request is None or self._settle(again, request)
+        self._heard = heard
+        return goes_on
+
+    def _answer_to(self, request: Message, step: DemoStep) -> Answered | Failed | None:
+        """Wait for the answer to the one request that is open. None where the host gave up."""
+        deadline = time.monotonic() + step.timeout if step.timeout else math.inf
+        self._heard = []
+        while (left := deadline - time.monotonic()) > 0:
+            line = self._child.receive(min(LOOK_EVERY, left))
+            if isinstance(line, IncomingResponse):
+                self._screen.responded(line)
+                continue
+            if isinstance(line, StopError):
+                self._screen.unanswered(line)
+                self._host.give_up(request, 0)
+                return None
+            if line is None:
+                self._screen.complaint()
+                continue
+            self._screen.heard(line)
+            for reaction in self._host.take(line):
+                self._heard.append(reaction)
+                if isinstance(reaction, (Answered, Failed)):
+                    return reaction
+                if self._is_in_vain(reaction):
+                    deadline = min(deadline, time.monotonic() + GIVES_UP_AFTER)
+        self._give_up(request, step.gives_up_after)
+        return None
+
+    def _is_in_vain(self, reaction: Reaction) -> bool:
+        """Take what is no answer. True when the server may think that it has answered now."""
+        match reaction:
+            case Ignored():
+                in_vain = reaction.is_in_vain
+                self._screen.ignored(reaction, GIVES_UP_AFTER if in_vain else 0)
+                return in_vain
+            case WasAsked(message, line):
+                self._child.transport.send(line)
+                self._screen.was_asked(message, line)
+            case Noticed(message):
+                self._tools_changed |= message.method == "notifications/tools/list_changed"
+                self._screen.noticed(message)
+            case _:
+                pass
+        return False
+
+    def _give_up(self, request: Message, seconds: float) -> None:
+        line = self._host.give_up(request, seconds)
+        if line is not None:
+            self._child.transport.send(line)
+        self._screen.gave_up(request, seconds, line or "")
+
+
+def pasted(text: str, file: str, platform: str = sys.platform) -> str:
+    """Return the command that writes a text into a file, for the shell that people have here."""
+    if platform == "win32":  # PowerShell; its `>` would write UTF-16
+        return f"'{text}' | Set-Content '{file}'"
+    return f"echo '{text}' > {file}"
+
+
+class Screen:
+    """Shows one session step by step."""
+
+    def __init__(
+        self,
+        program: str,
+        *,
+        by_hand: bool,
+        typed: bool = False,
+        opened: bool = False,
+        command: str = "demo",
+    ) -> None:
+        """Show it. `program` is how to type the command.
+
+        A person answers `by_hand`: `typed` in this terminal, or in the page that `opened`, too.
+        """
+        self._again = f"{program} {command}"
+        self._program = program
+        self._by_hand = by_hand
+        self._typed = typed
+        self._opened = opened
+        self._folder: Path | None = None
+        self._arrows: list[str] = []
+        self._complained = ""
+
+    def _say(self, code: str, /, **fillings: object) -> str:
+        return say("demo", code, **fillings)
+
+    def _tell(self, code: str, colour: str, /, **fillings: object) -> None:
+        for line in self._say(code, **fillings).splitlines():
+            to_stdout(Painted("     " + line, colour))
+
+    # -- the host's lines -----------------------------------------------------------------------
+
+    def begin(self, folder: Path, url: str) -> None:
+        """Say what is going to happen, and where to answer. `url` is the server's, over HTTP."""
+        self._folder = folder
+        to_stdout(Painted(self._say("title"), "bold"))
+        if self._opened:
+            to_stdout(self._say("in-the-page"))
+        elif self._typed:
+            to_stdout(self._say("typed"))
+        how = "by-hand" if self._by_hand else "by-itself"
+        to_stdout(self._say(how, folder=folder, program=self._program))
+        starts = "starts-http" if url else "starts"
+        to_stdout(Painted(self._say(starts, command="humanmcp serve", url=url), "dim"))
+
+    def step(self, number: str, step: DemoStep, line: str, posted: OutgoingRequest | None) -> None:
+        """Show a message of the host, as it was `posted`; without a line it had nothing to say."""
+        to_stdout()
+        what = "" if line else "call-none"
+        if step.code == "call-tokyo" and line and f'"name":"{steps.TOOL}"' not in line:
+            what = "call-own"
+        title, about = step.title, step.about or step.task
+        if what:
+            title, about = (self._say(f"{what}-{part}") for part in ("title", "is"))
+        to_stdout(Painted(f"{number}  {title}", "bold"))
+        to_stdout("     " + about)
+        if posted is not None:
+            to_stdout(Painted("  >> ", "cyan"), f"{posted.method} {posted.url}")
+            for name, value in posted.headers:
+                if name.lower().startswith("mcp-"):
+                    to_stdout(f"     {name}: {value}")
+        if line:
+            to_stdout(Painted("  >> ", "cyan"), line)
+            self._arrow("to", step.method)
+
+    def invite(self, step: DemoStep, request: Message) -> None:
+        """Show an answer to copy, where a person answers."""
+        if not self._by_hand or request.id is None:
+            return
+        example = {"jsonrpc": "2.0", "id": request.id.value, **(step.example or {})}
+        text = json.dumps(example, ensure_ascii=False)
+        self._tell("your-turn-typed" if self._typed else "your-turn", "yellow")
+        to_stdout("     " + (text if self._typed else pasted(text, f"{self._folder}/out.txt")))
+
+    def gave_up(self, request: Message, seconds: float, line: str) -> None:
+        """Say that the host waits no longer, and what it tells the server."""
+        self._tell("gave-up", "red", method=request.method, seconds=f"{seconds:g}")
+        if line:
+            to_stdout(Painted("  >> ", "cyan"), line)
+            self._arrow("to", "notifications/cancelled")
+
+    def cannot_go_on(self) -> None:
+        """Say why the lesson is over before its last step."""
+        to_stdout()
+        self._tell("cannot-go-on", "yellow", again=self._again)
+
+    def judged(self, step: DemoStep, *, passed: bool) -> None:
+        """Say that an answer passed, or what may help."""
+        if passed:
+            self._tell("passed", "green")
+            return
+        to_stdout(Painted("     " + not_passed(step), "yellow"))
+        for hint in step.hints[1:]:
+            to_stdout(Painted("     " + hint, "yellow"))
+
+    # -- the server's lines ---------------------------------------------------------------------
+
+    def heard(self, line: bytes) -> None:
+        """Show a line of the server as it came, as far as a screen can hold it."""
+        to_stdout(Painted("  << ", "green"), cut(line.decode("utf-8", "replace")))
+
+    def responded(self, response: IncomingResponse) -> None:
+        """Show the head of an HTTP response."""
+        to_stdout(Painted("  << ", "green"), f"{response.status} {response.reason} {response.type}")
+
+    def unanswered(self, why: StopError) -> None:
+        """Say why no answer will come."""
+        to_stdout(Painted(f"     {why.sentence()}", "red"))
+
+    def answered(self, answer: Answered | Failed) -> None:
+        """Say what the host makes of an answer."""
+        self._arrow("from", "error" if "error" in answer.message.body else "result")
+        colour = "green" if isinstance(answer, Answered) else "red"
+        for line in understood(answer).splitlines():
+            to_stdout(Painted("     " + line, colour))
+
+    def ignored(self, ignored: Ignored, still: float) -> None:
+        """Say why a line changes nothing, and how many seconds the host still waits."""
+        self._arrow("from", self._say("ignored"))
+        to_stdout(Painted("     " + why_ignored(ignored), "red"))
+        if still:
+            self._tell("still-waits", "yellow", seconds=f"{still:g}")
+
+    def noticed(self, message: Message) -> None:
+        """Say what the host makes of a notification."""
+        self._arrow("from", message.method)
+        changed = message.method == "notifications/tools/list_changed"
+        self._tell("noticed-tools" if changed else "noticed", "green", method=message.method)
+
+    def was_asked(self, message: Message, line: str) -> None:
+        """Show what the server asked, and the host's answer."""
+        self._arrow("from", message.method)
+        self._tell("was-asked", "green", method=message.method)
+        to_stdout(Painted("  >> ", "cyan"), line)
+        self._arrow("to", "error" if '"error":' in line else "result")
+
+    def not_connected(self) -> None:
+        """Say that there is no session without an answer to `initialize`."""
+        self._tell("not-connected", "red", again=self._again)
+
+    def gone(self, said: Sequence[bytes]) -> None:
+        """Say that the server ended, and what it said last."""
+        self._tell("gone", "red")
+        for line in said:
+            to_stdout("     " + line.decode("utf-8", "replace").rstrip())
+
+    # -- what stands in problems.txt ------------------------------------------------------------
+
+    def notes(self, within: float) -> None:
+        """Show what is said of the answer that was just sent, before the next step begins.
+
+        The server puts `out.txt` away after it has written the line: wait for that.
+        """
+        until = time.monotonic() + within
+        while self._by_hand and self._out_txt_is_full() and time.monotonic() < until:
+            time.sleep(_LOOK_EVERY)
+        self.complaint()
+
+    def _out_txt_is_full(self) -> bool:
+        try:
+            return self._folder is not None and (self._folder / "out.txt").stat().st_size > 0
+        except OSError:
+            return False
+
+    def complaint(self) -> None:
+        """Show what `problems.txt` says, once."""
+        if self._folder is None:
+            return
+        try:
+            text = (self._folder / "problems.txt").read_text(encoding="utf-8").strip()
+        except OSError:
+            return
+        if text and text != self._complained:
+            for line in self._as_answered_here(text).splitlines():
+                to_stdout(Painted("     " + line, "red"))
+        self._complained = text
+
+    def _as_answered_here(self, problems: str) -> str:
+        """Return the problems with what to do for somebody who types, not for a file."""
+        for_the_file = say("files", "not-sent", file="out.txt")
+        if not self._typed:
+            return problems
+        return problems.replace(for_the_file, self._say("not-sent-typed"), 1)
+
+    # -- at a glance ----------------------------------------------------------------------------
+
+    def _arrow(self, way: str, what: str) -> None:
+        self._arrows.append(self._say(f"arrow-{way}", what=what))
+
+    def end(self, sessions: Path) -> None:
+        """Show the whole session at a glance, and where to go from here."""
+        to_stdout()
+        to_stdout(Painted(self._say("at-a-glance"), "bold"))
+        for arrow in self._arrows:
+            to_stdout("     " + arrow)
+        to_stdout()
+        to_stdout(self._say("what-next", sessions=sessions, program=self._program))

@@ -23,8 +23,7 @@ from humanmcp.inbox.attendant import Attendant
 from humanmcp.locales import language_of, spoken_language
 from humanmcp.locales.stop import stopped
 from humanmcp.room import records
-from humanmcp.room.records import DoorState, RoomRecord, SeatRecord
-from humanmcp.room.room_door import RoomDoor, Visitor, VisitorKind
+from humanmcp.room.records import DoorState, RoomDoor, RoomRecord, SeatRecord, Visitor, VisitorKind
 from humanmcp.room.seat import RoomSeat, SeatParts, mark_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ attends to all sessions. Nothing is fetched from anywhere.
 from __future__ import annotations
 
 import contextlib
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,11 +20,10 @@ from humanmcp.http.listening import QuietServer, listen, outside_of, own_address
 from humanmcp.inbox.atomic import LifeLock, is_held
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
-from humanmcp.room import views
-from humanmcp.room.app import make_app
+from humanmcp.room import pages
+from humanmcp.room.app import HostSeats, make_app
 from humanmcp.room.classroom import Classroom
-from humanmcp.room.host_seats import HostSeats
-from humanmcp.room.views import page_context
+from humanmcp.room.pages import page_context
 
 if TYPE_CHECKING:
     import argparse
@@ -35,8 +33,6 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-
-_log = logging.getLogger(__name__)
 
 ROOM: Final = "room"
 ROOMS: Final = "rooms"
@@ -126,7 +122,7 @@ def _addresses(
 def _tell(classroom: Classroom, urls: list[str]) -> None:
     """Say where the room is, and how one comes in."""
     code, joins = (
-        views.spaced(classroom.record.code),
+        pages.spaced(classroom.record.code),
         f"{urls[0]}/login?code={classroom.record.code}",
     )
     terminal.to_stdout(say(ROOM, "hello", version=__version__))

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.attendant import Attendant
     from humanmcp.inbox.contract import Inbox
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.room.records import SeatRecord
-    from humanmcp.room.room_door import RoomDoor
+    from humanmcp.room.records import RoomDoor, SeatRecord
 
 _log = logging.getLogger(__name__)
 

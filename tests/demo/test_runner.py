@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from humanmcp.common.child import EndedError
-from humanmcp.demo import runner
+from humanmcp.demo import command
+from humanmcp.demo.command import DemoRunner, Screen, pasted
 from humanmcp.demo.good_host import Strictness
 from humanmcp.demo.lesson import find_lesson
-from humanmcp.demo.runner import DemoRunner, Screen, pasted
 from humanmcp.demo.steps import weather
 from humanmcp.http.server_address import CallError
 from humanmcp.locales import say
@@ -82,8 +82,8 @@ def play(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Callable[[dict[str, Any]], list[bytes]]], tuple[Server, bool]]:
     """Play the whole demo against a server; the host is quick to give up."""
-    monkeypatch.setattr(runner, "GIVES_UP_AFTER", 0.05)
-    monkeypatch.setattr(runner, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(command, "GIVES_UP_AFTER", 0.05)
+    monkeypatch.setattr(command, "LOOK_EVERY", 0.01)
 
     def against(answer: Callable[[dict[str, Any]], list[bytes]]) -> tuple[Server, bool]:
         server = Server(tmp_path, answer)

@@ -14,7 +14,7 @@ import pytest
 from humanmcp.desk.auth.login import Door
 from humanmcp.room import records
 from humanmcp.room.classroom import MOST_SEATS
-from humanmcp.room.room_door import JOINS, RateLimit, RoomDoor, Visitor, VisitorKind, fits, visit
+from humanmcp.room.records import JOINS, RateLimit, RoomDoor, Visitor, VisitorKind, fits, visit
 from humanmcp.room.seat import ANIMALS, COLOURS, mark_of
 from tests.room.rooming import FORM, Rooming
 from tests.serving_http import initialize

@@ -1,1 +1,0 @@
-"""The pages of a room: joining, a learner's own, the teacher's, the wall."""
