@@ -48,7 +48,7 @@ SHARED: Final = {
     "common/mistakes": ("locales", "protocol", "common/settings", "common/published"),
     "common/own_process": ("locales",),
     "common/published": (),
-    "common/person_files": ("locales",),
+    "common/person_files": ("locales", "protocol"),
     "common/settings": ("locales", "common/parsing"),
     "common/terminal": ("protocol",),
     "common/toml_edit": (),

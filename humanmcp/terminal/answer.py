@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from humanmcp.answering import forms, service
 from humanmcp.answering.service import Outcome, SendResult
+from humanmcp.common.person_files import STDIN, read_bytes, read_text
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stdout
 from humanmcp.inbox.contract import Draft
@@ -26,13 +27,29 @@ from humanmcp.protocol.json.jsonrpc import one_line
 from humanmcp.protocol.validation.results import tool_text
 from humanmcp.protocol.validation.rules.tools import mime_of
 from humanmcp.protocol.validation.starting_draft import call, tools_in
-from humanmcp.terminal import command, waits
-from humanmcp.terminal.approving import ask, can_ask, decide, is_decided
-from humanmcp.terminal.cases import STDIN, read_bytes, read_text
-from humanmcp.terminal.in_editor import in_editor
-from humanmcp.terminal.inbox import asker_of
-from humanmcp.terminal.replying import BY, Answering, keep_open, not_sent, submit, tell
-from humanmcp.terminal.waits import choose, label, listed_sessions, open_inbox
+from humanmcp.terminal import command
+from humanmcp.terminal.inbox import (
+    asker_of,
+    choose,
+    label,
+    listed_sessions,
+    open_inbox,
+    outlook,
+    utc_now,
+)
+from humanmcp.terminal.replying import (
+    BY,
+    Answering,
+    ask,
+    can_ask,
+    decide,
+    in_editor,
+    is_decided,
+    keep_open,
+    not_sent,
+    submit,
+    tell,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -316,5 +333,5 @@ def _template(answering: Answering, name: str) -> str:
 def _closed(answering: Answering) -> str | None:
     """Return why this exchange can no longer be answered; None while it can."""
     if answering.opened.item.state is not ExchangeState.PENDING:
-        return waits.outlook(answering.opened.item, waits.now())[0].sentence
+        return outlook(answering.opened.item, utc_now())[0].sentence
     return None if answering.opened.is_open else answering.sentence("session over")

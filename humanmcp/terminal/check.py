@@ -1,49 +1,70 @@
 """`humanmcp check`: explain what is wrong with an answer, without any session.
 
-Also with a request, a notification, or a whole conversation: see `transcripts.py`. For a person:
-the place, the line with a caret, the sentence, the fix, the page of the specification. For
-machines: `--json`, and `--lines` for many answers through one pipe.
+Also with a request, a notification, or a whole conversation: a transcript, a text log, or messages
+a line each; what it is can be seen at its first lines. For a person: the place, the line with a
+caret, the sentence, the fix, the page of the specification. For machines: `--json`, and `--lines`
+for many answers through one pipe.
 """
 
 from __future__ import annotations
 
 import contextlib
+import enum
 import json
 import os
 import sys
 import time
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.schema import CheckedShape, checked_shape
+from humanmcp.answering.schema import (
+    CheckedShape,
+    ConversationShape,
+    JudgedShape,
+    checked_shape,
+    diagnostic_shape,
+)
+from humanmcp.common import mistakes
+from humanmcp.common.person_files import STDIN, read_text, unreadable
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr, to_stdout
 from humanmcp.locales import say
-from humanmcp.locales.stop import REFUSED
-from humanmcp.protocol.diagnostics.autofix import autofix
-from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict
-from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.spec import versions
-from humanmcp.protocol.validation.envelope import failed
-from humanmcp.terminal import cases, command, transcripts
-from humanmcp.terminal.cases import (
-    STDIN,
-    Asked,
-    CaseError,
-    TypedCase,
-    explained,
-    open_exchange_of,
-    read_text,
-    summary,
-    unreadable,
+from humanmcp.locales.stop import REFUSED, StopError
+from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.conversation.transcript import (
+    Direction,
+    Frame,
+    from_json,
+    is_log_line,
+    read_log_line,
 )
+from humanmcp.protocol.diagnostics.autofix import autofix
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict, blocking
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import compact, encoded, one_line
+from humanmcp.protocol.repair import reading as json_reading
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.envelope import failed
+from humanmcp.protocol.validation.whole_conversation import (
+    ConversationJudge,
+    Judged,
+    judge_frames,
+    judge_messages,
+)
+from humanmcp.terminal import command
+from humanmcp.terminal.problems import explained, summary
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from humanmcp.common.mistakes import Example, Mistake
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
+
 
 ROOM: Final = "check"
 _CHUNK: Final = 1 << 18
@@ -107,7 +128,7 @@ def _answered(line: bytes, arguments: argparse.Namespace) -> str:
         record = json.loads(line)
         if _is_message(record, arguments):
             version = record.get("protocol_version") or arguments.protocol_version or ""
-            verdict = transcripts.verdict_of(record["text"], version)
+            verdict = verdict_of(record["text"], version)
         else:
             verdict = _line_case(record, arguments).verdict()
         answer = checked_shape(verdict)
@@ -127,7 +148,7 @@ def _is_message(record: Any, arguments: argparse.Namespace) -> bool:  # noqa: AN
     text, said = record.get("text"), record.get("protocol_version", "")
     if arguments.method or not isinstance(text, str) or said not in ("", *versions.ALL):
         return False
-    return transcripts.form_of(text) is transcripts.TranscriptForm.MESSAGE
+    return form_of(text) is TranscriptForm.MESSAGE
 
 
 def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa: ANN401 - any JSON value
@@ -191,7 +212,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG001 - every command takes them
     """Check what is given. Returns 0 when nothing is wrong, 1 for errors, 2 for a wrong command."""
     if arguments.explain is not None:
-        cases.explain(arguments.explain)
+        explain(arguments.explain)
         return 0
     return judge_lines(arguments) if arguments.lines else _every(arguments)
 
@@ -210,8 +231,8 @@ def _one(file: str, arguments: argparse.Namespace) -> int:
     text = read_text(_recording_in(file))
     name = _name(file)
     form = _form(text, arguments)
-    if form is not transcripts.TranscriptForm.ANSWER:
-        return transcripts.judge(text, form, arguments, name)
+    if form is not TranscriptForm.ANSWER:
+        return judge(text, form, arguments, name)
     opened = _case(text, arguments)
     if arguments.fix:
         return _fixed(opened)
@@ -225,12 +246,12 @@ def _one(file: str, arguments: argparse.Namespace) -> int:
     return 0 if verdict.sendable else REFUSED
 
 
-def _form(text: str, arguments: argparse.Namespace) -> transcripts.TranscriptForm:
+def _form(text: str, arguments: argparse.Namespace) -> TranscriptForm:
     """Find out what a text is; who says what it answers says that it is an answer."""
     chosen = arguments.method or arguments.request or arguments.fix
     if chosen or TextForm(arguments.form) is not TextForm.MESSAGE:
-        return transcripts.TranscriptForm.ANSWER
-    return transcripts.form_of(text)
+        return TranscriptForm.ANSWER
+    return form_of(text)
 
 
 def _case(text: str, arguments: argparse.Namespace) -> TypedCase:
@@ -288,5 +309,340 @@ def _print(opened: TypedCase, verdict: Verdict, name: str, *, guessed: bool) -> 
     else:
         counted = summary(verdict.diagnostics)
         codes = (diagnostic.code for diagnostic in verdict.diagnostics if diagnostic.blocks)
-        to_stdout(Painted(cases.hint(codes), "dim"))
+        to_stdout(Painted(hint(codes), "dim"))
         to_stdout(Painted(say(ROOM, "not sendable", counted=counted), "red"))
+
+
+# -- an answer to judge, and the request that it answers, made up where it is not given ----------
+
+
+@dataclass(frozen=True, slots=True)
+class TypedCase:
+    """One answer to judge, and the request that it answers."""
+
+    exchange: Exchange
+    text: str
+    form: TextForm
+
+    def verdict(self) -> Verdict:
+        """Judge it."""
+        return self.judge(self.text)
+
+    def judge(self, text: str) -> Verdict:
+        """Judge another text in its place."""
+        return check.check(self.exchange, text, self.form)
+
+
+class CaseError(StopError):
+    """What was given is no case: a line of `--lines` that is no object, say."""
+
+    room = "check"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is known of the request that an answer belongs to; each part may be missing."""
+
+    request: str | None = None
+    method: str | None = None
+    version: str | None = None
+    id: Any = None
+
+
+def open_exchange_of(text: str, form: TextForm, asked: Asked) -> TypedCase:
+    """Put together what is judged: an answer, and the request that it answers.
+
+    Without a request one is made up: of the method (or the one that the answer looks like), with
+    the id of the answer itself.
+
+    Raises:
+        CaseError: the request is none.
+    """
+    if asked.request is None:
+        message = _made_up(text, asked)
+    else:
+        one_line = jsonrpc.encoded(jsonrpc.compact(asked.request))
+        found = jsonrpc.read(one_line)
+        if not isinstance(found, jsonrpc.Message) or found.kind is not jsonrpc.Kind.REQUEST:
+            raise CaseError("no request")
+        message = found
+    version = asked.version or versions.stated_in(message) or _asked_for(message)
+    return TypedCase(Exchange(1, message, version), text, form)
+
+
+def _asked_for(request: jsonrpc.Message) -> str:
+    """Return the version of a request that states none: what it asks for, else the newest."""
+    wanted = request.params.get("protocolVersion") if request.method == "initialize" else None
+    if request.method == "server/discover":
+        return versions.LATEST_STATELESS
+    return wanted if wanted in versions.HANDSHAKE else versions.LATEST_HANDSHAKE
+
+
+def _made_up(text: str, asked: Asked) -> jsonrpc.Message:
+    """Make up a request for an answer that comes without its request."""
+    reading = json_reading.read(text)  # also of a text that is not quite JSON yet
+    value = reading.value if reading.readable else None
+    token = _own_id(reading.json, value) if asked.id is None else json.dumps(asked.id)
+    name = asked.method or guessed_method(value)
+    made = jsonrpc.read(
+        f'{{"jsonrpc":"2.0","id":{token},"method":{json.dumps(name)},"params":{{}}}}'.encode()
+    )
+    if not isinstance(made, jsonrpc.Message) or made.id is None:
+        raise CaseError("no id", got=token)
+    return made
+
+
+def _own_id(text: str, value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return the token of the answer's own id where it can be one, else 1."""
+    if not isinstance(value, dict) or isinstance(value.get("id"), (bool, float)):
+        return "1"
+    if not isinstance(value.get("id"), (str, int)):
+        return "1"
+    return jsonrpc.member(text, "id") or "1"
+
+
+def guessed_method(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Guess from a result what it answers; `tools/call` where it may be anything."""
+    if isinstance(value, dict) and isinstance(value.get("result"), dict):
+        value = value["result"]
+    if isinstance(value, dict):
+        for one in methods.REQUESTS.values():
+            if not value.keys().isdisjoint(one.gives_away):
+                return one.name
+    return "tools/call"
+
+
+def explain(codes: Sequence[str]) -> None:
+    """Print what there is to know of some kinds of mistakes; without a code, list them all.
+
+    Raises:
+        CaseError: one of them does not exist.
+    """
+    if not codes:
+        for code in mistakes.codes():
+            mistake = _found(code)
+            to_stdout(Painted(mistake.title, "bold"), f": {mistake.sentence}")
+        return
+    found = [_found(code) for code in codes]
+    for mistake in found:
+        _explain(mistake)
+
+
+def _found(code: str) -> Mistake:
+    mistake = mistakes.find(code)
+    if mistake is None:
+        raise CaseError("no such code", got=code)
+    return mistake
+
+
+def _explain(mistake: Mistake) -> None:
+    to_stdout(Painted(mistake.title, "bold"), f": {mistake.sentence}")
+    if mistake.why:
+        to_stdout(mistake.why)
+    if mistake.example is None:
+        to_stdout(Painted(say(ROOM, "no example"), "dim"))
+    else:
+        _show_example(mistake.example)
+    if mistake.page:
+        to_stdout(Painted(mistake.page, "dim"))
+    to_stdout("")
+
+
+def _show_example(example: Example) -> None:
+    if example.request:
+        _show_text(say(ROOM, "example request"), "dim", example.request)
+    elif example.method:
+        to_stdout(Painted(say(ROOM, "example method", method=example.method), "dim"))
+    _show_text(say(ROOM, "example wrong"), "red", example.wrong)
+    _show_text(say(ROOM, "example right"), "green", example.right)
+    for quote in example.quotes:
+        to_stdout(f"“{quote.says}”")
+        to_stdout("  ", Painted(quote.link, "dim"))
+    for page in sorted(set(example.pages.values())):
+        to_stdout("  ", Painted(page, "dim"))
+
+
+def _show_text(title: str, colour: str, text: str) -> None:
+    to_stdout(Painted(title, colour))
+    for line in text.split("\n"):
+        to_stdout("  ", line)
+
+
+def hint(codes: Iterable[str]) -> str:
+    """Return the command that explains what was found; "" where nothing was."""
+    first = list(dict.fromkeys(codes))[:5]
+    return say(ROOM, "explain these", codes=" ".join(first)) if first else ""
+
+
+# -- more than one answer: a request, a notification, a whole conversation -----------------------
+
+
+_SHOWN: Final = frozenset({Severity.ERROR, Severity.WARNING})
+_WIDTH: Final = 80
+
+
+class TranscriptForm(enum.Enum):
+    """What a text turns out to be."""
+
+    ANSWER = "answer"
+    MESSAGE = "message"
+    """One request or notification."""
+    LINES = "lines"
+    """Messages, a line each."""
+    TRANSCRIPT = "transcript"
+    LOG = "log"
+
+
+def form_of(text: str) -> TranscriptForm:
+    """Find out what a text is; what is none of the others is an answer, right or wrong."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    first = _object(lines[0]) if lines else None
+    if lines and is_log_line(lines[0]) and any(read_log_line(one.rstrip("\r")) for one in lines):
+        return TranscriptForm.LOG
+    if first is not None and {"seq", "way", "raw"} <= first.keys():
+        return TranscriptForm.TRANSCRIPT
+    if first is not None and len(lines) > 1 and any(map(_object, lines[1:])):
+        return TranscriptForm.LINES
+    reading = json_reading.read(text)
+    value = reading.value if reading.readable and not reading.edits else None
+    is_message = isinstance(value, dict) and isinstance(value.get("method"), str)
+    return TranscriptForm.MESSAGE if is_message else TranscriptForm.ANSWER
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def judge(text: str, form: TranscriptForm, arguments: argparse.Namespace, name: str) -> int:
+    """Print what is wrong. Returns 0 where nothing is, 1 where something is."""
+    found = judged(text, form, arguments.protocol_version or "")
+    if not found:
+        raise CaseError("no messages", name=name)
+    diagnostics = [diagnostic for judged in found for diagnostic in judged.diagnostics]
+    if arguments.json:
+        _print_conversation_json(found, name if len(arguments.files) > 1 else "")
+    else:
+        _print_conversation(found, diagnostics, name, alone=form is TranscriptForm.MESSAGE)
+    return (
+        REFUSED if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics) else 0
+    )
+
+
+def verdict_of(text: str, version: str) -> Verdict:
+    """Judge one request or notification."""
+    found = tuple(each for judged in _alone(encoded(text), version) for each in judged.diagnostics)
+    return Verdict(text, None if blocking(found) else compact(text), None, found)
+
+
+def judged(text: str, form: TranscriptForm, version: str) -> tuple[Judged, ...]:
+    """Judge every message of a text."""
+    return tuple(_each(text, form, version))
+
+
+def _each(text: str, form: TranscriptForm, version: str) -> Iterator[Judged]:
+    lines = text.split("\n")
+    match form:
+        case TranscriptForm.TRANSCRIPT:
+            yield from judge_frames(_frames(lines), version)
+        case TranscriptForm.LOG:
+            yield from judge_frames(_logged(lines), version)
+        case TranscriptForm.LINES:
+            yield from judge_messages((encoded(line) for line in lines), version)
+        case TranscriptForm.MESSAGE | TranscriptForm.ANSWER:
+            yield from _alone(encoded(text), version)
+
+
+def _alone(raw: bytes, version: str) -> Iterator[Judged]:
+    """Judge a message without the conversation around it: it may be any part of one."""
+    overheard = ConversationJudge(version, initialized=True)
+    yield from overheard.line(1, overheard.speaker(raw), raw)
+
+
+def _frames(lines: Iterable[str]) -> Iterator[tuple[int, Frame]]:
+    for number, line in enumerate(lines, 1):
+        try:
+            yield number, from_json(line)
+        except (ValueError, RecursionError):  # torn by a crash
+            continue
+
+
+def _logged(lines: Iterable[str]) -> Iterator[tuple[int, Frame]]:
+    for number, line in enumerate(lines, 1):
+        found = read_log_line(line.rstrip("\r"))
+        if found is not None:
+            yield number, Frame(number, "", found.direction, encoded(found.text))
+
+
+# -- printing -------------------------------------------------------------------------------------
+
+
+def _print_conversation(
+    judged: Sequence[Judged], diagnostics: Sequence[Diagnostic], name: str, *, alone: bool
+) -> None:
+    for one in sorted(judged, key=lambda one: one.line):
+        noted = [
+            diagnostic for diagnostic in one.diagnostics if alone or diagnostic.severity in _SHOWN
+        ]
+        if noted:
+            to_stdout(Painted(_heading(one), "dim"))
+        for diagnostic in noted:
+            for parts in explained(
+                _placed(diagnostic, one), one.text, name=name, shift=one.line - 1
+            ):
+                to_stdout(*parts)
+    bad = [diagnostic for diagnostic in diagnostics if diagnostic.severity in _SHOWN]
+    if bad:
+        to_stdout(Painted(hint(diagnostic.code for diagnostic in bad), "dim"))
+    counted = summary(bad) if bad else say(ROOM, "nothing wrong")
+    wrong = any(diagnostic.severity is Severity.ERROR for diagnostic in bad)
+    words = say(ROOM, "all checked", count=_count(judged), counted=counted)
+    to_stdout(Painted(words, "red" if wrong else "yellow" if bad else "green"))
+
+
+def _count(judged: Sequence[Judged]) -> int:
+    """Count the lines: what was never answered is said of a line that was counted already."""
+    return len({one.line for one in judged})
+
+
+def _heading(judged: Judged) -> str:
+    who = say("transcript", "client" if judged.direction is Direction.IN else "server")
+    about = f"{judged.method} {judged.id}".strip() or judged.text
+    return f"{who}: {one_line(about, _WIDTH)}"
+
+
+def _placed(diagnostic: Diagnostic, judged: Judged) -> Diagnostic:
+    """Give a problem with a whole line that line as its place."""
+    if diagnostic.line:
+        return diagnostic
+    return diagnostic._replace(line=1, column=1, end=len(judged.text))
+
+
+def _print_conversation_json(judged: Sequence[Judged], named: str) -> None:
+    levels = Counter(diagnostic.severity for one in judged for diagnostic in one.diagnostics)
+    found: ConversationShape = {
+        "messages": _count(judged),
+        "errors": levels[Severity.ERROR],
+        "warnings": levels[Severity.WARNING],
+        "problems": [
+            _judged_shape(one, diagnostic) for one in judged for diagnostic in one.diagnostics
+        ],
+    }
+    if named:
+        found["file"] = named
+    json_to_stdout(found)
+
+
+def _judged_shape(judged: Judged, diagnostic: Diagnostic) -> JudgedShape:
+    said = diagnostic_shape(diagnostic)
+    line = judged.line + max(0, diagnostic.line - 1)
+    return {
+        **said,
+        "line": line,
+        "way": judged.direction,
+        "method": judged.method,
+        "id": judged.id,
+    }

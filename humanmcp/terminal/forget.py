@@ -18,8 +18,13 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal import command
-from humanmcp.terminal.inbox import request_in_short
-from humanmcp.terminal.waits import choose, choose_session, listed_sessions, open_inbox
+from humanmcp.terminal.inbox import (
+    choose,
+    choose_session,
+    listed_sessions,
+    open_inbox,
+    request_in_short,
+)
 
 if TYPE_CHECKING:
     import argparse

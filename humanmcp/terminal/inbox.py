@@ -1,15 +1,21 @@
-"""`humanmcp inbox`: list what waits for an answer, over all live sessions."""
+"""`humanmcp inbox`: list what waits for an answer, over all live sessions.
+
+Here too: how an exchange is named on a command line and found again, how long it has waited, and
+what will happen to it when.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.open_exchange import OpenExchange, read_line
 from humanmcp.answering.schema import InboxShape, ListedShape, listed_shape
 from humanmcp.answering.summary import answered_at_once, client_of, summary_of_item
-from humanmcp.common.settings import add_flags
+from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import (
     Painted,
     is_read,
@@ -18,23 +24,23 @@ from humanmcp.common.terminal import (
     raw_to_stdout,
     to_stdout,
 )
-from humanmcp.common.timestamps import clock
-from humanmcp.inbox.contract import Purpose
-from humanmcp.locales import say
+from humanmcp.common.timestamps import clock, read_stamp
+from humanmcp.inbox.contract import Key, Purpose, UnknownItemError
+from humanmcp.locales import UnknownSentenceError, say, who
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.jsonrpc import Message, one_line
-from humanmcp.terminal import command, waits
-from humanmcp.terminal.cases import columns, cut, pad
-from humanmcp.terminal.waits import label, listed_sessions, open_inbox
+from humanmcp.terminal import command
+from humanmcp.terminal.problems import columns, cut, pad
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
+    from collections.abc import Iterable, Iterator, Sequence
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts, Writer
+    from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts, Writer
+
 
 ROOM: Final = "inbox"
 _LOOK_EVERY: Final = 0.5
@@ -75,7 +81,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return _watch(inbox, arguments)
     found = waiting_rows(inbox, everything=arguments.all)
     if arguments.json:
-        listed: InboxShape = {"items": [row_as_json(row, waits.now()) for row in found]}
+        listed: InboxShape = {"items": [row_as_json(row, utc_now()) for row in found]}
         json_to_stdout(listed)
     else:
         _list(_shown(inbox, everything=arguments.all), found)
@@ -128,7 +134,7 @@ def unreadable_in(facts: SessionFacts) -> str:
 
 def row_as_json(row: TerminalRow, moment: datetime) -> ListedShape:
     """Return a row as an object for machines."""
-    return listed_shape(row.opened, row.name, waits.waited(row.item, moment), row.writers)
+    return listed_shape(row.opened, row.name, waited(row.item, moment), row.writers)
 
 
 def _items(inbox: DeskInbox, facts: SessionFacts, states: Sequence[ExchangeState]) -> list[Item]:
@@ -148,10 +154,10 @@ def _list(sessions: Sequence[SessionFacts], found: Sequence[TerminalRow]) -> Non
             to_stdout("  ", Painted(sentence, "yellow"), " ", Painted(look, "dim"))
         if not mine and not facts.is_open:
             to_stdout("  ", Painted(say(ROOM, "nothing kept", name=facts.name), "dim"))
-        _table(mine, waits.now())
+        _table(mine, utc_now())
     if parked := [row for row in found if is_parked(row)]:
         to_stdout(Painted(say(ROOM, "parked"), "bold"))
-        _table(parked, waits.now())
+        _table(parked, utc_now())
     if not any(facts.is_open for facts in sessions):
         to_stdout(say(ROOM, "no session"))
     elif not any(row.item.waits for row in found):
@@ -195,14 +201,14 @@ def _table(found: Sequence[TerminalRow], moment: datetime) -> None:
 def _when(row: TerminalRow, moment: datetime) -> Iterator[str | Painted]:
     item = row.item
     if item.waits:
-        passed = clock(waits.waited(item, moment))
+        passed = clock(waited(item, moment))
         yield say(ROOM, "waits", time=passed)
     if item.purpose is Purpose.HELD:
         yield f" · {say(ROOM, 'tap')}"
     for writer in row.writers:
         name = one_line(writer.name, 30)
         yield f" · {say(ROOM, 'named writer' if name else 'writer', name=name)}"
-    for one in waits.outlook(item, moment):
+    for one in outlook(item, moment):
         dot = "" if item.is_subscription else " · "
         yield Painted(f"{dot}{one.sentence}", "yellow" if one.soon else "dim")
 
@@ -247,7 +253,7 @@ def _report_changes(
     ]
     for row in (*gone, *changed):
         if arguments.json:
-            json_to_stdout(row_as_json(row, waits.now()))
+            json_to_stdout(row_as_json(row, utc_now()))
         else:
             to_stdout(*_change(row))
     return now
@@ -257,5 +263,247 @@ def _change(row: TerminalRow) -> tuple[str | Painted, ...]:
     pending = row.item.state is ExchangeState.PENDING
     sign = "+" if pending else "-"
     name = f"{row.opened.facts.letter}/{row.item.key.number}"  # never shortened
-    what = "" if pending else f"  {waits.outlook(row.item, waits.now())[0].sentence}"
+    what = "" if pending else f"  {outlook(row.item, utc_now())[0].sentence}"
     return (f"{sign} {name}  {request_in_short(row.item)}{what}",)
+
+
+# -- how long an exchange has waited, and what will happen to it when ----------------------------
+
+
+WAITS: Final = "waits"
+SOON: Final = 15.0
+"""Seconds before a deadline from which it is shown as urgent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What will happen to an exchange, and whether that is soon."""
+
+    sentence: str
+    soon: bool = False
+
+
+def utc_now() -> datetime:
+    """Return this moment, in UTC."""
+    return datetime.now(UTC)
+
+
+def waited(item: Item, moment: datetime) -> float:
+    """Return the seconds since a request arrived; 0 when its time cannot be read."""
+    arrived = read_stamp(item.arrived)
+    return 0.0 if arrived is None else max(0.0, (moment - arrived).total_seconds())
+
+
+def outlook(item: Item, moment: datetime) -> tuple[Outlook, ...]:
+    """Return what will happen: what the book does and when, and when the client may give up."""
+    if item.state is not ExchangeState.PENDING:
+        return (Outlook(_ended(item)),)
+    if item.reply is not None:
+        code = "parked and answered" if item.outlives else "on its way"
+        return (Outlook(say(WAITS, code)),)
+    passed = waited(item, moment)
+    if item.is_parked:
+        return (Outlook(say(WAITS, "parked", time=clock(passed))),)
+    if item.follows:
+        return (Outlook(say(WAITS, "follows")),)
+    if item.is_subscription:
+        return (Outlook(say(WAITS, "subscription", time=clock(passed))),)
+    return tuple(
+        one
+        for one in (
+            _book(item, passed),
+            _status(item, passed),
+            _client(item, passed),
+        )
+        if one is not None
+    )
+
+
+def kept_waiting(item: Item) -> str:
+    """Return what keeps the client waiting, or why nothing can; "" when nothing is known."""
+    waiting = item.waiting
+    if waiting.keepalive:
+        return _optional(WAITS, f"keepalive {waiting.keepalive}")
+    reason = "no-limit" if waiting.source == "no-limit" else waiting.why_not
+    return _optional("waiting", reason) if reason else ""
+
+
+def _ended(item: Item) -> str:
+    if item.answer is not None:
+        code = "answered deliberately" if item.answer.deliberate else "answered"
+        said = say(WAITS, code, by=who(item.answer.by))
+        if not item.waiting.parked:
+            return said
+        at = item.answer.fetched
+        return say(WAITS, "fetched" if at else "not fetched", said=said, at=at)
+    if item.state is ExchangeState.CANCELLED and item.reason:
+        return say(WAITS, "cancelled because", reason=one_line(item.reason, 200))
+    if item.state is ExchangeState.ABANDONED and item.reason:
+        known = _optional(WAITS, f"abandoned {item.reason}")
+        return known if known != f"abandoned {item.reason}" else one_line(item.reason, 200)
+    return say(WAITS, item.state.value)
+
+
+def _book(item: Item, passed: float) -> Outlook | None:
+    at = item.waiting.book_at
+    if at is None:
+        return None
+    if item.waiting.held:
+        return Outlook(say(WAITS, "held"))
+    left = at - passed
+    return Outlook(say(WAITS, "book", left=clock(left)), soon=left < SOON)
+
+
+def _status(item: Item, passed: float) -> Outlook | None:
+    until = item.waiting.status_until
+    if until is None or passed >= until:
+        return None
+    return Outlook(say(WAITS, "status open", left=clock(until - passed)))
+
+
+def _client(item: Item, passed: float) -> Outlook | None:
+    limit = item.waiting.limit
+    if limit is None:
+        return None
+    left = limit - passed
+    if left <= 0:
+        return Outlook(say(WAITS, "given up"), soon=True)
+    return Outlook(say(WAITS, "gives up", left=clock(left)), soon=left < SOON)
+
+
+def _optional(room: str, code: str) -> str:
+    """Return a sentence whose code another process wrote: a newer one may know more of them."""
+    try:
+        return say(room, code)
+    except UnknownSentenceError:
+        return code
+
+
+class ChoiceError(StopError):
+    """A person named no exchange, or more than one."""
+
+    room = "choose"
+
+
+def open_inbox(settings: Settings) -> DeskInbox:
+    """Open the inbox of these settings."""
+    # The import is here, so that `--help` and `check` do not pay for it.
+    from humanmcp.inbox import open_inbox  # noqa: PLC0415 - see above
+
+    return open_inbox(home_folder(settings.home), settings.inbox)
+
+
+def listed_sessions(inbox: DeskInbox) -> tuple[SessionFacts, ...]:
+    """List every session, oldest first."""
+    return tuple(reversed(inbox.sessions()))
+
+
+def label(facts: SessionFacts, number: int, everybody: Iterable[SessionFacts]) -> str:
+    """Return the shortest clear name of an exchange: `3`, or `b/3` beside other sessions."""
+    alone = facts.is_open and sum(one.is_open for one in everybody) == 1
+    return str(number) if alone else f"{facts.letter}/{number}"
+
+
+def choose(inbox: DeskInbox, wanted: str) -> OpenExchange:
+    """Find the exchange that a person means; without a word, the only one that waits.
+
+    What waits comes first: a bare number names what is pending in a live session, else what was
+    pending there, else what the newest session that is over had.
+
+    Raises:
+        ChoiceError: there is none, or there are several.
+    """
+    everybody = listed_sessions(inbox)
+    name, slash, number = wanted.rpartition("/")
+    if not wanted:
+        return _the_only_one(inbox, everybody)
+    if not (number.isascii() and number.isdigit()):
+        raise ChoiceError("no number", wanted=wanted)
+    if slash:
+        return _in_session(inbox, _session(everybody, name, wanted), int(number), wanted)
+    anywhere = _with_number(inbox, everybody, int(number))
+    live = [one for one in anywhere if one.facts.is_open]
+    found = [one for one in live if one.item.state is ExchangeState.PENDING] or live
+    if not found and anywhere:
+        found = anywhere[-1:]
+    if not found:
+        raise ChoiceError("unknown", wanted=wanted)
+    if len(found) > 1:
+        raise _several(wanted, number, [one.facts for one in found])
+    return found[0]
+
+
+def choose_session(inbox: DeskInbox, wanted: str) -> SessionFacts:
+    """Find the session that a person means; without a word, the only live one.
+
+    Raises:
+        ChoiceError: there is none, or there are several.
+    """
+    everybody = listed_sessions(inbox)
+    if wanted:
+        return _session(everybody, wanted, wanted)
+    live = [one for one in everybody if one.is_open]
+    if len(live) == 1:
+        return live[0]
+    choices = ", ".join(one.letter for one in live)
+    raise ChoiceError("which session" if live else "nobody", choices=choices)
+
+
+def _the_only_one(inbox: DeskInbox, everybody: Sequence[SessionFacts]) -> OpenExchange:
+    open_ones = [
+        OpenExchange(inbox, item, one)
+        for one in everybody
+        if one.is_open
+        for item in inbox.items(one.name)
+    ]
+    waiting = [one for one in open_ones if one.item.waits] or open_ones
+    if not waiting:
+        raise ChoiceError("nothing waits")
+    if len(waiting) > 1:
+        names = [label(one.facts, one.key.number, everybody) for one in waiting]
+        raise ChoiceError("which", choices=", ".join(names))
+    return waiting[0]
+
+
+def _session(everybody: Sequence[SessionFacts], name: str, wanted: str) -> SessionFacts:
+    """Find a session by its letter, else by its name, its last four characters or a beginning."""
+    lowered = name.lower()
+    tests = (
+        lambda one: one.letter == lowered,
+        lambda one: name in (one.name, one.name.rpartition("-")[2]),
+        lambda one: bool(name) and one.name.startswith(name),
+    )
+    for test in tests:
+        found = [one for one in everybody if test(one)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise _several(wanted, wanted.rpartition("/")[2], found)
+    live = ", ".join(one.letter for one in everybody if one.is_open)
+    raise ChoiceError("no session" if live else "no live session", wanted=name, choices=live)
+
+
+def _several(wanted: str, number: str, found: Iterable[SessionFacts]) -> ChoiceError:
+    choices = ", ".join(f"{one.letter}/{number}" for one in found)
+    return ChoiceError("several", wanted=wanted, choices=choices)
+
+
+def _in_session(inbox: DeskInbox, facts: SessionFacts, number: int, wanted: str) -> OpenExchange:
+    try:
+        return OpenExchange(inbox, inbox.item(Key(facts.name, number)), facts)
+    except UnknownItemError as error:
+        for item in answered_at_once(inbox, facts, ()):
+            if item.key.number == number:
+                return OpenExchange(inbox, item, facts)
+        raise ChoiceError("unknown", wanted=wanted) from error
+
+
+def _with_number(
+    inbox: DeskInbox, sessions: Iterable[SessionFacts], number: int
+) -> list[OpenExchange]:
+    """Find a number in every session, whatever its state."""
+    found = []
+    for one in sessions:
+        with contextlib.suppress(UnknownItemError):
+            found.append(OpenExchange(inbox, inbox.item(Key(one.name, number)), one))
+    return found

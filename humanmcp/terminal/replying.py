@@ -1,26 +1,52 @@
-"""Send a reply from a terminal, and tell the person what became of it."""
+"""Answer from a terminal: on an approval card, or in the person's own editor."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from humanmcp.answering import service
+from humanmcp.answering import approvals, service
+from humanmcp.answering.approvals import ApprovalError, allow_like, pattern_in_words
 from humanmcp.answering.schema import AnsweredShape, outcome_shape
 from humanmcp.answering.service import Outcome, SendResult
-from humanmcp.common.terminal import Painted, json_to_stdout, to_stderr, to_stdout
-from humanmcp.inbox.contract import Reply
+from humanmcp.common.person_files import read_text
+from humanmcp.common.settings import make_private
+from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, to_stderr, to_stdout
+from humanmcp.inbox.contract import Draft, Reply
 from humanmcp.locales import say
-from humanmcp.locales.stop import REFUSED
+from humanmcp.locales.stop import REFUSED, stopped
+from humanmcp.protocol.conversation.approvals import patterns_for
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.jsonrpc import one_line
+from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.validation import held as held_check
-from humanmcp.terminal import waits
-from humanmcp.terminal.cases import explained, summary
+from humanmcp.terminal.inbox import outlook, request_in_short, utc_now
+from humanmcp.terminal.problems import explained, summary
 
 if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Mapping, Sequence
+
+    from humanmcp.answering.approvals import ApprovalCard
     from humanmcp.answering.open_exchange import OpenExchange
-    from humanmcp.inbox.contract import Draft
+    from humanmcp.protocol.conversation.approvals import Approval, AskedQuestion
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+
+
+# -- send a reply, and say what became of it -----------------------------------------------------
+
 
 ROOM: Final = "answer"
 BY: Final = "terminal"
@@ -77,7 +103,7 @@ def tell(answering: Answering, draft: Draft, result: SendResult) -> int:
             ended = (
                 result.item.state is not ExchangeState.PENDING or result.outcome is Outcome.TAKEN
             )
-            state = waits.outlook(result.item, waits.now())
+            state = outlook(result.item, utc_now())
             happened = state[0].sentence if ended else answering.sentence("session over")
             return not_sent(answering, answering.sentence("taken", happened=happened), result)
 
@@ -164,3 +190,368 @@ def keep_open(answering: Answering, draft: Draft, *, anyway: bool) -> int:
         )
         to_stdout(line)
     return 0
+
+
+# -- the approval card: printed by `show`, decided by `answer` with one key each -----------------
+
+
+_COLOURS: Final = {"+": "green", "-": "red", "": ""}
+
+
+def print_card(opened: OpenExchange, *, whole: bool = True) -> None:
+    """Print the card; without `whole` only the beginning of a long one."""
+    approval = opened.approval
+    if approval is None:
+        return
+    card = approvals.card_of(approval)
+    to_stdout(Painted(approvals.headline(opened, approval, card), "bold"))
+    if opened.facts.folder:
+        to_stdout("  ", Painted(approvals.plainly(opened.facts.folder), "dim"))
+    if approval.problem:
+        to_stdout(Painted(say(approvals.ROOM, approval.problem), "yellow"))
+    elif approval.questions:
+        _print_questions(approval.questions)
+    else:
+        _print_parts(card if whole else card.beginning())
+        if card.is_long:
+            code = "digest" if whole else "beginning"
+            to_stdout(Painted(say(approvals.ROOM, code, digest=approval.digest), "yellow"))
+
+
+def _print_parts(card: ApprovalCard) -> None:
+    for part in card.parts:
+        if part.name:
+            to_stdout("  ", Painted(part.name, "dim"))
+        for line in part.lines:
+            to_stdout("    ", Painted(f"{line.sign}{line.text}", _COLOURS[line.sign]))
+
+
+def _print_questions(questions: Sequence[AskedQuestion]) -> None:
+    for question in questions:
+        to_stdout("", "\n", Painted(approvals.plainly(question.text), "bold"))
+        for number, (label, note) in enumerate(question.options, 1):
+            to_stdout("  ", Painted(f"{number}", "bold"), f"  {approvals.plainly(label)}")
+            if note:
+                to_stdout("     ", Painted(approvals.plainly(note), "dim"))
+
+
+def next_commands(opened: OpenExchange, name: str) -> str:
+    """Say which commands decide."""
+    asks = opened.approval is not None and opened.approval.questions
+    return say(approvals.ROOM, "next answers" if asks else "next", name=name)
+
+
+def is_decided(arguments: argparse.Namespace) -> bool:
+    """Return True if a decision stands on the command line."""
+    given = (arguments.deny, arguments.change, arguments.allow_like, arguments.answers)
+    return bool(arguments.allow) or any(one is not None for one in given)
+
+
+def decide(answering: Answering, arguments: argparse.Namespace) -> int:
+    """Send the decision that stands on the command line. Returns the exit status.
+
+    Raises:
+        ApprovalError: nothing may be sent.
+    """
+    opened, approval = answering.opened, _needed(answering.opened)
+    shown = arguments.digest or approval.digest
+    if arguments.deny is not None:
+        return _send(answering, approvals.deny(opened, arguments.deny, shown=shown))
+    if arguments.change is not None:
+        text = read_text(arguments.change)
+        return _send(answering, approvals.change(opened, approval, text, shown=shown))
+    if arguments.answers is not None:
+        typed = _typed(approval.questions, arguments.answers)
+        answers = approvals.chosen_answers(approval.questions, typed)
+        return _send(answering, approvals.answer(opened, answers, shown=shown))
+    reply = approvals.allow(opened, approval, seen=bool(arguments.digest), shown=shown)
+    return _send(answering, reply, arguments.allow_like)
+
+
+def _needed(opened: OpenExchange) -> Approval:
+    if opened.approval is None:
+        raise ApprovalError("no prompt")
+    return opened.approval
+
+
+def _send(answering: Answering, reply: Reply, like: str | None = None) -> int:
+    found = patterns_for(_needed(answering.opened))
+    if like is not None and like not in map(str, range(1, len(found) + 1)):
+        listed = (f"{at} {pattern_in_words(one)}" for at, one in enumerate(found, 1))
+        raise ApprovalError("no pattern", choices="; ".join(listed))
+    result = service.send(answering.opened, reply._replace(by=BY), within=LONGEST_WAIT)
+    if like is not None and result.outcome in (service.Outcome.SENT, service.Outcome.QUEUED):
+        allow_like(answering.opened, found[int(like) - 1])
+    return tell(answering, reply.as_draft, result)
+
+
+def _typed(questions: Sequence[AskedQuestion], words: Sequence[str]) -> dict[str, str]:
+    """Return answers as a form has them: from numbers of options, with commas, or own words."""
+    typed: dict[str, str] = {}
+    for at, (question, answer) in enumerate(zip(questions, words, strict=False)):
+        numbers = [one.strip() for one in answer.split(",")]
+        known = [str(number + 1) for number in range(len(question.options))]
+        if all(one in known for one in numbers) and (question.multiple or len(numbers) == 1):
+            chosen = [int(one) - 1 for one in numbers]
+            typed |= {f"answer {at} {one}": "on" for one in chosen}
+        else:
+            typed[f"own {at}"] = answer
+    return typed
+
+
+# -- one key each ---------------------------------------------------------------------------------
+
+
+def can_ask() -> bool:
+    """Return True if a person sits at this terminal."""
+    return is_terminal() and sys.stdin.isatty()
+
+
+def ask(
+    answering: Answering,
+    key: Callable[[], str] | None = None,
+    line: Callable[[], str] | None = None,
+) -> int | None:
+    """Show the card and do what the pressed key says. Returns the exit status; None: the editor.
+
+    Raises:
+        ApprovalError: nothing may be sent.
+    """
+    key, line = key or read_key, line or (lambda: sys.stdin.readline().rstrip("\n"))
+    approval, whole = _needed(answering.opened), False
+    if approval.questions:
+        return _ask_each(answering, approval, line)
+    while True:
+        print_card(answering.opened, whole=whole)
+        to_stdout(Painted(say(approvals.ROOM, "keys"), "dim"))
+        pressed, shown = key().lower(), approval.digest
+        try:
+            match pressed:
+                case "a" | "l":
+                    reply = approvals.allow(answering.opened, approval, seen=whole, shown=shown)
+                    like = _ask_pattern(approval, line) if pressed == "l" else None
+                    return _send(answering, reply, like)
+                case "d":
+                    reason = _asked("reason", line)
+                    return _send(answering, approvals.deny(answering.opened, reason, shown=shown))
+                case "c":
+                    to_stdout(pretty(approval.text))
+                    text = _asked("new input", line)
+                    return _send(
+                        answering,
+                        approvals.change(answering.opened, approval, text, shown=shown),
+                    )
+                case "o":
+                    whole = True
+                case "e":
+                    return None
+                case "q" | "":
+                    return 0
+        except ApprovalError as error:
+            to_stdout(Painted(error.sentence(), "yellow"))
+
+
+def _ask_pattern(approval: Approval, line: Callable[[], str]) -> str:
+    for at, one in enumerate(patterns_for(approval), 1):
+        to_stdout("  ", Painted(f"{at}", "bold"), f"  {pattern_in_words(one)}")
+    return _asked("which pattern", line)
+
+
+def _asked(code: str, line: Callable[[], str]) -> str:
+    to_stdout(Painted(say(approvals.ROOM, code), "bold"))
+    return line()
+
+
+def _ask_each(answering: Answering, approval: Approval, line: Callable[[], str]) -> int:
+    words = []
+    for question in approval.questions:
+        _print_questions((question,))
+        words.append(_asked("which option", line))
+    typed = _typed(approval.questions, words)
+    answers = approvals.chosen_answers(approval.questions, typed)
+    return _send(answering, approvals.answer(answering.opened, answers, shown=approval.digest))
+
+
+def read_key() -> str:
+    """Wait for one key; where a terminal gives no single keys, for a line."""
+    try:
+        import termios  # noqa: PLC0415 - Windows has none
+        import tty  # noqa: PLC0415 - likewise
+
+        before = termios.tcgetattr(sys.stdin)
+    except (ImportError, OSError):
+        return sys.stdin.readline().strip()[:1]
+    try:
+        tty.setcbreak(sys.stdin)
+        return sys.stdin.read(1)
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+
+# -- the person's own editor: open, check, and open again until it may go ------------------------
+
+
+MARK: Final = "//"
+FOLDER: Final = "editing"
+"""The folder of the home that holds the text while an editor is open."""
+AT_ONCE: Final = 0.7
+"""An editor that is back within these seconds, the text unchanged, did not wait for the person."""
+
+_FALLBACKS: Final = ("notepad",) if os.name == "nt" else ("editor", "vi", "nano")
+
+
+def editor_command(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the words of the editor's command: $VISUAL, $EDITOR, else what is installed.
+
+    Raises:
+        StopError: there is none.
+    """
+    for name in ("VISUAL", "EDITOR"):
+        wanted = environment.get(name, "").strip()
+        if wanted:
+            return shlex.split(wanted, posix=os.name != "nt")
+    for name in _FALLBACKS:
+        found = shutil.which(name)
+        if found:
+            return [found]
+    raise stopped("answer", "no editor")
+
+
+def edit(text: str, comments: Sequence[str], home: Path, name: str) -> tuple[str, float]:
+    """Let the person edit a text below comments. Returns it without them, and the seconds it took.
+
+    `name` becomes a part of the file's name: it must be our own, never the peer's.
+
+    Raises:
+        StopError: there is no editor or no terminal, or the editor failed.
+    """
+    if not sys.stdin.isatty():
+        raise stopped("answer", "no terminal")
+    words = editor_command()
+    folder = make_private(make_private(home) / FOLDER)
+    number, path = tempfile.mkstemp(prefix=f"{name}-", suffix=".json", dir=folder)
+    file = Path(path)
+    try:
+        with os.fdopen(number, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(with_comments(text, comments))
+        began = time.monotonic()
+        _run([*words, path])
+        took = time.monotonic() - began
+        # `utf-8-sig`: some editors add a byte-order mark.
+        return without_comments(file.read_text(encoding="utf-8-sig", errors="replace")), took
+    finally:
+        with contextlib.suppress(OSError):
+            file.unlink()
+
+
+def with_comments(text: str, comments: Sequence[str]) -> str:
+    """Return the text below its comments, one a line, with a line feed at the end."""
+    top = "".join(f"{MARK} {line}".rstrip() + "\n" for line in comments)
+    return top + text.rstrip("\n") + "\n"
+
+
+def without_comments(text: str) -> str:
+    """Take the block of comments off the top. A `//` anywhere below it is the person's own."""
+    lines = text.split("\n")
+    at = 0
+    while at < len(lines) and lines[at].lstrip().startswith(MARK):
+        at += 1
+    return "\n".join(lines[at:])
+
+
+def same(one: str, other: str) -> bool:
+    """Return True if two texts differ in nothing but line ends and the space around them."""
+    return one.replace("\r\n", "\n").strip() == other.replace("\r\n", "\n").strip()
+
+
+def _run(words: Sequence[str]) -> None:
+    try:
+        ended = subprocess.run(words, check=False)  # noqa: S603 - the person's own choice of editor
+    except OSError as error:
+        raise stopped("answer", "editor missing", command=words[0]) from error
+    if ended.returncode:
+        raise stopped("answer", "editor failed", command=words[0], status=ended.returncode)
+
+
+_JSON_FORMS: Final = frozenset({TextForm.MESSAGE, TextForm.RESULT, TextForm.ERROR})
+
+
+def in_editor(answering: Answering, draft: Draft, home: Path, *, anyway: bool) -> int:
+    """Open the editor until the text may go, or the person gives up. Returns the exit status."""
+    edited = _laid_out(draft)
+    before = answering.opened.item.draft
+    diagnostics = answering.opened.item.diagnostics
+    touched = before is not None and before.touched
+    service.keep(answering.opened, draft._replace(touched=touched, hold=True, by=BY))
+    while True:
+        comments = _comments(answering, diagnostics)
+        name = f"answer-{answering.opened.key.number}"
+        try:
+            written, took = edit(edited.text, comments, home, name)
+        except BaseException:  # Ctrl-C too: the book must not stay held by an editor that is gone
+            _let_go(answering, edited)
+            raise
+        if not written.strip() or same(written, edited.text):
+            return _never_mind(answering, edited, took, emptied=not written.strip())
+        edited = edited._replace(text=written)
+        result = submit(answering, edited, anyway=anyway)
+        diagnostics = result.diagnostics
+        if result.outcome is Outcome.BLOCKED:
+            continue  # the editor opens again with what is wrong at the top
+        status = tell(answering, edited, result)
+        if result.outcome is not Outcome.REFUSED:
+            return status
+
+
+def _laid_out(draft: Draft) -> Draft:
+    """Lay JSON that stands on one line out over several; leave the person's own lines alone."""
+    if draft.form not in _JSON_FORMS or "\n" in draft.text.strip():
+        return draft
+    try:
+        json.loads(draft.text)
+    except (ValueError, RecursionError):
+        return draft
+    return draft._replace(text=pretty(draft.text))
+
+
+def _never_mind(answering: Answering, draft: Draft, took: float, *, emptied: bool) -> int:
+    """Stop without sending. The draft stays as it was, and the book may go on counting."""
+    _let_go(answering, draft)
+    if not emptied and took < AT_ONCE:
+        to_stderr(answering.sentence("at once"))
+    why = answering.sentence("emptied" if emptied else "unchanged", name=answering.name)
+    return not_sent(answering, why, SendResult(Outcome.BLOCKED, answering.opened.item))
+
+
+def _let_go(answering: Answering, edited: Draft) -> None:
+    """Keep the text as the draft, and let the answer book go on counting."""
+    draft = answering.opened.inbox.item(answering.opened.key).draft
+    touched = draft is not None and draft.touched
+    service.keep(answering.opened, Draft(edited.text, edited.form, touched, by=BY))
+
+
+def _comments(answering: Answering, diagnostics: Sequence[Diagnostic]) -> list[str]:
+    """Write what stands above the text: what is asked, what to do, and what is wrong so far.
+
+    The problems name lines as the editor counts them: with the comments on top.
+    """
+    item = answering.opened.item
+    card = answering.opened.card()
+    lines = [
+        f"humanmcp {answering.name}: {card.title} ({answering.who})",
+        request_in_short(item, 160),
+        card.what,
+        answering.sentence("how", name=answering.name),
+    ]
+    if diagnostics:
+        lines += ["", answering.sentence("mend", counted=summary(diagnostics))]
+        shift = len(lines) + len(diagnostics)
+        for diagnostic in diagnostics:
+            lines.append("  " + _in_one_line(diagnostic, shift))
+    return lines
+
+
+def _in_one_line(diagnostic: Diagnostic, shift: int) -> str:
+    """Say a problem in one comment line."""
+    parts = next(explained(diagnostic, "", shift=shift))
+    return one_line("".join(word if isinstance(word, str) else word.text for word in parts))

@@ -13,6 +13,7 @@ from humanmcp.answering import service
 from humanmcp.answering.reactions import Reaction, reactions
 from humanmcp.answering.schema import said_shape
 from humanmcp.answering.service import Outcome, SayResult
+from humanmcp.common.person_files import read_bytes, read_text
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import json_to_stdout, to_stderr, to_stdout
 from humanmcp.inbox.contract import Order, Reply
@@ -21,9 +22,9 @@ from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import whole_conversation
 from humanmcp.terminal import command
-from humanmcp.terminal.cases import explained, read_bytes, read_text
+from humanmcp.terminal.inbox import choose, choose_session, open_inbox
+from humanmcp.terminal.problems import explained
 from humanmcp.terminal.replying import BY, LONGEST_WAIT
-from humanmcp.terminal.waits import choose, choose_session, open_inbox
 
 if TYPE_CHECKING:
     import argparse

@@ -17,11 +17,23 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.jsonrpc import Malformed, one_line
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.spec import methods
-from humanmcp.terminal import command, waits
-from humanmcp.terminal.approving import next_commands, print_card
-from humanmcp.terminal.cases import explained
-from humanmcp.terminal.inbox import asker_of, request_in_short, unreadable_in
-from humanmcp.terminal.waits import choose, choose_session, label, listed_sessions, open_inbox
+from humanmcp.terminal import command
+from humanmcp.terminal.inbox import (
+    asker_of,
+    choose,
+    choose_session,
+    kept_waiting,
+    label,
+    listed_sessions,
+    open_inbox,
+    outlook,
+    request_in_short,
+    unreadable_in,
+    utc_now,
+    waited,
+)
+from humanmcp.terminal.problems import explained
+from humanmcp.terminal.replying import next_commands, print_card
 
 if TYPE_CHECKING:
     import argparse
@@ -146,10 +158,10 @@ def _print(shown: ShownExchange) -> None:
         Painted(f"  · id {item.id} · {version}", "dim"),
     )
     _show_sender(shown)
-    for one in waits.outlook(item, waits.now()):
+    for one in outlook(item, utc_now()):
         to_stdout(Painted(one.sentence, "yellow" if one.soon else "dim"))
-    if item.state is ExchangeState.PENDING and waits.kept_waiting(item):
-        to_stdout(Painted(waits.kept_waiting(item), "dim"))
+    if item.state is ExchangeState.PENDING and kept_waiting(item):
+        to_stdout(Painted(kept_waiting(item), "dim"))
     to_stdout("")
     _explain(shown)
     if item.state is ExchangeState.PENDING:
@@ -221,7 +233,7 @@ def _what_next(shown: ShownExchange) -> str:
 
 def _show_sender(shown: ShownExchange) -> None:
     who = asker_of(shown.opened.facts)
-    passed = clock(waits.waited(shown.item, waits.now()))
+    passed = clock(waited(shown.item, utc_now()))
     to_stdout(Painted(say(ROOM, "from", who=who, time=passed), "dim"))
     if shown.opened.facts.stuck:
         to_stdout(Painted(say(ROOM, "stuck"), "yellow"))
@@ -245,6 +257,5 @@ def _diagnostics(title: str, diagnostics: Sequence[Diagnostic], text: str) -> No
 
 
 def _as_json(shown: ShownExchange) -> ShownShape:
-    waited = waits.waited(shown.item, waits.now())
     name, opened, card, draft = shown
-    return shown_shape(opened, name, waited, card=card, draft=draft)
+    return shown_shape(opened, name, waited(shown.item, utc_now()), card=card, draft=draft)

@@ -11,7 +11,7 @@ from humanmcp.desk.state.board import Board
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.terminal.waits import choose, listed_sessions
+from humanmcp.terminal.inbox import choose, listed_sessions
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 
 from humanmcp.inbox.contract import Key
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.terminal.in_editor import same, with_comments, without_comments
+from humanmcp.terminal.replying import same, with_comments, without_comments
 from tests.serving import Serving
 from tests.terminal.rooms import CALL
 from tests.waiting import until

@@ -9,8 +9,7 @@ import pytest
 from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.conversation.approvals import digest_of
-from humanmcp.terminal import approving as card
-from humanmcp.terminal.replying import Answering
+from humanmcp.terminal.replying import Answering, ask
 from tests.terminal.rooms import Room, Shell, approving, permission
 
 
@@ -137,7 +136,7 @@ def test_one_key_decides_at_a_terminal(
     """What is typed wrongly is asked for again; q leaves it waiting."""
     key = asked(permission("Bash", command="git status"))
     answering = Answering(open_exchange_of(room.inbox, key), "3", "claude-code", json=False)
-    assert card.ask(answering, typing(*keys), typing(*lines)) == 0
+    assert ask(answering, typing(*keys), typing(*lines)) == 0
     assert decided(room, key) == sent
 
 
@@ -147,9 +146,9 @@ def test_at_a_terminal_a_long_input_is_opened_first(
     """The key that allows does so only after the one that opens."""
     key = asked(permission("Bash", command="true\n" * 60 + "rm -rf /"))
     answering = Answering(open_exchange_of(room.inbox, key), "3", "claude-code", json=False)
-    assert card.ask(answering, typing("a", "q"), typing()) == 0
+    assert ask(answering, typing("a", "q"), typing()) == 0
     assert "rm -rf" not in capsys.readouterr().out
     assert decided(room, key) is None
-    assert card.ask(answering, typing("o", "a"), typing()) == 0
+    assert ask(answering, typing("o", "a"), typing()) == 0
     assert "rm -rf /" in capsys.readouterr().out
     assert decided(room, key)["behavior"] == "allow"

@@ -11,8 +11,7 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.terminal import cases
-from humanmcp.terminal.cases import guessed_method
+from humanmcp.terminal.check import guessed_method, open_exchange_of
 from tests.terminal.rooms import Ran
 
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "check")
@@ -290,7 +289,7 @@ def test_a_line_that_cannot_be_judged_at_all_keeps_nobody_from_the_next(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever goes wrong with one line is said in the shape of all answers."""
-    real = cases.open_exchange_of
+    real = open_exchange_of
 
     def failing(text: str, *rest: Any) -> Any:  # noqa: ANN401 - what the real one takes and returns
         if text == "strange":

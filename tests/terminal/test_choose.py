@@ -3,7 +3,7 @@
 import pytest
 
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.terminal.waits import ChoiceError, choose, label, listed_sessions
+from humanmcp.terminal.inbox import ChoiceError, choose, label, listed_sessions
 from tests.support.speaking import said_in
 from tests.terminal.rooms import Room
 

@@ -14,8 +14,8 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit, line_and_column
 from humanmcp.protocol.json.tree import pretty
-from humanmcp.terminal.cases import columns, cut, explained, fix_in_words, pad, summary
-from humanmcp.terminal.waits import kept_waiting, outlook, waited
+from humanmcp.terminal.inbox import kept_waiting, outlook, waited
+from humanmcp.terminal.problems import columns, cut, explained, fix_in_words, pad, summary
 from tests.serving import Serving
 from tests.support.speaking import said_in
 from tests.terminal.rooms import CALL, INITIALIZE, QUESTION, Room, Shell, ago, waiting

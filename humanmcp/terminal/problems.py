@@ -1,0 +1,170 @@
+"""How problems with a text are shown in a terminal: place, line, caret, sentence and fix."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.common.terminal import SEVERITY_COLOURS, Painted
+from humanmcp.locales import UnknownSentenceError, say, titled
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.json.jsonrpc import one_line, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from humanmcp.protocol.diagnostics.model import Diagnostic, Fix
+
+
+Line = tuple[str | Painted, ...]
+
+_LONGEST_LINE: Final = 100
+"""Columns of a text line that are shown around a problem."""
+_BEFORE: Final = 40
+"""Columns shown before the place when a line is too long."""
+_LONGEST_EDIT: Final = 60
+
+
+def explained(
+    diagnostic: Diagnostic, text: str, *, name: str = "", shift: int = 0
+) -> Iterator[Line]:
+    """Yield the lines that show one problem with `text`.
+
+    `name` is what the text is called (a file), `shift` the lines that stand above it there.
+    """
+    place = place_of(diagnostic, name=name, shift=shift)
+    colour = SEVERITY_COLOURS[diagnostic.severity]
+    yield (
+        Painted(f"{place}: " if place else "", "bold"),
+        Painted(say("check", diagnostic.severity.value), colour),
+        f" {one_line(titled(diagnostic))}",
+    )
+    if diagnostic.line:
+        yield from _excerpt(diagnostic, text, colour, shift)
+    if diagnostic.fix:
+        yield ("    ", Painted("= ", "dim"), fix_in_words(diagnostic.fix, text))
+    because = _why(diagnostic)
+    if because:
+        yield ("    ", Painted(f"= {because}", "dim"))
+    if diagnostic.page:
+        yield ("    ", Painted(f"= {diagnostic.page}", "dim"))
+
+
+def _why(diagnostic: Diagnostic) -> str:
+    """Return what there is to learn from a problem, "" when nothing was written down."""
+    try:
+        return say("problem", f"{diagnostic.code}.why")
+    except UnknownSentenceError:
+        return ""
+
+
+def place_of(diagnostic: Diagnostic, *, name: str = "", shift: int = 0) -> str:
+    """Return where a problem stands: `answer.json:3:12`, or `line 3, column 12` without a name."""
+    if not diagnostic.line:
+        return name
+    line = diagnostic.line + shift
+    if name:
+        return f"{name}:{line}:{diagnostic.column}"
+    return say("check", "place", line=line, column=diagnostic.column)
+
+
+def fix_in_words(fix: Fix, text: str) -> str:
+    """Return what a fix would change, in one line, and how far it may be trusted."""
+    words = _changes(fix, text)
+    if fix.is_safe:
+        return words
+    return say("check", f"as {fix.applicability.value}", words=words)
+
+
+def _changes(fix: Fix, text: str) -> str:
+    if len(fix.edits) != 1:
+        code = "fix several" if fix.is_safe else "fix places"
+        return say("check", code, count=len(fix.edits))
+    edit = fix.edits[0]
+    old = one_line(text[edit.start : edit.end].strip(), _LONGEST_EDIT)
+    new = one_line(edit.new.strip(), _LONGEST_EDIT)
+    if old and new:
+        return say("check", "fix replace", old=old, new=new)
+    return say("check", "fix remove" if old else "fix insert", old=old, new=new)
+
+
+def summary(diagnostics: Sequence[Diagnostic]) -> str:
+    """Count the problems by level: `1 error, 2 warnings`."""
+    counts = [
+        (
+            severity,
+            sum(diagnostic.times for diagnostic in diagnostics if diagnostic.severity is severity),
+        )
+        for severity in (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
+    ]
+    words = [
+        say("check", f"{severity.value} {'one' if count == 1 else 'many'}", count=count)
+        for severity, count in counts
+        if count
+    ]
+    return say("check", "and").join(words)
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes: East Asian characters take two."""
+    return sum(_width(letter) for letter in text)
+
+
+def cut(text: str, longest: int) -> str:
+    """Return `text` on one line, cut to a number of columns."""
+    shown = one_line(text)
+    if columns(shown) <= longest:
+        return shown
+    taken, used = 0, 0
+    for letter in shown:
+        used += _width(letter)
+        if used > longest - 1:
+            break
+        taken += 1
+    return shown[:taken] + "…"
+
+
+def pad(text: str, width: int) -> str:
+    """Fill a text with spaces up to a number of columns."""
+    return text + " " * max(0, width - columns(text))
+
+
+def _width(letter: str) -> int:
+    if unicodedata.combining(letter):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _excerpt(diagnostic: Diagnostic, text: str, colour: str, shift: int) -> Iterator[Line]:
+    """Yield the line of the text and a caret line below it."""
+    whole = _line_of(text, diagnostic)
+    column = diagnostic.column - 1
+    first = max(0, column - _BEFORE) if len(whole) > _LONGEST_LINE else 0
+    before = _printable(whole[first:column])
+    after = whole[column : first + _LONGEST_LINE]
+    marked = _marked(diagnostic, text, after)
+    start = "…" if first else ""
+    end = "…" if first + _LONGEST_LINE < len(whole) else ""
+    number = str(diagnostic.line + shift)
+    yield (Painted(f"  {number} | ", "dim"), start + before + _printable(after) + end)
+    gap = " " * columns(start + before)
+    carets = "^" * max(1, columns(_printable(marked)))
+    yield (Painted(f"  {' ' * len(number)} | ", "dim"), gap, Painted(carets, colour))
+
+
+def _line_of(text: str, diagnostic: Diagnostic) -> str:
+    """Return the line that a problem stands on, without splitting a text of megabytes."""
+    begin = text.rfind("\n", 0, diagnostic.start) + 1
+    end = text.find("\n", diagnostic.start)
+    return text[begin : end if end >= 0 else len(text)].removesuffix("\r")
+
+
+def _marked(diagnostic: Diagnostic, text: str, after: str) -> str:
+    """Return what the carets stand below: the problem's part of this line."""
+    length = text[diagnostic.start : diagnostic.end].find("\n")
+    wanted = diagnostic.end - diagnostic.start if length < 0 else length
+    return after[: max(1, wanted)]
+
+
+def _printable(text: str) -> str:
+    return visible(text.replace("\t", " "))
