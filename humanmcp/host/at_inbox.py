@@ -1,7 +1,8 @@
-"""A person at a desk answers as the client or the model: through the inbox.
+"""A person at a desk answers as the client or the model, and the session's lines are recorded there.
 
 The same session folder, check and pages as for the server, with another `Role`. The attendant
 of the process takes the replies when the bell rings; the one who asked waits without looking.
+`SessionRecorder` puts each line of a client's session into the transcript.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from humanmcp.common.child import EndedError
 from humanmcp.common.timestamps import now
+from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.inbox.attendant import PollSchedule, attend_beside
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Reply, SessionFacts
 from humanmcp.inbox.inbox_session import InboxSession
@@ -28,10 +30,12 @@ from humanmcp.protocol.conversation.exchange import (
     Late,
     Refused,
     RequestArrived,
+    ResponseArrived,
     Sent,
 )
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import HTTP, Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm
+from humanmcp.protocol.http.client import as_json
 from humanmcp.protocol.session import Session, SessionRole
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation import check
@@ -39,13 +43,16 @@ from humanmcp.protocol.validation import check
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from humanmcp.host.client.callbacks import Judge
+    from humanmcp.host.client.callbacks import Judge, MisdirectedResponse
+    from humanmcp.host.client.client import Client
+    from humanmcp.http.transport import HttpPart
     from humanmcp.inbox.contract import Inbox, Role
-    from humanmcp.locales.stop import Reason
-    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, Outcome
+    from humanmcp.locales.stop import Reason, StopError
+    from humanmcp.protocol.conversation.exchange import Event, Exchange, NegotiatedState, Outcome
     from humanmcp.protocol.diagnostics.model import Verdict
 
 logger = logging.getLogger(__name__)
+
 
 BY_US: Final = "humanmcp"
 NOT_KEPT: Final = '{"code":-32603,"message":"humanmcp could not store this question in its inbox"}'
@@ -280,3 +287,64 @@ class PersonAsked:
     def end(self) -> None:
         """Ask no more: the session ends."""
         self.desk.end()
+
+
+class SessionRecorder(ClientObserver):
+    """Writes every line of a client's session into the inbox, for the desks to show.
+
+    As in every transcript, `in` is what comes from the client: here, what we say ourselves.
+    """
+
+    def __init__(self, session: AskedSession, observer: ClientObserver) -> None:
+        self.session = session
+        self.observer = observer
+        self.client: Client | None = None
+
+    def of(self, client: Client) -> None:
+        """Let the desk speak first through this client, and know what the client knows."""
+        self.client = client
+        self.session.submit = lambda text, anyway: client.submit(text, anyway=anyway)[0]
+        self._describe(client)
+
+    def _describe(self, client: Client) -> None:
+        session = client.session
+        self.session.describe(client.stated or session.version, session.negotiated)
+
+    def line_sent(self, line: str) -> None:
+        """Record a line of ours."""
+        self.session.record(Direction.IN, line.encode("utf-8", "surrogatepass"))
+        self.observer.line_sent(line)
+
+    def line_arrived(self, line: bytes) -> None:
+        """Record a line of the server's."""
+        self.session.record(Direction.OUT, line)
+        self.observer.line_arrived(line)
+
+    def stderr_line(self, line: bytes) -> None:
+        """Record a line of the server's stderr."""
+        self.session.record(Direction.ERR, line)
+        self.observer.stderr_line(line)
+
+    def http_passed(self, number: int, what: HttpPart) -> None:
+        """Record what HTTP says beside the lines; it holds no keys."""
+        self.session.record(Direction.NOTE, as_json(number, what).encode(), note=HTTP)
+        self.observer.http_passed(number, what)
+
+    def not_taken(self, error: StopError) -> None:
+        """Pass it on."""
+        self.observer.not_taken(error)
+
+    def happened(self, event: Event) -> None:
+        """Tell the desks what has been negotiated, and pass it on."""
+        if self.client is not None and isinstance(event, ResponseArrived):
+            self._describe(self.client)
+        self.observer.happened(event)
+
+    def answer_went_astray(self, response: MisdirectedResponse) -> None:
+        """Pass it on: the page finds that out by itself."""
+        self.observer.answer_went_astray(response)
+
+    def server_ended(self, error: EndedError) -> None:
+        """Record that the server is gone."""
+        self.session.record(Direction.NOTE, b"", note=error.sentence())
+        self.observer.server_ended(error)

@@ -18,14 +18,13 @@ from humanmcp.answering.open_exchange import CONVERSATION
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.common.parsing import LONGEST_SECONDS
 from humanmcp.common.terminal import Painted, to_stdout
-from humanmcp.host.at_inbox import AskedSession, PersonAsked
+from humanmcp.host.at_inbox import AskedSession, PersonAsked, SessionRecorder
 from humanmcp.host.client.callbacks import ClientObserver, Nobody
 from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.host.config import ServerEntry
 from humanmcp.host.models import ModelError
 from humanmcp.host.models.choose import ModelChoice, make_model
 from humanmcp.host.models.human import messages_of
-from humanmcp.host.recorded import SessionRecorder
 from humanmcp.host.servers import HostLoop, Instead, Refuse, Servers, ToolCall, TurnLimitError
 from humanmcp.host.terminal.chat import ending_of
 from humanmcp.inbox.contract import Role

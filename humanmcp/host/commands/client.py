@@ -14,14 +14,13 @@ from humanmcp.common.own_process import in_order, undisturbed
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stderr, to_stdout
-from humanmcp.host.at_inbox import AskedSession
+from humanmcp.host.at_inbox import AskedSession, SessionRecorder
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import FIRST_ID, LONGEST, TIMEOUT, Client, first_done
 from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.host.client.transport import ServerSession, connect
 from humanmcp.host.commands import once
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
-from humanmcp.host.recorded import SessionRecorder
 from humanmcp.host.terminal.prompt import Prompt
 from humanmcp.host.terminal.results import AtTerminal, WireLog
 from humanmcp.host.terminal.typing import Typist
