@@ -18,9 +18,8 @@ from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.common.timestamps import now
 from humanmcp.common.toml_edit import element_text, table_text
 from humanmcp.host.client.callbacks import ClientObserver, Nobody
-from humanmcp.host.client.client import Client
+from humanmcp.host.client.client import Client, connect
 from humanmcp.host.client.handshake import Identity, SessionStart
-from humanmcp.host.client.transport import connect
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.locales import say
 from humanmcp.locales.stop import stopped, trouble
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.host.client.transport import ServerTarget
+    from humanmcp.host.client.client import ServerTarget
     from humanmcp.protocol.rules.answer_book import Book
     from humanmcp.protocol.rules.book_writer import CopiedBook
     from humanmcp.protocol.rules.rule import Rule

@@ -1,4 +1,4 @@
-"""A person at a desk answers as the client or the model, and the session's lines are recorded there.
+"""A person at a desk answers as the client or the model; and a client's session is recorded there.
 
 The same session folder, check and pages as for the server, with another `Role`. The attendant
 of the process takes the replies when the bell rings; the one who asked waits without looking.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from humanmcp.host.client.transport import ServerTarget
+    from humanmcp.host.client.client import ServerTarget
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 DEFAULT_NAME: Final = ".mcp.json"

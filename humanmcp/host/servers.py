@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, asse
 
 from humanmcp.common.child import EndedError, StartError
 from humanmcp.host.client.callbacks import ClientObserver
-from humanmcp.host.client.client import LONGEST, TIMEOUT, Client, first_done
+from humanmcp.host.client.client import LONGEST, TIMEOUT, Client, connect, first_done
 from humanmcp.host.client.handshake import HandshakeError, NoAnswerError, SessionStart, entries_of
-from humanmcp.host.client.transport import connect
 from humanmcp.host.conversation import (
     BETWEEN,
     ModelTool,

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
 from humanmcp.host.client.callbacks import ClientObserver
-from humanmcp.host.client.transport import Transport
+from humanmcp.host.client.client import Transport
 from humanmcp.protocol.conversation.exchange import Event
 from tests.host.memory import MemoryTransport, pair
 from tests.host.scripted import ScriptedServer

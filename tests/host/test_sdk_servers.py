@@ -13,9 +13,8 @@ import uvicorn
 
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.host.client.callbacks import Nobody
-from humanmcp.host.client.client import Client
+from humanmcp.host.client.client import Client, Transport
 from humanmcp.host.client.handshake import HandshakeError, SessionStart
-from humanmcp.host.client.transport import Transport
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
 from humanmcp.protocol.conversation.exchange import ResponseArrived

@@ -2,6 +2,10 @@
 
 Sits on `protocol.session.Session`, which tells what each line means, and on any `Transport`. Knows
 neither processes nor terminals. Several threads may ask at once; each gets its own answer.
+
+A transport knows lines and nothing of what they say. The client is its listener: it is told
+of every line, of what the peer says beside the wire, and once of the end. Swapping the transport
+changes nothing here: the tests of the client run over a process and over memory.
 """
 
 from __future__ import annotations
@@ -13,9 +17,10 @@ import time
 from collections import OrderedDict
 from concurrent import futures
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
-from humanmcp.common.child import EndedError
+from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
 from humanmcp.host.client.callbacks import ClientObserver, MisdirectedResponse
 from humanmcp.host.client.handshake import (
     Identity,
@@ -50,14 +55,51 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from humanmcp.host.client.callbacks import Judge, ServerRequestHandler
-    from humanmcp.host.client.transport import Transport
-    from humanmcp.http.transport import HttpPart
+    from humanmcp.http.server_address import ServerAddress
+    from humanmcp.http.transport import CallListener, HttpPart
     from humanmcp.locales.stop import StopError
     from humanmcp.protocol.conversation.exchange import Event, Exchange, NegotiatedState, Outcome
     from humanmcp.protocol.diagnostics.model import Verdict
 
     Ask: TypeAlias = Callable[[Exchange, NegotiatedState, Judge], None]
     """Puts a question to the one who answers for the client, and waits."""
+
+
+class Transport(Protocol):
+    """A way to a peer. `start` it once, then `send`; `close` it once or more."""
+
+    def start(self, listener: CallListener) -> None:
+        """Begin to bring lines to the listener."""
+
+    def send(self, line: str) -> None:
+        """Hand in a line, without its line feed. Never waits for the peer.
+
+        Raises:
+            EndedError: the peer is gone, or the transport was closed.
+        """
+
+    def close(self) -> None:
+        """End the connection in order. Closing again does nothing."""
+
+    def end_reason(self) -> EndedError:
+        """Return how the peer ended, as far as it is known."""
+
+
+ServerTarget: TypeAlias = "ChildCommand | ServerAddress"
+"""A server: how it is started, or where it is."""
+
+
+def connect(target: ServerTarget) -> Transport:
+    """Return the way to a server. A process is started by it; an address is called later.
+
+    Raises:
+        StartError: it cannot be started.
+    """
+    if isinstance(target, ChildCommand):
+        return ChildTransport(target)
+    from humanmcp.http.transport import HttpTransport  # noqa: PLC0415 - most servers are started
+
+    return HttpTransport(target)
 
 
 def find_out(
@@ -538,3 +580,48 @@ class Client:
                 self._questions -= 1
                 if not self._questions:
                     self._stood_still += time.monotonic() - self._asked_at
+
+
+@dataclass(slots=True)
+class ServerSession:
+    """One server, with the client that speaks to it now. `make` starts the server."""
+
+    make: Callable[[], Client]
+    session_start: SessionStart = SessionStart.HANDSHAKE
+    version: str = versions.LATEST_HANDSHAKE
+    _client: Client | None = None
+
+    @property
+    def client(self) -> Client:
+        """The client that speaks to the server now; the server is started when it is first asked.
+
+        Raises:
+            StartError: the server cannot be started.
+        """
+        if self._client is None:
+            self._client = self.make()
+        return self._client
+
+    def open(self, session_start: SessionStart | None = None) -> None:
+        """Open the session, in the way that was chosen before where none is named.
+
+        Raises:
+            StopError: the server cannot be started, or no session comes of it.
+        """
+        self.session_start = session_start or self.session_start
+        self.client.open(self.session_start, self.version)
+
+    def reconnect(self, session_start: SessionStart | None = None) -> None:
+        """End the server, start it again, and open a new session.
+
+        Raises:
+            StopError: as `open`.
+        """
+        self.close()
+        self._client = None
+        self.open(session_start)
+
+    def close(self) -> None:
+        """End the server, if there is one."""
+        if self._client is not None:
+            self._client.close()

@@ -16,9 +16,16 @@ from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.host.at_inbox import AskedSession, SessionRecorder
 from humanmcp.host.client.callbacks import Nobody
-from humanmcp.host.client.client import FIRST_ID, LONGEST, TIMEOUT, Client, first_done
+from humanmcp.host.client.client import (
+    FIRST_ID,
+    LONGEST,
+    TIMEOUT,
+    Client,
+    ServerSession,
+    connect,
+    first_done,
+)
 from humanmcp.host.client.handshake import Identity, SessionStart
-from humanmcp.host.client.transport import ServerSession, connect
 from humanmcp.host.commands import once
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
 from humanmcp.host.terminal.prompt import Prompt
@@ -38,8 +45,7 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.host.client.callbacks import ClientObserver, ServerRequestHandler
-    from humanmcp.host.client.client import Wait
-    from humanmcp.host.client.transport import ServerTarget
+    from humanmcp.host.client.client import ServerTarget, Wait
 
 ROOM: Final = "client"
 CAPABILITIES: Final = ("roots", "sampling", "elicitation")

@@ -28,10 +28,9 @@ from humanmcp.protocol.spec.methods import REQUESTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from humanmcp.host.client.client import Client
+    from humanmcp.host.client.client import Client, ServerSession
     from humanmcp.host.client.handshake import Response
     from humanmcp.host.client.requests import Asking
-    from humanmcp.host.client.transport import ServerSession
     from humanmcp.host.terminal.results import AtTerminal
     from humanmcp.http.transport import HttpTransport
     from humanmcp.protocol.http.client import HttpConversation
