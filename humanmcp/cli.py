@@ -54,7 +54,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "between": {
         "tap": "humanmcp.tap.command",
-        "hold": "humanmcp.tap.hold_policy",
+        "hold": "humanmcp.tap.hold",
         "release": "humanmcp.tap.release",
         "wrap": "humanmcp.setup.wrap",
         "unwrap": "humanmcp.setup.unwrap",

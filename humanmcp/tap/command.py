@@ -31,8 +31,7 @@ from humanmcp.locales import say, titled
 from humanmcp.locales.stop import StopError, sentence_of, trouble
 from humanmcp.protocol.conversation.transcript import BY_CHECK, HELD, Direction
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
-from humanmcp.tap.held_queue import HeldQueue
-from humanmcp.tap.hold_policy import Held, HoldPolicy
+from humanmcp.tap.hold import Held, HeldQueue, HoldPolicy
 from humanmcp.tap.pump import NOT_EXECUTABLE, NOT_FOUND, ServerProcess, Sink
 from humanmcp.tap.recorder import Listening, Output, TapRecorder, TextLog
 from humanmcp.tap.remote import RemoteServer

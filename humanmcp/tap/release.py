@@ -12,7 +12,7 @@ from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Action, Reply, TakenError
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
-from humanmcp.tap.hold_policy import held, no_tap, one_tap, taps
+from humanmcp.tap.hold import held, no_tap, one_tap, taps
 
 if TYPE_CHECKING:
     import argparse

@@ -22,7 +22,7 @@ from humanmcp.locales import speaking
 from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
-from humanmcp.tap.hold_policy import Cancelled, Held
+from humanmcp.tap.hold import Cancelled, Held
 from humanmcp.tap.pump import Pump
 from humanmcp.tap.recorder import BY_TAP
 
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.inbox_session import InboxSession
-    from humanmcp.tap.held_queue import HeldQueue
-    from humanmcp.tap.hold_policy import HoldPolicy
+    from humanmcp.tap.hold import HeldQueue, HoldPolicy
     from humanmcp.tap.pump import ServerProcess, Sink
     from humanmcp.tap.recorder import TapRecorder
     from humanmcp.tap.remote import RemoteServer
