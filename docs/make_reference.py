@@ -226,7 +226,7 @@ def diagnostic(kind: ProblemKind, language: str) -> Iterator[str]:
 
 
 def _example(example: mistakes.Example, language: str) -> Iterator[str]:
-    """Show a mistake made and mended, and the sentences that say so."""
+    """Show a mistake made and fixed, and the sentences that say so."""
     request = (("example request", example.request),) if example.request else ()
     texts = (("example wrong", example.wrong), ("example right", example.right))
     for title, text in (*request, *texts):

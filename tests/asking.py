@@ -104,6 +104,6 @@ def hold_diagnostic(diagnostic: Diagnostic, text: str) -> None:
             assert 0 <= edit.start <= edit.end <= len(text)
 
 
-def mended(verdict: Verdict) -> str:
+def with_first_fix(verdict: Verdict) -> str:
     """Apply the first fix that is offered."""
     return next(each.fix.apply(verdict.text) for each in verdict.diagnostics if each.fix)

@@ -158,7 +158,7 @@ def draft_of(opened: OpenExchange) -> Draft:
 def document(opened: OpenExchange, draft: Draft) -> str:
     """Return the whole message of a draft, as the JSON view shows it.
 
-    A text that is no JSON stays what it is, inside its envelope: it is theirs to mend.
+    A text that is no JSON stays what it is, inside its envelope: it is theirs to fix.
     """
     exchange = opened.exchange
     if draft.form is TextForm.MESSAGE or exchange is None:
@@ -206,7 +206,7 @@ def with_fault(opened: OpenExchange, draft: Draft, fault: Fault) -> str:
     )
 
 
-def mended(opened: OpenExchange, by: str) -> None:
+def remove_http_fault(opened: OpenExchange, by: str) -> None:
     """Remove the HTTP fault from the next answer."""
     if opened.facts.http_port:
         order = Reply(TAKEN_BACK, by=by, order=Order.HTTP)

@@ -366,7 +366,7 @@ class RoomSeat:
             self._changed()
 
     def _note_mistakes(self) -> None:
-        """Keep what stands in the open answer for a while, even if it is mended later."""
+        """Keep what stands in the open answer for a while, even if it is fixed later."""
         problems = self._problems
         if problems is None or not self.codes:
             return

@@ -544,7 +544,7 @@ def _comments(answering: Answering, diagnostics: Sequence[Diagnostic]) -> list[s
         answering.sentence("how", name=answering.name),
     ]
     if diagnostics:
-        lines += ["", answering.sentence("mend", counted=summary(diagnostics))]
+        lines += ["", answering.sentence("fix", counted=summary(diagnostics))]
         shift = len(lines) + len(diagnostics)
         for diagnostic in diagnostics:
             lines.append("  " + _in_one_line(diagnostic, shift))

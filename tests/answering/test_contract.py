@@ -84,7 +84,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("text", [RIGHT, ERROR, BROKEN, RIGHT.replace('"result"', "'result'")])
 def test_one_text_goes_out_as_one_line_from_every_desk(scene: Scene, text: str) -> None:
-    """An answer, an error, and what can be mended: the line, and what is said of it."""
+    """An answer, an error, and what can be fixed: the line, and what is said of it."""
     told: dict[str, Told] = {}
     for token, (name, seat) in enumerate(scene.seats.items(), 70):
         said = seat.send(scene.ask(str(token)), text % token)

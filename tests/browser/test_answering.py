@@ -55,7 +55,7 @@ def test_a_sentence_and_one_key_answer_a_call(host: Serving, opened: Opened) -> 
         (('"text": "sunny"', '"text": "sunny",'), 8),
     ],
 )
-def test_a_mistake_is_named_on_its_line_and_mended_by_a_button(
+def test_a_mistake_is_named_on_its_line_and_fixed_by_a_button(
     host: Serving, mistake: tuple[str, str], line: int, opened: Opened
 ) -> None:
     """The line, a mark beside it, the reason at Send, and the fix."""

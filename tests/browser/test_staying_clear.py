@@ -30,7 +30,7 @@ def test_why_send_is_blocked_stands_beside_it(opened: Opened) -> None:
     expect(first).to_be_in_viewport()
     expect(first).to_contain_text("id")
     first.locator("button.fix").click()
-    until(lambda: '"id": 1,' in read_json(page), "the id is mended")
+    until(lambda: '"id": 1,' in read_json(page), "the id is fixed")
     expect(first).to_be_hidden()
 
 

@@ -81,7 +81,7 @@ class Player:
             case Deed.OUT:
                 return self._save(text)
             case Deed.FIX:
-                text = mended(last)
+                text = fixed(last)
                 return self._send(last.number, text, last.form) if last.form else self._save(text)
             case Deed.ANYWAY:
                 return self._send(
@@ -139,7 +139,7 @@ def _settled(outcome: Outcome, typed: str, number: int) -> Played:
             raise AssertionError(f"nobody waits for {typed!r}")
 
 
-def mended(refused: Played) -> str:
+def fixed(refused: Played) -> str:
     """Apply the fix of every problem of a text that was given back."""
     edits = {
         edit

@@ -74,7 +74,7 @@ class ScriptError(ValueError):
         self.why = why
 
     def __str__(self) -> str:
-        """Say what to mend."""
+        """Say what to fix."""
         return f"{self.file}:{self.line}: {self.why}"
 
 

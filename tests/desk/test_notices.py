@@ -203,7 +203,7 @@ def test_while_somebody_looks_at_a_page_there_are_no_notices(home: Path, service
         due = item["arrived"] + SETTLED_AFTER + 4 * LOOK_EVERY
         until(lambda: time.time() > due, "the moment of a notice is over")
         # a test notice is sent by hand, and is the only one
-        assert "The service took it." in desk.submit("/settings/notices").text
+        assert "The service accepted the notice." in desk.submit("/settings/notices").text
         assert [one["message"].partition("\n")[0] for one in service.taken] == [
             "This is a test notice."
         ]
@@ -219,7 +219,7 @@ def test_a_service_that_is_away_is_named_and_loses_nothing(home: Path) -> None:
         until(lambda: "did not take a notice" in log.read_text("utf-8"), "a line in the log")
         assert "secret" not in log.read_text("utf-8")
         assert len(desk.get("/api/exchanges")["waiting"]) == 1
-        assert "did not take it" in desk.submit("/settings/notices").text
+        assert "did not accept the notice" in desk.submit("/settings/notices").text
 
 
 def test_a_desk_with_a_wrong_file_says_so_and_starts(home: Path) -> None:

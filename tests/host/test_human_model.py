@@ -143,7 +143,7 @@ def test_a_person_plays_the_model_of_the_dice_chat(tmp_path: Path) -> None:
 
 
 def test_a_slip_comes_back_with_its_problems(tmp_path: Path) -> None:
-    """The same check: broken JSON is refused, kept as the draft, and can be mended."""
+    """The same check: broken JSON is refused, kept as the draft, and can be fixed."""
     with seated(tmp_path) as (model, desk), table(says("unused")) as laid:
         laid.loop.model = model
         host = Prompted(laid.loop, "hi")

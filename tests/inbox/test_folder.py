@@ -171,7 +171,7 @@ def test_only_the_owner_can_read_anything(
 
 @POSIX
 def test_a_home_that_others_can_write_in_is_refused(tmp_path: Path) -> None:
-    """With the line that mends it."""
+    """With the line that fixes it."""
     (tmp_path / "home").mkdir()
     (tmp_path / "home").chmod(0o777)
     with pytest.raises(UnsafeFolderError, match="chmod 700"):

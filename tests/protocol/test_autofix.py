@@ -97,7 +97,7 @@ def test_the_corpus_is_large() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted({typed.kind for typed in PLAIN}))
-def test_what_has_one_meaning_is_mended_to_it(kind: str) -> None:
+def test_what_has_one_meaning_is_fixed_to_it(kind: str) -> None:
     """Python's repr and pprint, an input method, a lost brace: the very answer comes out."""
     for typed in PLAIN:
         if typed.kind == kind:

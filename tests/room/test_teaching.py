@@ -153,7 +153,7 @@ def test_a_step_that_the_teacher_opens_is_nobodys_pass_and_pulls_nobody_back(
     assert "The teacher opened" not in behind.get("/").text
 
 
-def test_a_mistake_that_was_mended_before_sending_is_in_the_table(room: Rooming) -> None:
+def test_a_mistake_that_was_fixed_before_sending_is_in_the_table(room: Rooming) -> None:
     """It stood for a while in what the learner typed; what was never typed is no mistake."""
     learner, teacher = room.learner("Ann"), room.teacher()
     asked = learner.question("initialize")

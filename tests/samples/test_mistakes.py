@@ -81,8 +81,8 @@ def test_the_wrong_example_has_the_mistake_and_the_right_one_has_none(
     """What the manual shows is what the check says."""
     example = EXAMPLES[code]
     assert code in codes(tmp_path, capsys, example, example.wrong)
-    mended = example._replace(form="result") if example.form == "text" else example
-    levels = set(codes(tmp_path, capsys, mended, example.right).values())
+    fixed = example._replace(form="result") if example.form == "text" else example
+    levels = set(codes(tmp_path, capsys, fixed, example.right).values())
     assert levels <= {"repaired"}
 
 

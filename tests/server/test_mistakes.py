@@ -35,7 +35,7 @@ class Row(NamedTuple):
     request: str
     typed: str
     said: str
-    mended: bool = True
+    fixed: bool = True
 
 
 def reply(rest: str) -> str:
@@ -56,15 +56,15 @@ ROWS: Final = (
     Row("E06 pong", PING, reply('"result":"pong"'), "result must be an object"),
     Row("E06 sunny", CALL, reply('"result":"sunny"'), "result must be an object"),
     Row("E06 null", CALL, reply('"result":null'), "result must be an object",
-        mended=False),
+        fixed=False),
     Row("E07", CALL, reply('"result":{"text":"sunny"}'), "result.content[0].text"),
     Row("E09 missing", CALL, f'{{"id":@,"x":1,{SUNNY}}}', '"jsonrpc": "2.0" is missing'),
     Row("E09 a number", CALL, f'{{"jsonrpc":2.0,"id":@,{SUNNY}}}', '"jsonrpc": "2.0" is missing'),
     Row("E10", CALL, reply(f'{SUNNY},"error":{{"code":1,"message":"x"}}'), "not both",
-        mended=False),
+        fixed=False),
     Row("E11 a text", CALL, reply('"error":"boom"'), "error must be an object"),
     Row("E11 no message", CALL, reply('"error":{"code":-32602}'), "error.message is missing",
-        mended=False),  # what an error says, nobody but a person knows
+        fixed=False),  # what an error says, nobody but a person knows
     Row("E12", CALL, reply('"error":{"code":"-32602","message":"x"}'), "code must be an integer"),
     Row("E13", CALL, reply(f'{SUNNY},"note":1'), '"note" is not allowed at the top level'),
     Row("E18 trailing comma", CALL, reply(f"{SUNNY},"), "comma is extra"),
@@ -84,7 +84,7 @@ ROWS: Final = (
     Row("E22", OPEN, reply(f'"result":{{"protocolVersion":"1.0","capabilities":{{}},{SERVER}}}'),
         "protocolVersion must be one of"),
     Row("E24", CALL, f'{{"jsonrpc":"2.0","id":null,{SUNNY}}}', "not as null"),
-    Row("E25 duplicate keys", CALL, reply(f'{SUNNY},"result":{{}}'), "appears twice", mended=False),
+    Row("E25 duplicate keys", CALL, reply(f'{SUNNY},"result":{{}}'), "appears twice", fixed=False),
     Row("E25 NaN", CALL, reply('"result":{"content":[],"structuredContent":{"a":NaN}}'),
         "NaN is not a JSON number"),
     Row("E25 true", CALL, f'{{"jsonrpc":"2.0","id":true,{SUNNY}}}', "not as true"),
@@ -99,7 +99,7 @@ NOTICED: Final = (
     Row("W01", OPEN,
         reply('"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":'
               '{"name":"humanmcp","version":"1","capabilities":{"resources":{},"tools":{}}}}'),
-        "Put capabilities beside serverInfo"),
+        "Put capabilities next to serverInfo"),
     Row("W02", OPEN,
         reply('"result":{"protocolVersion":"2024-11-05","capabilities":{"completion":{}},'
               f"{SERVER}}}"),
@@ -149,8 +149,8 @@ def told(server: Serving, part: str) -> str:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
-def test_a_mistake_is_kept_explained_and_mended(shared: Serving, row: Row) -> None:
-    """By files: no stdout, the text stays, and the mended one is sent.
+def test_a_mistake_is_kept_explained_and_fixed(shared: Serving, row: Row) -> None:
+    """By files: no stdout, the text stays, and the fixed one is sent.
 
     E01 to E25, W06, LINE-11, BRIDGE-15.
     """
@@ -161,8 +161,8 @@ def test_a_mistake_is_kept_explained_and_mended(shared: Serving, row: Row) -> No
     assert said.startswith("Not sent.")
     assert shared.session.joinpath("out.txt").read_text(encoding="utf-8") == typed
     good = f'{{"jsonrpc":"2.0","id":{number},"result":{GOOD[row.request]}}}'
-    right = mended_in(said) if row.mended else good
-    assert bool(mended_in(said)) == row.mended
+    right = fixed_in(said) if row.fixed else good
+    assert bool(fixed_in(said)) == row.fixed
     shared.type(right)
     heard = shared.hear()
     assert json.loads(heard) == json.loads(right)
@@ -183,7 +183,7 @@ def test_what_follows_a_right_answer_is_left_out_and_said(shared: Serving, behin
     until(shared.taken, "the text to be taken")
 
 
-def mended_in(said: str) -> str:
+def fixed_in(said: str) -> str:
     """Cut out the text that problems.txt offers to be copied."""
     _before, found, rest = said.partition("his would be right:")
     return rest.partition("\nSee ")[0].strip() if found else ""

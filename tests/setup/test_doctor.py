@@ -82,7 +82,7 @@ def test_a_private_folder_is_well(home: Path) -> None:
 def test_a_folder_that_others_may_enter_is_told(
     home: Path, mode: int, code: str, level: Level
 ) -> None:
-    """With the chmod line that mends it."""
+    """With the chmod line that fixes it."""
     home.chmod(mode)
     (finding,) = [one for one in doctor.check_home(settings(home)) if one.code == code]
     assert finding.level is level

@@ -143,7 +143,7 @@ def test_a_refused_text_opens_again_with_its_problems(desk: Desk, host: Serving)
     right = wrong.replace('"晴れ"', '[{"type": "text", "text": "晴れ"}]')
     ran = desk.answer("1", steps=(wrong, right))
     first, second = ran.seen
-    assert "Mend it" not in first
+    assert "Fix it" not in first
     named = next(line for line in second.split("\n") if line.startswith("//") and "M01" in line)
     number = int(named.split("line ")[1].split(",")[0])
     assert second.split("\n")[number - 1].strip() == '"content": "晴れ"'

@@ -139,7 +139,7 @@ def test_fix_prints_the_text_with_every_fix_applied(check: Any) -> None:  # noqa
     assert check(ran.out).status == 0
 
 
-def test_fix_says_what_it_cannot_mend(check: Any) -> None:  # noqa: ANN401 - see the fixture
+def test_fix_says_what_it_cannot_fix(check: Any) -> None:  # noqa: ANN401 - see the fixture
     """On stderr, so that stdout stays the text."""
     ran = check('{"result": {"content": [{"type": "image", "data": "?"}]}}', "--fix")
     assert ran.status == 1

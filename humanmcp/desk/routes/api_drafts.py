@@ -153,7 +153,7 @@ def add_fault(request: Request, session: str, number: int, body: FaultBody) -> D
     """
     opened = desk_of(request).open_exchange(Key(session, number))
     if body.fault is None:
-        service.mended(opened, BY)
+        service.remove_http_fault(opened, BY)
         return {"document": body.text}
     draft = Draft(body.text, body.form)
     return {"document": service.with_fault(opened, draft, body.fault)}

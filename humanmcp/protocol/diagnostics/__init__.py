@@ -1,1 +1,1 @@
-"""What is wrong with a text, where it stands, and how to mend it."""
+"""What is wrong with a text, where it stands, and how to fix it."""

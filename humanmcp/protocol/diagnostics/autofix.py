@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 
     Judge: TypeAlias = Callable[[str], Verdict]
 
-__all__ = ["NO_SUGGESTION", "Autofix", "Suggestion", "autofix", "mended", "suggestion", "together"]
+__all__ = [
+    "NO_SUGGESTION",
+    "Autofix",
+    "Suggestion",
+    "autofix",
+    "fully_fixed",
+    "suggestion",
+    "together",
+]
 
 _ROUNDS: Final = 8  # a text that is no JSON hides its other mistakes: each round may show new ones
 _LONGEST: Final = 20_000  # nobody reads more of it in problems.txt
@@ -61,7 +69,7 @@ def _safe(verdict: Verdict) -> Iterator[Diagnostic]:
     """Yield the problems whose fixes may be applied now.
 
     While a text is no JSON, what it says is read through guesses: then only its spelling as JSON
-    is mended, and what it lacks as a message is looked at in the next round.
+    is fixed, and what it lacks as a message is looked at in the next round.
     """
     broken = any(one.blocks and one.code.startswith("J") for one in verdict.diagnostics)
     for one in verdict.diagnostics:
@@ -80,7 +88,7 @@ NO_SUGGESTION: Final = Suggestion()
 """There is no way that can be said."""
 
 
-def mended(text: str, judge: Judge) -> str:
+def fully_fixed(text: str, judge: Judge) -> str:
     """Return a refused text as it passes; "" where the safe fixes do not get it there."""
     if len(text) > _LONGEST:
         return ""
@@ -93,14 +101,14 @@ def suggestion(text: str, judge: Judge) -> Suggestion:
 
     Empty where that does not get it there, and for a text that is too long to be read again.
     """
-    whole = mended(text, judge)
+    whole = fully_fixed(text, judge)
     if whole or len(text) > _LONGEST:
         return Suggestion(whole)
     fixed = autofix(text, judge)
     doubtful = [one.fix for one in fixed.left if one.blocks and one.fix]
     if len(doubtful) != 1:
         return NO_SUGGESTION
-    rest = mended(doubtful[0].apply(fixed.text), judge)
+    rest = fully_fixed(doubtful[0].apply(fixed.text), judge)
     return Suggestion(rest, doubtful[0].applicability) if rest else NO_SUGGESTION
 
 
@@ -128,7 +136,7 @@ _LEAF: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s\[\]{},:"]+', re.DOT
 
 
 def trust(diagnostic: RawDiagnostic, fix: FixAction, old: str, new: str) -> Applicability:
-    """Grade a mend that puts the JSON text `new` in the place of `old`."""
+    """Grade a fix that puts the JSON text `new` in the place of `old`."""
     match fix.does:
         case FixKind.DELETE:
             return Applicability.REMOVES

@@ -1,4 +1,4 @@
-"""From what was found to where it stands: paths become offsets, mends become edits.
+"""From what was found to where it stands: paths become offsets, fixes become edits.
 
 Walks only the part of the text that leads to a problem, so that a valid text never pays.
 """
@@ -116,32 +116,32 @@ _write_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def replace_with(path: Path, value: Json, label: str = "replace") -> FixAction:
-    """Mend by putting another value in the place."""
+    """Fix by putting another value in the place."""
     return FixAction(FixKind.REPLACE, path, json_text(value), label=label)
 
 
 def rename_to(path: Path, name: str) -> FixAction:
-    """Mend by giving the member at `path` another name."""
+    """Fix by giving the member at `path` another name."""
     return FixAction(FixKind.RENAME, path, json_text(name), label="rename")
 
 
 def delete(path: Path) -> FixAction:
-    """Mend by taking the member or item at `path` out."""
+    """Fix by taking the member or item at `path` out."""
     return FixAction(FixKind.DELETE, path, label="delete")
 
 
 def insert(path: Path, value: Json) -> FixAction:
-    """Mend by adding the member that the last step of `path` names."""
+    """Fix by adding the member that the last step of `path` names."""
     return FixAction(FixKind.INSERT, path, json_text(value), label="insert")
 
 
 def wrap(path: Path, before: str, after: str) -> FixAction:
-    """Mend by putting text around the value at `path`."""
+    """Fix by putting text around the value at `path`."""
     return FixAction(FixKind.WRAP, path, before + HOLE + after, label="wrap")
 
 
 def unwrap(path: Path, inner: Path) -> FixAction:
-    """Mend by keeping only a part of the value at `path`."""
+    """Fix by keeping only a part of the value at `path`."""
     return FixAction(FixKind.UNWRAP, path, inner=inner, label="unwrap")
 
 
@@ -163,7 +163,7 @@ class Source(NamedTuple):
 
     `root` are the steps that lead from the message to what the text holds: empty for a whole
     message, `("result",)` when a person typed only the result. `typed` maps an offset of `json` to
-    the text as typed, which may have been mended to become valid.
+    the text as typed, which may have been fixed to become valid.
     """
 
     json: str
@@ -239,10 +239,10 @@ class Placer:
         typed = self.source.typed
         return typed(at) if typed else at
 
-    # -- mends ----------------------------------------------------------------------------------
+    # -- fixes ----------------------------------------------------------------------------------
 
     def _fix(self, diagnostic: RawDiagnostic, fix: FixAction) -> Fix | None:
-        from humanmcp.protocol.diagnostics.autofix import trust  # noqa: PLC0415 - what has no mend never needs it
+        from humanmcp.protocol.diagnostics.autofix import trust  # noqa: PLC0415 - what has no fix never needs it
 
         edits = self._edits(fix)
         if edits is None:

@@ -1,4 +1,4 @@
-"""One thing wrong with a message: its code, how bad it is, where it stands, and how to mend it.
+"""One thing wrong with a message: its code, how bad it is, where it stands, and how to fix it.
 
 A problem holds no sentence. Its sentence stands in `locales/`, by code, in every language, and is
 filled with `detail`. The codes: J.. the JSON text, R.. the JSON-RPC envelope, M.. what MCP asks,
@@ -30,7 +30,7 @@ class Severity(enum.StrEnum):
     HINT = "hint"
     """Allowed; there is something to learn."""
     REPAIRED = "repaired"
-    """Was wrong in a way that has one meaning only, and is mended in what is sent."""
+    """Was wrong in a way that has one meaning only, and is fixed in what is sent."""
 
 
 class Applicability(enum.StrEnum):
@@ -63,7 +63,7 @@ class TextEdit(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """A mechanical mend: edits of the text as typed, and the code of the label on its button."""
+    """A mechanical fix: edits of the text as typed, and the code of the label on its button."""
 
     edits: tuple[TextEdit, ...]
     label: str = "fix"
@@ -80,7 +80,7 @@ class Fix(NamedTuple):
         return sorted(self.edits, key=itemgetter(0, 1))
 
     def apply(self, text: str) -> str:
-        """Return the mended text."""
+        """Return the fixed text."""
         return applied(text, self.in_order)
 
 

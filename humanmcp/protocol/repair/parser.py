@@ -1,8 +1,8 @@
 # ruff: noqa: RUF001 - full-width characters are what this is about
-"""Find the mistakes in a text that is almost JSON, and mend those that have one meaning.
+"""Find the mistakes in a text that is almost JSON, and fix those that have one meaning.
 
 Reads the way a person does: a full-width colon is a colon, `True` is `true`, a list that is not
-closed ends where the text ends. Each mistake becomes a `Mistake` with the edits that mend
+closed ends where the text ends. Each mistake becomes a `Mistake` with the edits that fix
 it; a mistake of the same kind all over the text is one diagnostic with many edits. Where no guess
 is safe the parser stops, and says so.
 """
@@ -57,7 +57,7 @@ _LEANING: Final = (
     *(kinds.missing_comma, kinds.unclosed_bracket, kinds.missing_colon, kinds.unquoted_string),
     *(kinds.extra_bracket, kinds.wrong_bracket, kinds.adjacent_strings, kinds.missing_brace),
 )
-"""Mends that say how a text is built, and so lean on what was guessed elsewhere."""
+"""Fixes that say how a text is built, and so lean on what was guessed elsewhere."""
 
 
 def _grade(mistakes: list[Mistake]) -> None:
@@ -263,7 +263,7 @@ class _RepairParser(ScalarReader):
         for kind in (
             kinds.full_width_character,
             kinds.semicolon_in_json,
-        ):  # mended before, from full-width
+        ):  # fixed before, from full-width
             note = self.saturated.get(kind)
             if note is not None and note.edits[-1].start == comma:
                 self.take_back(note.edits.pop())

@@ -2,8 +2,8 @@
 
 A text that is valid costs one pass of the standard library's parser. Anything doubtful (it does
 not parse, a name appears twice, half of a character) goes to `parser.py`, which finds the several
-mistakes of a text and mends them as far as they have one meaning; the rest of the check then goes
-on with the mended text, and places are given in the text as typed.
+mistakes of a text and fixes them as far as they have one meaning; the rest of the check then goes
+on with the fixed text, and places are given in the text as typed.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Reading(NamedTuple):
     size: int = 0
 
     def as_written(self, at: int) -> int:
-        """Return the offset in the text as typed of an offset in the mended text."""
+        """Return the offset in the text as typed of an offset in the fixed text."""
         return as_typed(self.edits)(at)
 
     def placed(
@@ -79,7 +79,7 @@ class Reading(NamedTuple):
 
 
 def as_typed(edits: tuple[TextEdit, ...]) -> Callable[[int], int]:
-    """Return what turns offsets of a mended text into those of the text as typed."""
+    """Return what turns offsets of a fixed text into those of the text as typed."""
     starts: list[int] = []
     grown = 0
     for start, end, new in edits:
@@ -199,15 +199,15 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
         *_moved(repair.edits, first),
         *([TextEdit(last, len(text), "")] if last < len(text) else []),
     ]
-    mended = applied(text, edits)
+    fixed = applied(text, edits)
     diagnostics.extend(_notes(text, size))
     diagnostics.sort(key=lambda each: (each.start, each.code))
     value, whole = None, repair.whole
     try:
         if whole:
-            value = json.loads(mended)
+            value = json.loads(fixed)
         if not any(each.blocks for each in diagnostics):
-            strict(mended)
+            strict(fixed)
     except ValueError as error:  # what is left is no JSON either: say where
         whole = False
         at = min(first + getattr(error, "pos", 0), len(text))
@@ -215,7 +215,7 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
             diagnostics.append(_unexpected(text, at))
     return Reading(
         text,
-        mended if whole else "",
+        fixed if whole else "",
         value,
         whole,
         tuple(diagnostics),

@@ -139,7 +139,7 @@ class RepairScanner:
         new: str,
         **fields: str,
     ) -> Mistake:
-        """Take note of a mistake that other characters in its place mend."""
+        """Take note of a mistake that other characters in its place fix."""
         return self.mistake(kind, start, end, (TextEdit(start, end, new),), **fields)
 
     def take_back(self, edit: TextEdit) -> None:
@@ -194,7 +194,7 @@ class RepairScanner:
         return WIDE.get(char, char)
 
     def take_mark(self) -> None:
-        """Pass over one punctuation mark, mending a full-width one."""
+        """Pass over one punctuation mark, fixing a full-width one."""
         char = self.text[self.at]
         if (half := self.mark()) != char:
             self.swap(kinds.full_width_character, self.at, self.at + 1, half, char=char, half=half)
@@ -348,7 +348,7 @@ class ScalarReader(RepairScanner):
         self._write(pieces)
 
     def piece(self, start: int) -> Piece:
-        """Find out where the text in quotes that starts here ends, and mend nothing yet."""
+        """Find out where the text in quotes that starts here ends, and fix nothing yet."""
         text = self.text
         quotes = text[start] * 3
         if quotes in ('"""', "'''") and text.startswith(quotes, start):
@@ -373,7 +373,7 @@ class ScalarReader(RepairScanner):
         return piece if is_value or not self.is_name(piece.end) else None
 
     def _write(self, pieces: list[Piece]) -> None:
-        """Mend the quotes of one text, and what is in it."""
+        """Fix the quotes of one text, and what is in it."""
         first, last = pieces[0], pieces[-1]
         self._straighten(first.start, first.inner)
         for piece, following in pairwise(pieces):
@@ -480,7 +480,7 @@ class ScalarReader(RepairScanner):
         return start + 1 + len(body), False
 
     def _inside(self, start: int, end: int, opener: str) -> None:
-        """Mend what a JSON string must not hold as it is."""
+        """Fix what a JSON string must not hold as it is."""
         text = self.text
         found = _SUSPECT.search(text, start, end)
         if found is None:
@@ -507,7 +507,7 @@ class ScalarReader(RepairScanner):
             self._halves(start, end)
 
     def _backslash(self, at: int, end: int, opener: str, *, whole_path: bool) -> int:
-        """Mend one escape; return its length."""
+        """Fix one escape; return its length."""
         follows = self.text[at + 1 : at + 2] if at + 1 < end else ""
         if follows == opener and opener != '"':  # \' in a single-quoted text
             self.swap(kinds.wrong_quotes, at, at + 1, "", char=opener)

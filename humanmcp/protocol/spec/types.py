@@ -289,10 +289,10 @@ def notice(**members: Member) -> Shape:
 
 
 class FormatTrouble(NamedTuple):
-    """What is wrong with a text: its kind, and the value that mends it where there is one."""
+    """What is wrong with a text: its kind, and the value that fixes it where there is one."""
 
     kind: ProblemKind
-    mended: Json = None
+    fixed: Json = None
 
 
 # Texts: `re` compiles each when it is first used, which the start of a server need not pay for.
@@ -329,8 +329,8 @@ def _moment(text: str) -> FormatTrouble | None:
     if found is None or int(found[3]) > _days(int(found[1]), int(found[2])):
         return FormatTrouble(kinds.not_a_time)
     zone = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text[10:].upper()) if found[5] == "" else ""
-    mended = f"{text[:10]}T{(zone or text[10:].upper())[1:]}"
-    return None if mended == text else FormatTrouble(kinds.not_a_time, mended)
+    fixed = f"{text[:10]}T{(zone or text[10:].upper())[1:]}"
+    return None if fixed == text else FormatTrouble(kinds.not_a_time, fixed)
 
 
 def _days(year: int, month: int) -> int:

@@ -265,11 +265,11 @@ def _judge_code(error: JsonObject, version: str, path: Path) -> list[RawDiagnost
         return [_renamed(error, "code", path) or kinds.missing_error_code(path, insert(at, -32603))]
     code = error["code"]
     if isinstance(code, bool) or not isinstance(code, int):
-        return [kinds.error_code_not_integer(at, _code_mend(code, at))]
+        return [kinds.error_code_not_integer(at, _code_fix(code, at))]
     return _judge_number(code, error, version, path)
 
 
-def _code_mend(code: Json, at: Path) -> FixAction | None:
+def _code_fix(code: Json, at: Path) -> FixAction | None:
     if isinstance(code, str):
         digits = code.strip()
         if digits.removeprefix("-").isdigit() and digits.isascii() and len(digits) < 20:

@@ -98,7 +98,7 @@ def _placed(batch: Batch, text: str) -> Iterator[tuple[Message | Malformed, int]
 
 
 def _moved(diagnostic: Diagnostic, index: int, at: int, reading: Reading, text: str) -> Diagnostic:
-    """Place a problem of one answer in the whole text; its mend, which counts otherwise, goes."""
+    """Place a problem of one answer in the whole text; its fix, which counts otherwise, goes."""
     start, end = reading.as_written(at + diagnostic.start), reading.as_written(at + diagnostic.end)
     line, column = line_and_column(text, start)
     return diagnostic._replace(

@@ -136,7 +136,7 @@ def none_of(names: tuple[str, ...], path: Path) -> RawDiagnostic:
 
 def ill_formed(trouble: FormatTrouble, value: str, path: Path) -> RawDiagnostic:
     """Report a text that does not look like what it must be."""
-    fix = None if trouble.mended is None else replace_with(path, trouble.mended)
+    fix = None if trouble.fixed is None else replace_with(path, trouble.fixed)
     return trouble.kind(path, fix, key=name_of(path), value=shown(value))
 
 
@@ -284,19 +284,19 @@ def _check_list(
 
 
 def _not_a_list(value: Json, path: Path, kind: types.ListOf, version: str) -> RawDiagnostic:
-    mend = None
+    fix = None
     if isinstance(kind.item, types.ByMember) and isinstance(value, (str, int, float)):
         text = value if isinstance(value, str) else json_text(value)
-        mend = replace_with(path, [{"type": "text", "text": text}], "wrap")
+        fix = replace_with(path, [{"type": "text", "text": text}], "wrap")
     elif value is None:
-        mend = replace_with(path, [])
+        fix = replace_with(path, [])
     elif fits(value, kind.item, version):
-        mend = wrap(path, "[", "]")
+        fix = wrap(path, "[", "]")
     elif isinstance(value, dict) and "name" not in value and _named(value, kind, version):
         listed = [{"name": name, **item} for name, item in value.items()]
-        mend = replace_with(path, listed, "wrap")
+        fix = replace_with(path, listed, "wrap")
     got, shows = json_type(value), json_text(example_of(kind, version))
-    return kinds.not_an_array(path, mend, key=name_of(path), got=got, example=shows)
+    return kinds.not_an_array(path, fix, key=name_of(path), got=got, example=shows)
 
 
 def _named(value: JsonObject, kind: types.ListOf, version: str) -> bool:
@@ -367,12 +367,12 @@ def _neither(value: JsonObject, path: Path, kind: types.ByPresence, version: str
     if "uri" not in value:  # an item of tools/call, say
         first = next(iter(kind.shapes.values()))
         example_uri = example(SHAPES[first].members["uri"], version)
-        mend = insert((*path, "uri"), example_uri)
+        fix = insert((*path, "uri"), example_uri)
         if "type" in value:
             rest = {name: item for name, item in value.items() if name != "type"}
-            mend = replace_with(path, {"uri": example_uri, **rest})
+            fix = replace_with(path, {"uri": example_uri, **rest})
         shows, where = json_text(example_uri), name_of(path)
-        return kinds.missing_member(path, mend, key="uri", example=shows, where=where)
+        return kinds.missing_member(path, fix, key="uri", example=shows, where=where)
     return none_of(tuple(kind.shapes), path)._replace(fix=insert((*path, "text"), "…"))
 
 
@@ -444,18 +444,18 @@ def _nested(  # noqa: PLR0913, PLR0917 - what the sentence needs
     if not inner or not fits(inner, member.kind(version), version):
         return None
     whole = {key: item for key, item in value.items() if key not in inner} | {name: inner}
-    mend, shows = replace_with(path, whole, "wrap"), shown(json_text(inner))
-    return kinds.missing_member(path, mend, key=name, example=shows, where=name_of(path))
+    fix, shows = replace_with(path, whole, "wrap"), shown(json_text(inner))
+    return kinds.missing_member(path, fix, key=name, example=shows, where=name_of(path))
 
 
 def _misspelt(  # noqa: PLR0913, PLR0917 - what the sentence needs
     name: str, typed: str, value: Json, path: Path, member: Member, version: str
 ) -> RawDiagnostic:
     at = (*path, typed)
-    mend = rename_to(at, name) if fits(value, member.kind(version), version) else None
+    fix = rename_to(at, name) if fits(value, member.kind(version), version) else None
     where = name_of(path)
     return kinds.misspelt_required_member(
-        at, mend, at_name=True, key=name, typed=shown(typed), where=where
+        at, fix, at_name=True, key=name, typed=shown(typed), where=where
     )
 
 
@@ -474,9 +474,9 @@ def _strange(  # noqa: PLR0913, PLR0917 - what the sentences need
         if member is not None:
             problems += _of_another_version(member, value[name], at, version)
         elif (meant := alike(name, absent)) is not None:
-            mend = rename_to(at, meant)
+            fix = rename_to(at, meant)
             near = kinds.misspelt_member(
-                at, mend, at_name=True, key=key, version=version, meant=meant
+                at, fix, at_name=True, key=key, version=version, meant=meant
             )
             problems.append(near)
         elif len(problems) <= ENOUGH:

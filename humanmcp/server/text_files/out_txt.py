@@ -75,13 +75,13 @@ class Document(NamedTuple):
 class DocumentOutcome(NamedTuple):
     """The result of a text, with its problems.
 
-    `mended` is a refused text as it would pass, if any, and `applicability` what that took.
+    `fixed` is a refused text as it would pass, if any, and `applicability` what that took.
     """
 
     document: Document
     sent: bool
     diagnostics: tuple[Diagnostic, ...]
-    mended: str = ""
+    fixed: str = ""
     applicability: Applicability = Applicability.SAFE
 
 
@@ -189,9 +189,9 @@ def _about(outcomes: Iterable[DocumentOutcome]) -> Iterator[str]:
             if block not in said:  # a repair of the file is told once, not for each text in it
                 said.add(block)
                 yield block
-        if outcome.mended:
-            code = f"mended {outcome.applicability.value}"
-            yield say("files", code, text=_shown(outcome.mended))
+        if outcome.fixed:
+            code = f"fixed {outcome.applicability.value}"
+            yield say("files", code, text=_shown(outcome.fixed))
         for page in dict.fromkeys(each.page for each in several if each.blocks and each.page):
             yield say("files", "page", page=page)
     yield ""
@@ -220,9 +220,9 @@ def _place(document: Document, diagnostic: Diagnostic) -> tuple[int, int]:
     return diagnostic.line + document.line - 1, column
 
 
-def _shown(mended: str) -> str:
+def _shown(fixed: str) -> str:
     """Return a text to copy: beside its heading if it is one line, else below it."""
-    lines = mended.strip().split("\n")
+    lines = fixed.strip().split("\n")
     if len(lines) == 1:
         return f" {visible(lines[0])}"
     return "".join(f"\n    {visible(line.rstrip())}" for line in lines)

@@ -90,7 +90,7 @@ def test_a_deep_schema_ends_in_json() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "code", "mended"),
+    ("raw", "code", "fixed"),
     [
         ('{"type": "object"', "J07", {"type": "object"}),
         ("hello", "J20", "hello"),
@@ -98,12 +98,12 @@ def test_a_deep_schema_ends_in_json() -> None:
         ("{'a': 1}", "J05", {"a": 1}),
     ],
 )
-def test_a_field_that_is_no_json_says_why_and_how(raw: str, code: str, mended: object) -> None:
+def test_a_field_that_is_no_json_says_why_and_how(raw: str, code: str, fixed: object) -> None:
     """The codes that exist, with their fixes; their places count in the field's own text."""
     (diagnostic,) = unread(raw)
     assert (diagnostic.code, diagnostic.blocks) == (code, True)
     assert diagnostic.fix is not None
-    assert json.loads(applied(raw, diagnostic.fix.edits)) == mended
+    assert json.loads(applied(raw, diagnostic.fix.edits)) == fixed
 
 
 def test_json_in_a_field_says_nothing() -> None:

@@ -49,9 +49,9 @@ def test_a_parked_call_is_in_a_list_of_its_own_and_is_answered_there(desking: De
     line = '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'
     assert inbox.take_parked(key) is not None
     inbox.close(key, ExchangeState.ANSWERED, Answer(line, "desk", AT))
-    assert "has not come for it yet" in page_with(desking, path, "has not come")
+    assert "has not fetched the answer yet" in page_with(desking, path, "has not fetched")
     inbox.fetched(key, AT)
-    assert "came for it" in page_with(desking, path, "came for it at")
+    assert "fetched the answer" in page_with(desking, path, "fetched the answer at")
 
 
 def test_a_call_that_can_be_parked_has_a_button(desking: Desking) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from humanmcp.protocol.diagnostics.autofix import (
     NO_SUGGESTION,
     Suggestion,
-    mended,
+    fully_fixed,
     suggestion,
     together,
 )
@@ -18,9 +18,9 @@ from tests.asking import asked
 CALL = asked("tools/call")
 
 
-def mend(text: str) -> str:
-    """Mend an answer to a tool call."""
-    return mended(text, lambda typed: check(CALL, typed))
+def fix(text: str) -> str:
+    """Fix an answer to a tool call."""
+    return fully_fixed(text, lambda typed: check(CALL, typed))
 
 
 @pytest.mark.parametrize(
@@ -32,24 +32,24 @@ def mend(text: str) -> str:
         '{"result":{"input_schema":1,"content":"x"}}',
     ],
 )
-def test_mistakes_behind_mistakes_are_mended_in_rounds(typed: str) -> None:
+def test_mistakes_behind_mistakes_are_fixed_in_rounds(typed: str) -> None:
     """A text that is no JSON hides its other mistakes; what comes out passes."""
-    assert check(CALL, mend(typed)).sendable
+    assert check(CALL, fix(typed)).sendable
 
 
 @pytest.mark.parametrize(
     ("typed", "meant"), [("no", "false"), ('"Yes"', "true"), ("off", "false"), ('"maybe"', "")]
 )
 def test_a_word_of_yes_and_no_becomes_the_truth_that_is_wanted(typed: str, meant: str) -> None:
-    """It is no guess there; what else stands in its place is a person's to mend."""
-    mended_text = mend(f'{{"result":{{"content":[],"isError":{typed}}}}}')
-    assert (f'"isError":{meant}' in mended_text) if meant else (mended_text == "")
+    """It is no guess there; what else stands in its place is a person's to fix."""
+    fixed_text = fix(f'{{"result":{{"content":[],"isError":{typed}}}}}')
+    assert (f'"isError":{meant}' in fixed_text) if meant else (fixed_text == "")
 
 
 @pytest.mark.parametrize("typed", ['{"result":{},"error":{}}', "", "x" * 30_000])
 def test_where_the_fixes_do_not_get_it_there_nothing_is_shown(typed: str) -> None:
-    """Half of a mend would be refused again; and nobody reads a very long one."""
-    assert mend(typed) == ""
+    """Half of a fix would be refused again; and nobody reads a very long one."""
+    assert fix(typed) == ""
 
 
 def test_of_two_fixes_at_one_place_the_first_is_applied() -> None:
@@ -65,7 +65,7 @@ def test_of_two_fixes_at_one_place_the_first_is_applied() -> None:
 @given(st.text(max_size=40))
 def test_it_ends_and_never_lies(typed: str) -> None:
     """Whatever was typed: nothing, or something that passes."""
-    assert mend(typed) == "" or check(CALL, mend(typed)).sendable
+    assert fix(typed) == "" or check(CALL, fix(typed)).sendable
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How far a mend may be trusted: what it takes away, and what it adds."""
+"""How far a fix may be trusted: what it takes away, and what it adds."""
 
 import pytest
 
@@ -13,7 +13,7 @@ FOUND = kinds.missing_method()
 
 
 def replaced(old: str, new: str, *path: str) -> Applicability:
-    """Grade a mend that puts a text in the place of another one."""
+    """Grade a fix that puts a text in the place of another one."""
     return trust(FOUND, FixAction(FixKind.REPLACE, path, new), old, new)
 
 
@@ -38,7 +38,7 @@ def replaced(old: str, new: str, *path: str) -> Applicability:
         ('"maybe"', "true", GUESS),
     ],
 )
-def test_a_mend_is_safe_that_keeps_every_word_and_adds_none(
+def test_a_fix_is_safe_that_keeps_every_word_and_adds_none(
     old: str, new: str, applicability: Applicability
 ) -> None:
     """The words of the structure around an answer are no one's."""

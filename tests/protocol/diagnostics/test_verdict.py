@@ -77,7 +77,7 @@ def test_of_many_findings_a_thousand_are_placed_and_errors_first() -> None:
 
 
 def test_where_one_of_many_has_no_fix_the_group_has_that_of_the_first() -> None:
-    """A button that mends some of them would seem to mend all."""
+    """A button that fixes some of them would seem to fix all."""
     fixed = Diagnostic("M12", Severity.WARNING, fix=Fix((TextEdit(0, 1, ""),)))
     (one,) = grouped([fixed, *[Diagnostic("M12", Severity.WARNING)] * 4])
     assert (one.times, one.fix) == (5, fixed.fix)

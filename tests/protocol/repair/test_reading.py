@@ -1,4 +1,4 @@
-"""Texts that are almost JSON: every mistake is named, placed and mended."""
+"""Texts that are almost JSON: every mistake is named, placed and fixed."""
 # ruff: noqa: RUF001 - full-width and curly characters are what this is about
 
 import json
@@ -110,7 +110,7 @@ BROKEN: Final = (
     ("a date without quotes", '{"a":2026-07-28}', "J22", '{"a":"2026-07-28"}', 6),
 )  # fmt: skip
 
-UNMENDABLE: Final = (
+UNFIXABLE: Final = (
     ("empty", "", "J19"),
     ("spaces", " \n\t ", "J19"),
     ("BOM only", "\ufeff", "J19"),
@@ -139,7 +139,7 @@ def test_valid_json_is_left_alone(text: str) -> None:
     [each[1:] for each in BROKEN],
     ids=[each[0] for each in BROKEN],
 )
-def test_a_mistake_is_named_placed_and_mended(
+def test_a_mistake_is_named_placed_and_fixed(
     text: str, code: str, becomes: str, column: int
 ) -> None:
     """One problem, at its place, and a fix that makes it valid."""
@@ -157,9 +157,9 @@ def test_a_mistake_is_named_placed_and_mended(
 
 
 @pytest.mark.parametrize(
-    ("text", "code"), [each[1:] for each in UNMENDABLE], ids=[each[0] for each in UNMENDABLE]
+    ("text", "code"), [each[1:] for each in UNFIXABLE], ids=[each[0] for each in UNFIXABLE]
 )
-def test_what_cannot_be_mended_is_named(text: str, code: str) -> None:
+def test_what_cannot_be_fixed_is_named(text: str, code: str) -> None:
     """No guess would be safe, so there is no value to go on with."""
     reading = json_reading.read(text)
     assert not reading.readable
@@ -214,7 +214,7 @@ def test_a_byte_order_mark_and_a_code_fence_are_taken_away_and_named() -> None:
 
 
 def test_places_are_given_in_the_text_as_typed() -> None:
-    """What was mended before a place does not move it."""
+    """What was fixed before a place does not move it."""
     text = "{'a': 'x', 'b': “y”}"
     reading = json_reading.read(text)
     for at, char in enumerate(reading.json):

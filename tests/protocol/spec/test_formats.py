@@ -28,7 +28,7 @@ def test_comes_in_fours(text: str) -> None:
         ("no base64!!!", FormatTrouble(kinds.invalid_base64)),
     ],
 )
-def test_what_is_nearly_base64_is_mended(text: str, trouble: FormatTrouble) -> None:
+def test_what_is_nearly_base64_is_fixed(text: str, trouble: FormatTrouble) -> None:
     """Lines are joined, and the beginning of a data URL is taken off."""
     assert FORMS["base64"](text) == trouble
 

@@ -58,7 +58,7 @@ def test_an_answer_to_nothing_is_said() -> None:
     assert told(judged(FIRST, SECOND, '{"jsonrpc":"2.0","result":{}}')) == [("N08", "/2", 4)]
 
 
-def test_what_was_mended_is_still_in_its_place() -> None:
+def test_what_was_fixed_is_still_in_its_place() -> None:
     """A trailing comma is repaired, and the problem behind it stands where it was typed."""
     text = f"[\n{SECOND},\n" + FIRST.replace('"4"}', '"4",}').replace(":1,", ":2,") + "\n]"
     verdict = judge(HELD, text, TextForm.MESSAGE, NegotiatedState())

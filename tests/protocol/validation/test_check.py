@@ -15,7 +15,7 @@ from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.spec import examples, methods
 from humanmcp.protocol.validation import addressing
 from humanmcp.protocol.validation import check as draft_check
-from tests.asking import R2024, R2025, R2026, asked, check, codes, mended, serious, stating
+from tests.asking import R2024, R2025, R2026, asked, check, codes, serious, stating, with_first_fix
 from tests.support.speaking import said_in
 
 CALL: Final = "tools/call"
@@ -178,7 +178,7 @@ def test_prose_for_a_tool_call_can_be_wrapped() -> None:
     """Wrap it with the text-answer form?"""
     verdict = check(asked(CALL), "Sunny, 23 degrees.")
     assert codes(verdict.diagnostics) == ["J20"]
-    again = check(asked(CALL), mended(verdict))
+    again = check(asked(CALL), with_first_fix(verdict))
     assert again.sendable
     assert '"text":"Sunny, 23 degrees."' in str(again.line)
     assert check(asked("ping"), "pong").diagnostics[0].fix is None

@@ -7,7 +7,7 @@ import pytest
 
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
-from tests.asking import R2025_03, R2026, asked, check, codes, mended, serious
+from tests.asking import R2025_03, R2026, asked, check, codes, serious, with_first_fix
 
 
 class Row(NamedTuple):
@@ -77,7 +77,7 @@ ROWS: Final = (
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_a_mistake_in_the_envelope_is_one_problem(row: Row) -> None:
-    """Its code and place, and a fix that mends it."""
+    """Its code and place, and a fix that fixes it."""
     verdict = check(asked("ping"), row.text)
     assert codes(verdict.diagnostics) == [row.code]
     diagnostic = verdict.diagnostics[0]
@@ -85,7 +85,7 @@ def test_a_mistake_in_the_envelope_is_one_problem(row: Row) -> None:
     assert (diagnostic.fix is not None) == row.fix
     assert verdict.line is None
     if row.fix and row.name != "a request":
-        left = serious(check(asked("ping"), mended(verdict)).diagnostics)
+        left = serious(check(asked("ping"), with_first_fix(verdict)).diagnostics)
         assert left in ([], ["M61"])  # a placeholder of ours has to be filled in first
 
 
@@ -105,7 +105,7 @@ def test_a_batch_is_put_together_by_the_server() -> None:
     text = '[{"jsonrpc":"2.0","id":3,"result":{}}]'
     verdict = check(asked("ping", version=R2025_03), text)
     assert codes(verdict.diagnostics) == ["R13"]
-    assert check(asked("ping", version=R2025_03), mended(verdict)).sendable
+    assert check(asked("ping", version=R2025_03), with_first_fix(verdict)).sendable
 
 
 def test_the_answer_alone_gets_its_envelope() -> None:
@@ -120,7 +120,7 @@ def test_the_answer_alone_gets_its_envelope() -> None:
     wrong = check(exchange, '{"content": "sunny"}')
     assert codes(wrong.diagnostics) == ["M01"]
     assert wrong.diagnostics[0].pointer == "/result/content"
-    assert check(exchange, mended(wrong)).sendable
+    assert check(exchange, with_first_fix(wrong)).sendable
 
 
 def test_half_an_envelope_is_an_error_whose_fix_completes_it() -> None:
@@ -128,7 +128,7 @@ def test_half_an_envelope_is_an_error_whose_fix_completes_it() -> None:
     exchange = asked("tools/call")
     beside = check(exchange, '{"jsonrpc":"2.0","id":3,"content":[]}')
     assert codes(beside.diagnostics) == ["R06"]
-    assert check(exchange, mended(beside)).sendable
+    assert check(exchange, with_first_fix(beside)).sendable
 
 
 @pytest.mark.parametrize(
@@ -161,11 +161,11 @@ def test_error_codes_keep_to_their_ranges(code: int, version: str, expected: lis
     assert codes(verdict.diagnostics) == expected
 
 
-def test_a_resource_not_found_of_2026_is_mended_to_invalid_params() -> None:
+def test_a_resource_not_found_of_2026_is_fixed_to_invalid_params() -> None:
     """-32002 was replaced by -32602."""
     exchange = asked("resources/read", {"uri": "a"}, version=R2026)
     verdict = check(exchange, '{"error":{"code":-32002,"message":"x"}}')
-    assert '"code":-32602' in mended(verdict)
+    assert '"code":-32602' in with_first_fix(verdict)
 
 
 def test_error_data_has_a_shape_for_some_codes() -> None:
@@ -174,7 +174,7 @@ def test_error_data_has_a_shape_for_some_codes() -> None:
     text = '{"error":{"code":-32022,"message":"x","data":{"supported":["2026-07-28"]}}}'
     verdict = check(exchange, text)
     assert [(p.code, p.pointer) for p in verdict.diagnostics] == [("M09", "/error/data")]
-    left = check(exchange, mended(verdict))
+    left = check(exchange, with_first_fix(verdict))
     assert codes(left.diagnostics) == ["M61"]  # what was requested has to be filled in
     assert check(exchange, left.text.replace("…", "2099-01-01")).sendable
 
@@ -184,12 +184,12 @@ def test_error_data_has_a_shape_for_some_codes() -> None:
     ['{"error":{"code":1,"message":"x"}}',
      '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"x"}}'],
 )  # fmt: skip
-def test_an_error_inside_the_error_is_mended(text: str) -> None:
+def test_an_error_inside_the_error_is_fixed(text: str) -> None:
     """R25: the error form adds the envelope, so it must not be there twice."""
     verdict = check(asked("ping"), text, TextForm.ERROR)
     assert codes(verdict.diagnostics) == ["R25"]
     line = '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"x"}}'
-    assert check(asked("ping"), mended(verdict), TextForm.ERROR).line == line
+    assert check(asked("ping"), with_first_fix(verdict), TextForm.ERROR).line == line
 
 
 def test_more_in_an_error_is_a_warning() -> None:
@@ -225,4 +225,4 @@ def test_params_without_anything_of_an_answer_stand_inside_it(text: str, becomes
     """Nothing else of the envelope is asked for: one fix puts all of it around."""
     verdict = check(asked("ping"), text)
     assert codes(verdict.diagnostics) == ["R06"]
-    assert mended(verdict) == becomes
+    assert with_first_fix(verdict) == becomes

@@ -11,7 +11,7 @@ from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import check, whole_conversation
-from tests.asking import R2024, R2025, R2026, asked, codes, hold, mended
+from tests.asking import R2024, R2025, R2026, asked, codes, hold, with_first_fix
 
 ABLE: Final = NegotiatedState(
     client_capabilities={
@@ -119,10 +119,10 @@ def test_a_cancellation_without_params_is_refused(version: str) -> None:
         (outgoing("pong", id=1), '{"jsonrpc": "2.0", "id": 1, "method": "ping"}'),
     ],
 )
-def test_a_saying_is_mended_like_a_draft(text: str, becomes: str) -> None:
+def test_a_saying_is_fixed_like_a_draft(text: str, becomes: str) -> None:
     """A fix where there is one meaning."""
     verdict = check.check_outgoing(text, R2025, ABLE)
-    assert mended(verdict) == becomes
+    assert with_first_fix(verdict) == becomes
     assert judged(becomes) == []
 
 
@@ -210,16 +210,16 @@ def test_no_text_whatever_raises(text: str, version: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("params", "mended"), [(None, True), ([], True), ("x", False), ([1], False)]
+    ("params", "fixed"), [(None, True), ([], True), ("x", False), ([1], False)]
 )
 def test_parameters_that_are_no_object_are_taken_out_where_they_say_nothing(
-    params: object, *, mended: bool
+    params: object, *, fixed: bool
 ) -> None:
     """Whatever they say is the person's own: nothing of it is taken out by itself."""
     text = json.dumps({"jsonrpc": "2.0", "method": "notifications/x", "params": params})
     verdict = check.check_outgoing(text, R2025, ABLE)
     fixes = [one.fix for one in verdict.diagnostics if one.pointer == "/params"]
-    assert [fix is not None for fix in fixes] == [mended]
+    assert [fix is not None for fix in fixes] == [fixed]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every mistake in a result: named, placed, mended."""
+"""Every mistake in a result: named, placed, fixed."""
 # ruff: noqa: E501 - the texts that people type stand as they are
 
 import json
@@ -11,7 +11,7 @@ from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation.check import check_outgoing, remarks, start
-from tests.asking import R2024, R2025, R2026, asked, check, codes, mended, serious, stating
+from tests.asking import R2024, R2025, R2026, asked, check, codes, serious, stating, with_first_fix
 
 ERROR, WARNING, HINT = Severity.ERROR, Severity.WARNING, Severity.HINT
 
@@ -252,7 +252,7 @@ ROWS: Final = (
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.number} {row.method}" for row in ROWS])
 def test_a_mistake_in_a_result_is_one_problem(row: Row) -> None:
-    """Its code, its place, its level, and a fix that mends it."""
+    """Its code, its place, its level, and a fix that fixes it."""
     params = {"_meta": stating({"roots": {}, "elicitation": {}})} if row.version == R2026 else {}
     exchange = asked(row.method, params, version=row.version)
     verdict = check(exchange, row.text, TextForm.RESULT)
@@ -264,7 +264,7 @@ def test_a_mistake_in_a_result_is_one_problem(row: Row) -> None:
     )
     assert (diagnostic.fix is not None) == row.fix
     if row.fix:
-        left = serious(check(exchange, mended(verdict), TextForm.RESULT).diagnostics)
+        left = serious(check(exchange, with_first_fix(verdict), TextForm.RESULT).diagnostics)
         assert left in ([], ["M61"])  # a placeholder of ours has to be filled in first
 
 
@@ -279,7 +279,7 @@ def test_the_same_mistake_in_a_whole_message_is_the_same_problem(row: Row) -> No
     assert (diagnostic.code, diagnostic.pointer) == (row.code, row.pointer)
     assert diagnostic.start >= text.index(row.text)
     if row.fix:
-        assert serious(check(exchange, mended(verdict)).diagnostics) in ([], ["M61"])
+        assert serious(check(exchange, with_first_fix(verdict)).diagnostics) in ([], ["M61"])
 
 
 ITEM: Final = '{"type":"text","text":"x"}'
@@ -395,7 +395,7 @@ def test_another_known_version_is_a_warning_with_a_fix() -> None:
     )
     assert codes(verdict.diagnostics) == ["M04"]
     assert verdict.sendable
-    assert check(exchange, mended(verdict)).diagnostics == ()
+    assert check(exchange, with_first_fix(verdict)).diagnostics == ()
 
 
 def test_another_resource_than_the_one_asked_for_is_a_hint() -> None:
@@ -406,7 +406,7 @@ def test_another_resource_than_the_one_asked_for_is_a_hint() -> None:
     other = '{"result":{"contents":[{"uri":"file:///c","text":""}]}}'
     verdict = check(exchange, other)
     assert codes(verdict.diagnostics) == ["M70"]
-    assert '"file:///a/"' in mended(verdict)
+    assert '"file:///a/"' in with_first_fix(verdict)
 
 
 @pytest.mark.parametrize(
@@ -583,7 +583,7 @@ def test_a_time_that_the_clients_refuse_is_an_error(
     assert codes(verdict.diagnostics) == ([] if fits else ["M33"])
     if not fits:
         assert (verdict.diagnostics[0].fix is not None) == bool(wanted)
-        assert not wanted or wanted in mended(verdict)
+        assert not wanted or wanted in with_first_fix(verdict)
 
 
 @pytest.mark.parametrize(

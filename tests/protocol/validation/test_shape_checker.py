@@ -22,7 +22,7 @@ def test_a_hundred_completions_are_allowed(count: int, said: list[ProblemKind]) 
      ('"five"', None), ('""', None), ("true", None)],
 )  # fmt: skip
 def test_digits_in_quotes_are_the_number_that_they_spell(typed: str, meant: str | None) -> None:
-    """With a minus before them; anything else is a person's to mend."""
+    """With a minus before them; anything else is a person's to fix."""
     text = f'{{"completion":{{"values":[],"total":{typed}}}}}'
     params = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": "x"}}
     (diagnostic,) = [

@@ -1141,7 +1141,7 @@ def test_an_archive_on_another_disk_or_gone_is_done_without(
 
 
 def test_a_folder_that_everybody_may_write_in_is_refused(tmp_path: Path) -> None:
-    """With the command that mends it."""
+    """With the command that fixes it."""
     tmp_path.chmod(0o777)
     with pytest.raises(UnsafeFolderError, match="chmod o-w"):
         Desk(tmp_path)

@@ -3,7 +3,7 @@
 import pytest
 
 from humanmcp.protocol.conversation.exchange import RequestArrived
-from humanmcp.protocol.diagnostics.autofix import mended
+from humanmcp.protocol.diagnostics.autofix import fully_fixed
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.validation.addressing import addressed
@@ -21,15 +21,15 @@ def refused(typed: str, language: str = "en") -> str:
     assert addressed(typed, session.pending) == event.exchange
     verdict = check(event.exchange, typed)
     assert not verdict.sendable
-    right = mended(typed, lambda text: check(event.exchange, text))
+    right = fully_fixed(typed, lambda text: check(event.exchange, text))
     outcome = DocumentOutcome(
-        Document(0, typed), sent=False, diagnostics=verdict.diagnostics, mended=right
+        Document(0, typed), sent=False, diagnostics=verdict.diagnostics, fixed=right
     )
     return said_in(language, report, [outcome])
 
 
 def test_a_refused_text_is_shown_as_it_would_be_right() -> None:
-    """With every mend at once, so that it can be copied and passes."""
+    """With every fix at once, so that it can be copied and passes."""
     said = refused("{'jsonrpc':'2.0','id':\"3\",'result':{'content':'sunny',}}")
     right = said.partition("This would be right: ")[2].splitlines()[0]
     assert '"content":[{"type": "text", "text": "sunny"}]' in right
@@ -45,7 +45,7 @@ def test_the_sample_of_the_specification_is_shown_as_json() -> None:
     assert '    {\n      "jsonrpc": "2.0",\n      "id": 3,\n' in said
 
 
-def test_half_a_mend_is_not_called_right() -> None:
+def test_half_a_fix_is_not_called_right() -> None:
     """What would be refused again is not shown as the way to write it."""
     said = refused('{"id":3,"result":{"content":[]},"error":{"code":1,"message":"x"}}')
     assert "would be right" not in said

@@ -220,8 +220,8 @@ def _files(uri: str, files: Json, path: Path) -> Iterator[RawDiagnostic]:
         return
     uris = [each for each in (follow(one, "uri") for one in files) if isinstance(each, str)]
     if uri not in uris:
-        mend = None if files else replace_with(path, "dynamic")
-        yield kinds.missing_skill_file(path, mend, uri=shown(uri))
+        fix = None if files else replace_with(path, "dynamic")
+        yield kinds.missing_skill_file(path, fix, uri=shown(uri))
     folder = uri.removesuffix(_OWN_FILE) + "/"
     seen: set[str] = set()
     for at, one in enumerate(files):

@@ -224,8 +224,8 @@ def type_of_pictures(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 
 @rule("tools/call", errors=True)
-def error_that_a_model_could_mend(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """What a model could mend belongs into a result with `isError`.
+def error_that_a_model_could_fix(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
+    """What a model could fix belongs into a result with `isError`.
 
     "Tool Execution Errors contain actionable feedback that language models can use to self-correct"
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling

@@ -82,7 +82,7 @@ def test_a_picture_is_right_where_a_server_asked_for_a_model() -> None:
 
 
 def test_the_fixes_name_the_tool_that_was_meant_and_a_free_id() -> None:
-    """What has one meaning can be mended by a click."""
+    """What has one meaning can be fixed by a click."""
     exchange = asked("sampling/createMessage", {"messages": [], "maxTokens": 1, "tools": TOOLS})
     text = json.dumps(
         {
