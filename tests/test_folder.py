@@ -59,7 +59,7 @@ def test_everything_that_is_written_is_explained(tmp_path: Path) -> None:
         for path in home.rglob("*")
         if path.name not in sessions and path.parent.name != records.TEMPORARY
     }
-    assert {"book.toml", "visits.json", "holds.json", "1.result.json", "desk.log"} <= found
+    assert {"book.toml", "logins.json", "holds.json", "1.result.json", "desk.log"} <= found
     exchange = numberless(records.exchange_name(1))
     assert found - {exchange} - names_on_the_page() == set()
     assert json.loads((home / "answers" / "0001.json").read_text("utf-8"))["name"] == "sun"

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 
 from humanmcp.desk import app as desk_app
 from humanmcp.desk.auth.guard import WRONG_HOST, wrong_host
-from humanmcp.desk.auth.login import place_of, start_of
+from humanmcp.desk.auth.login import login_path_of
 from humanmcp.desk.presenters.rendering import render
 from humanmcp.desk.routes import login
 from humanmcp.desk.routes.api_description import CALLS
@@ -112,7 +112,7 @@ class Roles:
             await self._app(scope, receive, send)
             return
         state: dict[str, Any] = scope.setdefault("state", {})
-        visitor = self._classroom.door.who(state.get("visit", ""))
+        visitor = self._classroom.door.who(state.get("login", ""))
         if visitor is not None:
             seat = self._classroom.seat_of(visitor)
             refused = self._refused(visitor, scope)
@@ -168,7 +168,7 @@ _PATHS: Final = {
 def _refusal(sentence: str, scope: Scope) -> Response:
     if scope["path"].startswith("/api/"):
         return JSONResponse({"detail": sentence}, 403)
-    text = render("outside.html", why=sentence, back=f"{start_of(place_of(scope))}/")
+    text = render("outside.html", why=sentence, back=f"{login_path_of(scope)}/")
     return HTMLResponse(text, 403)
 
 

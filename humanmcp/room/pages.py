@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from humanmcp.answering import service
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.common import qr_code
-from humanmcp.desk.auth.login import parts_of, start_of
+from humanmcp.desk.auth.login import parts_of
 from humanmcp.desk.http.context import FormValues, note_version, page
 from humanmcp.desk.presenters.rendering import render
 from humanmcp.desk.routes.history import stage
@@ -21,7 +21,7 @@ from humanmcp.inbox.contract import Life, UnknownItemError
 from humanmcp.locales import spoken_language
 from humanmcp.room import practice
 from humanmcp.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom
-from humanmcp.room.records import DoorState, Visitor, VisitorKind, fits, place, visit
+from humanmcp.room.records import DoorState, Visitor, VisitorKind, fits, login, login_path
 from humanmcp.room.seat import RoomSeat
 
 # -- what every page needs, and what is shown around it ------------------------------------------
@@ -49,7 +49,7 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
         "knocks": len(classroom.knocks) - len(classroom.granted),
         "looks_on": getattr(request.state, "looks_on", False),
         "draft": _draft(seat) if watching or record.pen else None,
-        "back": f"{place(Visitor(VisitorKind.TEACHER), classroom.record.teacher)}/room"
+        "back": f"{login_path(Visitor(VisitorKind.TEACHER), classroom.record.teacher)}/room"
         if watching
         else "",
     }
@@ -97,18 +97,18 @@ _FIRST: Final = {
 
 
 def entered(classroom: Classroom, visitor: Visitor) -> Response:
-    """Give a browser the cookie of a visit, and lead it there.
+    """Give a browser the cookie of a login session, and lead it there.
 
     By a page and not by a redirect: who comes from another site would not be sent the cookie.
     """
-    place, secret = parts_of(visit(visitor, classroom.key_of(visitor)))
-    to = start_of(place) + _FIRST.get(visitor.kind, "/")
+    login_path, cookie = parts_of(login(visitor, classroom.key_of(visitor)))
+    to = login_path + _FIRST.get(visitor.kind, "/")
     answer = HTMLResponse(render("entering.html", to=to))
     answer.set_cookie(
         classroom.address.cookie,
-        secret,
+        cookie,
         max_age=COOKIE_LIFE,
-        path=start_of(place),
+        path=login_path,
         httponly=True,
         samesite="strict",
         secure=classroom.address.scheme == "https",

@@ -1,6 +1,6 @@
 """What a room knows of people: who may enter as what, and what is kept on disk of room and seats.
 
-Everybody who is known has a *key*, and each key leads to a place of its own (`/~…/`) with a cookie
+Everybody who is known has a *key*, and each key leads to a login path (`/~…/`) with a cookie
 that counts there alone. Both follow from the key: a room that was killed knows its visitors again.
 Keys are in the files of room and seats as they are: a learner's page shows its owner the address
 that they are part of. Only the owner of the folder may read them.
@@ -21,9 +21,8 @@ from humanmcp.desk.auth.login import (
     LETTERS,
     Door,
     digest,
+    login_of,
     parts_of,
-    start_of,
-    visit_of,
     write_private,
 )
 
@@ -160,7 +159,7 @@ def read(file: Path, kind: type[Record]) -> Record | None:
         raise ValueError(file) from error
 
 
-# -- the door: the code, the keys, and the visits that follow from them --------------------------
+# -- the door: the code, the keys, and the login sessions that follow from them ------------------
 
 
 JOINS: Final = 40
@@ -222,7 +221,7 @@ class RoomDoor(Door):
 
     def admit(self, visitor: Visitor, key: str) -> None:
         """Know who comes with this key from now on."""
-        self._visitors[digest(visit(visitor, key))] = visitor
+        self._visitors[digest(login(visitor, key))] = visitor
         if visitor.kind is not VisitorKind.WATCHER:
             self._by_key[digest(key)] = visitor
 
@@ -232,9 +231,9 @@ class RoomDoor(Door):
             for gone in [one for one, who in known.items() if who == visitor]:
                 del known[gone]
 
-    def who(self, visit: str) -> Visitor | None:
-        """Return who a visit belongs to."""
-        return self._visitors.get(digest(visit))
+    def who(self, login: str) -> Visitor | None:
+        """Return who a login session belongs to."""
+        return self._visitors.get(digest(login))
 
     def holder(self, key: str) -> Visitor | None:
         """Return whose key this is."""
@@ -246,18 +245,18 @@ class RoomDoor(Door):
         """Return False: there is no token for everything in a room."""
         return False
 
-    def knows_visit(self, visit: str) -> bool:
-        """Return True if this names a visit, and note that its visitor was seen."""
-        found = self.who(visit)
+    def knows_login(self, login: str) -> bool:
+        """Return True if this names a login session, and note that its visitor was seen."""
+        found = self.who(login)
         if found is not None:
             self.seen[found] = self.clock()
         return found is not None
 
-    def still_in(self, visit: str) -> bool:
+    def still_in(self, login: str) -> bool:
         """Return True as long as the visitor is known."""
-        return self.who(visit) is not None
+        return self.who(login) is not None
 
-    def leave(self, visit: str) -> None:
+    def leave(self, login: str) -> None:
         """Do nothing: the browser forgets its cookie, and the key stays good."""
 
 
@@ -267,15 +266,15 @@ def fits(typed: str, code: str) -> bool:
     return hmac.compare_digest("".join(one for one in plain if one in LETTERS), code)
 
 
-def visit(visitor: Visitor, key: str) -> str:
-    """Return the visit that follows from a key: its place and its cookie."""
+def login(visitor: Visitor, key: str) -> str:
+    """Return the login session that follows from a key: its path and its cookie."""
     name = f"{visitor.kind.value} {visitor.seat}"
-    return visit_of(_derived(key, f"place {name}")[:22], _derived(key, f"cookie {name}"))
+    return login_of(f"/~{_derived(key, f'path {name}')[:22]}", _derived(key, f"cookie {name}"))
 
 
-def place(visitor: Visitor, key: str) -> str:
+def login_path(visitor: Visitor, key: str) -> str:
     """Return what the addresses of a visitor begin with."""
-    return start_of(parts_of(visit(visitor, key))[0])
+    return parts_of(login(visitor, key))[0]
 
 
 def _derived(key: str, purpose: str) -> str:

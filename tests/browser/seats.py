@@ -39,14 +39,14 @@ class Window:
         self.desk = desk
         self.troubles: list[str] = []
         self.foreign: list[str] = []
-        self.place = ""
+        self.login_path = ""
         self.context = browser.new_context(**{**OPTIONS, **options})
         self.context.set_default_timeout(PATIENCE * 1000)
         self.page = self.new_page()
         if options.get("java_script_enabled") is not False:
             self.page.goto(f"{desk.facts.address}login#k={desk.key()}")
             self.page.wait_for_url(lambda url: "/login" not in url)
-            self.place = self.page.url.removeprefix(desk.facts.address).partition("/")[0] + "/"
+            self.login_path = self.page.url.removeprefix(desk.facts.address).partition("/")[0] + "/"
 
     def new_page(self) -> Page:
         """Open another tab of the same browser."""
@@ -65,8 +65,8 @@ class Window:
             self.foreign.append(request.url)
 
     def goto(self, path: str) -> Page:
-        """Open a path of the desk, where the visit of this browser lives."""
-        self.page.goto(self.desk.facts.address + self.place + path.lstrip("/"))
+        """Open a path of the desk, below the login path of this browser."""
+        self.page.goto(self.desk.facts.address + self.login_path + path.lstrip("/"))
         return self.page
 
     def close(self) -> None:

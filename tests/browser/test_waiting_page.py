@@ -187,8 +187,8 @@ def test_what_arrives_while_the_list_is_on_its_way_is_told(
                 }
             };
             window.arrived = [];
-            const place = localStorage.getItem("humanmcp:place") ?? "";
-            new BroadcastChannel(`humanmcp-live${place}`).onmessage = ({ data }) =>
+            const path = localStorage.getItem("humanmcp:login-path") ?? "";
+            new BroadcastChannel(`humanmcp-live${path}`).onmessage = ({ data }) =>
                 window.arrived.push(
                     ...(data.changes ?? []).filter(({ what }) => what === "arrived")
                 );

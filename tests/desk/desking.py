@@ -27,7 +27,7 @@ class Desking(AbstractContextManager["Desking"]):
     def __init__(self, home: Path, *flags: str, port: int = 0, command: Sequence[str] = ()) -> None:
         """Start it and wait until it listens. With a `command` it is a process from the start."""
         self.home = home
-        self.place = ""
+        self.login_path = ""
         home.mkdir(mode=0o700, exist_ok=True)
         self.out = home.parent / f"{home.name}.desk.out"
         self.err = home.parent / f"{home.name}.desk.err"
@@ -123,7 +123,7 @@ class Desking(AbstractContextManager["Desking"]):
     def cookie(self) -> dict[str, str]:
         """Log in as a browser does, and return the header with its cookie.
 
-        It counts below the place of the last visit only (`placed`).
+        It counts below the path of the last login session only (`in_login`).
         """
         own = f"http://127.0.0.1:{self.port}"
         answer = self.ask(
@@ -133,24 +133,24 @@ class Desking(AbstractContextManager["Desking"]):
             headers={**JSON, "Origin": own, "Sec-Fetch-Site": "same-origin"},
         )
         assert answer.status == 200, answer.text
-        self.place = str(answer.json["place"])
+        self.login_path = str(answer.json["path"])
         return {"Cookie": answer.headers["set-cookie"].split(";")[0]}
 
-    def placed(self, path: str) -> str:
+    def in_login(self, path: str) -> str:
         """Return the address of a path for the browser that logged in last."""
-        return self.place + path
+        return self.login_path + path
 
     def submit(self, path: str, **fields: str) -> Got:
         """Press a button of a form, in a browser without scripts.
 
-        Where it leads on is told without the place of the visit.
+        Where it leads on is told without the login path.
         """
         own = f"http://127.0.0.1:{self.port}"
         form = {name.replace("_", " "): value for name, value in fields.items()}
         cookie = self.cookie()
         answer = self.ask(
             "POST",
-            self.placed(path),
+            self.in_login(path),
             body=urlencode(form).encode(),
             headers={
                 **cookie,
@@ -159,7 +159,7 @@ class Desking(AbstractContextManager["Desking"]):
                 "Sec-Fetch-Site": "same-origin",
             },
         )
-        leads = answer.headers.get("location", "").removeprefix(self.place)
+        leads = answer.headers.get("location", "").removeprefix(self.login_path)
         return answer._replace(headers={**answer.headers, "location": leads})
 
     def raw(self, request: bytes) -> bytes:

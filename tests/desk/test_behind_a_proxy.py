@@ -20,7 +20,7 @@ class Browser:
     def __init__(self, port: int) -> None:
         """Know nothing."""
         self.port = port
-        self.place, self.cookie = "", ""
+        self.login_path, self.cookie = "", ""
 
     def opened(self, verb: str, path: str, record: object = None) -> http.client.HTTPResponse:
         """Send a request, and return its response, which is read as it comes."""
@@ -28,7 +28,7 @@ class Browser:
         headers = {"Cookie": self.cookie, "Origin": f"http://127.0.0.1:{self.port}", **JSON}
         headers["Connection"] = "close"
         body = None if record is None else json.dumps(record)
-        connection.request(verb, f"{self.place.rstrip('/')}{path}", body, headers)
+        connection.request(verb, f"{self.login_path.rstrip('/')}{path}", body, headers)
         return connection.getresponse()
 
     def ask(self, verb: str, path: str, record: object = None) -> tuple[int, bytes]:
@@ -47,7 +47,7 @@ class Browser:
         with self.opened("POST", "/api/login", {"key": key}) as got:
             assert got.status == 200, got.read()
             self.cookie = got.headers["Set-Cookie"].partition(";")[0]
-            self.place = json.loads(got.read())["place"]
+            self.login_path = json.loads(got.read())["path"]
 
 
 def test_the_page_says_by_itself_that_the_database_is_away_and_then_that_it_is_back(

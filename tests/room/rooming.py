@@ -93,7 +93,7 @@ class Visitor:
     def __init__(self, port: int) -> None:
         """Know nothing."""
         self.port = port
-        self.place = ""
+        self.login_path = ""
         self.cookies: dict[str, str] = {}
 
     def ask(
@@ -122,20 +122,20 @@ class Visitor:
 
     def get(self, path: str) -> Got:
         """Look at a page of the own place."""
-        return self.ask("GET", self.place + path)
+        return self.ask("GET", self.login_path + path)
 
     def submit(self, path: str, **fields: object) -> Got:
         """Press a button of a form."""
         form = {name.replace("_", " ").strip(): str(value) for name, value in fields.items()}
         own = f"http://127.0.0.1:{self.port}"
         headers = {"Content-Type": FORM, "Origin": own}
-        return self.ask("POST", self.place + path, urlencode(form).encode(), headers)
+        return self.ask("POST", self.login_path + path, urlencode(form).encode(), headers)
 
     def call(self, path: str, record: object) -> Got:
         """Make a call of the interface as a page does."""
         own = f"http://127.0.0.1:{self.port}"
         headers = {"Content-Type": "application/json", "Origin": own}
-        return self.ask("POST", self.place + path, json.dumps(record).encode(), headers)
+        return self.ask("POST", self.login_path + path, json.dumps(record).encode(), headers)
 
     def follow(self, link: str) -> Self:
         """Open a personal link."""
@@ -145,7 +145,7 @@ class Visitor:
         """Go where a page leads by itself."""
         found = re.search(r'http-equiv="refresh" content="0; url=([^"]+)"', page.text)
         assert found, (page.status, page.text)
-        self.place = re.match(r"/~[\w-]+", html.unescape(found[1]))[0]  # type: ignore[index] # it is there
+        self.login_path = re.match(r"/~[\w-]+", html.unescape(found[1]))[0]  # type: ignore[index] # it is there
         return self
 
     def join(self, code: str, name: str = "", **fields: object) -> Self:

@@ -14,7 +14,7 @@ import pytest
 from humanmcp.desk.auth.login import Door
 from humanmcp.room import records
 from humanmcp.room.classroom import MOST_SEATS
-from humanmcp.room.records import JOINS, RateLimit, RoomDoor, Visitor, VisitorKind, fits, visit
+from humanmcp.room.records import JOINS, RateLimit, RoomDoor, Visitor, VisitorKind, fits, login
 from humanmcp.room.seat import ANIMALS, COLOURS, mark_of
 from tests.room.rooming import FORM, Rooming
 from tests.serving_http import initialize
@@ -79,7 +79,7 @@ def test_two_windows_of_one_person_are_one_seat(room: Rooming) -> None:
     """The personal link opens the same seat in another browser; a reload stays."""
     one = room.learner("windows")
     other = room.visitor().follow(one.link)
-    assert other.place == one.place
+    assert other.login_path == one.login_path
     assert other.question()["session"] == one.question()["session"]
     assert one.get("/").status == one.get("/").status == 200
 
@@ -261,7 +261,7 @@ def test_a_removed_seat_opens_nothing_and_never_comes_back(tmp_path: Path) -> No
         teacher.submit("/room", act="remove idle")
         assert "stays</a>" in teacher.get("/room").text, "who has done something stays"
         new = room.learner("new")
-        assert new.place != gone.place
+        assert new.login_path != gone.login_path
     with Rooming(tmp_path / "home") as room:
         seats = re.findall(r'/room/seat/(\d+)"', room.teacher().get("/room").text)
         assert sorted(seats) == ["2", "3"]
@@ -276,15 +276,15 @@ def test_a_code_is_eight_letters_that_cannot_be_mistaken() -> None:
 
 
 def test_neither_half_of_a_visit_follows_from_the_other() -> None:
-    """A place is in every address that is shown, a cookie goes to servers of other ports."""
+    """A login path is in every address that is shown, a cookie goes to servers of other ports."""
     door = RoomDoor()
     me = Visitor(VisitorKind.LEARNER, 1)
     door.admit(me, "key")
-    place, _, cookie = visit(me, "key").partition(".")
-    assert door.who(f"{place}.{cookie}") == me
-    assert door.who(f"{place}.{place}") is None
+    path, _, cookie = login(me, "key").partition(".")
+    assert door.who(f"{path}.{cookie}") == me
+    assert door.who(f"{path}.{path}") is None
     assert door.who(f"{cookie}.{cookie}") is None
-    assert visit(Visitor(VisitorKind.WATCHER, 1), "key") != visit(me, "key")
+    assert login(Visitor(VisitorKind.WATCHER, 1), "key") != login(me, "key")
     assert isinstance(door, Door)
 
 

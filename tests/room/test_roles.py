@@ -110,9 +110,9 @@ def test_only_the_teacher_has_the_teachers_pages(scene: Scene) -> None:
 def test_a_place_without_its_cookie_opens_nothing(scene: Scene) -> None:
     """The address of A's page is in A's address bar; it is no key."""
     thief = scene.room.visitor()
-    thief.place = scene.owner.place
+    thief.login_path = scene.owner.login_path
     assert thief.get("/").status == 401
-    thief.cookies = {scene.owner.place: next(iter(scene.room.learner("C").cookies.values()))}
+    thief.cookies = {scene.owner.login_path: next(iter(scene.room.learner("C").cookies.values()))}
     assert thief.get("/").status == 401
 
 
@@ -179,7 +179,7 @@ def test_whoever_has_not_the_pen_writes_nothing(scene: Scene) -> None:
         found = re.search(rf'/room/seat/(\d+)">[^\n]*{name}</a>', page)
         assert found
         place = room.visitor()
-        place.led_by(teacher.ask("GET", f"{teacher.place}/room/seat/{found[1]}"))
+        place.led_by(teacher.ask("GET", f"{teacher.login_path}/room/seat/{found[1]}"))
         place.cookies = teacher.cookies
         return place
 

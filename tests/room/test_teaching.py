@@ -81,7 +81,7 @@ def test_a_hint_reaches_the_learner_and_the_pen_goes_there_and_back(room: Roomin
     draft = f"/api/exchanges/{asked['session']}/{asked['number']}/draft"
     learner.call(draft, {"text": "typed by Ann"})
     watching = room.visitor()
-    watching.led_by(teacher.ask("GET", f"{teacher.place}/room/seat/{number}"))
+    watching.led_by(teacher.ask("GET", f"{teacher.login_path}/room/seat/{number}"))
     watching.cookies = teacher.cookies
     page = watching.get(f"/m/{asked['session']}/{asked['number']}").text
     assert "typed by Ann" in page

@@ -11,7 +11,7 @@ import { listChanged } from "./list.js";
 import { startLive } from "./live.js";
 import { choiceChanged } from "./notice.js";
 import { Page } from "./page.js";
-import { keep, place } from "./place.js";
+import { keep, loginPath } from "./loginpath.js";
 import { call, follow } from "./talk.js";
 import { startWriting } from "./writing.js";
 
@@ -32,7 +32,7 @@ function changed(changes) {
   if (touches) page.refreshStatus();
 }
 
-if (document.querySelector("#around[data-role=learner], body[data-device]")) keep(place);
+if (document.querySelector("#around[data-role=learner], body[data-device]")) keep(loginPath);
 if ("device" in document.body.dataset) import("./installing.js");
 if ("notices" in document.body.dataset) import("./looking.js");
 page.started();

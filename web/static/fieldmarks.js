@@ -2,7 +2,7 @@
 
 import { all, button, make, Shown } from "./dom.js";
 import { unitsAt } from "./jsontext.js";
-import { at } from "./place.js";
+import { at } from "./loginpath.js";
 import { say, visible } from "./words.js";
 
 export class FieldMarks {

@@ -3,7 +3,7 @@
 
 import { chosen } from "./choices.js";
 import { all, atRest, first, maybe } from "./dom.js";
-import { at } from "./place.js";
+import { at } from "./loginpath.js";
 import { tell } from "./words.js";
 
 const STILL_SENDING = 500; // keys of a sentence that was just sent must not act on the next page

@@ -1,8 +1,8 @@
-// One live stream for all tabs of a browser, which opens six connections to a place. The tab that holds
+// One live stream for all tabs of a browser, which opens six connections to a server. The tab that holds
 // the lock has it and tells the others; when it closes, the next one goes on.
 
 import { maybe } from "./dom.js";
-import { at, place } from "./place.js";
+import { at, loginPath } from "./loginpath.js";
 import { call } from "./talk.js";
 import { say } from "./words.js";
 
@@ -10,7 +10,7 @@ const POLL_EVERY = 3000;
 const TRY_AGAIN_AFTER = 15_000;
 const HUNG_AFTER = 4500; // the desk pings every 2 or 3 s
 const SILENT_FOR = 45_000;
-const NAME = `humanmcp-live${place}`; // one browser may have several places: a teacher has
+const NAME = `humanmcp-live${loginPath}`; // one browser may have several login sessions: a teacher has
 const GREETED_WITHIN = 10_000; // the desk greets at once
 
 export let version = Number(document.body.dataset.version);

@@ -1,7 +1,7 @@
 // Swap the one-time key in the address's fragment for a cookie. A fragment is never sent by itself.
 
 import { byId } from "./dom.js";
-import { findBack, here, keep } from "./place.js";
+import { findBack, here, keep } from "./loginpath.js";
 
 const given = new URLSearchParams(location.hash.slice(1));
 const key = given.get("k");
@@ -18,13 +18,13 @@ if (key) {
     body: JSON.stringify({ key }),
   }).catch(() => null);
   if (answer?.ok) {
-    const { place } = await answer.json();
-    keep(place);
-    location.replace(`${place}/${session ? `?${new URLSearchParams({ session })}` : ""}`);
+    const { path } = await answer.json();
+    keep(path);
+    location.replace(`${path}/${session ? `?${new URLSearchParams({ session })}` : ""}`);
   } else {
     opening.hidden = true;
     failed.hidden = false;
   }
 } else if (here() !== location.pathname) {
-  findBack(); // whoever is shown the door in a place has left it
+  findBack(); // whoever is asked to log in here has left this login session
 }

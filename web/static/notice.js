@@ -3,7 +3,7 @@
 import { choose, chosen } from "./choices.js";
 import { leading } from "./live.js";
 import { all, first, isWide, keyOfOpen } from "./dom.js";
-import { at } from "./place.js";
+import { at } from "./loginpath.js";
 import { tell } from "./words.js";
 
 const QUIET_FOR = 2000;

@@ -8,7 +8,7 @@ import { refreshList } from "./list.js";
 import { version } from "./live.js";
 import { takeBackSeen } from "./notice.js";
 import { oneAtATime, part } from "./talk.js";
-import { at, here } from "./place.js";
+import { at, here } from "./loginpath.js";
 import { listenToCopies, listenToStatus, takeStatus } from "./status.js";
 import { composed, goOnTyping } from "./typeahead.js";
 import { tell } from "./words.js";

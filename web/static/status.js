@@ -2,7 +2,7 @@
 
 import { tick } from "./clock.js";
 import { all, button, keyOfOpen, make, maybe } from "./dom.js";
-import { at } from "./place.js";
+import { at } from "./loginpath.js";
 import { part } from "./talk.js";
 import { hideOwn } from "./writing.js";
 import { copy, say, tell } from "./words.js";

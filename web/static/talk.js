@@ -1,7 +1,7 @@
 // Speak with the desk: JSON calls, parts of pages that it rendered, and no more often than needed.
 
 import { all, first } from "./dom.js";
-import { at } from "./place.js";
+import { at } from "./loginpath.js";
 import { say } from "./words.js";
 
 /** An answer of the desk that is no success: its status and what it says. */

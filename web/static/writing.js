@@ -1,7 +1,7 @@
 // Who else writes an answer, and the sign of this window that somebody writes in it.
 
 import { all, keyOfOpen } from "./dom.js";
-import { at } from "./place.js";
+import { at } from "./loginpath.js";
 
 const SIGN_EVERY = 8000; // a sign counts for 20 s
 const AWAY_AFTER = 120_000; // milliseconds without a key: nobody writes here any more

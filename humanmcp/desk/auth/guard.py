@@ -17,7 +17,13 @@ from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect
 
-from humanmcp.desk.auth.login import ONLY_SESSION, place_of, placed, visit_of, within
+from humanmcp.desk.auth.login import (
+    ONLY_SESSION,
+    login_of,
+    login_path_of,
+    within,
+    without_login_path,
+)
 from humanmcp.http.listening import (
     LARGEST,
     Bodies,
@@ -264,7 +270,7 @@ class Guard:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
-        scope = placed(scope)
+        scope = without_login_path(scope)
         secure = self._address.scheme == "https"
         refusal = judge(scope, self._address) or self._who(scope)
         if refusal is not None:
@@ -272,7 +278,7 @@ class Guard:
             await self._refuse(refusal, scope, _with_headers(send, scope, secure=secure))
             return
         coming = self._bodies.coming(
-            receive, _visitor(scope), stated_length(scope), stranger=_is_stranger(scope)
+            receive, _sender(scope), stated_length(scope), stranger=_is_stranger(scope)
         )
         with coming as body:
             await self._pass(scope, body, _with_headers(send, scope, secure=secure))
@@ -296,7 +302,7 @@ class Guard:
             await self._refuse(_REFUSALS[body.trouble], scope, send)
 
     def _who(self, scope: Scope) -> Refusal | None:
-        """Recognise the visitor: by the token of scripts, or by the cookie of a visit's place.
+        """Recognise who asks: by the token of scripts, or by login path and cookie.
 
         The cookie alone opens nothing: other servers of this computer may have been sent it.
         """
@@ -309,11 +315,11 @@ class Guard:
             scheme, _, token = bearer[:LONGEST_SECRET].partition(" ")
             known = scheme.lower() == "bearer" and self._door.knows_token(token)
             return None if known else STRANGER
-        visit = visit_of(place_of(scope), cookie_of(scope, self._address.cookie))
-        if visit and self._door.knows_visit(visit):
-            found = self._door.known(visit)
+        login = login_of(login_path_of(scope), cookie_of(scope, self._address.cookie))
+        if login and self._door.knows_login(login):
+            found = self._door.known(login)
             session, device = (found.session, found.device) if found else ("", "")
-            scope.setdefault("state", {}).update(visit=visit, device=device)
+            scope.setdefault("state", {}).update(login=login, device=device)
             if device and not is_for_devices(path):
                 return NOT_FOR_DEVICES
             ONLY_SESSION.set(session)
@@ -363,9 +369,9 @@ def _is_stranger(scope: Scope) -> bool:
     return scope["method"] == "POST" and scope["path"] in PUBLIC
 
 
-def _visitor(scope: Scope) -> str:
-    """Return who sends something: a visit, or an address."""
-    return scope.get("state", {}).get("visit") or client_address(scope)
+def _sender(scope: Scope) -> str:
+    """Return who sends something: a login session, or an address."""
+    return scope.get("state", {}).get("login") or client_address(scope)
 
 
 def cookie_of(scope: Scope, name: str) -> str:
@@ -379,15 +385,15 @@ def cookie_of(scope: Scope, name: str) -> str:
 
 
 def _with_headers(send: Send, scope: Scope, *, secure: bool) -> Send:
-    """Add what every answer carries, and lead on within the visit's place.
+    """Add what every answer carries, and lead on below the login path.
 
     Only files that are the same for everybody may be kept.
     """
-    place = place_of(scope)
+    login_path = login_path_of(scope)
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = [_leading(header, place) for header in message.get("headers", ())]
+            headers = [_leading(header, login_path) for header in message.get("headers", ())]
             headers += [(key.encode(), value.encode()) for key, value in HEADERS.items()]
             if secure or (header(scope["headers"], "host") or "").startswith(_LOOPBACK):
                 headers.append(_TRUSTED)
@@ -400,8 +406,8 @@ def _with_headers(send: Send, scope: Scope, *, secure: bool) -> Send:
     return sending
 
 
-def _leading(header: tuple[bytes, bytes], place: str) -> tuple[bytes, bytes]:
+def _leading(header: tuple[bytes, bytes], login_path: str) -> tuple[bytes, bytes]:
     name, value = header
     if name.lower() != b"location":
         return header
-    return name, within(value.decode("latin-1"), place).encode("latin-1")
+    return name, within(value.decode("latin-1"), login_path).encode("latin-1")

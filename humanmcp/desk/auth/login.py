@@ -1,4 +1,4 @@
-"""Who may use the desk: one-time keys, a short code, the visits of browsers, the token of scripts.
+"""Who may use the desk: one-time keys, a short code, login sessions, the token of scripts.
 
 Knows secrets and the clock; nothing of HTTP. Secrets are compared as bytes in constant time, and
 what is kept on disk are digests of them.
@@ -26,63 +26,58 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
 ONLY_SESSION: Final = ContextVar("only_session", default="")
-"""The one session that the visitor of this request may see; "" for all of them."""
+"""The one session that this request may see; "" for all of them."""
 
-_PLACE: Final = re.compile(rb"/~([A-Za-z0-9_-]{16,64})(?=/|\Z)")
+_LOGIN_PATH: Final = re.compile(rb"/~[A-Za-z0-9_-]{16,64}(?=/|\Z)")
 
 # Everything that is filled into a template is escaped: a quotation mark in it can begin no address.
 _LINK: Final = re.compile(r'(\s(?:href|action|formaction|src)=")(?=/(?!/|static/|~))')
 
 
-def placed(scope: Scope) -> Scope:
-    """Return the scope as if there were no places, with the visit's place noted in its state."""
+def without_login_path(scope: Scope) -> Scope:
+    """Return the scope with the path as the desk knows it; its state has the login path."""
     raw: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
-    found = _PLACE.match(raw)
-    prefix = found[0].decode("ascii") if found else ""
-    if not found or not scope["path"].startswith(prefix):
+    found = _LOGIN_PATH.match(raw)
+    login_path = found[0].decode("ascii") if found else ""
+    if not found or not scope["path"].startswith(login_path):
         return scope
-    state = {**scope.get("state", {}), "place": found[1].decode("ascii")}
-    path = scope["path"][len(prefix) :] or "/"
+    state = {**scope.get("state", {}), "login_path": login_path}
+    path = scope["path"][len(login_path) :] or "/"
     return {**scope, "path": path, "raw_path": raw[found.end() :] or b"/", "state": state}
 
 
-def place_of(scope: Scope) -> str:
-    """Return the place that a request came to, "" for none."""
+def login_path_of(scope: Scope) -> str:
+    """Return the login path that a request came below (`/~…`), "" for none."""
     state: dict[str, Any] = scope.get("state", {})  # `Any`: anything may be noted there
-    return str(state.get("place", ""))
+    return str(state.get("login_path", ""))
 
 
-def start_of(place: str) -> str:
-    """Return what the addresses of a place begin with; "" without one."""
-    return f"/~{place}" if place else ""
-
-
-def within(address: str, place: str) -> str:
-    """Return an address of the desk as it reads in a place. One that names a place stays."""
+def within(address: str, login_path: str) -> str:
+    """Return an address of the desk below a login path. One that has a login path stays."""
     ours = address.startswith("/") and not address.startswith(("//", "/~"))
-    return start_of(place) + address if ours else address
+    return login_path + address if ours else address
 
 
 def linked(html: str, scope: Scope) -> str:
-    """Return a page with its links and forms leading to where the request for it came to."""
-    place = place_of(scope)
-    return _LINK.sub(rf"\g<1>{start_of(place)}", html) if place else html
+    """Return a page with its links and forms below the login path that its request came to."""
+    login_path = login_path_of(scope)
+    return _LINK.sub(rf"\g<1>{login_path}", html) if login_path else html
 
 
-def visit_of(place: str, secret: str) -> str:
-    """Name a visit by both of its secrets: neither opens anything without the other."""
-    return f"{place}.{secret}" if place and secret else ""
+def login_of(login_path: str, cookie: str) -> str:
+    """Name a login session by both of its secrets: neither opens anything without the other."""
+    return f"{login_path}.{cookie}" if login_path and cookie else ""
 
 
-def parts_of(visit: str) -> tuple[str, str]:
-    """Return the place and the cookie's secret of a visit."""
-    place, _, secret = visit.partition(".")
-    return place, secret
+def parts_of(login: str) -> tuple[str, str]:
+    """Return the path and the cookie of a login session."""
+    login_path, _, cookie = login.partition(".")
+    return login_path, cookie
 
 
 _log = logging.getLogger(__name__)
 
-FILE_NAME: Final = "visits.json"
+FILE_NAME: Final = "logins.json"
 KEY_LIFE: Final = 300.0
 """Seconds that a one-time key can be used."""
 IDLE: Final = 12 * 3600.0
@@ -104,7 +99,7 @@ LETTERS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 
 
 @dataclass(slots=True)
-class KnownVisit:
+class LoginSession:
     """A browser that was let in, by the clock of the door."""
 
     began: float
@@ -143,10 +138,11 @@ def elapsed() -> float:
 
 @dataclass
 class Door:
-    """Lets people and scripts in. `file` keeps the visits.
+    """Lets people and scripts in. `file` keeps the login sessions.
 
-    `clock` measures how long something lasts: a step of the computer's clock ends no visit. `wall`
-    gives seconds since 1970: a desk that starts reads in the file how long ago a person was here.
+    `clock` measures how long something lasts: a step of the computer's clock ends no login
+    session. `wall` gives seconds since 1970: a desk that starts reads in the file how long ago a
+    person was here.
     """
 
     file: Path | None = None
@@ -156,7 +152,7 @@ class Door:
     tell: Callable[[str], None] = field(default=lambda _code: None)
     """Shows the new code where the old one was printed: wrong ones may be anybody's."""
     _keys: dict[bytes, _Key] = field(default_factory=dict)
-    _visits: dict[str, KnownVisit] = field(default_factory=dict)
+    _logins: dict[str, LoginSession] = field(default_factory=dict)
     _code: str = ""
     _wrong: int = 0
     _pause_until: float = 0.0
@@ -164,10 +160,10 @@ class Door:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        """Remember the visits of the desk that was here before."""
+        """Remember the login sessions of the desk that was here before."""
         self._code = new_code()
         if self.file is not None:
-            self._visits = _read(self.file, self.wall() - self.clock())
+            self._logins = _read(self.file, self.wall() - self.clock())
 
     @property
     def code(self) -> str:
@@ -185,7 +181,7 @@ class Door:
         return key
 
     def enter_with_key(self, key: str) -> str | None:
-        """Use up a one-time key. Returns the visit, named by both of its secrets, or None."""
+        """Use up a one-time key. Returns the login session (`login_of`), or None."""
         with self._lock:
             found = self._keys.pop(digest(key), _Key())
             return self._begin(found.session, found.device) if found.until > self.clock() else None
@@ -204,25 +200,25 @@ class Door:
             if spent:
                 _log.warning("%d wrong login codes: the code has changed", TRIES)
                 self._pause_until = self.clock() + PAUSE
-            visit = self._begin() if right else None
+            login = self._begin() if right else None
         if right or spent:
             self.tell(self.code)
-        return visit
+        return login
 
     def knows_token(self, token: str) -> bool:
         """Return True if a script showed the desk's token."""
         return _same(token, self.token)
 
-    def knows_visit(self, visit: str) -> bool:
-        """Return True if this names a visit that still counts, and note that it was seen."""
+    def knows_login(self, login: str) -> bool:
+        """Return True if this login session has not ended, and note that it was seen."""
         with self._lock:
-            name, now = digest(visit).hex(), self.clock()
-            found = self._visits.get(name)
+            name, now = digest(login).hex(), self.clock()
+            found = self._logins.get(name)
             if found is None:
                 return False
             too_old = not found.device and now - found.began > LONGEST
             if too_old or now - found.seen > (DEVICE_IDLE if found.device else IDLE):
-                del self._visits[name]
+                del self._logins[name]
                 self._write()
                 return False
             found.seen = now
@@ -230,20 +226,20 @@ class Door:
                 self._write()
             return True
 
-    def leave(self, visit: str) -> None:
-        """End a visit: its cookie opens nothing any more."""
+    def leave(self, login: str) -> None:
+        """End a login session: its cookie opens nothing any more."""
         with self._lock:
-            if self._visits.pop(digest(visit).hex(), None) is not None:
+            if self._logins.pop(digest(login).hex(), None) is not None:
                 self._write()
 
-    def still_in(self, visit: str) -> bool:
-        """Return True if a visit has not been ended, without counting as a sign of life."""
-        return self.known(visit) is not None
+    def still_in(self, login: str) -> bool:
+        """Return True if a login session was not ended, without counting as a sign of life."""
+        return self.known(login) is not None
 
-    def known(self, visit: str) -> KnownVisit | None:
-        """Return what is known of a visit."""
+    def known(self, login: str) -> LoginSession | None:
+        """Return what is known of a login session."""
         with self._lock:
-            return self._visits.get(digest(visit).hex())
+            return self._logins.get(digest(login).hex())
 
     def devices(self) -> list[Device]:
         """List the devices that may answer, the newest first."""
@@ -251,7 +247,7 @@ class Door:
             ahead = self.wall() - self.clock()
             found = [
                 Device(name[:_ID_LENGTH], one.device, one.began + ahead, one.seen + ahead)
-                for name, one in self._visits.items()
+                for name, one in self._logins.items()
                 if one.device
             ]
         return sorted(found, key=lambda device: device.began, reverse=True)
@@ -259,17 +255,17 @@ class Door:
     def remove_device(self, device_id: str) -> None:
         """End what a device may do: it needs a new link."""
         with self._lock:
-            for name in [name for name, one in self._visits.items() if one.device]:
+            for name in [name for name, one in self._logins.items() if one.device]:
                 if name[:_ID_LENGTH] == device_id:
-                    del self._visits[name]
+                    del self._logins[name]
             self._write()
 
     def _begin(self, session: str = "", device: str = "") -> str:
-        visit = visit_of(secrets.token_urlsafe(16), secrets.token_urlsafe(32))
+        login = login_of(f"/~{secrets.token_urlsafe(16)}", secrets.token_urlsafe(32))
         now = self.clock()
-        self._visits[digest(visit).hex()] = KnownVisit(now, now, session, device)
+        self._logins[digest(login).hex()] = LoginSession(now, now, session, device)
         self._write()
-        return visit
+        return login
 
     def _write(self) -> None:
         self._written = self.clock()
@@ -278,12 +274,12 @@ class Door:
         ahead = self.wall() - self._written
         record = {
             name: [v.began + ahead, v.seen + ahead, v.session, v.device]
-            for name, v in self._visits.items()
+            for name, v in self._logins.items()
         }
         try:
             write_private(self.file, json.dumps(record))
-        except OSError as error:  # a full disk: the visits still count until this desk ends
-            _log.warning("cannot keep the visits in %s: %s", self.file, error)
+        except OSError as error:  # a full disk: the login sessions still count until this desk ends
+            _log.warning("cannot keep the login sessions in %s: %s", self.file, error)
 
 
 def write_private(file: Path, text: str) -> None:
@@ -305,12 +301,12 @@ def write_private(file: Path, text: str) -> None:
         raise
 
 
-def _read(file: Path, ahead: float) -> dict[str, KnownVisit]:
-    """Read the visits. `ahead` is by how much the file's clock shows more than the desk's."""
+def _read(file: Path, ahead: float) -> dict[str, LoginSession]:
+    """Read the login sessions. `ahead`: how much the file's clock is ahead of the desk's."""
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
         return {
-            str(name): KnownVisit(
+            str(name): LoginSession(
                 float(began) - ahead, float(seen) - ahead, str(session), str(device)
             )
             for name, (began, seen, session, device) in record.items()

@@ -99,8 +99,8 @@ async def events(request: Request, after: int = -1) -> Response:
         raise HTTPException(503, say("desk", "streams.full"))
     last = request.headers.get("last-event-id", "")
     start = int(last) if last.isascii() and last.isdigit() and len(last) < 18 else after
-    visit = getattr(request.state, "visit", "")
-    return EventStream(desk.live, desk.door, visit=visit, after=start)
+    login = getattr(request.state, "login", "")
+    return EventStream(desk.live, desk.door, login=login, after=start)
 
 
 class SessionShape(TypedDict):

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering.schema import TypedDict
-from humanmcp.desk.auth.login import LONGEST, parts_of, place_of, start_of
+from humanmcp.desk.auth.login import LONGEST, login_path_of, parts_of
 from humanmcp.desk.http.context import (
     LONGEST_CALLED,
     QUIET,
@@ -49,37 +49,37 @@ class LoginBody:
 
 
 # `in` is a keyword of Python, so that its shape cannot be written as a class.
-VisitShape = TypedDict("VisitShape", {"in": bool, "place": str}, total=False)
-VisitShape.__doc__ = "Whether one is in, and what the addresses of the visit begin with."
+LoggedInShape = TypedDict("LoggedInShape", {"in": bool, "path": str}, total=False)
+LoggedInShape.__doc__ = "Whether one is in, and the path that each address then begins with."
 
 
 @calls.post("/login")
-async def enter(request: Request, response: Response, body: LoginBody) -> VisitShape:
+async def enter(request: Request, response: Response, body: LoginBody) -> LoggedInShape:
     """Exchange a one-time key, or the short code, for the cookie of a login session.
 
-    `place` is what the addresses of the visit begin with; the cookie counts there only.
+    Each address then begins with `path`; the browser sends the cookie there only.
     """
     desk = desk_of(request)
     door = desk.door
-    visit = door.enter_with_key(body.key) if body.key else door.enter_with_code(body.code)
-    if visit is None:
+    login = door.enter_with_key(body.key) if body.key else door.enter_with_code(body.code)
+    if login is None:
         raise HTTPException(401, say("desk", "login.failed"))
-    set_visit(response, desk, visit)
-    return {"in": True, "place": start_of(parts_of(visit)[0])}
+    set_cookie(response, desk, login)
+    return {"in": True, "path": parts_of(login)[0]}
 
 
-def set_visit(response: Response, desk: Desk, visit: str) -> None:
-    """Give a browser its cookie, for the place of its visit and for nowhere else.
+def set_cookie(response: Response, desk: Desk, login: str) -> None:
+    """Give a browser the cookie of its login session, for the login path alone.
 
     The desk speaks plain HTTP to itself, so it is not `Secure`.
     """
-    place, secret = parts_of(visit)
-    known = desk.door.known(visit)
+    login_path, cookie = parts_of(login)
+    known = desk.door.known(login)
     response.set_cookie(
         desk.address.cookie,
-        secret,
+        cookie,
         max_age=YEAR if known is not None and known.device else int(LONGEST),
-        path=start_of(place),
+        path=login_path,
         httponly=True,
         samesite="strict",
     )
@@ -103,35 +103,35 @@ class LoginKeyShape(TypedDict):
 async def login_key(request: Request, body: LoginKeyBody) -> LoginKeyShape:
     """Make a one-time key, which opens `/login#k=KEY` within five minutes.
 
-    With a `session` its visit sees that session and no other.
+    With a `session` its login sees that session and no other.
 
-    Only for who shows the token: a visit gets 403, so that no key outlives it.
+    Only for who shows the token: a login session gets 403, so that no key outlives it.
     """
-    if visit_of(request):
+    if login_of(request):
         raise HTTPException(403, say("desk", "login.token only"))
     door = desk_of(request).door
     return {"key": door.new_key(body.session), "code": door.code}
 
 
 @calls.post("/logout")
-async def leave(request: Request, response: Response) -> VisitShape:
+async def leave(request: Request, response: Response) -> LoggedInShape:
     """End the login session of this browser, and its live stream."""
-    end_visit(request, response)
+    end_login(request, response)
     return {"in": False}
 
 
-def visit_of(request: Request) -> str:
-    """Return the visit that a request belongs to, "" for a script's."""
-    return str(getattr(request.state, "visit", ""))
+def login_of(request: Request) -> str:
+    """Return the login session that a request belongs to, "" for a script's."""
+    return str(getattr(request.state, "login", ""))
 
 
-def end_visit(request: Request, response: Response) -> None:
-    """End a visit, and let the browser forget its cookie."""
+def end_login(request: Request, response: Response) -> None:
+    """End a login session, and let the browser forget its cookie."""
     desk = desk_of(request)
-    desk.door.leave(visit_of(request))
+    desk.door.leave(login_of(request))
     response.delete_cookie(
         desk.address.cookie,
-        path=start_of(place_of(request.scope)) or "/",
+        path=login_path_of(request.scope) or "/",
         httponly=True,
         samesite="strict",
     )
@@ -154,19 +154,19 @@ async def log_in(request: Request) -> Response:
         values = await form_values(request)
     except HTTPException:
         values = {}  # whatever it was, it was no code
-    visit = desk.door.enter_with_code(values.get("code", ""))
-    if visit is None:
+    login = desk.door.enter_with_code(values.get("code", ""))
+    if login is None:
         return page(request, "login.html", 401, count=0, sessions=(), failed=True)
-    response = RedirectResponse(f"{start_of(parts_of(visit)[0])}/", 303)
-    set_visit(response, desk, visit)
+    response = RedirectResponse(f"{parts_of(login)[0]}/", 303)
+    set_cookie(response, desk, login)
     return response
 
 
 @router.post("/logout")
 async def log_out(request: Request) -> Response:
-    """End the visit of this browser."""
+    """End the login session of this browser."""
     response = RedirectResponse("/login", 303)
-    end_visit(request, response)
+    end_login(request, response)
     return response
 
 

@@ -491,7 +491,7 @@ SEND_WITHIN: Final = 10.0
 """Seconds that a reader may leave its end unread; then it is dropped and may come back."""
 
 LOOK_EVERY: Final = 1.0
-"""Seconds after which a stream looks whether its visit was ended."""
+"""Seconds after which a stream looks whether its login session was ended."""
 
 MOST: Final = 64
 """Streams at once. A browser has one for all of its tabs; more than this is a mistake."""
@@ -579,17 +579,17 @@ class EventStream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, live: Live, door: Door, *, visit: str, after: int) -> None:
+    def __init__(self, live: Live, door: Door, *, login: str, after: int) -> None:
         """Tell what happened after change number `after`; -1 for: from now on."""
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._live = live
         self._door = door
-        self._visit = visit
+        self._login = login
         self._after = live.board.version if after < 0 else after
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
-        """Write until the reader goes, the visit ends, or the desk does."""
+        """Write until the reader goes, the login session ends, or the desk does."""
         await send(
             {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
         )
@@ -625,7 +625,7 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _may_stay(self) -> bool:
-        return not self._visit or self._door.still_in(self._visit)
+        return not self._login or self._door.still_in(self._login)
 
     async def _send(self, send: Send, text: str) -> None:
         message = {"type": "http.response.body", "body": text.encode(), "more_body": True}

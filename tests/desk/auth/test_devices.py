@@ -23,7 +23,7 @@ class Phone:
         self.desk = desk
         answer = self._enter(link)
         assert answer.status == 200, answer.text
-        self.place = str(answer.json["place"])
+        self.login_path = str(answer.json["path"])
         secret = re.search(r"humanmcp-\d+=[^;]*", answer.headers["set-cookie"])
         assert secret
         self.headers = {"Cookie": secret[0]}
@@ -34,7 +34,7 @@ class Phone:
 
     def get(self, path: str) -> Got:
         """Look at a page."""
-        return self.desk.ask("GET", self.place + path, headers=self.headers)
+        return self.desk.ask("GET", self.login_path + path, headers=self.headers)
 
     def post(self, path: str) -> Got:
         """Press a button."""
@@ -43,7 +43,9 @@ class Phone:
         if path.startswith("/api/"):
             more |= JSON
         body = b"{}" if path.startswith("/api/") else b"x=1"
-        return self.desk.ask("POST", self.place + path, body=body, headers={**self.headers, **more})
+        return self.desk.ask(
+            "POST", self.login_path + path, body=body, headers={**self.headers, **more}
+        )
 
 
 def link_of(desk: Desking, name: str) -> str:
@@ -156,13 +158,13 @@ def test_a_device_that_was_not_seen_for_months_needs_a_new_link() -> None:
     """One that is used stays for longer than a browser of this computer."""
     clock = Clock()
     door = Door(clock=clock)
-    visit = door.enter_with_key(door.new_key(device="phone"))
-    assert visit
+    login = door.enter_with_key(door.new_key(device="phone"))
+    assert login
     for _ in range(10):
         clock.now += LONGEST
-        assert door.knows_visit(visit)
+        assert door.knows_login(login)
     clock.now += DEVICE_IDLE + 1
-    assert not door.knows_visit(visit)
+    assert not door.knows_login(login)
     assert door.devices() == []
 
 

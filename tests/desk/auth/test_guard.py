@@ -152,7 +152,7 @@ def test_no_route_answers_another_page(desking: Desking, tmp_path: Path) -> None
         headers = {**cookie, "Content-Type": kind, "Origin": "http://evil.example"}
         answer = desking.ask(
             method,
-            desking.placed(path),
+            desking.in_login(path),
             body=b"{}" if method == "POST" else None,
             headers=headers,
         )
@@ -311,7 +311,7 @@ def test_a_wrong_token_is_a_stranger_at_once(desking: Desking, header: str) -> N
 def test_a_visit_counts_for_its_own_desk_only(desking: Desking, tmp_path: Path) -> None:
     """The cookie of one desk opens no other, even under the other's name."""
     value = desking.cookie()["Cookie"].partition("=")[2]
-    here = desking.placed("/api/state")
+    here = desking.in_login("/api/state")
     with Desking(tmp_path / "home") as other:
         for cookie in (f"humanmcp-{desking.port}={value}", f"humanmcp-{other.port}={value}"):
             assert other.ask("GET", here, headers={"Cookie": cookie}).status == 401
@@ -326,8 +326,8 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(desking: Desking) -> No
         "POST", "/api/login", body=json.dumps({"key": desking.key()}).encode(), headers=JSON
     )
     flags = {part.strip() for part in answer.headers["set-cookie"].split(";")[1:]}
-    place = f"Path={answer.json['place']}"  # its case counts
-    assert place in flags
+    path = f"Path={answer.json['path']}"  # its case counts
+    assert path in flags
     flags = {flag.lower() for flag in flags}
     assert {"httponly", "samesite=strict"} <= flags
     assert "secure" not in flags

@@ -1,4 +1,4 @@
-"""Who may use the desk: keys, codes, visits."""
+"""Who may use the desk: keys, codes, login sessions."""
 
 from pathlib import Path
 
@@ -79,7 +79,7 @@ def test_secrets_that_are_not_ascii_are_wrong_and_nothing_else() -> None:
         assert not door.knows_token(secret)
         assert door.enter_with_key(secret) is None
         assert door.enter_with_code(secret) is None
-        assert not door.knows_visit(secret)
+        assert not door.knows_login(secret)
     assert door.knows_token(door.token)
 
 
@@ -87,70 +87,70 @@ def test_a_visit_ends_by_itself() -> None:
     """Twelve hours without a request, or seven days in any case."""
     clock = Clock()
     door = Door(clock=clock)
-    visit = door.enter_with_key(door.new_key())
-    assert visit is not None
+    login = door.enter_with_key(door.new_key())
+    assert login is not None
     clock.now += IDLE - 1
-    assert door.knows_visit(visit)
+    assert door.knows_login(login)
     clock.now += IDLE + 1
-    assert not door.knows_visit(visit)
+    assert not door.knows_login(login)
 
-    visit = door.enter_with_key(door.new_key())
-    assert visit is not None
+    login = door.enter_with_key(door.new_key())
+    assert login is not None
     began = clock.now
     while clock.now - began <= LONGEST:
-        assert door.knows_visit(visit)
+        assert door.knows_login(login)
         clock.now += IDLE / 2
-    assert not door.knows_visit(visit)
+    assert not door.knows_login(login)
 
 
 def test_a_visit_survives_a_restart_and_its_file_opens_nothing(tmp_path: Path) -> None:
     """A browser stays logged in; who reads the file has digests only."""
-    file = tmp_path / "visits.json"
+    file = tmp_path / "logins.json"
     door = Door(file)
-    visit = door.enter_with_key(door.new_key())
-    assert visit is not None
+    login = door.enter_with_key(door.new_key())
+    assert login is not None
     assert file.stat().st_mode & 0o777 == 0o600
-    assert visit not in file.read_text(encoding="utf-8")
+    assert login not in file.read_text(encoding="utf-8")
     again = Door(file)
-    assert again.knows_visit(visit)
-    again.leave(visit)
-    assert not again.knows_visit(visit)
-    assert not Door(file).knows_visit(visit)
+    assert again.knows_login(login)
+    again.leave(login)
+    assert not again.knows_login(login)
+    assert not Door(file).knows_login(login)
 
 
 def test_a_broken_file_of_visits_lets_nobody_in_and_stops_nothing(tmp_path: Path) -> None:
     """Everybody logs in again; the desk starts."""
-    file = tmp_path / "visits.json"
+    file = tmp_path / "logins.json"
     for content in ("", "[]", '{"a": 1}', "{", '{"a": ["x", "y"]}'):
         file.write_text(content, encoding="utf-8")
-        assert not Door(file).knows_visit("a")
+        assert not Door(file).knows_login("a")
 
 
 def test_who_logs_out_is_out(desking: Desking) -> None:
     """The cookie opens nothing any more."""
     own = {"Origin": f"http://127.0.0.1:{desking.port}", "Content-Type": "application/json"}
     cookie = desking.cookie()
-    assert desking.ask("GET", desking.placed("/api/state"), headers=cookie).status == 200
-    leave = desking.placed("/api/logout")
+    assert desking.ask("GET", desking.in_login("/api/state"), headers=cookie).status == 200
+    leave = desking.in_login("/api/logout")
     assert desking.ask("POST", leave, body=b"{}", headers={**own, **cookie}).status == 200
-    assert desking.ask("GET", desking.placed("/api/state"), headers=cookie).status == 401
+    assert desking.ask("GET", desking.in_login("/api/state"), headers=cookie).status == 401
 
 
 def test_a_step_of_the_clock_ends_no_visit(tmp_path: Path) -> None:
     """Thirteen hours on by daylight saving, a wrong zone or a time server; a restart counts."""
-    file, clock, wall = tmp_path / "visits.json", Clock(), Clock()
+    file, clock, wall = tmp_path / "logins.json", Clock(), Clock()
     door = Door(file, clock=clock, wall=wall)
-    visit = door.enter_with_key(door.new_key())
-    assert visit is not None
+    login = door.enter_with_key(door.new_key())
+    assert login is not None
     wall.now += 13 * 3600
-    assert door.knows_visit(visit)
+    assert door.knows_login(login)
     clock.now += 61  # and what is written now goes by the new clock
-    assert door.knows_visit(visit)
+    assert door.knows_login(login)
     other = Clock()
     other.now = 7.0
-    assert Door(file, clock=other, wall=wall).knows_visit(visit)
+    assert Door(file, clock=other, wall=wall).knows_login(login)
     wall.now += IDLE + 1
-    assert not Door(file, clock=other, wall=wall).knows_visit(visit)
+    assert not Door(file, clock=other, wall=wall).knows_login(login)
 
 
 def test_wrong_codes_of_others_do_not_end_the_printed_code_for_good() -> None:

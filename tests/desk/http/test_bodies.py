@@ -60,7 +60,7 @@ def test_a_stranger_sends_a_key_and_nothing_longer() -> None:
         key = outgoing(part(b"key", more=False))
         with every.coming(key, "127.0.0.1", 3, stranger=True) as body:
             assert (await body.receive())["body"] == b"key"
-        with every.coming(outgoing(long), "visit", 0) as body:  # who is known may go on
+        with every.coming(outgoing(long), "login", 0) as body:  # who is known may go on
             assert (await body.receive())["more_body"]
         assert every.held == 0
 

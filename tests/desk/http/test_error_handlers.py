@@ -70,7 +70,7 @@ def test_a_page_that_fails_says_so_in_a_sentence(
     before = log_of(failing)
     cookie = failing.cookie()["Cookie"]
     headers = {"Cookie": f"{cookie}; lang={language}"}
-    answer = failing.ask("GET", failing.placed("/fails?q=tokyo"), headers=headers)
+    answer = failing.ask("GET", failing.in_login("/fails?q=tokyo"), headers=headers)
     said_after(failing, before, ", in fail\n")  # the next test must not find it
     assert answer.status == 500
     assert sentence in answer.text
@@ -118,12 +118,18 @@ def test_the_log_keeps_no_secret_and_no_message(failing: Desking) -> None:
     cookie = failing.cookie()["Cookie"]
     headers = {"Cookie": cookie, "Origin": f"http://127.0.0.1:{failing.port}", **JSON}
     body = f'{{"text": "{SECRET}"}}'.encode()
-    where = failing.placed("/api/fails")
+    where = failing.in_login("/api/fails")
     assert failing.ask("POST", where, body=body, headers=headers).status == 500
     assert failing.ask("GET", f"/fails?q=hush{SECRET}", headers=failing.bearer).status == 500
     log = said_after(failing, before, "GET /fails")
     assert "POST /api/fails" in log
-    for hidden in (SECRET, "?q=", cookie.partition("=")[2], failing.place, failing.facts.token):
+    for hidden in (
+        SECRET,
+        "?q=",
+        cookie.partition("=")[2],
+        failing.login_path,
+        failing.facts.token,
+    ):
         assert hidden not in log
 
 

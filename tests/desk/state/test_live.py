@@ -111,9 +111,9 @@ def test_the_stream_ends_with_the_visit(home: Path) -> None:
     with Desking(home) as desk:
         cookie = desk.cookie()
         own = {"Origin": f"http://127.0.0.1:{desk.port}", "Content-Type": "application/json"}
-        with Stream(desk, desk.placed("/api/events"), **cookie) as stream:
+        with Stream(desk, desk.in_login("/api/events"), **cookie) as stream:
             assert stream.event()[0] == "hello"
-            desk.ask("POST", desk.placed("/api/logout"), body=b"{}", headers={**own, **cookie})
+            desk.ask("POST", desk.in_login("/api/logout"), body=b"{}", headers={**own, **cookie})
             began = time.monotonic()
             assert stream.event()[0] == "bye"
             assert time.monotonic() - began < 2
@@ -168,7 +168,7 @@ def played(home: Path, *, reads: bool) -> tuple[Live, Reader]:
 
     async def play() -> Reader:
         reader = Reader(reads=reads)
-        stream = EventStream(streams, Door(), visit="", after=-1)
+        stream = EventStream(streams, Door(), login="", after=-1)
         await asyncio.wait_for(stream({}, reader.receive, reader.send), PATIENCE)
         return reader
 
