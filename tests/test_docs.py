@@ -31,7 +31,7 @@ from humanmcp.demo.lesson import (
     STEP_KEYS,
     parse_lesson,
 )
-from humanmcp.desk import notices
+from humanmcp.desk import notices, ntfy
 from humanmcp.desk.auth import login
 from humanmcp.desk.http import context, demo_runner, launch
 from humanmcp.desk.routes.api_description import CALLS
@@ -234,7 +234,7 @@ FOLDER_NAMES: Final = (
         launch.OPEN_NAME,
         context.OLD_NAME,
     ),
-    *(login.FILE_NAME, notices.FILE, demo_runner.LOG_NAME, saved_answers.FOLDER),
+    *(login.FILE_NAME, notices.FILE, ntfy.FILE, demo_runner.LOG_NAME, saved_answers.FOLDER),
     *(SENT, ROOMS, OWN),
     *files.NAMES,
     *(f"{one.removesuffix('.txt')}{files.NOT_SENT}.txt" for one in files.NAMES),

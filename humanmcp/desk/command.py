@@ -18,7 +18,7 @@ from humanmcp import __version__
 from humanmcp.common import qr_code, terminal
 from humanmcp.common.own_process import need_files
 from humanmcp.common.settings import add_flags, book_path, home_folder, make_private
-from humanmcp.desk import notices
+from humanmcp.desk import notices, ntfy
 from humanmcp.desk.app import make_app
 from humanmcp.desk.auth.guard import Address
 from humanmcp.desk.auth.login import FILE_NAME, Door
@@ -43,7 +43,7 @@ from humanmcp.locales.stop import StopError, sentence_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
     from types import FrameType
 
@@ -143,12 +143,7 @@ def _serve(
     port = int(listening.getsockname()[1])
     near = (*own_addresses(), *own_names()) if arguments.lan else ()
     address = Address(port, (*Address(port).names, *near), outside=outside)
-    try:
-        rules = notices.read_rules(home / notices.FILE)
-    except notices.NoticesError as error:  # the desk is worth more than its notices
-        terminal.to_stderr("humanmcp: ", sentence_of(error))
-        rules = []
-    desk = replace(make_desk(home, address, settings, server_settings), notices=rules)
+    desk = replace(make_desk(home, address, settings, server_settings), notices=_targets(home))
     shown = f"[{host}]" if ":" in host else host
     facts = DeskFacts(f"http://{shown}:{port}/", desk.door.token, os.getpid(), __version__)
 
@@ -175,6 +170,17 @@ def _serve(
     finally:
         demo_runner.end()
     return 0
+
+
+def _targets(home: Path) -> Sequence[notices.Target]:
+    """Return where notices go; nowhere, with a sentence, if the rules cannot be used."""
+    try:
+        rules = notices.read_rules(home / notices.FILE)
+        services = [notices.Service(rule) for rule in rules if not rule.device]
+        return (*services, *ntfy.phones_of(rules, home))
+    except notices.NoticesError as error:  # the desk is worth more than its notices
+        terminal.to_stderr("humanmcp: ", sentence_of(error))
+        return ()
 
 
 def make_desk(

@@ -1,8 +1,9 @@
-"""Notices: tell a person who is elsewhere that something waits, through Apprise.
+"""Notices: tell a person who is elsewhere that something waits, through Apprise or ntfy.
 
 `notices.toml` in the inbox folder says where notices go and how much of a question leaves this
 computer. Each request has one notice, and one more before its client gives up. While somebody looks
-at a page of this desk there are none.
+at a page of this desk there are none. A notice that a service does not take is sent again while its
+request waits.
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ import threading
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from humanmcp.http.server_address import AddressError, ServerAddress
 from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales import say
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.protocol.http.client import HeaderError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from concurrent.futures import Executor
     from pathlib import Path
     from typing import Self
 
@@ -43,6 +47,10 @@ LOOKED_WITHIN: Final = 30.0
 """Seconds for which a page that was looked at counts as being looked at."""
 LOOK_EVERY: Final = 0.5
 """Seconds between two looks at what waits."""
+AGAIN_AFTER: Final = 2.0
+"""Seconds until a notice is sent again that was not taken; twice as long each time."""
+LONGEST_WAIT: Final = 60.0
+PUBLIC_NTFY: Final = "https://ntfy.sh"
 
 
 class Detail(StrEnum):
@@ -54,16 +62,24 @@ class Detail(StrEnum):
 
 
 class Rule(NamedTuple):
-    """Where notices go (an address of Apprise), how much they tell, and of which clients."""
+    """Where notices go, how much they tell, and of which clients.
+
+    `to` is an address of Apprise; or of an ntfy server, for the phone that is called `device`.
+    `buttons` says that the phone may answer; a button shows its server `button_token`.
+    """
 
     to: str
     detail: Detail = Detail.WAITING
     client: str = "*"
+    device: str = ""
+    token: str = ""
+    button_token: str = ""
+    buttons: bool = False
 
     @property
     def service(self) -> str:
         """The kind of service: the rest of its address is a secret."""
-        return self.to.partition("://")[0]
+        return "ntfy" if self.device else self.to.partition("://")[0]
 
 
 class NoticesError(StopError):
@@ -84,27 +100,70 @@ def read_rules(file: Path) -> list[Rule]:
         return []
     except (OSError, ValueError) as error:
         raise NoticesError("unreadable", file=file, why=error) from error
-    entries: Any = record.get("notices", [])  # `Any`: whatever the file holds
-    if not isinstance(entries, list) or set(record) - {"notices"}:
+    if set(record) - {"notices", "ntfy"} or not all(map(_is_list, record.values())):
         raise NoticesError("no list", file=file)
-    return [_rule(file, number, entry) for number, entry in enumerate(entries, 1)]
+    services, phones = record.get("notices", []), record.get("ntfy", [])
+    rules = [
+        *(_rule(file, number, entry) for number, entry in enumerate(services, 1)),
+        *(_phone(file, number, entry) for number, entry in enumerate(phones, 1)),
+    ]
+    names = [rule.device for rule in rules if rule.device]
+    for name in names:
+        if names.count(name) > 1:
+            raise NoticesError("two phones", file=file, device=name)
+    return rules
+
+
+def _is_list(entries: object) -> bool:
+    return isinstance(entries, list)
 
 
 def _rule(file: Path, number: int, entry: Any) -> Rule:  # noqa: ANN401 - whatever the file holds
-    if (
-        not isinstance(entry, dict)
-        or set(entry) - set(Rule._fields)
-        or not all(isinstance(value, str) for value in entry.values())
-        or "to" not in entry
-    ):
+    if not _holds(entry, {"to", "detail", "client"}) or "to" not in entry:
         raise NoticesError("no rule", file=file, number=number)
-    try:
-        detail = Detail(entry.get("detail", Detail.WAITING))
-    except ValueError as error:
-        raise NoticesError("no detail", file=file, number=number, detail=entry["detail"]) from error
     if not _is_address(entry["to"]):
         raise NoticesError("no address", file=file, number=number)
-    return Rule(entry["to"], detail, entry.get("client", "*"))
+    return Rule(entry["to"], _detail(file, number, entry), entry.get("client", "*"))
+
+
+_OF_PHONE: Final = {"device", "server", "token", "button_token", "detail", "client"}
+
+
+def _phone(file: Path, number: int, entry: Any) -> Rule:  # noqa: ANN401 - whatever the file holds
+    given = dict(entry) if isinstance(entry, dict) else {}
+    buttons = given.pop("buttons", False)
+    device = " ".join(str(given.get("device", "")).split())
+    if not (device and _holds(given, _OF_PHONE) and isinstance(buttons, bool)):
+        raise NoticesError("no phone", file=file, number=number)
+    detail = _detail(file, number, given)
+    if buttons and detail is not Detail.QUESTION:
+        raise NoticesError("no buttons", file=file, device=device)
+    address = ServerAddress(given.get("server", PUBLIC_NTFY).rstrip("/"))
+    token, button_token = given.get("token", ""), given.get("button_token", "")
+    try:
+        address.check()
+        for one in (token, button_token):
+            address.changes.put("Authorization", f"Bearer {one}")
+    except (AddressError, HeaderError) as error:
+        raise NoticesError("no server", file=file, device=device) from error
+    if address.parts.path or address.parts.query or address.parts.fragment:
+        raise NoticesError("no server", file=file, device=device)
+    client = given.get("client", "*")
+    return Rule(address.url, detail, client, device, token, button_token, buttons)
+
+
+def _holds(entry: Any, names: set[str]) -> bool:  # noqa: ANN401 - whatever the file holds
+    """Return True for a table that has texts of these names only."""
+    if not isinstance(entry, dict) or set(entry) - names:
+        return False
+    return all(isinstance(value, str) for value in entry.values())
+
+
+def _detail(file: Path, number: int, entry: dict[str, str]) -> Detail:
+    try:
+        return Detail(entry.get("detail", Detail.WAITING))
+    except ValueError as error:
+        raise NoticesError("no detail", file=file, number=number, detail=entry["detail"]) from error
 
 
 def _is_address(to: str) -> bool:
@@ -126,27 +185,118 @@ def deliver(to: str, title: str, body: str) -> bool:
     return bool(service.notify(title=title, body=body))
 
 
-class Planner:
-    """Decides which of the requests that wait are worth a notice now."""
+class Target:
+    """Where notices go. `trouble` is why the last one did not arrive, None if it did."""
 
-    def __init__(self) -> None:
+    def __init__(self, rule: Rule) -> None:
+        """Send by this rule."""
+        self.rule = rule
+        self.trouble: StopError | None = None
+        self.reply_trouble: StopError | None = None
+        """Why answers cannot be read from there now; None while they can, or need not."""
+
+    def tell(self, desk: Desk, row: Row | None = None, client: str = "") -> bool:
+        """Send a notice of a request, or a test. Returns False if it was not taken."""
+        try:
+            self.send(desk, row, client)
+        except UnknownItemError:  # it has gone meanwhile
+            return True
+        except StopError as error:
+            if self.trouble is None:  # the address of a service is a secret: no log has it
+                _log.warning(
+                    "%s %s did not take a notice: %s",
+                    self.rule.service,
+                    self.rule.device,
+                    sentence_of(error),
+                )
+            self.trouble = error
+            return False
+        self.trouble = None
+        return True
+
+    def send(self, desk: Desk, row: Row | None, client: str) -> None:
+        """Send it.
+
+        Raises:
+            StopError: it was not taken.
+            UnknownItemError: the request has gone.
+        """
+        raise NotImplementedError
+
+    def begin(self, desk: Desk) -> None:
+        """Begin what it does besides."""
+
+    def end(self) -> None:
+        """End that."""
+
+
+class Service(Target):
+    """A service that Apprise knows."""
+
+    def __init__(self, rule: Rule, send: Callable[[str, str, str], bool] = deliver) -> None:
+        """Send by this rule."""
+        super().__init__(rule)
+        self._send = send
+
+    def send(self, desk: Desk, row: Row | None, client: str) -> None:
+        """Send a notice with the link."""
+        text = say(ROOM, "waits" if row else "try")
+        if row is not None and self.rule.detail is Detail.QUESTION:
+            text = f"{client}: {row.name or row.method} {row.gist}".strip()
+        link = link_to(desk, row, f"http://127.0.0.1:{desk.address.port}")
+        try:
+            taken = self._send(self.rule.to, "humanmcp", f"{text}\n{link}")
+        except Exception as error:
+            raise NoticesError("not taken") from error  # a hundred services have their own
+        if not taken:
+            raise NoticesError("not taken")
+
+
+def link_to(desk: Desk, row: Row | None, otherwise: str = "") -> str:
+    """Return the address of a request for another device.
+
+    `otherwise` begins it where no other device reaches the desk; "" then makes it "".
+    """
+    start = desk.address.elsewhere or otherwise
+    return f"{start}/m/{row.anchor}" if start and row else start
+
+
+class Planner:
+    """Decides which of the requests that wait are worth a notice now.
+
+    How long a request waits is counted by a clock that nobody sets: when it came is the time of
+    another process, perhaps of another computer. `wall` gives seconds since 1970.
+    """
+
+    def __init__(self, wall: Callable[[], float] = time.time) -> None:
+        self._wall = wall
         self._told: dict[Key, int] = {}
+        self._came: dict[Key, float] | None = None
 
     def due(self, rows: Iterable[Row], now: float, *, looked_at: bool) -> list[Row]:
         """Return the requests to tell of; what somebody looks at counts as told.
 
-        `now` is seconds since 1970.
+        `now` is seconds by any clock.
         """
+        rows = list(rows)
+        self._came = {row.key: self._when(row, now) for row in rows}
         rows = [row for row in rows if not (row.subscription or row.on_its_way)]
         self._told = {row.key: self._told.get(row.key, 0) for row in rows}
         found = []
         for row in rows:
             told = self._told[row.key]
-            if (wanted := _wanted(row, now - row.arrived)) > told:
+            if (wanted := _wanted(row, now - self._came[row.key])) > told:
                 self._told[row.key] = wanted
                 if not looked_at:
                     found.append(row)
         return found
+
+    def _when(self, row: Row, now: float) -> float:
+        """Return when a request came: what was not there in the look before came after it."""
+        if self._came is not None and row.key in self._came:
+            return self._came[row.key]
+        waited = max(0.0, self._wall() - row.arrived)
+        return now - (waited if self._came is None else min(waited, LOOK_EVERY))
 
 
 def _wanted(row: Row, waited: float) -> int:
@@ -159,62 +309,83 @@ def _wanted(row: Row, waited: float) -> int:
     return 2 if limit is not None and waited > max(limit - BEFORE_LIMIT, limit / 2) else 1
 
 
+@dataclass(slots=True)
+class _Delivery:
+    """A notice that its service has not taken yet. `at` is when it is sent, by the clock."""
+
+    client: str
+    at: float
+    wait: float = AGAIN_AFTER
+
+
+_NEVER: Final = float("inf")
+
+
 class Notifier:
     """Sends the notices of a desk while its `with` block lasts."""
 
     def __init__(
         self,
         desk: Desk,
-        send: Callable[[str, str, str], bool] = deliver,
+        clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
         """Send by the rules of a desk; `wall` gives seconds since 1970."""
         self._desk = desk
-        self._rules = [rule for rule in desk.notices if rule.detail is not Detail.NOTHING]
-        self._send = send
-        self._wall = wall
-        self._planner = Planner()
+        self._targets = [one for one in desk.notices if one.rule.detail is not Detail.NOTHING]
+        self._clock = clock
+        self._planner = Planner(wall)
+        self._deliveries: dict[tuple[int, Key], _Delivery] = {}
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work, name="desk-notices", daemon=True)
 
     def __enter__(self) -> Self:
         """Begin, if there is anything to send."""
-        if self._rules:
+        for target in self._targets:
+            target.begin(self._desk)
+        if self._targets:
             self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stop. What is being sent is given up."""
         self._ended.set()
+        for target in self._targets:
+            target.end()
 
     def _work(self) -> None:
         with ThreadPoolExecutor(4, "desk-notice") as senders:
             while not self._ended.wait(LOOK_EVERY):
-                looked_at = self._desk.looked.within(LOOKED_WITHIN)
-                board = self._desk.board
-                for row in self._planner.due(board.waiting(), self._wall(), looked_at=looked_at):
-                    with suppress(UnknownItemError):  # it has gone meanwhile
-                        client = board.session(row.key.session).facts.client
-                        for rule in self._rules:
-                            if fnmatch.fnmatchcase(client, rule.client):
-                                senders.submit(self.tell, rule, row, client)
+                self._look(senders)
 
-    def tell(self, rule: Rule, row: Row | None = None, client: str = "") -> bool:
-        """Send one notice: of a request, or to try a rule. Returns False if it was not taken."""
-        desk = self._desk
-        link = desk.address.elsewhere or f"http://127.0.0.1:{desk.address.port}"
-        text = say(ROOM, "waits" if row else "try")
-        if row is not None:
-            link += f"/m/{row.anchor}"
-            if rule.detail is Detail.QUESTION:
-                text = f"{client}: {row.name or row.method} {row.gist}".strip()
+    def _look(self, senders: Executor) -> None:
+        now, looked_at = self._clock(), self._desk.looked.within(LOOKED_WITHIN)
+        rows = self._desk.board.waiting()
+        for row in self._planner.due(rows, now, looked_at=looked_at):
+            self._plan(row, now)
+        waiting = {row.key: row for row in rows if not (row.on_its_way or looked_at)}
+        for place, delivery in list(self._deliveries.items()):
+            if place[1] not in waiting:
+                self._deliveries.pop(place, None)
+            elif now >= delivery.at:
+                delivery.at = _NEVER
+                senders.submit(self._deliver, place, delivery, waiting[place[1]])
+
+    def _plan(self, row: Row, now: float) -> None:
         try:
-            taken = self._send(rule.to, "humanmcp", f"{text}\n{link}")
-        except Exception:  # noqa: BLE001 - a hundred services have their own
-            taken = False
-        if not taken:  # the address of a service is a secret: it stays out of the log
-            _log.warning("%s did not take a notice", rule.service)
-        return taken
+            client = self._desk.board.session(row.key.session).facts.client
+        except UnknownItemError:  # it has gone meanwhile
+            return
+        for number, target in enumerate(self._targets):
+            if fnmatch.fnmatchcase(client, target.rule.client):
+                self._deliveries[number, row.key] = _Delivery(client, now)
+
+    def _deliver(self, place: tuple[int, Key], delivery: _Delivery, row: Row) -> None:
+        if self._targets[place[0]].tell(self._desk, row, delivery.client):
+            self._deliveries.pop(place, None)
+        else:
+            delivery.at = self._clock() + delivery.wait
+            delivery.wait = min(delivery.wait * 2, LONGEST_WAIT)
 
 
 class Looked:

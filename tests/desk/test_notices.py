@@ -92,12 +92,8 @@ def row(number: int = 1, **waiting: Any) -> Row:  # noqa: ANN401 - the fields of
 
 def told(one: Row, *, until_second: int) -> list[int]:
     """Return the seconds after its arrival in which a request has a notice."""
-    planner = Planner()
-    return [
-        second
-        for second in range(until_second)
-        if planner.due([one], one.arrived + second, looked_at=False)
-    ]
+    planner = Planner(lambda: one.arrived)
+    return [second for second in range(until_second) if planner.due([one], second, looked_at=False)]
 
 
 def test_a_request_has_one_notice_and_one_before_its_client_gives_up() -> None:
@@ -116,10 +112,31 @@ def test_what_the_answer_book_answers_soon_has_no_notice() -> None:
 
 def test_what_somebody_looks_at_has_no_notice_afterwards_either() -> None:
     """The second one, before the limit, still goes out when nobody looks any more."""
-    planner, one = Planner(), row(limit=300.0)
-    assert planner.due([one], 1002, looked_at=True) == []
-    assert planner.due([one], 1200, looked_at=False) == []
-    assert planner.due([one], 1280, looked_at=False) == [one]
+    planner, one = Planner(lambda: 1002), row(limit=300.0)
+    assert planner.due([one], 2, looked_at=True) == []
+    assert planner.due([one], 200, looked_at=False) == []
+    assert planner.due([one], 280, looked_at=False) == [one]
+
+
+@pytest.mark.parametrize("wrong_by", [-100_000.0, 100_000.0])
+def test_a_clock_that_is_wrong_or_set_moves_no_notice(wrong_by: float) -> None:
+    """When a request came is the time of another computer; how long it waits is counted here."""
+    wall = 1000.0
+    planner, one = Planner(lambda: wall), row(limit=300.0)
+    assert planner.due([], 50, looked_at=False) == []
+    wall += wrong_by
+    found = [second for second in range(51, 400) if planner.due([one], second, looked_at=False)]
+    assert found == pytest.approx([52, 51 + 300 - BEFORE_LIMIT], abs=1)
+
+
+def test_what_waited_before_the_desk_began_is_counted_from_when_it_came() -> None:
+    """If the time of then is in the future, from when the desk began."""
+    one = row(limit=300.0)
+    late, early = Planner(lambda: 1280), Planner(lambda: 0)
+    assert late.due([one], 5, looked_at=False) == [one]
+    assert late.due([one], 10, looked_at=False) == []
+    assert early.due([one], 5, looked_at=False) == []
+    assert early.due([one], 6, looked_at=False) == [one]
 
 
 def test_a_page_counts_as_looked_at_for_half_a_minute() -> None:
@@ -145,6 +162,20 @@ def test_a_page_counts_as_looked_at_for_half_a_minute() -> None:
         ("[[notices]]\nto = 'json://x'\nextra = 'y'\n", "no rule"),
         ("[[notices]]\nto = 'json://x'\ndetail = 'all'\n", "no detail"),
         ("[[notices]]\nto = 'nonsense'\n", "no address"),
+        ("ntfy = 3\n", "no list"),
+        ("ntfy = ['a']\n", "no phone"),
+        ("[[ntfy]]\nserver = 'https://ntfy.sh'\n", "no phone"),
+        ("[[ntfy]]\ndevice = ' '\n", "no phone"),
+        ("[[ntfy]]\ndevice = 'a'\ntopic = 'b'\n", "no phone"),
+        ("[[ntfy]]\ndevice = 'a'\nbuttons = 'yes'\n", "no phone"),
+        ("[[ntfy]]\ndevice = 'a'\nbuttons = true\n", "no buttons"),
+        ("[[ntfy]]\ndevice = 'a'\nbuttons = true\ndetail = 'waiting'\n", "no buttons"),
+        ("[[ntfy]]\ndevice = 'a'\nserver = 'ntfy.sh'\n", "no server"),
+        ("[[ntfy]]\ndevice = 'a'\nserver = 'https://ntfy.sh/topic'\n", "no server"),
+        ("[[ntfy]]\ndevice = 'a'\nserver = 'https://me:secret@ntfy.sh'\n", "no server"),
+        ("[[ntfy]]\ndevice = 'a'\ntoken = 'secret\nX: y'\n", "unreadable"),
+        ('[[ntfy]]\ndevice = "a"\ntoken = "secret\\nX: y"\n', "no server"),
+        ("[[ntfy]]\ndevice = 'a'\n[[ntfy]]\ndevice = ' a '\n", "two phones"),
     ],
 )
 def test_what_is_wrong_with_the_file_is_said(tmp_path: Path, text: str, code: str) -> None:
@@ -161,8 +192,11 @@ def test_rules_are_read(tmp_path: Path) -> None:
     """Without a file there are none; without a detail no text of a request leaves the computer."""
     file = tmp_path / "notices.toml"
     assert read_rules(file) == []
-    file.write_text("[[notices]]\nto = 'json://x'\n", encoding="utf-8")
-    assert read_rules(file) == [Rule("json://x", Detail.WAITING, "*")]
+    file.write_text("[[notices]]\nto = 'json://x'\n[[ntfy]]\ndevice = 'a  b'\n", "utf-8")
+    assert read_rules(file) == [
+        Rule("json://x", Detail.WAITING, "*"),
+        Rule("https://ntfy.sh", Detail.WAITING, "*", "a b"),
+    ]
 
 
 def test_a_notice_says_by_its_rule_how_much_leaves_the_computer(
@@ -219,7 +253,42 @@ def test_a_service_that_is_away_is_named_and_loses_nothing(home: Path) -> None:
         until(lambda: "did not take a notice" in log.read_text("utf-8"), "a line in the log")
         assert "secret" not in log.read_text("utf-8")
         assert len(desk.get("/api/exchanges")["waiting"]) == 1
+        assert "did not accept the notice" in desk.page("/settings")
         assert "did not accept the notice" in desk.submit("/settings/notices").text
+
+
+def test_a_notice_that_was_not_taken_is_sent_again_while_its_request_waits(
+    home: Path, service: Service
+) -> None:
+    """The log has one line about it, however often it was tried."""
+    home.mkdir(mode=0o700)
+    (home / "notices.toml").write_text(f'[[notices]]\nto = "{service.address}"\n', "utf-8")
+    service.status = 503
+    with Desking(home) as desk, Serving(home, "--by-hand") as host:
+        host.say(call(city="Tokyo"))
+        until(lambda: len(service.taken) >= 2, "a second try")
+        service.status = 200
+        before = len(service.taken)
+        until(lambda: len(service.taken) > before, "a try that is taken")
+        until(lambda: "did not accept the notice" not in desk.page("/settings"), "all is well")
+        assert (home / "desk.log").read_text("utf-8").count("did not take a notice") == 1
+        assert desk.submit("/settings/notices").text.count("The service accepted the notice.") == 1
+        assert [one["message"].partition("\n")[0] for one in service.taken[before:]] == [
+            "A request waits for you.",
+            "This is a test notice.",
+        ]
+
+
+def test_a_question_reaches_a_service_within_three_seconds(home: Path, service: Service) -> None:
+    """Counted from when the host said it."""
+    home.mkdir(mode=0o700)
+    rule = f'[[notices]]\nto = "{service.address}"\ndetail = "question"\n'
+    (home / "notices.toml").write_text(rule, "utf-8")
+    with Desking(home) as desk, Serving(home, "--by-hand") as host:
+        begin(host, desk)
+        assert "The service accepted the notice." in desk.submit("/settings/notices").text
+        host.say(call(city="Tokyo"))
+        until(lambda: any("Tokyo" in one["message"] for one in service.taken), "the notice", 3.0)
 
 
 def test_a_desk_with_a_wrong_file_says_so_and_starts(home: Path) -> None:

@@ -32,6 +32,7 @@ from humanmcp.desk.auth.guard import API, PUBLIC
 from humanmcp.desk.auth.login import ONLY_SESSION, linked
 from humanmcp.desk.http.launch import LOG_NAME
 from humanmcp.desk.notices import Looked
+from humanmcp.desk.ntfy import TapNotes
 from humanmcp.desk.presenters import rendering, server_definition
 from humanmcp.desk.presenters.rendering import ROOM, render, web_folder
 from humanmcp.desk.presenters.rules import rules_on
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from humanmcp.demo.steps import LessonSteps
     from humanmcp.desk.auth.guard import Address
     from humanmcp.desk.auth.login import Door
-    from humanmcp.desk.notices import Rule
+    from humanmcp.desk.notices import Target
     from humanmcp.desk.state.board import Board, Live
     from humanmcp.desk.state.saved_answers import Shelf
     from humanmcp.inbox.contract import DeskInbox, Key, Reply
@@ -81,9 +82,11 @@ class Desk:
         default=lambda _key, _diagnostics, _sent: None
     )
     """Told what the check says of an answer, and whether a person wanted to send it."""
-    notices: Sequence[Rule] = ()
+    notices: Sequence[Target] = ()
     """Where it tells people who are elsewhere that something waits."""
     looked: Looked = field(default_factory=Looked)
+    taps: TapNotes = field(default_factory=TapNotes)
+    """What was tapped on phones and sent nothing."""
     around: Callable[[Request], Mapping[str, Any]] | None = None
     """What stands around each page of a desk in a room; None elsewhere."""
     lesson_steps: Callable[[str], LessonSteps] = weather

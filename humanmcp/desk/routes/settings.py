@@ -14,7 +14,8 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering.schema import TypedDict
-from humanmcp.common import mistakes
+from humanmcp.common import mistakes, qr_code
+from humanmcp.common.timestamps import stamp
 from humanmcp.desk import notices
 from humanmcp.desk.auth.login import ONLY_SESSION
 from humanmcp.desk.http.context import (
@@ -29,6 +30,7 @@ from humanmcp.desk.http.context import (
     remember,
     view_of,
 )
+from humanmcp.desk.ntfy import Phone
 from humanmcp.desk.presenters.server_definition import Snippet, snippets, snippets_at
 from humanmcp.desk.state.board import SessionView
 from humanmcp.inbox import records
@@ -77,7 +79,7 @@ def _page(
 ) -> HTMLResponse:
     """Show them with what was typed of the clients and is not understood.
 
-    `tried` says which rules of the notices could be sent.
+    `tried` says which notices were taken.
     """
     desk = desk_of(request)
     sessions = desk.board.sessions()
@@ -102,6 +104,12 @@ def _page(
         server_settings=desk.server_settings,
         notices_file=desk.home / notices.FILE,
         tried=tried,
+        phones=[
+            (phone, qr_code.svg(phone.link).decode().partition("?>")[2])
+            for phone in desk.notices
+            if isinstance(phone, Phone)
+        ],
+        taps=[(note, stamp(note.at)) for note in desk.taps.all()],
     )
 
 
@@ -171,8 +179,7 @@ def _is_wrong(what: str, text: str) -> bool:
 def try_notices(request: Request) -> HTMLResponse:
     """Send a notice by each rule, and show which were taken."""
     desk = desk_of(request)
-    notifier = notices.Notifier(desk)
-    return _page(request, "", {}, [notifier.tell(rule) for rule in desk.notices])
+    return _page(request, "", {}, tried=[target.tell(desk) for target in desk.notices])
 
 
 @router.post("/settings/clients")

@@ -267,11 +267,14 @@ class Board:
             for listener in tuple(self._listeners):
                 listener()
 
-    def poke(self) -> None:
-        """Let every page look again: something beside the sessions has changed."""
+    def poke(self, key: Key | None = None) -> None:
+        """Let every page look again, or those of one exchange: something beside it has changed."""
         with self._lock:
             before = self._version
-            self._note("session", "")
+            if key is None:
+                self._note("session", "")
+            else:
+                self._note("changed", key.session, key.number)
         self._tell(before)
 
     def look_away(self) -> None:

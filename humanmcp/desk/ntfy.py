@@ -1,0 +1,504 @@
+"""Phones with ntfy: notices with buttons, and the taps that come back.
+
+Theory of operation. Each phone has two random topics on an ntfy server: its app shows what is
+published in one, its buttons publish in the other, which this desk reads. All connections go out.
+A button publishes a code: the request, the option, and a signature over both, over the bytes that
+were shown, over the text that will be sent, and over the phone. Whoever knows the reply topic can
+publish there, so a text without a signature does nothing. A code counts once, while its request
+waits; that is decided by the inbox, not by a clock. The place in the reply topic is kept after a
+tap was acted on, so a desk that died in between reads the tap again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import json
+import logging
+import re
+import secrets
+import threading
+import time
+from base64 import urlsafe_b64encode
+from collections import deque
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.answering import approvals, service
+from humanmcp.answering.approvals import card_of, headline
+from humanmcp.answering.service import Outcome
+from humanmcp.desk.auth.login import write_private
+from humanmcp.desk.notices import Detail, NoticesError, Target, link_to
+from humanmcp.http.server_address import CallError, HttpCall, ServerAddress
+from humanmcp.inbox.contract import InboxError, Key, Reply, UnknownItemError
+from humanmcp.locales import say
+from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.protocol.conversation.approvals import digest_of
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.http.client import OutgoingRequest
+from humanmcp.protocol.json.jsonrpc import one_line, visible
+from humanmcp.protocol.json.tree import object_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from humanmcp.answering.open_exchange import OpenExchange
+    from humanmcp.answering.summary import Row
+    from humanmcp.desk.http.context import Desk
+    from humanmcp.desk.notices import Rule
+
+_log = logging.getLogger(__name__)
+
+FILE: Final = "phones.json"
+ROOM: Final = "ntfy"
+MOST_BUTTONS: Final = 3
+"""Buttons that the apps of ntfy show."""
+LONGEST_LABEL: Final = 40
+LONGEST_WORDS: Final = 2000
+"""Bytes of a question in a notice: with its buttons it must fit into the 4 KB of a push service."""
+TAKEN_WITHIN: Final = 10.0
+"""Seconds in which a server takes a notice."""
+SILENT_FOR: Final = 150.0
+"""Seconds without a line after which a reply topic is read anew: ntfy writes one every 45 s."""
+FIRST_WAIT: Final = 0.5
+LONGEST_WAIT: Final = 60.0
+"""Seconds until a server that is away is asked again: from the first time on, and at most."""
+REMEMBERED: Final = 200
+"""Taps whose repeated delivery is recognised."""
+LONGEST_LINE: Final = 1 << 20
+_CODE: Final = re.compile(r"([0-9A-Za-z-]{1,64})\.(\d{1,9})\.(\d)\.[\w-]{22}", re.ASCII)
+_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class NtfyError(StopError):
+    """A server of ntfy cannot be used now."""
+
+    room = ROOM
+
+
+# -- what a phone can answer ----------------------------------------------------------------------
+
+
+class Button(NamedTuple):
+    """A button of a notice: what stands on it, and what a tap sends."""
+
+    label: str
+    reply: Reply
+
+
+def buttons_of(opened: OpenExchange) -> tuple[Button, ...]:
+    """Return what one tap may send; empty where a person must see more, or write.
+
+    Nothing can be allowed: what is allowed must have been seen whole. A question has buttons only
+    if the notice shows it whole, with each option.
+    """
+    if opened.is_large:
+        return ()
+    shown, approval, inquiry = digest_of(opened.item.line), opened.approval, opened.inquiry
+    if approval is not None and not approval.questions:
+        return (Button(say(ROOM, "deny"), approvals.deny(opened, "", shown=shown)),)
+    found: list[Button] = []
+    if approval is not None and len(approval.questions) == 1:
+        (question,) = approval.questions
+        found = [
+            Button(label, approvals.answer(opened, {question.text: (label,)}, shown=shown))
+            for label, _ in question.options
+            if not question.multiple
+        ]
+    elif inquiry is not None:
+        found = [
+            Button(label, Reply(label, TextForm.TEXT, shown=shown)) for label in inquiry.options
+        ]
+    fits = all(one.label == one_line(one.label, LONGEST_LABEL) for one in found)
+    seen = len(words_of(opened).encode("utf-8", "replace")) <= LONGEST_WORDS
+    return tuple(found) if fits and seen and len(found) <= MOST_BUTTONS else ()
+
+
+def words_of(opened: OpenExchange) -> str:
+    """Return all that a request asks; "" for one that asks a person nothing."""
+    approval, inquiry = opened.approval, opened.inquiry
+    if approval is not None and approval.questions:
+        lines = [line for one in approval.questions for line in _lines(one.text, "", one.options)]
+    elif approval is not None:
+        card = card_of(approval)
+        parts = (
+            f"{part.name}: {line.sign}{line.text}" for part in card.parts for line in part.lines
+        )
+        lines = [headline(opened, approval, card), *parts]
+    elif inquiry is not None:
+        rest = [
+            f"{name}: {json.dumps(value, ensure_ascii=False)}"
+            for name, value in object_at(opened.params, "arguments").items()
+            if name not in inquiry.covered
+        ]
+        lines = [*_lines(inquiry.question, inquiry.context, inquiry.choices), *rest]
+    else:
+        return ""
+    return "\n".join(map(visible, lines))
+
+
+def _lines(question: str, context: str, options: Sequence[tuple[str, str]]) -> list[str]:
+    notes = [f"{label}: {note}" for label, note in options if note]
+    return [question, *([context] if context else ()), *notes]
+
+
+# -- what came of taps ----------------------------------------------------------------------------
+
+
+class TapNote(NamedTuple):
+    """A tap that sent nothing. `code` is that of its sentence, `at` is in seconds since 1970."""
+
+    at: float
+    code: str
+    device: str
+    key: Key = Key("", 0)
+    label: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Say it."""
+        return say(
+            ROOM, f"tap {self.code}", device=self.device, label=self.label, number=self.key.number
+        )
+
+
+class TapNotes:
+    """The taps that sent nothing, the newest first: people at the desk see them."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._notes: deque[TapNote] = deque(maxlen=50)
+
+    def add(self, note: TapNote) -> None:
+        """Keep a note; of several of the same kind in a row the last one."""
+        if self._notes and self._notes[0]._replace(at=0) == note._replace(at=0):
+            self._notes.popleft()
+        else:
+            _log.warning("%s", note.sentence)
+        self._notes.appendleft(note)
+
+    def all(self) -> tuple[TapNote, ...]:
+        """List them."""
+        return tuple(self._notes)
+
+    def of(self, key: Key) -> tuple[TapNote, ...]:
+        """List those for one request."""
+        return tuple(note for note in self.all() if note.key == key)
+
+
+# -- phones ---------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class PhoneRecord:
+    """The secrets of a phone: its key, the topics. `heard` are the last messages that came."""
+
+    key: str = field(default_factory=lambda: secrets.token_hex(32))
+    topic: str = field(default_factory=lambda: f"humanmcp-{secrets.token_urlsafe(18)}")
+    replies: str = field(default_factory=lambda: f"humanmcp-{secrets.token_urlsafe(18)}")
+    heard: list[str] = field(default_factory=list)
+
+
+def phones_of(rules: Sequence[Rule], home: Path) -> list[Phone]:
+    """Return the phones of the rules. One that is no longer among them loses its topics.
+
+    Raises:
+        NoticesError: the file with their topics cannot be read or written.
+    """
+    names = [rule.device for rule in rules if rule.device]
+    file, lock = home / FILE, threading.Lock()
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        records = {name: PhoneRecord(**kept.get(name, {})) for name in names}
+        for one in records.values():
+            bytes.fromhex(one.key)
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise NoticesError("no phones", file=file, why=error) from error
+
+    def save() -> None:
+        with lock:
+            write_private(file, json.dumps({name: asdict(one) for name, one in records.items()}))
+
+    try:
+        if names or kept:
+            save()
+    except OSError as error:
+        raise NoticesError("no phones", file=file, why=error) from error
+    return [Phone(rule, records[rule.device], save) for rule in rules if rule.device]
+
+
+class Phone(Target):
+    """A phone with ntfy."""
+
+    def __init__(self, rule: Rule, record: PhoneRecord, save: Callable[[], None]) -> None:
+        """Use its topics; `save` keeps the record."""
+        super().__init__(rule)
+        self.record = record
+        self._save = save
+        self._used: set[str] = set()
+        self._ended = threading.Event()
+        self._reading: HttpCall | None = None
+
+    @property
+    def link(self) -> str:
+        """The address by which the Android app subscribes to the topic."""
+        scheme, _, host = self.rule.to.partition("://")
+        return f"ntfy://{host}/{self.record.topic}{'' if scheme == 'https' else '?secure=false'}"
+
+    # -- notices ----------------------------------------------------------------------------------
+
+    def send(self, desk: Desk, row: Row | None, client: str) -> None:
+        """Publish a notice, with buttons where a tap may answer.
+
+        Raises:
+            NtfyError: the server did not take it.
+            UnknownItemError: the request has gone.
+        """
+        record: dict[str, Any] = {"message": say("notices", "waits" if row else "try")}
+        link = link_to(desk, row)
+        if link:
+            record["click"] = link
+        if row is not None and self.rule.detail is Detail.QUESTION:
+            opened = desk.open_exchange(row.key)
+            words = words_of(opened) or f"{row.name or row.method} {row.gist}"
+            record |= {
+                "title": client,
+                "message": _cut(words),
+                "actions": self._actions(opened, link),
+            }
+        self.publish(record)
+
+    def _actions(self, opened: OpenExchange, link: str) -> list[dict[str, Any]]:
+        buttons = buttons_of(opened) if self.rule.buttons else ()
+        token = self.rule.button_token
+        headers = {"headers": {"Authorization": f"Bearer {token}"}} if token else {}
+        actions: list[dict[str, Any]] = [
+            {
+                "action": "http",
+                "label": one.label,
+                "url": f"{self.rule.to}/{self.record.replies}",
+                "body": self._code(opened.key, number, one.reply),
+                "clear": True,
+                **headers,
+            }
+            for number, one in enumerate(buttons)
+            if _is_sendable(opened, one)
+        ]
+        if link and len(actions) < MOST_BUTTONS:
+            actions.append({"action": "view", "label": say(ROOM, "open"), "url": link})
+        return actions
+
+    def _code(self, key: Key, number: int, reply: Reply) -> str:
+        name = f"{key.session}.{key.number}.{number}"
+        signed = f"{self.rule.device}\0{name}\0{reply.shown}\0{reply.text}"
+        made = hmac.digest(
+            bytes.fromhex(self.record.key), signed.encode("utf-8", "surrogatepass"), "sha256"
+        )
+        return f"{name}.{urlsafe_b64encode(made[:16]).decode().rstrip('=')}"
+
+    def publish(self, record: Mapping[str, Any]) -> None:
+        """Show something on the phone.
+
+        Raises:
+            NtfyError: the server did not take it.
+        """
+        text = json.dumps({"topic": self.record.topic, **record}, ensure_ascii=False)
+        body = text.encode("utf-8", "replace")
+        with self._called("POST", "", body) as call:
+            timer = threading.Timer(TAKEN_WITHIN, call.close)
+            timer.start()
+            try:
+                self._expect_success(call)
+                taken = _object_in(call.body(LONGEST_LINE))
+            finally:
+                timer.cancel()
+        if "id" not in taken:
+            raise self._error("no ntfy")
+
+    # -- taps -------------------------------------------------------------------------------------
+
+    def begin(self, desk: Desk) -> None:
+        """Read the reply topic from now on."""
+        if self.rule.buttons:
+            reading = threading.Thread(target=self._read, args=(desk,), daemon=True)
+            reading.start()
+
+    def end(self) -> None:
+        """Hang up."""
+        self._ended.set()
+        if self._reading is not None:
+            self._reading.close()
+
+    def _read(self, desk: Desk) -> None:
+        wait = FIRST_WAIT
+        while not self._ended.is_set():
+            try:
+                for line in self._lines():
+                    if self._heard(desk, line):
+                        wait = FIRST_WAIT
+                raise self._error("ended")  # noqa: TRY301 - as if it had broken off
+            except (NtfyError, InboxError, OSError) as error:
+                self._cannot_read(error)
+            except Exception:  # noqa: BLE001 - a phone that is heard no more would be worse
+                _log.exception("a tap of %s could not be read", self.rule.device)
+            if self._ended.wait(wait):
+                return
+            wait = min(wait * 2, LONGEST_WAIT)
+
+    def _cannot_read(self, error: Exception) -> None:
+        if self._ended.is_set():
+            return
+        trouble = error if isinstance(error, StopError) else self._error("away", why=error)
+        before = "" if self.reply_trouble is None else self.reply_trouble.code
+        if trouble.code not in ("ended", before):
+            _log.warning("ntfy %s: %s", self.rule.device, sentence_of(trouble))
+        self.reply_trouble = trouble
+
+    def _lines(self) -> Iterator[bytes]:
+        since, rest, speaks = (self.record.heard or ["all"])[-1], b"", False
+        with self._called("GET", f"{self.record.replies}/json?since={since}") as call:
+            self._reading = call
+            timer = threading.Timer(SILENT_FOR, call.close)
+            timer.start()
+            try:
+                self._expect_success(call)
+                for piece in call.pieces():
+                    timer.cancel()
+                    timer = threading.Timer(SILENT_FOR, call.close)
+                    timer.start()
+                    *lines, rest = (rest + piece).split(b"\n")
+                    if len(rest) > LONGEST_LINE:
+                        raise self._error("no ntfy")
+                    speaks = speaks or bool(lines)
+                    yield from filter(None, lines)
+            finally:
+                timer.cancel()
+        if not speaks:
+            raise self._error("no ntfy")
+
+    def _heard(self, desk: Desk, line: bytes) -> bool:
+        """Act on a line of the reply topic. Returns True if the server has shown that it lives."""
+        event = _object_in(line)
+        kind, name = event.get("event"), str(event.get("id"))
+        if not isinstance(kind, str):
+            raise self._error("no ntfy")
+        self.reply_trouble = None
+        if kind != "message":
+            return kind == "keepalive"
+        if _ID.fullmatch(name) and name not in self.record.heard:
+            self._tapped(desk, str(event.get("message", "")))
+            self.record.heard = [*self.record.heard, name][-REMEMBERED:]
+            self._save()
+        return True
+
+    def _tapped(self, desk: Desk, code: str) -> None:
+        found = self._button(desk, code)
+        if found is None:
+            desk.taps.add(TapNote(time.time(), "unknown", self.rule.device))
+            return
+        opened, button = found
+        outcome = self._act_on(desk, opened, button, code)
+        note = TapNote(time.time(), outcome, self.rule.device, opened.key, button.label)
+        if outcome not in _SENT:
+            desk.taps.add(note)
+            desk.board.poke(opened.key)
+        if outcome != "repeated":  # who repeats a code may have been listening
+            with contextlib.suppress(NtfyError):
+                self.publish({"message": note.sentence, "priority": 2})
+
+    def _button(self, desk: Desk, code: str) -> tuple[OpenExchange, Button] | None:
+        """Return what a code stands for; None for one that this desk did not sign."""
+        parts = _CODE.fullmatch(code.strip())
+        if parts is None:
+            return None
+        number = int(parts[3])
+        try:
+            opened = desk.open_exchange(Key(parts[1], int(parts[2])))
+        except UnknownItemError:
+            return None
+        buttons = buttons_of(opened)
+        if number >= len(buttons):
+            return None
+        signed = self._code(opened.key, number, buttons[number].reply)
+        return (opened, buttons[number]) if hmac.compare_digest(signed, code.strip()) else None
+
+    def _act_on(self, desk: Desk, opened: OpenExchange, button: Button, code: str) -> str:
+        """Send what a button stands for, if that still counts; return the code of its sentence."""
+        if code in self._used:
+            return "repeated"
+        if opened.item.state is not ExchangeState.PENDING or not opened.is_open:
+            outcome = "late"
+        elif not _is_sendable(opened, button):
+            outcome = "unfit"
+        else:
+            reply = button.reply._replace(who=self.rule.device)
+            outcome = _OUTCOMES[desk.send(opened.key, reply).outcome]
+        self._used.add(code)
+        return outcome
+
+    # -- HTTP -------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _called(self, method: str, target: str, body: bytes = b"") -> Iterator[HttpCall]:
+        headers = [("Accept", "application/json"), ("User-Agent", "humanmcp")]
+        if body:
+            headers.append(("Content-Length", str(len(body))))
+        if self.rule.token:
+            headers.append(("Authorization", f"Bearer {self.rule.token}"))
+        address = ServerAddress(f"{self.rule.to}/{target}")
+        call = HttpCall(address, OutgoingRequest(method, tuple(headers), body))
+        try:
+            yield call
+        except CallError as error:
+            if call.is_closed:
+                raise self._error("silent") from error
+            if error.code in ("no http", "too long"):
+                raise self._error("no ntfy") from error
+            raise self._error("away", why=error.fillings.get("why", error.code)) from error
+        finally:
+            call.end()
+
+    def _expect_success(self, call: HttpCall) -> None:
+        response = call.response()
+        if response.status != 200:
+            code = _REFUSED.get(response.status, "status")
+            raise self._error(code, status=response.status, reason=response.reason)
+
+    def _error(self, code: str, **fillings: object) -> NtfyError:
+        return NtfyError(code, server=self.rule.to, device=self.rule.device, **fillings)
+
+
+_REFUSED: Final = {401: "refused", 403: "refused", 429: "busy"}
+_SENT: Final = ("sent", "on its way", "stored")
+_OUTCOMES: Final = {
+    Outcome.SENT: "sent",
+    Outcome.QUEUED: "on its way",
+    Outcome.STORED: "stored",
+    Outcome.TAKEN: "late",
+    Outcome.OVER: "late",
+    Outcome.BLOCKED: "unfit",
+    Outcome.REFUSED: "unfit",
+}
+
+
+def _is_sendable(opened: OpenExchange, button: Button) -> bool:
+    reply = button.reply
+    return service.judge(opened, reply.text, reply.form, reply.action).sendable
+
+
+def _cut(words: str) -> str:
+    raw = words.encode("utf-8", "replace")
+    if len(raw) <= LONGEST_WORDS:
+        return words
+    return raw[: LONGEST_WORDS - 3].decode("utf-8", "ignore") + "…"
+
+
+def _object_in(line: bytes) -> dict[str, Any]:
+    """Read a JSON object; {} for anything else."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
