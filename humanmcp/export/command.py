@@ -28,10 +28,16 @@ if TYPE_CHECKING:
 
 
 class ExportFormat(NamedTuple):
-    """A form of a session: the function of this folder that writes it, and how its file ends."""
+    """A format: the function of this package that writes it, and the ending of its file."""
 
     writer: str
     ending: str
+    is_program: bool = False
+    """Each redacted value keeps a name, because a program can ask for the value."""
+    is_json: bool = False
+    """What a terminal must not see becomes an escape of JSON."""
+    is_lossless: bool = False
+    """Redacted only on request: the recording itself, and digests."""
 
 
 FORMATS: Final = MappingProxyType(
@@ -39,25 +45,18 @@ FORMATS: Final = MappingProxyType(
         "html": ExportFormat("readable.write_html", "html"),
         "mermaid": ExportFormat("readable.write_mermaid", "mmd"),
         "markdown": ExportFormat("readable.write_markdown", "md"),
-        "server": ExportFormat("runnable.write_server", "py"),
-        "pytest": ExportFormat("runnable.write_test", "test.py"),
-        "jsonl": ExportFormat("readable.write_transcript", "jsonl"),
-        "har": ExportFormat("har.write", "har"),
-        "decisions": ExportFormat("readable.write_decisions", "jsonl"),
+        "server": ExportFormat("runnable.write_server", "py", is_program=True),
+        "pytest": ExportFormat("runnable.write_test", "test.py", is_program=True),
+        "jsonl": ExportFormat("readable.write_transcript", "jsonl", is_json=True, is_lossless=True),
+        "har": ExportFormat("har.write", "har", is_json=True),
+        "decisions": ExportFormat(
+            "readable.write_decisions", "jsonl", is_json=True, is_lossless=True
+        ),
         "log": ExportFormat("readable.write_log", "log"),
         "pretty": ExportFormat("readable.write_laid_out", "txt"),
     }
 )
-"""Every format, in the order in which it is offered; a new one is a record here and its words."""
-
-RUNNABLE: Final = frozenset({"server", "pytest"})
-"""The formats in which each redacted value keeps a name: what is run can ask for it."""
-
-JSON: Final = frozenset({"jsonl", "har", "decisions"})
-"""The formats that are JSON: what a terminal must not see becomes an escape of JSON."""
-
-LOSSLESS: Final = frozenset({"jsonl", "decisions"})
-"""The formats that are never redacted unless asked for: the recording itself, and digests."""
+"""Every format, in the order of the page; its label is `export.NAME` in `page.toml`."""
 
 FAILED: Final = 1
 
@@ -85,39 +84,45 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     except StopError as error:
         to_stderr(error.sentence())
         return FAILED
-    wanted = arguments.redact
-    if wanted or (wanted is None and arguments.format not in LOSSLESS):
-        named = arguments.format in RUNNABLE
-        redacted = redact_recording(recording.frames, named=named)
-        recording = replace(recording, frames=redacted.frames)
-        options = replace(options, secrets=redacted.names)
-        if redacted.names:
-            to_stderr(_redaction_note(redacted.names, named=named))
-    text = written(arguments.format, recording, options)
+    form = FORMATS[arguments.format]
+    redact = not form.is_lossless if arguments.redact is None else arguments.redact
+    if redact:
+        recording, options = without_secrets(form, recording, options)
+        if options.secrets:
+            to_stderr(_redaction_note(form, options.secrets))
+    text = written(form, recording, options)
     if not arguments.output:
-        raw_to_stdout(_shown(text.removesuffix("\n"), arguments.format))
+        raw_to_stdout(_shown(text.removesuffix("\n"), form))
         return 0
     return _deliver(text, arguments.output)
 
 
-def written(form: str, recording: Recording, options: ExportOptions) -> str:
+def without_secrets(
+    form: ExportFormat, recording: Recording, options: ExportOptions
+) -> tuple[Recording, ExportOptions]:
+    """Redact a recording for a format; the options name the redacted values."""
+    redacted = redact_recording(recording.frames, named=form.is_program)
+    return replace(recording, frames=redacted.frames), replace(options, secrets=redacted.names)
+
+
+def written(form: ExportFormat, recording: Recording, options: ExportOptions) -> str:
     """Write a recording in one of the formats."""
-    module, _, function = FORMATS[form].writer.partition(".")
+    module, _, function = form.writer.partition(".")
     write = getattr(importlib.import_module(f"humanmcp.export.{module}"), function)
     text: str = write(recording, options)
     return text
 
 
-def _shown(text: str, form: str) -> str:
-    """Return what is written to stdout: as it is, unless it could act on a terminal there."""
+def _shown(text: str, form: ExportFormat) -> str:
+    """Make control characters visible if stdout is a terminal."""
     if not is_terminal():
         return text
-    return visible_json(text) if form in JSON else visible(text)
+    return visible_json(text) if form.is_json else visible(text)
 
 
-def _redaction_note(names: tuple[str, ...], *, named: bool) -> str:
-    """Return how many values are not in what is written, and which ones what is run asks for."""
-    if not named:
+def _redaction_note(form: ExportFormat, names: tuple[str, ...]) -> str:
+    """Say how many values were redacted, and which of them a program asks for."""
+    if not form.is_program:
         return say("export", "redacted", count=len(names))
     return say("export", "redacted by name", count=len(names), names=", ".join(names))
 

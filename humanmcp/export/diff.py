@@ -1,7 +1,7 @@
-"""What is different between two sessions: what the client asked, what the server answered.
+"""`humanmcp diff`: compare two sessions: the client's requests, and the server's answers.
 
-Requests are put side by side by what they ask for, in order. Ids, times and what only one run can
-know (`_meta`, `requestState`) do not count.
+Requests are matched by what they ask for, in order. Ids, times and what only one run can know
+(`_meta`, `requestState`) are ignored.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from humanmcp.answering.summary import LineKind
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.export.recording import LAST, build_conversation, find
-from humanmcp.export.redact import redact_frames
+from humanmcp.export.redact import redact_recording
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
@@ -34,7 +34,7 @@ IGNORED: Final = frozenset({"_meta", "requestState"})
 
 
 class MessageChange(enum.Enum):
-    """What became of a message from the first session to the second."""
+    """How a message differs between the first session and the second."""
 
     ONLY_BEFORE = "only before"
     ONLY_NOW = "only now"
@@ -44,7 +44,7 @@ class MessageChange(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference. `direction` is who asked; `lines` show it as a unified diff does."""
+    """One difference. `direction` is who asked; `lines` are a unified diff."""
 
     change: MessageChange
     direction: Direction
@@ -53,7 +53,7 @@ class Difference:
 
 
 def differences(before: Conversation, now: Conversation) -> Iterator[Difference]:
-    """Yield what is different, in the order of the conversation."""
+    """Yield the differences, in the order of the conversation."""
     for direction in (Direction.IN, Direction.OUT):
         yield from _compare(_requests(before, direction), _requests(now, direction))
         yield from _compare_notices(
@@ -76,7 +76,7 @@ def _notices(conversation: Conversation, direction: Direction) -> list[Entry]:
 
 
 def _compare(before: list[Call], now: list[Call]) -> Iterator[Difference]:
-    """Align by method and name, then look inside each pair."""
+    """Match requests by method and name, then compare each pair."""
     matcher = SequenceMatcher(None, [_what(t) for t in before], [_what(t) for t in now], False)  # noqa: FBT003 - the argument is `autojunk`
     for tag, left, left_end, right, right_end in matcher.get_opcodes():
         if tag == "equal":
@@ -101,7 +101,7 @@ def _inside(old: Call, new: Call) -> Iterator[Difference]:
 def _compare_notices(
     before: list[Entry], now: list[Entry], direction: Direction
 ) -> Iterator[Difference]:
-    """Compare how often each notification was sent: its moment is chance."""
+    """Compare how often each notification was sent. When it was sent differs by chance."""
     for change, these, those in (
         (MessageChange.ONLY_BEFORE, before, now),
         (MessageChange.ONLY_NOW, now, before),
@@ -181,7 +181,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 def _conversation(wanted: str, home: Path, *, redact: bool) -> Conversation:
     recording = find(wanted, home)
     if redact:
-        recording = replace(recording, frames=redact_frames(recording.frames))
+        recording = replace(recording, frames=redact_recording(recording.frames).frames)
     return build_conversation(recording)
 
 

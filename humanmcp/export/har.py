@@ -1,9 +1,8 @@
 """The session as an HTTP archive (HAR 1.2), for the viewers that read those: an entry a request.
 
-What was said over HTTP stands there as it was, with headers and statuses, but for keys. Where a
-session of `serve --http` has no record of them (it is older), method, address and status follow
-from what was said. Over a pipe there was no HTTP: the addresses are `stdio://server/METHOD`, the
-bodies are the messages.
+HTTP is archived as recorded, with headers and statuses, but without keys. Where HTTP was not
+recorded, method, address and status are derived from the messages. Over a pipe there is no HTTP:
+the addresses are `stdio://server/METHOD`, the bodies are the messages.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 
 
 
 def _address(recording: Recording) -> str:
-    """Return where the session's server listened, "" for one over a pipe."""
+    """Return the address of the session's server, or "" over a pipe."""
     port = recording.facts.http_port if recording.facts else 0
     return HttpAddress("127.0.0.1", port).url if port else ""
 
@@ -84,7 +83,7 @@ def _entries(
 def _taken(records: list[HttpRecord], line: Frame) -> HttpRecord | None:
     """Take the exchange that brought a line: the first after it that names its message.
 
-    One that brought no message stands beside its line.
+    A record without a message belongs to the line right before it.
     """
     name = carried(jsonrpc.read(line.raw))
     for at, record in enumerate(records):
@@ -95,7 +94,7 @@ def _taken(records: list[HttpRecord], line: Frame) -> HttpRecord | None:
 
 
 def _bare(record: HttpRecord, body: str = "") -> dict[str, Any]:
-    """Write an exchange that asked for no answer: a stream, a client's answer, a session's end."""
+    """Write HTTP without a JSON-RPC response: a stream, a client's answer, a session's end."""
     entry = _archived(record.frame.at, 0.0, "", {}, {"content": {"size": 0, "mimeType": ""}})
     if body:
         entry["request"] |= _posted(body)
@@ -106,7 +105,7 @@ def _bare(record: HttpRecord, body: str = "") -> dict[str, Any]:
 def _archived(
     at: str, waited: float, comment: str, request: dict[str, Any], response: dict[str, Any]
 ) -> dict[str, Any]:
-    """Write an entry; what the archive wants beside its parts is unknown here, or empty."""
+    """Write an entry. Members that HAR requires and that are unknown here are empty."""
     unknown = {"cookies": [], "headers": [], "headersSize": -1, "bodySize": 0}
     return {
         "startedDateTime": at,
@@ -120,7 +119,7 @@ def _archived(
 
 
 def _over_http(entry: dict[str, Any], record: HttpRecord) -> None:
-    """Put what HTTP said into an entry."""
+    """Add the recorded HTTP to an entry."""
     asked, found = record.request, record.response
     waited = _milliseconds(record.frame.at, str(found.get("at", "")))
     whole = max(waited, entry["time"])
@@ -161,7 +160,7 @@ def _entry(request: Entry, answer: Entry | None, address: str) -> dict[str, Any]
 
 
 def _as_posted(entry: dict[str, Any], request: Entry, answer: Entry | None, address: str) -> None:
-    """Say what HTTP made of a message to a server at an address."""
+    """Derive the HTTP of a message to a server at an address."""
     status = 202 if request.kind is LineKind.NOTIFICATION else 0
     if answer is not None:
         streamed = entry["time"] >= STATUS_WITHIN * 1000
@@ -189,7 +188,7 @@ def _posted(body: str) -> dict[str, Any]:
 
 
 def _response(request: Entry, answer: Entry | None) -> dict[str, Any]:
-    """Write an answer. HTTP has no other words: 200, 400 for an error, 202 for a notification."""
+    """Write an answer: 200 for a result, 400 for an error, 202 for a notification."""
     text = answer.frame.text if answer else ""
     if answer is not None:
         status, words = (400, "error") if answer.kind is LineKind.ERROR else (200, "result")

@@ -28,7 +28,6 @@ from humanmcp.protocol.conversation.transcript import (
 )
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.http.client import words_of
-from humanmcp.protocol.json import tree
 from humanmcp.protocol.json.jsonrpc import one_line, visible
 from humanmcp.protocol.json.tree import pretty
 
@@ -43,18 +42,18 @@ if TYPE_CHECKING:
 
 
 _FURTHER: Final = "  "
-"""What stands before each further line of a message."""
+"""Precedes each further line of a message."""
 
 
 def write_transcript(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
     """Write a frame a line: the form that loses nothing."""
     text = "".join(f"{to_json(frame)}\n" for frame in recording.frames)
-    # JSON escapes stand in for lone surrogates, which UTF-8 cannot hold.
+    # UTF-8 cannot hold lone surrogates: they become JSON escapes.
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def write_decisions(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
-    """Write the record of each decision of a person, a line each (`humanmcp verify`)."""
+    """Write each decision of a person on a line (`humanmcp verify` reads them)."""
     return "".join(f"{one.decision}\n" for one in recording.frames if one.decision)
 
 
@@ -65,7 +64,7 @@ def write_log(recording: Recording, options: ExportOptions) -> str:
 
 
 def write_laid_out(recording: Recording, options: ExportOptions) -> str:
-    """Write every message laid out, and what is no message as it stands in the log."""
+    """Write the log with every message over several lines."""
     return "".join(f"{line}\n" for frame in recording.frames for line in _lines(frame, options))
 
 
@@ -80,7 +79,7 @@ def _lines(frame: Frame, options: ExportOptions) -> Iterator[str]:
         yield line
         return
     start = line.index(": ") + 2
-    first, *further = tree.pretty(line[start:]).split("\n")
+    first, *further = pretty(line[start:]).split("\n")
     yield line[:start] + first
     yield from (_FURTHER + each for each in further)
 
@@ -99,7 +98,7 @@ def _is_json(text: str) -> bool:
 ROOM = "transcript"
 
 TAP_NOTES = frozenset({HELD, LET_GO, CHANGED, DROPPED, INSTEAD, SAID_AGAIN})
-"""The notes of a tap that have words of their own."""
+"""The notes of a tap that have a sentence."""
 
 
 def write_markdown(recording: Recording, options: ExportOptions) -> str:
@@ -133,7 +132,7 @@ def _document(conversation: Conversation, options: ExportOptions) -> Iterator[st
 
 
 def sender(entry: Entry) -> str:
-    """Return who a line is from: the client, the server, or a person at the tap."""
+    """Return who sent a line: the client, the server, or a person at the tap."""
     match entry.frame.direction:
         case Direction.IN:
             who = say(ROOM, "client")
@@ -147,7 +146,7 @@ def sender(entry: Entry) -> str:
 
 
 def note(entry: Entry) -> str:
-    """Return what happened to a line on its way, in words; "" for nothing."""
+    """Describe what happened to a line on its way, or return ""."""
     known = entry.frame.note in TAP_NOTES
     if known:
         return say(ROOM, entry.frame.note)
@@ -155,7 +154,7 @@ def note(entry: Entry) -> str:
 
 
 def words(entry: Entry) -> str:
-    """Say in a row what a line is and what it holds."""
+    """Return what a line is and what it contains, for a row of a table."""
     return entry.words if entry.frame.direction is not Direction.NOTE else note(entry)
 
 
@@ -179,7 +178,7 @@ def _section(entry: Entry) -> Iterator[str]:
 
 
 def fenced(text: str) -> Iterator[str]:
-    """Fence a text with more backticks than it holds in a row."""
+    """Fence a text with more backticks than it contains in a row."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     yield f"{fence}json"
@@ -188,7 +187,7 @@ def fenced(text: str) -> Iterator[str]:
 
 
 def defused(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula: an apostrophe goes before it.
+    """Put an apostrophe before a text that a spreadsheet would take for a formula.
 
     OWASP, CSV injection: also after quotes, spaces and invisible marks, and in full width.
     """
@@ -200,7 +199,7 @@ def defused(text: str) -> str:
 
 
 def markdown_cell(text: str, longest: int = 0) -> str:
-    """Return a text as a cell of a Markdown table: nothing in it is markup."""
+    """Escape a text for a cell of a Markdown table."""
     shown = defused(one_line(text, longest))
     return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", shown)
 
@@ -240,7 +239,7 @@ def _diagram(conversation: Conversation) -> Iterator[str]:
 
 
 def _ends(entry: Entry) -> tuple[str, str]:
-    """Say from whom to whom an arrow goes; what was held went no further than the tap."""
+    """Return both ends of an arrow. A held message reached only the tap."""
     start, end = ("C", "S") if entry.frame.direction is Direction.IN else ("S", "C")
     if entry.frame.note == HELD:
         return start, "P"
@@ -254,7 +253,7 @@ def _said(entry: Entry) -> str:
 
 
 def _label(text: str) -> str:
-    """Write a text so that Mermaid takes no part of it for its own language."""
+    """Escape a text so that Mermaid reads no syntax in it."""
     shown = one_line(text, _LONGEST)
     return re.sub(r"[^\w .,/:!?'(){}\[\]=+*-]|\bend\b", _entity, shown)
 
@@ -271,7 +270,7 @@ _POLICY: Final = (
 )
 
 KINDS: Final = ASKING | ANSWERING | {LineKind.BATCH, LineKind.BROKEN}
-"""The kinds of lines that have a name of their own beside what they say."""
+"""The kinds of lines whose name is shown."""
 
 
 def write_html(recording: Recording, options: ExportOptions) -> str:
@@ -348,7 +347,7 @@ def _details(entry: Entry, options: ExportOptions) -> Iterator[str]:
 
 
 def _title(conversation: Conversation) -> str:
-    """Name the two who speak, where both have said their names."""
+    """Name client and server if both are known, else the session."""
     if conversation.client and conversation.server:
         server = f"{conversation.server} {conversation.server_version}".strip()
         return say(ROOM, "between", client=conversation.client, server=server)
@@ -356,7 +355,7 @@ def _title(conversation: Conversation) -> str:
 
 
 def _what(entry: Entry) -> str:
-    """Show the kind of a message and what it is about, apart from what it holds."""
+    """Show the kind of a message, its method and name."""
     if entry.kind not in KINDS:
         return ""
     kind = f'<span class="kind">{_safe(say(ROOM, f"kind {entry.kind.value}"))}</span>'

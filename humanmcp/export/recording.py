@@ -1,8 +1,9 @@
-"""A recorded session: found, read, and understood.
+"""Find and read a recorded session, and work out its conversation.
 
-A session of the inbox by its name (or the beginning of it), the newest one, a transcript file, a
-session's folder, or a text log in the format of the first capture script. What each line is, what
-it is about, and which answer belongs to which request: the formats are written from this.
+A recording is a session of the inbox (by its name or the beginning of it), the newest one, a
+transcript file, a session's folder, or a text log in the format of the first capture script. The
+formats are written from its `Conversation`: what each line is, and which answer belongs to which
+request.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ TRANSCRIPT: Final = "transcript.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What was recorded of one session. `facts` are there when the inbox knows it."""
+    """The frames of one session. `facts` is set if it comes from the inbox."""
 
     name: str
     frames: tuple[Frame, ...]
@@ -50,12 +51,12 @@ class Recording:
 
 
 def find(wanted: str, home: Path, zone: tzinfo | None = None, *, inbox: str = "") -> Recording:
-    """Read the recording that is meant. `zone` is that of a text log, None for this machine's.
+    """Find and read a recording. `zone` is that of a text log, None for this machine's.
 
-    `inbox` is the address of a database, where the sessions are in one.
+    `inbox` is the address of the database if sessions are in one.
 
     Raises:
-        StopError: there is none.
+        StopError: no recording matches, or several do.
     """
     path = Path(wanted).expanduser()
     if wanted != LAST and path.exists():
@@ -95,16 +96,16 @@ def _from_path(path: Path, zone: tzinfo | None) -> Recording:
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """What every format may ask for. `zone` is None for the zone of this machine."""
+    """Options of all formats. `zone` is None for the zone of this machine."""
 
     zone: tzinfo | None = None
     command: tuple[str, ...] = ()
     """The command that starts the real server, for a test that runs it; empty for unknown."""
     secrets: tuple[str, ...] = ()
-    """The names of the values that were taken out of the recording, for what can be run."""
+    """The names of the redacted values, for programs."""
 
 
-# -- understood ----------------------------------------------------------------------------------
+# -- the conversation in a recording ---------------------------------------------------------------
 
 
 ASKING: Final = frozenset({LineKind.REQUEST, LineKind.NOTIFICATION})
@@ -113,9 +114,9 @@ ANSWERING: Final = frozenset({LineKind.RESULT, LineKind.ERROR})
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One recorded line. `message` is None for what was no message, or no line of the wire.
+    """One recorded line. `message` is None if the line is not one message.
 
-    `observed` is what it is about, where that is known.
+    `observed` has the request that the message belongs to, if that is known.
     """
 
     frame: Frame
@@ -127,27 +128,27 @@ class Entry:
 
     @property
     def method(self) -> str:
-        """The method, or that of the request that is answered; "" for none."""
+        """The method, or that of the answered request; "" for none."""
         if self.observed is not None:
             return self.observed.method
         return self.message.method if self.message else ""
 
     @property
     def name(self) -> str:
-        """The tool, prompt or address it is about; "" for none."""
+        """The tool, prompt or address; "" for none."""
         if self.observed is not None:
             return self.observed.name
         return name_of(self.message) if self.message else ""
 
     @property
     def gist(self) -> str:
-        """What it holds, in a few words."""
+        """The content, in a few words."""
         if self.message is None:
             return one_line(words_of(self.frame) or self.frame.note or self.frame.text, GIST)
         return summary_of(self.message).gist
 
     def card(self) -> Card:
-        """Return what it means, in words, to a reader who takes no part."""
+        """Return the explanation of the line for an onlooker."""
         return explain(
             self.method,
             self.version,
@@ -158,14 +159,14 @@ class Entry:
 
     @property
     def words(self) -> str:
-        """What it is and what it holds, as a row of a list says it."""
+        """The method, name and content, as in a row of a list."""
         what = " ".join(part for part in (self.method, self.name) if part)
         return one_line(f"{what or self.kind.value}: {self.gist}" if self.gist else what, GIST * 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request and its answer, as one side saw them; `answer` is None where there was none."""
+    """A request and its answer, as one side saw them; `answer` is None without an answer."""
 
     asked: Exchange
     request: Entry
@@ -188,10 +189,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A whole session. `calls` are in the order of the requests, both sides' together.
+    """A whole session. `calls` has the requests of both sides, in order.
 
-    `entries` are all lines as they stand in the record; `seen` only those that one side saw, in the
-    order in which it saw them.
+    `entries` has all recorded lines; `seen` only those that one side saw, in the order in which it
+    saw them.
     """
 
     name: str
@@ -201,21 +202,21 @@ class Conversation:
     negotiated: NegotiatedState
     version: str
     server_info: Mapping[str, Any] = field(default_factory=dict)
-    """What the server says of itself: name, version, title."""
+    """The server's `serverInfo`: name, version, title."""
 
     @property
     def server(self) -> str:
-        """The server's name, "" where it did not say."""
+        """The server's name, or ""."""
         return text_at(self.server_info, "name")
 
     @property
     def server_version(self) -> str:
-        """The server's version, "" where it did not say."""
+        """The server's version, or ""."""
         return text_at(self.server_info, "version")
 
     @property
     def client(self) -> str:
-        """Name and version of the client, "" where it did not say."""
+        """Name and version of the client, or ""."""
         return f"{self.negotiated.client_name} {self.negotiated.client_version}".strip()
 
     def asked_by_client(self, method: str = "") -> tuple[Call, ...]:
@@ -230,12 +231,12 @@ class Conversation:
 
 
 def build_conversation(recording: Recording, direction: Direction = Direction.IN) -> Conversation:
-    """Understand a recording, as the client saw it; `Direction.OUT` is how the server saw it."""
+    """Build the conversation as the client saw it; `Direction.OUT` is how the server saw it."""
     return _ConversationBuilder(recording, direction).conversation()
 
 
 class _ConversationBuilder:
-    """Goes through the frames once."""
+    """Builds a conversation in one pass over the frames."""
 
     def __init__(self, recording: Recording, direction: Direction) -> None:
         self._recording = recording
@@ -306,7 +307,7 @@ class _ConversationBuilder:
         return entry
 
     def _meet_server(self, request: Exchange, message: Message) -> None:
-        """Learn the server's name, which each era says in its own place."""
+        """Learn the server's name, from `serverInfo` or from `_meta` since 2026-07-28."""
         modern = ("_meta", versions.META_SERVER)
         place = ("serverInfo",) if request.method == "initialize" else modern
         info = follow(message.body, "result", *place)

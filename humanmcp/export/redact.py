@@ -1,8 +1,8 @@
-"""Takes obvious secrets out of what leaves the machine: what is named like one, or looks like one.
+"""Replace obvious secrets in what leaves the machine: values with a telling name or shape.
 
-Works on the text of a line and replaces values only, so the rest stays as it was on the wire. A
-value that is found under a secret name is replaced wherever else it stands in the recording, too: a
-result likes to repeat it. It cannot know every secret: who passes a recording on has to look at it.
+Works on the text of a line and replaces values only, so that the rest stays as it was on the wire.
+A value with a secret name is replaced in all of the recording, because results often repeat it. No
+program knows every secret: look at a recording before you share it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 REDACTED: Final = "[redacted]"
 MARK: Final = re.compile(r"\[redacted(?::([A-Z0-9_]+))?\]")
-"""What stands in the place of a value; in what can be run it says of which: `[redacted:TOKEN]`."""
+"""What replaces a value; in a program it names the value: `[redacted:TOKEN]`."""
 
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
 _STRING: Final = r'(?:[^"\\]|\\.)*'
@@ -31,7 +31,7 @@ _STRUCTURE: Final = frozenset(
     {"jsonrpc", "id", "method", "type", "role", "progressToken", "requestId", "protocolVersion"}
     | {"resultType", "mimeType", "cursor", "nextCursor", "$schema", "level", "action"}
 )
-"""Members whose values are the protocol's: a message without them would be another one."""
+"""Members whose values belong to the protocol; they are never replaced."""
 _MEMBER_OR_STRING: Final = re.compile(
     rf'(?:"(?P<key>{_STRING})"(?P<colon>\s*:\s*))(?P<value>{_QUOTED})?|(?P<item>{_QUOTED})'
 )
@@ -49,7 +49,7 @@ class Redaction:
     """The secrets of one recording: found in all of it first, then replaced in all of it."""
 
     def __init__(self, *, named: bool = False) -> None:
-        """Begin with none found. `named` says in each mark which value it stands for."""
+        """Begin with none found. With `named`, each mark names its value."""
         self._named = named
         self._names: dict[str, str] = {}
         """From each value that was found to its name; names are never given twice."""
@@ -63,9 +63,9 @@ class Redaction:
         return tuple(sorted(self._used))
 
     def find(self, text: str) -> bool:
-        """Look for values to be replaced wherever they stand. Return True if there are any.
+        """Collect the secrets of a text. Return True if there are any.
 
-        Where there are none `replace` need not look for shapes again: that is what takes time.
+        Without any, `replace` need not look for shapes again, which takes the most time.
         """
         secrets = [
             found for shape in to_try(text) for found in shape.finditer(text) if is_secret(found)
@@ -83,7 +83,7 @@ class Redaction:
                 self._names[value] = self._free(name)
 
     def _free(self, name: str) -> str:
-        """Make a name of a member's, such as a variable of an environment has."""
+        """Turn the name of a member into a free name of an environment variable."""
         plain = re.sub(r"[^A-Z0-9]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper())
         plain = plain.strip("_") or "SECRET"
         taken, count, free = set(self._names.values()), 1, plain
@@ -93,10 +93,9 @@ class Redaction:
         return free
 
     def replace(self, text: str, *, found: bool) -> str:
-        """Return the text without its secrets; `found` is what `find` has said of this text.
+        """Return the text without its secrets; `found` is what `find` returned for it.
 
-        Every shape is tried, not only those that were found: one may come to light in the place of
-        another.
+        Every shape is tried, because one replacement may reveal another secret.
         """
         for shape in shapes() if found else ():
             text = shape.sub(self._without, text)
@@ -138,7 +137,7 @@ class Redaction:
         return found[0] if left == said else before + json.dumps(left, ensure_ascii=False)
 
     def _pattern(self) -> re.Pattern[str] | None:
-        """Return what finds every spelling of every value, the longest first."""
+        """Return a pattern of every spelling of every value, the longest first."""
         if self._spread is None:
             self._spellings = {
                 spelling: value
@@ -157,7 +156,7 @@ class Redaction:
 
 
 def _values(text: str) -> list[str]:
-    """Return what a value says: each text of a list, then a token without its scheme."""
+    """Return the texts in a value: each item of a list, then a token without its scheme."""
     try:
         read = json.loads(f"[{text}]", strict=False) if text.startswith('"') else [text]
     except ValueError:
@@ -167,21 +166,15 @@ def _values(text: str) -> list[str]:
 
 
 def _spelt(value: str) -> tuple[str, ...]:
-    """Return the spellings of a value: as it is, in a JSON text that is a string, in an address."""
+    """Return the spellings of a value: plain, inside a JSON string, and in an address."""
     escaped, plain = json.dumps(value), json.dumps(value, ensure_ascii=False)
     return (value, escaped[1:-1], plain[1:-1], quote(value, errors="replace"))
 
 
-def redact(text: str) -> str:
-    """Return one text with every obvious secret replaced."""
-    redaction = Redaction()
-    return redaction.replace(text, found=redaction.find(text))
-
-
 def redact_recording(frames: Iterable[Frame], *, named: bool = False) -> Redacted:
-    """Replace every obvious secret of a recording, and each value found wherever it stands.
+    """Replace every obvious secret of a recording, also where its value is repeated.
 
-    `named` marks say which value they stand for: what is run can ask for it.
+    With `named`, each mark names its value, so that a program can ask for it.
     """
     frames = tuple(frames)
     redaction = Redaction(named=named)
@@ -191,11 +184,6 @@ def redact_recording(frames: Iterable[Frame], *, named: bool = False) -> Redacte
         for frame, (in_text, in_note) in zip(frames, found, strict=True)
     )
     return Redacted(redacted, redaction.names)
-
-
-def redact_frames(frames: Iterable[Frame]) -> tuple[Frame, ...]:
-    """Return the frames with every obvious secret replaced; what holds none stays the same."""
-    return redact_recording(frames).frames
 
 
 def _redact_frame(frame: Frame, redaction: Redaction, *, in_text: bool, in_note: bool) -> Frame:

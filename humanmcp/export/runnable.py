@@ -32,7 +32,7 @@ WIDTH: Final = 96
 
 
 def program(name: str, session: str) -> list[str]:
-    """Return the parts of a program between which recorded values go, for a recorded session."""
+    """Return the parts of a program; recorded values go between them."""
     file = resources.files("humanmcp.export").joinpath("programs", f"{name}.py.txt")
     first, *others = re.split(r"\n#: .*\n", file.read_text("utf-8").removesuffix("\n"))
     return [first.replace("{session}", comment(session)), *others]
@@ -44,12 +44,12 @@ def literal(value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 
 def _finite(leaf: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Replace what JSON does not know (NaN, Infinity): it has no literal in Python either."""
+    """Replace NaN and Infinity, which have no literal in Python."""
     return None if isinstance(leaf, float) and not math.isfinite(leaf) else leaf
 
 
 def identifier(name: str, taken: Container[str]) -> str:
-    """Make a Python name of a name from the wire that is none of those taken."""
+    """Turn a name from the wire into a free Python name."""
     plain = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_").lower() or "unnamed"
     if plain[0].isdigit() or keyword.iskeyword(plain):
         plain = f"_{plain}"
@@ -150,7 +150,7 @@ def _instructions(conversation: Conversation) -> str:
 
 
 def _listed(conversation: Conversation, method: str, member: str) -> list[dict[str, Any]]:
-    """Collect what was listed, page by page; what was listed again counts once, as it was last."""
+    """Collect the listed entries of all pages; of an entry listed again, the last counts."""
     found: dict[str, dict[str, Any]] = {}
     for call in conversation.asked_by_client(method):
         for entry in objects_at(call.result, member):
@@ -170,7 +170,7 @@ def _tools(conversation: Conversation) -> list[dict[str, Any]]:
 
 
 def _called(conversation: Conversation, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return what is a tool although it was not listed: what worked; without a list, all calls."""
+    """Return tools that were called but not listed: successful calls; without a list, all calls."""
     names = {tool["name"] for tool in tools}
     found = {
         call.asked.name: {"name": call.asked.name, "inputSchema": {"type": "object"}}
@@ -181,12 +181,12 @@ def _called(conversation: Conversation, tools: Sequence[Mapping[str, Any]]) -> l
 
 
 def _worked(call: Call) -> bool:
-    """Return True if a call was one of a tool that is there: some servers refuse in a result."""
+    """Return True if the called tool exists: some servers refuse with an error result."""
     return isinstance(call.result, dict) and not call.result.get("isError")
 
 
 def _pages(conversation: Conversation) -> dict[str, list[tuple[str, int]]]:
-    """Return the pages of the lists that had several, as they were asked for the last time."""
+    """Return the pages of the lists that had several, as last requested."""
     found = {}
     for method, member in _LISTS.items():
         pages: list[tuple[str, int]] = []
@@ -203,13 +203,13 @@ def _pages(conversation: Conversation) -> dict[str, list[tuple[str, int]]]:
 _OWN_WAY: Final = frozenset(
     {"ping", *(one.name for one in methods.REQUESTS.values() if one.in_handshake or one.stays_open)}
 )
-"""What the SDK, or a list above, answers."""
+"""The methods that the SDK, or a list above, answers."""
 
 
 def _recorded(
     conversation: Conversation, around: Mapping[int, Recorded]
 ) -> dict[str, list[tuple[Any, ...]]]:
-    """Return the finished answers by what they were for, with what was said around them."""
+    """Return the final answers by method and name, with the messages before and after each."""
     answers: dict[str, list[tuple[Any, ...]]] = {}
     for call in conversation.asked_by_client():
         method, params = call.asked.method, call.asked.request.params
@@ -229,7 +229,7 @@ def _recorded(
 
 
 def _noticed(around: Mapping[int, Recorded]) -> dict[str, list[Any]]:
-    """Return what the server said after a notification of the client's, or after its handshake."""
+    """Return what the server sent after a notification of the client, or after the handshake."""
     found: dict[str, list[Any]] = {}
     for one in around.values():
         said = _said((*one.before, *one.after)) if not one.id else _said(one.after)
@@ -240,7 +240,7 @@ def _noticed(around: Mapping[int, Recorded]) -> dict[str, list[Any]]:
 
 
 def _said(said: Sequence[RecordedMessage]) -> list[Any]:
-    """Return messages without their envelope; what was no message no server of the SDK can say."""
+    """Return messages without their envelope; a server of the SDK cannot send anything else."""
     return [
         {name: value for name, value in one.message.body.items() if name != "jsonrpc"}
         for one in said
@@ -249,7 +249,7 @@ def _said(said: Sequence[RecordedMessage]) -> list[Any]:
 
 
 def _finished(call: Call) -> bool:
-    """Return True if an answer is one that ends the call: not a question back to the user."""
+    """Return True if the answer ends the call, and does not ask the user back."""
     result = call.result
     if result is None:
         return isinstance(call.error, dict)
@@ -285,9 +285,10 @@ def _test(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
 
 
 def _session(conversation: Conversation) -> list[tuple[Any, Any]]:
-    """Collect what reached the server, in order, each request with what the server answered.
+    """Collect what reached the server, in order, each request with the server's answer.
 
-    What a person at a tap changed is asked as changed; what they answered is not asked at all.
+    A request that a person at a tap changed is taken as changed; one that the person answered is
+    left out.
     """
     refused = _refused_probes(conversation)
     answers = {
@@ -311,7 +312,7 @@ def _session(conversation: Conversation) -> list[tuple[Any, Any]]:
 
 
 def _refused_probes(conversation: Conversation) -> list[Call]:
-    """List what a client asked only to find out which version the server speaks, in vain.
+    """List the requests by which a client tried a protocol version that the server refused.
 
     A server that has learned 2026-07-28 since would take the probe and refuse the handshake that
     follows in the recording.
@@ -321,13 +322,12 @@ def _refused_probes(conversation: Conversation) -> list[Call]:
         for call in conversation.calls
         if call.asked.direction is Direction.IN
         and call.error is not None
-        and (call.asked.method == "server/discover" or _is_modern(call))
+        and (
+            call.asked.method == "server/discover"
+            or versions.stated_in(call.asked.request) is not None
+        )
         and any(later.asked.method == "initialize" for later in conversation.calls)
     ]
-
-
-def _is_modern(call: Call) -> bool:
-    return versions.stated_in(call.asked.request) is not None
 
 
 def _client(conversation: Conversation) -> dict[str, list[Any]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from humanmcp.export import readable as forms
+from humanmcp.export.command import FORMATS
 from humanmcp.export.recording import ExportOptions, find
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import visible
@@ -85,7 +86,7 @@ WILD = "\x1b]52;c;eA==\x07\r\x7f\x9b31m\u202e"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")
-@pytest.mark.parametrize("form", ["log", "pretty", "jsonl", "har", "markdown", "mermaid", "pytest"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_nothing_of_the_wire_acts_on_the_terminal_that_shows_an_export(
     tmp_path: Path, form: str
 ) -> None:

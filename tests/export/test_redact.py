@@ -5,19 +5,19 @@ from typing import Final
 
 import pytest
 
-from humanmcp.export.redact import (
-    REDACTED,
-    Redaction,
-    redact,
-    redact_frames,
-    redact_recording,
-)
+from humanmcp.export.redact import REDACTED, Redaction, redact_recording
 from humanmcp.protocol.validation.secret_shapes import shapes, to_try
 from tests.export.recordings import SEED, WEATHER, answer, ask, recording, text
 
 KEY = "sk-" + "a1B2" * 6
 TOKEN = "ghp_" + "Z9" * 18
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
+
+
+def redact(text: str) -> str:
+    """Redact one text alone."""
+    redaction = Redaction()
+    return redaction.replace(text, found=redaction.find(text))
 
 
 SECRETS: Final = [
@@ -114,7 +114,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
 
 def test_what_holds_no_secret_is_the_same_frame() -> None:
     """Also bytes that are no UTF-8: they are not decoded and encoded again."""
-    assert redact_frames(WEATHER.frames) == WEATHER.frames
+    assert redact_recording(WEATHER.frames).frames == WEATHER.frames
     seed = (SEED / "demo-app.log").read_text(encoding="utf-8")
     assert redact(seed) == seed
 
@@ -132,7 +132,7 @@ def test_a_value_under_a_secret_name_is_replaced_wherever_it_stands() -> None:
         answer(1, result=text('hunter2 fits: {"hunter2": "hunter2"}, see https://a.b/?x=hunter2')),
         answer(2, result={"content": [], "hunter2": ["hunter2"], "type": "hunter2"}),
     )
-    told = [frame.text for frame in redact_frames(recorded.frames)]
+    told = [frame.text for frame in redact_recording(recorded.frames).frames]
     assert "hunter2x" in told[0]
     assert '"password": "[redacted]"' in told[0]
     assert json.loads(told[1])["result"]["content"][0]["text"] == (
@@ -151,7 +151,7 @@ def test_a_value_that_means_nothing_is_not_looked_for_elsewhere() -> None:
         ask(1, "tools/call", name="a", arguments={"password": "abc", "secret": "string"}),
         answer(1, result=text("abc is a string")),
     )
-    assert "abc is a string" in redact_frames(recorded.frames)[1].text
+    assert "abc is a string" in redact_recording(recorded.frames).frames[1].text
 
 
 def test_what_can_be_run_tells_the_values_apart() -> None:

@@ -16,6 +16,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
 from humanmcp.cli import main
+from humanmcp.export.command import FORMATS
 from humanmcp.export.recording import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.export.runnable import identifier, write_server, write_test
@@ -593,7 +594,7 @@ def test_every_format_can_be_had_from_the_command(tmp_path: Path) -> None:
         return ran.stdout
 
     errors: list[str] = []
-    for name in ("log", "pretty", "markdown", "mermaid", "html", "har", "server", "pytest"):
+    for name in (name for name, form in FORMATS.items() if not form.is_lossless):
         assert "hunter2" not in export("--format", name)
     assert "hunter2" in export("--format", "jsonl")
     assert "hunter2" not in export("--format", "jsonl", "--redact")

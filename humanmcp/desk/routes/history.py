@@ -4,7 +4,6 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -23,9 +22,8 @@ from humanmcp.desk.presenters.rows import (
 )
 from humanmcp.desk.state import history
 from humanmcp.desk.state.board import Board
-from humanmcp.export.command import FORMATS, RUNNABLE, written
+from humanmcp.export.command import FORMATS, without_secrets, written
 from humanmcp.export.recording import ExportOptions, Recording
-from humanmcp.export.redact import redact_recording
 from humanmcp.inbox.contract import (
     Key,
     Life,
@@ -212,10 +210,8 @@ def export(request: Request, name: str, form: str = "", secrets: str = "") -> Re
     recording = Recording(name, tuple(desk.inbox.frames(name)), view.facts)
     options = ExportOptions()
     if secrets != "keep":
-        redacted = redact_recording(recording.frames, named=form in RUNNABLE)
-        recording = replace(recording, frames=redacted.frames)
-        options = replace(options, secrets=redacted.names)
-    text = written(form, recording, options)
+        recording, options = without_secrets(FORMATS[form], recording, options)
+    text = written(FORMATS[form], recording, options)
     attached = {"Content-Disposition": f'attachment; filename="{name}.{FORMATS[form].ending}"'}
     kind = "text/html" if form == "html" else "text/plain; charset=utf-8"
     return Response(text.encode("utf-8", "replace"), media_type=kind, headers=attached)
