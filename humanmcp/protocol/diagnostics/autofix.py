@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.diagnostics.locate import HOLE, PLACEHOLDER, FixKind
 from humanmcp.protocol.diagnostics.model import Applicability, applied, together
+from humanmcp.protocol.json.jsonrpc import TOKEN
 from humanmcp.protocol.json.tree import alike, plain
 
 if TYPE_CHECKING:
@@ -132,7 +133,6 @@ _RESPELT: Final = frozenset({"M10", "R15"})
 """Problems that know the name to be missing: one slip of the fingers is no guess there."""
 _TRUTHS: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 """Words that say the same as JSON's two: where one of those is wanted, they are no guess."""
-_LEAF: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s\[\]{},:"]+', re.DOTALL)
 
 
 def trust(diagnostic: RawDiagnostic, fix: FixAction, old: str, new: str) -> Applicability:
@@ -182,7 +182,8 @@ def _replacing(old: str, new: str, path: Path) -> Applicability:
 
 def _leaves(text: str) -> Iterator[str]:
     """Yield the names, texts and numbers of a JSON text, without regard to case and spaces."""
-    for token in set(_LEAF.findall(text)):
+    found = (one for one in TOKEN.finditer(text) if one.lastgroup in ("string", "word"))
+    for token in {one[0] for one in found}:
         word = json.loads(token, strict=False) if token.startswith('"') else token
         if word.startswith(("{", "[")):
             yield from _leaves(word)  # JSON in a text: its words are what was typed

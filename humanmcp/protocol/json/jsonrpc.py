@@ -26,7 +26,9 @@ STRING: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _STRING_OR_MARKS: Final = re.compile(rf'{STRING}|[^ \t\r\n"]++|"', re.DOTALL)
 _NO_BRACKET: Final = bytes(code for code in range(128) if code not in b"[]{}")
 BRACKETS: Final = r"(?P<opens>[\[{])|(?P<closes>[\]}])"
-STRING_OR_BRACKET: Final = re.compile(rf"{STRING}|{BRACKETS}", re.DOTALL)
+_REST: Final = r'(?P<mark>[,:])|(?P<word>[^\s\[\]{},:"]+)|(?P<torn>")'
+TOKEN: Final = re.compile(rf"(?P<string>{STRING})|{BRACKETS}|{_REST}", re.DOTALL)
+"""One piece of a JSON text. `torn` is a quote that no other one closes."""
 MOST_IN_BATCH: Final = 100
 """Messages that an array may hold: they are taken in at once, and others wait for so long."""
 LARGEST: Final = 8 * 1024 * 1024
@@ -347,16 +349,16 @@ def value_end(text: str, at: int) -> int:
         try:  # the parser of the standard library is ten times as fast as counting brackets
             return _DECODER.raw_decode(text, at)[1]
         except (ValueError, RecursionError):  # an integer of more than 4300 digits, say
-            end = closed_at(text, at, STRING_OR_BRACKET)
+            end = closed_at(text, at)
         return end if end >= 0 else len(text)
     found = _SCALAR.match(text, at)
     return found.end() if found else len(text)
 
 
-def closed_at(text: str, at: int, tokens: re.Pattern[str]) -> int:
+def closed_at(text: str, at: int, tokens: re.Pattern[str] = TOKEN) -> int:
     """Return where the brackets that open at a place are all closed again, -1 if they never are.
 
-    `tokens` has the groups `opens` and `closes`; a group `torn` is a string without its end.
+    Those of `tokens` have the groups `opens` and `closes`, and `torn` for a string without its end.
     """
     depth = 0
     for found in tokens.finditer(text, at):
@@ -536,7 +538,6 @@ BEGINNING: Final = 20_000
 """Characters that are decoded of a larger one."""
 _ENDS: Final = 1024
 
-_PARTS: Final = re.compile(rf'{STRING}|{BRACKETS}|(?P<comma>,)|(?P<torn>")', re.DOTALL)
 _LAST_MEMBERS: Final = re.compile(
     rf'((?:,\s*"(?:jsonrpc|id|method)"\s*:\s*(?:{STRING}|-?\d+)\s*)+)\}}\s*$', re.DOTALL
 )
@@ -551,16 +552,16 @@ def outline(text: str) -> str:
     if not is_large(text):
         return text
     until, closing = 0, []
-    for part in _PARTS.finditer(text, 0, BEGINNING):
+    for part in TOKEN.finditer(text, 0, BEGINNING):
         match part.lastgroup:
             case "opens":
-                closing.append("}" if part.group() == "{" else "]")
-            case "closes" if closing:
-                closing.pop()
+                closing.append("}" if part[0] == "{" else "]")
+            case "closes":
+                del closing[-1:]
             case "torn":
                 break
-        if part.lastgroup:
-            until = part.start() if part.lastgroup == "comma" else part.end()
+        if part.lastgroup in ("opens", "closes") or part[0] == ",":
+            until = part.start() if part[0] == "," else part.end()
     beginning = text[:until] + "".join(reversed(closing))
     last = _LAST_MEMBERS.search(text[-_ENDS:])
     if last is None or not beginning.endswith("}"):

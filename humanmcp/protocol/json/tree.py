@@ -6,9 +6,10 @@ A leaf is a text, a number, `true`, `false` or `null`.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from humanmcp.protocol.json.jsonrpc import TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -116,7 +117,6 @@ def _whole(leaf: Any) -> Any:
     return leaf.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
 _CLOSES: Final = {"{": "}", "[": "]"}
 
 DEEPEST_INDENT: Final = 40
@@ -127,7 +127,7 @@ def pretty(text: str, indent: int = 2) -> str:
     """Return a JSON text with one member or item a line. A text that is no JSON costs no more."""
     parts: list[str] = []
     depth = 0
-    pieces = _TOKEN.findall(text)
+    pieces = [found[0] for found in TOKEN.finditer(text) if found.lastgroup != "torn"]
     for at, piece in enumerate(pieces):
         following = pieces[at + 1] if at + 1 < len(pieces) else ""
         if piece in _CLOSES:

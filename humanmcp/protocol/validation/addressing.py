@@ -14,7 +14,6 @@ from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import Placer, Source, shown
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit, blocking
 from humanmcp.protocol.json.jsonrpc import (
-    BRACKETS,
     Kind,
     RequestId,
     closed_at,
@@ -130,7 +129,6 @@ def _instead(late: Diagnostic, other: RawDiagnostic) -> Diagnostic:
 
 # -- the documents of a text, and their ids ------------------------------------------------------
 
-_TOKEN: Final = re.compile(rf'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|(?P<torn>))|{BRACKETS}', re.DOTALL)
 _BEHIND: Final = re.compile(r"(?:[ \t\r\n]*(?:[;,}\])]|//[^\n]*|#[^\n]*|/\*.*?\*/))+", re.DOTALL)
 """What people and programs put behind an answer, and what is no answer by itself."""
 _MARK: Final = re.compile(r"[^\s\ufeff\x00]")
@@ -163,7 +161,7 @@ def divide(text: str) -> Documents:
         start = first.start()
         if text[start] not in "{[":
             return Documents(tuple(texts), tuple(ends), broken=True)
-        end = closed_at(text, start, _TOKEN)
+        end = closed_at(text, start)
         if end < 0:
             return Documents(tuple(texts), tuple(ends), incomplete=True)
         texts.append((start, end))
