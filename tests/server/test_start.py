@@ -43,7 +43,7 @@ NOT_FOR_THE_FIRST_ANSWER: Final = {
     "hashlib": "brings OpenSSL, 3 MB of a server's memory",
     "http": "there is no network in a server",
     "inspect": "brings `ast` and `dis`",
-    "jsonschema_rs": "for a tool with a schema that is not plain",
+    "jsonschema_rs": "for the schema of a tool",
     "random": "brings `hashlib`",
     "shutil": "brings every compression there is",
     "socket": "there is no network in a server",

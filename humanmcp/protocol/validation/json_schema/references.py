@@ -195,14 +195,28 @@ def size(value: Json) -> int:
     Raises:
         UncheckedError: there are too many, they nest too deep, or one is no number of JSON.
     """
-    count = 0
-    for deep, level in enumerate(_levels(value), 1):
-        count += len(level)
+    return _extent(value)[0]
+
+
+def _extent(value: Json) -> tuple[int, int]:
+    """Count the values in a value, and its levels; without recursion, it may have any number.
+
+    Raises:
+        UncheckedError: see `size`.
+    """
+    count, deep, level = 0, 0, [value]
+    while level:
+        count, deep = count + len(level), deep + 1
         if count > MOST_VALUES or deep > MOST_DEEP:
             raise UncheckedError("too large")
-        if any(type(item) is float and not math.isfinite(item) for item in level):
-            raise UncheckedError("no JSON")
-    return count
+        below: list[Json] = []
+        for item in level:
+            if isinstance(item, (dict, list)):
+                below.extend(item.values() if isinstance(item, dict) else item)
+            elif type(item) is float and not math.isfinite(item):
+                raise UncheckedError("no JSON")
+        level = below
+    return count, deep
 
 
 def within_limits(schema: Json) -> bool:
@@ -212,22 +226,6 @@ def within_limits(schema: Json) -> bool:
     except UncheckedError:
         return False
     return True
-
-
-def _levels(value: Json) -> Iterator[list[Json]]:
-    """Yield the values of each level of a value, without recursion: it may have any number."""
-    level = [value]
-    while level:
-        yield level
-        below: list[Json] = []
-        for item in level:
-            if isinstance(item, (dict, list)):
-                below.extend(item.values() if isinstance(item, dict) else item)
-        level = below
-
-
-def _deep(value: Json) -> int:
-    return sum(1 for _level in _levels(value))
 
 
 class Work:
@@ -267,9 +265,9 @@ class Work:
 
     def _limit_depth(self, schema: Json) -> None:
         """Refuse what would nest too deep with every reference followed into the next."""
-        nested = _deep(schema)
+        nested = _extent(schema)[1]
         for target in self._references.targets:
-            nested += _deep(target)
+            nested += _extent(target)[1]
             if nested > MOST_NESTED:
                 raise UncheckedError("too large")
 

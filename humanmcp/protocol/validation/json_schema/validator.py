@@ -5,8 +5,7 @@ The one place that does so, for the arguments and results of tools, the forms of
 the drafts that start from one. The schemas come from strangers, so nothing here takes long, fetches
 anything or raises: the work is counted before it begins (`references.py`), regular expressions run
 in linear time, and those that cannot (a look-around, a reference back) with bounded backtracking.
-What is not compared is said to be unchecked. `jsonschema_rs` is imported only when it is needed: a
-plain schema is judged without it.
+What is not compared is said to be unchecked. `jsonschema_rs` is imported only when it is needed.
 """
 
 from __future__ import annotations
@@ -51,14 +50,6 @@ _BACKTRACKING: Final = MOST_BACKTRACKS // 4
 LONGEST_PATTERN: Final = 10_000
 """Characters of a pattern that is still tried."""
 
-_TYPES: Final = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
-_TEXTS: Final = frozenset(
-    {"description", "title", "$comment", "format", "contentMediaType", "contentEncoding"}
-)
-_COUNTS: Final = frozenset({"minLength", "maxLength", "minItems", "maxItems"})
-_NUMBERS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
-_FREE: Final = frozenset({"default", "const", "examples"})
-
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 """What a schema is written in that says nothing: MCP says so since 2025-11-25."""
 _DIALECTS: Final = {
@@ -85,43 +76,36 @@ class Comparison(NamedTuple):
     unchecked: Detail = ()
 
 
-def trouble_in(schema: JsonObject) -> tuple[Path, Detail] | None:
-    """Return what makes a schema no valid JSON Schema, as (path, detail), or None.
+def trouble_in(schema: JsonObject) -> RawDiagnostic | None:
+    """Return what is wrong with a schema, by its place in it; None for nothing.
 
-    The dialect is the one that `$schema` names, else 2020-12 as MCP says. What is too large to be
-    looked through, or in another dialect, is taken at its word.
-    """
-    if is_plain(schema):
-        return None
-    dialect = _dialect_of(schema)
-    if dialect is None and isinstance(schema.get("$schema"), str):
-        return None
-    _class, name = dialect or _DIALECTS["draft/2020-12"]
-    if not within_limits(schema):
-        return None
-    error = _quietly(lambda: _meta_error({**schema, "$schema": name} if dialect else schema))
-    if error is not None:
-        return tuple(error.instance_path), detail_of(error, {})
-    return _bad_pattern(schema)
-
-
-def unusable_in(schema: JsonObject) -> tuple[Path, Detail] | None:
-    """Return what keeps clients from using a schema as it stands, as (path, detail), or None.
-
-    An unknown dialect, and a reference that leads to nothing in it. "Implementations MUST
-    NOT automatically dereference" those that lead out of it.
+    It is no valid JSON Schema, in the dialect that `$schema` names, else in 2020-12 as MCP says. Or
+    clients cannot use it: an unknown dialect, or a reference that leads to nothing in it.
+    "Implementations MUST NOT automatically dereference" those that lead out of it.
     https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage
+    What is too large to be looked through is taken at its word.
     """
-    if is_plain(schema):
-        return None
-    if _dialect_of(schema) is None:
-        return ("$schema",), unchecked("unknown dialect", _stated(schema))
+    dialect, stated = _dialect_of(schema), _stated(schema)
+    if dialect is None and isinstance(stated, str):
+        return kinds.unusable_schema(("$schema",), broken=unchecked("unknown dialect", stated))
     if not within_limits(schema):
         return None
-    broken = References(schema).broken
+    named = {**schema, "$schema": dialect[1]} if dialect else schema
+    error = _quietly(lambda: _meta_error(named))
+    if error is not None:
+        return kinds.invalid_json_schema(tuple(error.instance_path), broken=detail_of(error, {}))
+    references = References(schema)
+    for path, pattern in references.patterns:
+        found = compare(pattern, _REGEX).differences if len(pattern) <= LONGEST_PATTERN else ()
+        if found:
+            return kinds.invalid_json_schema(path, broken=found[0].detail)
+    broken = references.broken
     if broken is None:
         return None
-    return broken.path, unchecked(broken.why, broken.text)
+    return kinds.unusable_schema(broken.path, broken=unchecked(broken.why, broken.text))
+
+
+_REGEX: Final = {"format": "regex"}
 
 
 def compare(value: Json, schema: Json) -> Comparison:
@@ -338,56 +322,6 @@ def _pattern_options() -> Any:
     import jsonschema_rs as library  # noqa: PLC0415 - the same
 
     return library.FancyRegexOptions(MOST_BACKTRACKS, _PROGRAMS[-1], _PROGRAMS[-1])
-
-
-def _bad_pattern(schema: JsonObject) -> tuple[Path, Detail] | None:
-    """Return the place of a pattern that is none."""
-    for path, pattern in References(schema).patterns:
-        found = compare(pattern, _REGEX).differences if len(pattern) <= LONGEST_PATTERN else ()
-        if found:
-            return path, found[0].detail
-    return None
-
-
-_REGEX: Final = {"format": "regex"}
-
-
-# -- plain schemas ------------------------------------------------------------------------------
-
-
-def is_plain(schema: Json, depth: int = 0) -> bool:
-    """Return True if a schema is valid beyond doubt: everyday keywords, each of its right kind.
-
-    Keeps the library, 40 ms to import, out of the first `tools/list` of a server's start.
-    """
-    if isinstance(schema, bool):
-        return True
-    if not isinstance(schema, dict) or depth > 20:
-        return False
-    return all(_plain_keyword(name, item, depth) for name, item in schema.items())
-
-
-def _plain_keyword(name: str, item: Json, depth: int) -> bool:  # noqa: PLR0911 - one line a kind
-    if name == "type":
-        return isinstance(item, str) and item in _TYPES
-    if name == "$schema":
-        return isinstance(item, str) and _dialect_of({"$schema": item}) is not None
-    if name in _TEXTS:
-        return isinstance(item, str)
-    if name == "properties":
-        return isinstance(item, dict) and all(is_plain(each, depth + 1) for each in item.values())
-    if name in ("items", "additionalProperties"):
-        return is_plain(item, depth + 1)
-    if name == "required":
-        texts = isinstance(item, list) and all(isinstance(each, str) for each in item)
-        return texts and len(set(item)) == len(item)
-    if name == "enum":
-        return isinstance(item, list)
-    if name in _COUNTS:
-        return type(item) is int and item >= 0
-    if name in _NUMBERS:
-        return type(item) in (int, float)
-    return name in _FREE
 
 
 # -- why a value does not keep to a schema -------------------------------------------------------

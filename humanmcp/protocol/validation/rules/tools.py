@@ -92,12 +92,6 @@ def usable_schemas(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
                 yield from _schema(answer.exchange, schema, answer.at("tools", index, member))
 
 
-_LOOKS: Final = (
-    (kinds.invalid_json_schema, validator.trouble_in),
-    (kinds.unusable_schema, validator.unusable_in),
-)
-
-
 def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagnostic]:
     required, properties = schema.get("required"), schema.get("properties")
     if "required" in schema and not isinstance(required, list):
@@ -106,11 +100,9 @@ def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagn
         at = (*path, "required")
         fix = replace_with(at, [required]) if isinstance(required, str) else None
         return [kinds.not_an_array(at, fix, key="required", got="text", example='["…"]')]
-    for kind, look in _LOOKS:
-        trouble = look(schema)
-        if trouble is not None:
-            inside, broken = trouble
-            return [kind((*path, *inside), broken=broken)]
+    trouble = validator.trouble_in(schema)
+    if trouble is not None:
+        return [trouble._replace(path=(*path, *trouble.path))]
     names = properties if isinstance(properties, dict) else {}
     missing = [each for each in required or () if isinstance(each, str) and each not in names]
     found = _headers(schema, path) if features(exchange.version).header_arguments else []

@@ -131,7 +131,6 @@ def say_of_all() -> dict[str, list[str]]:
 
 def _say_of(one: Hostile) -> list[str]:
     validator.trouble_in(one.schema)
-    validator.unusable_in(one.schema)
     said = []
     for value in one.values:
         found = validator.first_found(kinds.structured_content_mismatch, value, one.schema, ())

@@ -165,8 +165,8 @@ def test_what_is_wrong_with_a_schema_speaks_both_languages(
     """M40: a slip in a tool's declaration, in the language of whoever made it."""
     found = validator.trouble_in(schema)
     assert found is not None
-    assert english in told(found[1], "en", "M40")
-    assert japanese in told(found[1], "ja", "M40")
+    assert english in told(found.detail, "en", "M40")
+    assert japanese in told(found.detail, "ja", "M40")
 
 
 def test_the_client_that_sees_a_wrong_argument_reads_the_rule_too() -> None:
