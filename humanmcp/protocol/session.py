@@ -43,6 +43,7 @@ from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message, RequestId
 from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.methods import DISCOVER, UPDATED
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import check
 
@@ -242,7 +243,7 @@ class Session:
         """
         if message.method != "initialize":
             return ()
-        asked = (one for one in self.pending if one.method == "server/discover")
+        asked = (one for one in self.pending if one.method == DISCOVER)
         return tuple(
             RequestSuperseded(self._finish(one, Transition.CLIENT_WENT_ON)) for one in asked
         )
@@ -454,7 +455,7 @@ class Session:
 
     def resource_updated(self, uri: str) -> tuple[str, ...]:
         """Return the `resources/updated` notifications, if the client subscribed."""
-        method, wanted = "notifications/resources/updated", uri in self.state.watched
+        method, wanted = UPDATED, uri in self.state.watched
         return self._change_notices(method, {"uri": uri}, uri, wanted=wanted)
 
     def _change_notices(

@@ -47,8 +47,8 @@ from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import Decision
-from humanmcp.protocol.rules.timeouts import PROBE
 from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec.methods import DISCOVER
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.envelope import failure
 from humanmcp.server.journal import BY_US, PARKED
@@ -109,7 +109,7 @@ class _Arrival(NamedTuple):
     @property
     def is_probe(self) -> bool:
         """Return True for a `server/discover`."""
-        return [one.method for one in self.requests] == [PROBE]
+        return [one.method for one in self.requests] == [DISCOVER]
 
     @property
     def is_answered_probe(self) -> bool:
@@ -479,7 +479,7 @@ class ExchangeHandler:
 
     def _act_late(self, exchange: Exchange, timers: PendingTimers, now: float) -> None:
         """Answer what waits automatically, or do what its rule does before that."""
-        if self._only_probed and exchange.method == PROBE:
+        if self._only_probed and exchange.method == DISCOVER:
             self.texts.probed()
         left = self._act(exchange, timers.decision, now - timers.arrived)
         if left is not None:

@@ -36,6 +36,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec.methods import CANCELLED, INITIALIZED
 from humanmcp.protocol.spec.versions import features
 
 if TYPE_CHECKING:
@@ -56,8 +57,6 @@ _TIMEOUT: Final = 0.5
 """Seconds that the server gets after each step of its end: a host gives all of us two."""
 
 _HANDSHAKE: Final = RequestId.of("humanmcp-handshake")
-_INITIALIZED: Final = "notifications/initialized"
-_CANCELLED: Final = "notifications/cancelled"
 _REQUEST_ID: Final = ("params", "requestId")
 
 
@@ -214,14 +213,14 @@ class Forwarding:
     def noticed(self, message: Message) -> None:
         """Forward a notification of the client, if it concerns the server."""
         run = self._run
-        if run is None or (message.method == _INITIALIZED and not run.opened_by_client):
+        if run is None or (message.method == INITIALIZED and not run.opened_by_client):
             return
-        if message.method == _CANCELLED:
+        if message.method == CANCELLED:
             waiting = self._asked_as(message.params.get("requestId"))
             if waiting is None:
                 return
             del self._waiting[waiting.exchange.number]
-        elif message.method == _INITIALIZED:
+        elif message.method == INITIALIZED:
             self._keep([self._frame(Direction.IN, message.raw)])
         if run.asked_for or run.opened:
             run.send_once_open(message.raw)
@@ -294,7 +293,7 @@ class Forwarding:
         if speaks != run.asked_for:
             logger.warning("the real server speaks %.40r, the session %s", speaks, run.asked_for)
         run.opened = True
-        run.send(f'{{"jsonrpc":"2.0","method":"{_INITIALIZED}"}}')
+        run.send(f'{{"jsonrpc":"2.0","method":"{INITIALIZED}"}}')
         for line in run.kept_back:
             run.send(line)
         run.kept_back.clear()
@@ -322,7 +321,7 @@ class Forwarding:
         awaited, line = self._about(message), message.raw
         if message.id is not None:
             line = jsonrpc.with_token(line, self._questions.asked(run, message.id, awaited))
-        elif message.method == _CANCELLED:
+        elif message.method == CANCELLED:
             token = self._questions.token_of(message.params.get("requestId"))
             line = jsonrpc.with_token(line, token, _REQUEST_ID) if token else line
         verdict = self._session.submit(line, anyway=True)

@@ -21,6 +21,7 @@ from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.rules.following import fill
 from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.methods import LOG, PROGRESS, UPDATED
 from humanmcp.protocol.spec.objects import LOG_LEVEL
 from humanmcp.protocol.spec.versions import features
 from humanmcp.server.journal import BY_US
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_PROGRESS: Final = "notifications/progress"
-_LOG: Final = "notifications/message"
-_UPDATED: Final = "notifications/resources/updated"
 _CHANGED: Final = "/list_changed"
 LEVELS: Final = LOG_LEVEL.values
 """From RFC 5424, the least first."""
@@ -131,11 +129,11 @@ class RuleSteps:
         if notice.method.endswith(_CHANGED):
             for line in self._session.list_changed(notice.method.split("/")[1]):
                 self._journal.write(line, by=decision.by)
-        elif notice.method == _UPDATED:
+        elif notice.method == UPDATED:
             for line in self._session.resource_updated(str(params.get("uri"))):
                 self._journal.write(line, by=decision.by)
-        elif notice.method != _LOG or self._logs(exchange, params.get("level")):
-            if notice.method == _PROGRESS:
+        elif notice.method != LOG or self._logs(exchange, params.get("level")):
+            if notice.method == PROGRESS:
                 params = _with_token(exchange, params)
             if params is not None:
                 said = {"jsonrpc": "2.0", "method": notice.method, "params": params}

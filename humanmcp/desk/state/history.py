@@ -31,11 +31,11 @@ from humanmcp.desk.presenters.rows import (
 )
 from humanmcp.inbox.contract import Item, Key, Purpose, UnknownItemError
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.conversation.state import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction, Frame
 from humanmcp.protocol.http.client import is_beside, part_in
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId, encoded
+from humanmcp.protocol.spec.methods import CANCELLED, PROGRESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +82,6 @@ def _asked(opened: OpenExchange) -> tuple[str, dict[str, Any]] | None:
 UNKNOWN: Final = "unknown"
 """What became of a request whose answer was not found in the time there is."""
 
-_CANCELLED: Final = "notifications/cancelled"
 _BLOCK: Final = 200
 """Lines that are read at once; a page reads each chunk of a session once, for all its rows."""
 _ID: Final = re.compile(rb'"(?:id|requestId)"\s*:\s*("(?:[^"\\]|\\.)*"|[^\s,}\]]+)')
@@ -222,10 +221,10 @@ def _answers(response: Frame, request: Frame) -> bool:
 
 
 def _cancels(frame: Frame, request: Frame, token: RequestId) -> bool:
-    if frame.direction is not request.direction or _CANCELLED.encode() not in frame.raw:
+    if frame.direction is not request.direction or CANCELLED.encode() not in frame.raw:
         return False
     found = message_in(frame)
-    if not isinstance(found, Message) or found.method != _CANCELLED:
+    if not isinstance(found, Message) or found.method != CANCELLED:
         return False
     return bool(found.params.get("requestId") == token.value)
 

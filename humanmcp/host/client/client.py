@@ -43,13 +43,13 @@ from humanmcp.protocol.conversation.exchange import (
     ResponseArrived,
     Sent,
 )
-from humanmcp.protocol.conversation.state import METHOD as PROGRESS
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import named_after
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.session import Session, SessionRole
 from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.methods import PROGRESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -31,6 +31,7 @@ from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import RawDiagnostic, json_text, quoted
 from humanmcp.protocol.json.jsonrpc import Json, Kind, Message, RequestId, object_in
 from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.methods import CANCELLED, DISCOVER, INITIALIZED, PROGRESS
 from humanmcp.protocol.spec.versions import features
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def version_of(request: Message, negotiated_version: str) -> str:
     if request.method == "initialize":
         asked = request.params.get("protocolVersion")
         return asked if asked in versions.HANDSHAKE else versions.LATEST_HANDSHAKE
-    if request.method == "server/discover":
+    if request.method == DISCOVER:
         return versions.LATEST_STATELESS
     return negotiated_version or versions.LATEST_HANDSHAKE
 
@@ -58,7 +59,7 @@ def stated_after(stated: str, request: Message, version: str) -> str:
     `server/discover` asks which versions there are: it settles none, and takes none back.
     https://modelcontextprotocol.io/specification/2026-07-28/server/discover
     """
-    if features(version).stateless and request.method != "server/discover":
+    if features(version).stateless and request.method != DISCOVER:
         return version
     return stated
 
@@ -132,7 +133,6 @@ def question_in(result: JsonObject) -> str:
     return state if asks and isinstance(state, str) else ""
 
 
-METHOD: Final = "notifications/progress"
 MOST_OPEN: Final = 4096
 """Tokens that are remembered; of more than that the oldest is forgotten."""
 
@@ -169,7 +169,7 @@ class Progress:
 
     def mark_manual(self, notice: Message) -> None:
         """Remember that a person sends the progress of a request themselves from here on."""
-        key = _key(notice.params.get("progressToken")) if notice.method == METHOD else None
+        key = _key(notice.params.get("progressToken")) if notice.method == PROGRESS else None
         if key is not None and key in self._last:
             self._taken_over.add(key)
 
@@ -206,7 +206,7 @@ class Progress:
 
     def hear(self, notice: Message) -> tuple[RawDiagnostic, ...]:
         """Judge and remember a notification; one that is not about progress says nothing here."""
-        if notice.method != METHOD:
+        if notice.method != PROGRESS:
             return ()
         found = tuple(self.judge(notice.params))
         key, value = _key(notice.params.get("progressToken")), notice.params.get("progress")
@@ -427,9 +427,9 @@ class ConversationState:
     # -- notifications and answers -------------------------------------------------------------
 
     def _observe_notice(self, direction: Direction, message: Message) -> Exchange | None:
-        if message.method == "notifications/initialized":
+        if message.method == INITIALIZED:
             self.negotiated = self.negotiated._replace(initialized=True)
-        if message.method != "notifications/cancelled":
+        if message.method != CANCELLED:
             return None
         wanted = message.params.get("requestId")
         if isinstance(wanted, bool) or not isinstance(wanted, (str, int, float)):

@@ -17,6 +17,7 @@ from humanmcp.protocol.conversation.approvals import APPROVAL, KIND
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules import timeouts
 from humanmcp.protocol.spec import examples, methods, versions
+from humanmcp.protocol.spec.methods import DISCOVER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -351,7 +352,7 @@ def _is_for_a_person(
     exchange: Exchange, book: Book, mode: Mode, handshake: HandshakePolicy
 ) -> bool:
     """Return True for a probe where a person opens the session: its result would settle it."""
-    if exchange.method != timeouts.PROBE or not _is_stateless(book):
+    if exchange.method != DISCOVER or not _is_stateless(book):
         return False
     by_hand = handshake is HandshakePolicy.HAND and mode is Mode.NORMAL
     return handshake is HandshakePolicy.PERSON or (by_hand and exchange.method not in book.wait)
@@ -405,7 +406,7 @@ def _own_answer(exchange: Exchange, book: Book) -> tuple[TextForm, Mapping[str, 
         return TextForm.RESULT, {}
     if method == "initialize":
         return TextForm.RESULT, _initialize(exchange, book)
-    if method == "server/discover":
+    if method == DISCOVER:
         return _discover(book)
     lists = _lists(book, version)
     if method in lists:
@@ -469,9 +470,7 @@ def _discover(book: Book) -> tuple[TextForm, Mapping[str, Any]]:
         "capabilities": book.declared_capabilities(versions.LATEST_STATELESS),
         **({"instructions": book.instructions} if book.instructions else {}),
     }
-    return TextForm.RESULT, with_result_envelope(
-        found, "server/discover", versions.LATEST_STATELESS, book
-    )
+    return TextForm.RESULT, with_result_envelope(found, DISCOVER, versions.LATEST_STATELESS, book)
 
 
 def _rejection(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:

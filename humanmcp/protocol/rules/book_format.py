@@ -16,6 +16,7 @@ from humanmcp.protocol.rules.answer_book import ATTRIBUTES, Book
 from humanmcp.protocol.rules.rule import DefinitionChange, Notice, Question, Rule, RuleAction
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.faults import Fault, RuleFault
+from humanmcp.protocol.spec.methods import LOG, PROGRESS, UPDATED
 from humanmcp.protocol.spec.objects import ASKS, LOG_LEVEL
 
 if TYPE_CHECKING:
@@ -308,14 +309,14 @@ def _said(kind: str, notice: Mapping[str, Any], place: str) -> tuple[str, Mappin
     match kind:
         case "log":
             level = one_of(notice.get("level", "info"), LOG_LEVEL.values, f"{place}.level")
-            return "notifications/message", {**beside, "level": level, "data": value}
+            return LOG, {**beside, "level": level, "data": value}
         case "progress":
-            return "notifications/progress", {"progress": value, **beside}
+            return PROGRESS, {"progress": value, **beside}
         case "list_changed":
             capability = one_of(value, tuple(methods.CHANGED), f"{place}.list_changed")
             return methods.CHANGED[capability], {}
         case "updated":
-            return "notifications/resources/updated", {"uri": text(value, f"{place}.updated")}
+            return UPDATED, {"uri": text(value, f"{place}.updated")}
         case _:
             params = table(notice.get("params", {}), f"{place}.params")
             return text(value, f"{place}.method"), params

@@ -17,6 +17,7 @@ from humanmcp.protocol.rules.book_format import KEY_OF, NAMED
 from humanmcp.protocol.rules.following import placeholders
 from humanmcp.protocol.rules.replay import recorded
 from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.methods import LOG, PROGRESS, UPDATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,8 +30,6 @@ _LISTS: Final = {
     for one in methods.LISTS
     if one.listing and one.listing.member in ATTRIBUTES
 }
-_PROGRESS: Final = "notifications/progress"
-_LOG: Final = "notifications/message"
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,16 +228,16 @@ def _notice(recorded: RecordedMessage) -> dict[str, Any]:
     method, params = (
         (recorded.message.method, dict(recorded.message.params)) if recorded.message else ("", {})
     )
-    if method == _PROGRESS:
+    if method == PROGRESS:
         return {key: params[key] for key in ("progress", "total", "message") if key in params}
-    if method == _LOG and "data" in params:
+    if method == LOG and "data" in params:
         return {"log": params["data"]} | {
             key: params[key] for key in ("level", "logger") if key in params
         }
     group, _, changed = method.removeprefix("notifications/").partition("/")
     if changed == "list_changed":
         return {"list_changed": group}
-    if method == "notifications/resources/updated":
+    if method == UPDATED:
         return {"updated": params.get("uri", "")}
     return {"method": method, "params": params}
 

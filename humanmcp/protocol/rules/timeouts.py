@@ -31,9 +31,6 @@ HANDSHAKE: Final = frozenset(
 )
 """What a client asks before its user, or its model, can do anything, and a person may answer."""
 
-PROBE: Final = "server/discover"
-"""What today's clients ask first; one that gets no result falls back to `initialize`."""
-
 PROBE_GRACE: Final = 5.0
 """Seconds that a probe waits for a person who opens the session.
 

@@ -36,6 +36,14 @@ if TYPE_CHECKING:
     from humanmcp.protocol.spec.types import Kind
 
 
+CANCELLED: Final = "notifications/cancelled"
+DISCOVER: Final = "server/discover"
+INITIALIZED: Final = "notifications/initialized"
+LOG: Final = "notifications/message"
+PROGRESS: Final = "notifications/progress"
+UPDATED: Final = "notifications/resources/updated"
+
+
 class MethodDirection(enum.Enum):
     """Which side may send a method."""
 

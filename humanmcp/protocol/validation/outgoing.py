@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.conversation.state import METHOD as PROGRESS
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import (
     RawDiagnostic,
@@ -23,6 +22,7 @@ from humanmcp.protocol.json.jsonrpc import Kind, RequestId, compact, json_type, 
 from humanmcp.protocol.json.tree import alike, follow
 from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.methods import CANCELLED, LOG, PROGRESS
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.envelope import judge_error, judging, misspelt, version_member
 from humanmcp.protocol.validation.results import one_each
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.state import Progress
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
-_CANCELLED = "notifications/cancelled"
-LOG: Final = "notifications/message"
 _MEMBERS = ("jsonrpc", "id", "method", "params")
 
 
@@ -106,7 +104,7 @@ def _judge(
     found += rules.first(method, OwnMessage(value, method, version, negotiated))
     if not found and not initialized and not methods.of(method).early:
         found = _too_early(version)
-    if method == _CANCELLED and "params" not in value:
+    if method == CANCELLED and "params" not in value:
         example = '{"requestId": 1}'
         return [*found, kinds.missing_member(key="params", example=example, where=method)]
     record = methods.named(method, is_request=is_request)

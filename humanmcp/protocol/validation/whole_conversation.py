@@ -11,7 +11,6 @@ import re
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.protocol.conversation.state import METHOD as PROGRESS
 from humanmcp.protocol.conversation.state import MOST_OPEN, ConversationState, ObservedMessage
 from humanmcp.protocol.conversation.transcript import Direction, Perspective
 from humanmcp.protocol.diagnostics import kinds
@@ -19,9 +18,10 @@ from humanmcp.protocol.diagnostics.model import Severity, unreadable
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message, ids_in
 from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.methods import LOG, PROGRESS
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.outgoing import LOG, gates
+from humanmcp.protocol.validation.outgoing import gates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -262,7 +262,7 @@ class HttpAnswer:
 
     async def _break_stream(self, one: OutEvent, fault: HttpFault) -> None:
         """Send an answer as the last event of a stream, with a fault in it, and end."""
-        event_id = one.event_id if self._version < "2026" else None
+        event_id = None if features(self._version).stateless else one.event_id
         whole = event(one.content, event_id)
         match fault.fault:
             case Fault.CUT_STREAM:
@@ -343,9 +343,10 @@ class HttpAnswer:
             event.event_id.stream, 0
         ):
             return  # it was said from the transcript
-        resumable = self._version < "2026"
         self._stream.at = event.event_id or self._stream.at
-        await self._response.event(event.content, event.event_id if resumable else None)
+        await self._response.event(
+            event.content, None if features(self._version).stateless else event.event_id
+        )
 
 
 logger = logging.getLogger(__name__)
