@@ -13,7 +13,10 @@ BLOCK: Final = re.compile(
     r"(?<=<!-- install: made by `make docs` -->\n).*?(?=^<!-- install: end -->$)",
     re.DOTALL | re.MULTILINE,
 )
-_ONE_CLICK: Final = {"en": "Or install it with one click", "ja": "1 クリックでインストールする"}
+_ONE_CLICK: Final = {
+    "en": "As soon as humanmcp is on PyPI, paste the entry below, or install it with one click",
+    "ja": "PyPI に公開されたあとは、下の設定を貼り付けるか、1 クリックでインストールできます",
+}
 _WEB: Final = {
     "cursor://anysphere.cursor-deeplink/mcp/install?": "https://cursor.com/en/install-mcp?",
     "lmstudio://add_mcp?": "https://lmstudio.ai/install-mcp?",

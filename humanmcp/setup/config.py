@@ -174,7 +174,7 @@ def _print(wanted: Wanted, *, as_json: bool) -> int:
     if state in ("there", "differs"):
         to_stderr(wanted.sentence(state, name=wanted.name))
     code = "by hand only" if wanted.host.format is Format.YAML else "do it"
-    to_stderr(wanted.sentence(code, host=wanted.host.name))
+    to_stderr(wanted.sentence(code))
     if wanted.link:
         to_stderr(wanted.sentence("link", link=wanted.link))
     if wanted.shell:
@@ -263,11 +263,7 @@ def _remove(wanted: Wanted, *, as_json: bool) -> int:
 
 
 def _say_waiting(wanted: Wanted) -> None:
-    to_stderr(
-        wanted.sentence(
-            f"opens {' '.join(wanted.manner) or 'files'}", host=wanted.host.name, url=wanted.url
-        )
-    )
+    to_stderr(wanted.sentence(f"opens {' '.join(wanted.manner) or 'files'}", url=wanted.url))
     to_stderr(wanted.sentence(wanted.host.waiting))
     if wanted.prompts_to:
         to_stderr(wanted.sentence("approvals", command=wanted.prompts_to))

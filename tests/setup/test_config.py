@@ -95,6 +95,13 @@ def test_the_printed_command_starts_the_server(run: Callable[..., Ran]) -> None:
     assert os.access(made["command"], os.X_OK)
 
 
+def test_what_to_do_next_keeps_the_flags_that_were_typed(run: Callable[..., Ran]) -> None:
+    """A command without them would write another entry, or into another file."""
+    told = run("vscode", "--user", "--files", "mcp").err
+    assert "the same command with --write" in told
+    assert "config vscode --write" not in told
+
+
 def test_settings_become_arguments_with_absolute_paths(
     run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
