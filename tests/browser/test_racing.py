@@ -101,6 +101,24 @@ def test_an_older_status_never_takes_the_place_of_a_newer_one(
     assert len(before) == 1
 
 
+def test_a_status_that_the_desk_could_not_give_is_asked_for_again(
+    host: Serving, opened: Opened
+) -> None:
+    """The news was heard, and the way to the desk broke just then: no other news may ever come."""
+    page = opened(call(city="Tokyo"))
+    expect(page.locator("#live")).to_have_attribute("data-how", "live")
+    failed: list[Route] = []
+
+    def fail(route: Route) -> None:
+        failed.append(route)
+        route.abort()
+
+    page.route("**/status", fail, times=1)
+    answer_elsewhere(host.home, 2)
+    expect(page.locator("#status")).to_have_attribute("data-state", "answered")
+    assert len(failed) == 1
+
+
 def test_a_tab_shows_what_came_before_its_script_began(
     desk: Desking, host: Serving, window: Windows
 ) -> None:

@@ -3,7 +3,7 @@
 
 import { maybe } from "./dom.js";
 import { at, loginPath } from "./loginpath.js";
-import { call } from "./talk.js";
+import { call, missedPart } from "./talk.js";
 import { say } from "./words.js";
 
 const POLL_EVERY = 3000;
@@ -130,6 +130,7 @@ function how(state) {
 
 /** @param {string} state */
 function show(state) {
+  if ((state === "live" || state === "polling") && missedPart()) act([{ what: "everything" }]);
   const chip = maybe("live");
   if (!chip || chip.dataset.how === state) return;
   chip.hidden = false;

@@ -24,6 +24,15 @@ export async function call(path, body) {
   return record;
 }
 
+let unanswered = false; // a part of a page that the desk did not give: it, or the way to it, was away
+
+/** Whether something on the page may be old, since the desk did not answer; said once. */
+export function missedPart() {
+  const missed = unanswered;
+  unanswered = false;
+  return missed;
+}
+
 // The browser parses it: no markup is ever made from a string here, and no script in it runs.
 /**
  * @param {string} path @param {URLSearchParams} [form] what to POST; without it the page is fetched
@@ -37,9 +46,13 @@ export function part(path, form) {
     request.timeout = 10_000;
     request.onload = () => {
       if (request.status === 401) location.assign(at("/login"));
+      unanswered ||= request.status === 503;
       done(request.status === 200 ? request.response : null);
     };
-    request.onerror = request.ontimeout = () => done(null);
+    request.onerror = request.ontimeout = () => {
+      unanswered = true;
+      done(null);
+    };
     request.send(form);
   });
 }
