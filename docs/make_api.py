@@ -67,7 +67,7 @@ _INTRO: Final = (
     "```",
     "",
     "Every POST carries JSON (`Content-Type: application/json`). `?lang=en` or `?lang=ja` chooses",
-    "the language of texts for people. An exchange is named by its session and our number, never",
+    "the language of texts for people. An exchange is named by its session and number, never",
     "by the client's id.",
     "",
     "| status of an error | meaning |",

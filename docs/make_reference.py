@@ -164,10 +164,10 @@ GROUPS: Final = {
     "X": "The check itself",
 }
 LEVELS: Final = {
-    Severity.ERROR: "clients would fail or never see the answer: it is only sent if you insist",
-    Severity.WARNING: "some clients would fail or lose a part",
+    Severity.ERROR: "clients fail or never see the answer; only “Send anyway” sends it",
+    Severity.WARNING: "some clients fail or lose a part",
     Severity.HINT: "allowed, but there is something to know",
-    Severity.REPAIRED: "has one meaning only, and is repaired in what is sent",
+    Severity.REPAIRED: "has only one meaning; humanmcp fixes it in the line that it sends",
 }
 SPECIFIED: Final = {"en": "Specification", "ja": "仕様"}
 
@@ -177,7 +177,7 @@ def _problems() -> Iterator[str]:
     yield from (
         "# Problems",
         "",
-        "Everything that the check can report about an answer, an incoming message or a file.",
+        "All problems that the check can report in an answer, an incoming message or a file.",
         "Words in braces are filled in. `humanmcp check --explain NAME` explains one problem with",
         "an example: NAME is the name or the code. In the page, click the name.",
         "",
@@ -331,7 +331,7 @@ FAULT_ROWS: Final = (
         '`"order": "http", "text": "wrong-status 404"`',
     ),
 )
-"""What else can be sent wrong, and how: text files, terminal, page, interface.
+"""More ways to send faults: from text files, terminal, page, interface.
 
 Words in braces are codes of `[desk]`: what the page writes on its buttons.
 """
@@ -341,19 +341,21 @@ def _faults() -> Iterator[str]:
     yield from (
         "# Faults",
         "",
-        _labelled("Ways to answer wrong on purpose: **{fault}** in the page, `--fault NAME` in a"),
-        "terminal. Each says what a good host does with it, so that you can judge yours.",
+        _labelled(
+            "A fault is a mistake that you send on purpose, to test a client: **{fault}** in the"
+        ),
+        "page, `--fault NAME` in a terminal. Each entry says what a good host does with it.",
         "",
-        "Each fault is one answer, sent once. The first table lists what needs more than that.",
+        "The table lists faults that are more than one wrong answer. The other faults follow it.",
         "",
-        "## What else can be sent wrong, and from where",
+        "## More ways to send faults",
         "",
-        "None of these closes a waiting request, unless the row says so: the right answer can",
-        "follow. All of it is in the transcript, marked as deliberate. The text files are beside",
+        "They leave a waiting request open, unless the row says otherwise: you can still send the",
+        "right answer. The transcript marks them as deliberate. The text files are next to",
         _labelled(
             "`in.txt`. In the page, open the request, or **{say.title.server}** below the list."
         ),
-        "The interface's column shows bodies of `POST /api/sessions/NAME/say`.",
+        "The column *interface* shows bodies of `POST /api/sessions/NAME/say`.",
         "",
         "Over HTTP, one process serves many clients: an exit or a crash ends one session there. A",
         "crash cuts the connections of its session, which then no longer exists (404). The other",
