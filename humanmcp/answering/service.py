@@ -349,7 +349,10 @@ def send(
     if opened.item.state is ExchangeState.ANSWERED:  # the inbox keeps the text beside what was sent
         return _hand_in(opened, reply, Verdict(reply.text, None, None), within, wake)
     if opened.item.state is not ExchangeState.PENDING or not opened.is_open:
-        _keep(opened, reply)
+        # Two people may be too late at the same moment: the draft holds the text of one of them.
+        opened.inbox.put_aside(opened.key, reply.as_draft)
+        if opened.item.draft is None or not opened.item.draft.touched:
+            _keep(opened, reply)
         return SendResult(Outcome.OVER, opened.item)
     dropped = reply.action is Action.DROP
     verdict = Verdict("", "", "")
@@ -400,7 +403,8 @@ def _became(opened: OpenExchange, reply: Reply) -> SendResult | None:
             return None if may_go_on else SendResult(Outcome.OVER, item)
         case ExchangeState.ANSWERED:
             by = "" if item.answer is None else item.answer.by
-            return SendResult(Outcome.SENT if by == reply.by else Outcome.TAKEN, item, by=by)
+            is_ours = by == reply.by and item.reply in (reply, None)
+            return SendResult(Outcome.SENT if is_ours else Outcome.TAKEN, item, by=by)
         case ExchangeState.CANCELLED if reply.action is Action.DROP:
             return SendResult(Outcome.SENT, item)
         case ExchangeState.CANCELLED | ExchangeState.ABANDONED:

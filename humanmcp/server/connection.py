@@ -180,6 +180,13 @@ class Connection(Protocol):
     def backpressure(self) -> Backpressure:
         """What the client has not taken yet."""
 
+    @property
+    def sent_bytes(self) -> int:
+        """How many bytes were sent so far; 0 where they are not counted."""
+
+    def has_written(self, sent_bytes: int) -> bool | None:
+        """Return whether so many bytes were written: None if not yet, False if they never will."""
+
 
 class SentLine(NamedTuple):
     """What a client in memory was sent: a line, or bytes; and the request that it belongs to."""
@@ -194,6 +201,7 @@ class MemoryConnection:
     def __init__(self) -> None:
         self.closed = False
         self.backpressure = Backpressure()
+        self.sent_bytes = 0
         self.notes: TransportNotes | None = None
         self.transport_facts: TransportFacts | None = None
         self.decoded: DecodedLine | None = None
@@ -268,6 +276,10 @@ class MemoryConnection:
 
     def flush(self, timeout: float) -> None:
         """Do nothing: whatever was sent is there."""
+
+    def has_written(self, sent_bytes: int) -> bool:  # noqa: ARG002 - all of it
+        """Return True: its owner has it."""
+        return True
 
     def drain(self) -> Iterator[bytes]:
         """Yield the client's unread lines."""
@@ -433,6 +445,17 @@ class PipeConnection:
             return Backpressure()
         return Backpressure(self._put_bytes - self._written_bytes, self._writing_since)
 
+    @property
+    def sent_bytes(self) -> int:
+        """How many bytes were sent so far."""
+        return self._put_bytes
+
+    def has_written(self, sent_bytes: int) -> bool | None:
+        """Return whether so many bytes were written: None if not yet, False if they never will."""
+        if self._written_bytes >= sent_bytes:
+            return True
+        return False if self._broken else None
+
     # -- the two threads ----------------------------------------------------------------------
 
     def _read(self) -> None:
@@ -456,6 +479,7 @@ class PipeConnection:
                 item.set()
             elif not self._broken:
                 self._write_bytes(item)
+                self._arrived()  # what was on its way is delivered
 
     def _write_bytes(self, content: bytes) -> None:
         before = self._written_bytes

@@ -400,7 +400,7 @@ class ExchangeHandler:
             self.keepalive.was_answered(exchange, self.journal.clock.now() - timers.last_arrived)
             at = self.journal.clock.stamp()
             answer = Answer(sent.own, by, at, sent.deliberate)
-            self.journal.close(exchange.number, exchange.state, answer)
+            self.journal.close_answered(exchange.number, exchange.state, answer)
         for batch in sent.completed_batches:
             self.journal.write(batch.line, batch.number)
         for other in sent.superseded:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import records
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from humanmcp.inbox.contract import Reply, ServerInbox, SessionFacts
-    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.inbox.contract import Answer, Reply, ServerInbox, SessionFacts
+    from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
     from humanmcp.protocol.session import Session
     from humanmcp.server.connection import Connection
     from humanmcp.server.waiting import PendingTimers
@@ -117,6 +118,8 @@ class Journal(InboxSession):
         self.graces = ClientSeconds(home, records.GRACE)
         self.decisions = DecisionChain()
         """The records of what people decided in this session."""
+        self._on_the_way: deque[tuple[int, int, ExchangeState, Answer]] = deque()
+        """The exchanges whose responses are not written yet, and up to which byte they go."""
         self.is_mid_line = False
         """Whether a person wrote the beginning of a line, and its end is still to come."""
         self.related_to: Callable[[str], int] = _to_none
@@ -207,6 +210,28 @@ class Journal(InboxSession):
         if self._may_send(content.removesuffix(b"\n"), by=by, note=note):
             self.connection.send_raw(content)
             self.is_mid_line = not ended
+
+    def close_answered(self, number: int, state: ExchangeState, answer: Answer) -> None:
+        """Close an exchange once its response, which was sent last, is written.
+
+        Until then it is on its way: nobody is told that it was sent, should this process die now.
+        """
+        self._on_the_way.append((self.connection.sent_bytes, number, state, answer))
+        self.close_written()
+
+    def close_written(self) -> None:
+        """Close the exchanges whose responses are written by now.
+
+        What is never written stays open: the session ends in a moment, and it is not delivered.
+        """
+        while self._on_the_way:
+            sent_bytes, number, state, answer = self._on_the_way[0]
+            written = self.connection.has_written(sent_bytes)
+            if written is None:
+                return
+            self._on_the_way.popleft()
+            if written:
+                self.close(number, state, answer)
 
     def update(self, exchange: Exchange, timers: PendingTimers) -> None:
         """Update the waiting state of an exchange in the inbox."""

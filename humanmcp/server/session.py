@@ -329,6 +329,7 @@ class ServedSession:
                 return self._quiet_at
             self._announce()
         self._automatic.look()
+        self.journal.close_written()
         # Not after each line: of a client that says much at once thousands may wait.
         if self._schedule.is_due(self.clock.now()):
             self._look(self.clock.now())
@@ -423,6 +424,7 @@ class ServedSession:
         self.journal.changes += 1  # what waited is over
         self._keep_the_rest()
         self.connection.flush(FLUSH_WITHIN)
+        self.journal.close_written()
         if unsent := self.connection.backpressure.unsent:
             logger.warning("the client did not take the last %s bytes", unsent)
         self.texts.tell()

@@ -104,6 +104,14 @@ def test_nothing_is_handed_in_for_an_exchange_that_is_over(
     assert item.draft.text == "sunny"
 
 
+def test_the_texts_of_two_people_who_are_too_late_are_both_kept(room: Room) -> None:
+    """The draft of one of them is not replaced by the other's text."""
+    key = room.ask(room.session(), 3)
+    room.inbox.close(key, ExchangeState.CANCELLED)
+    assert [send(room, key, text) for text in ("sunny", "rain")] == [Outcome.OVER, Outcome.OVER]
+    assert [one.text for one in room.inbox.item(key).kept] == ["sunny", "rain"]
+
+
 def test_a_session_that_has_ended_takes_nothing_and_is_not_waited_for(room: Room) -> None:
     """The page said "on its way" of a reply that went nowhere."""
     session = room.session()

@@ -572,7 +572,7 @@ def test_people_are_told_that_the_client_reads_nothing(home: Path) -> None:
 
 
 def test_what_a_client_did_not_take_before_the_end_is_in_the_log(home: Path) -> None:
-    """Dropped with a record; the transcript has the line."""
+    """Dropped with a record; the transcript has the line. It was not delivered; it is kept."""
     pipe = subprocess.PIPE
     command = [*COMMAND, "--home", str(home), "--by-hand"]
     environment = bare_environment(home.parent)
@@ -583,9 +583,11 @@ def test_what_a_client_did_not_take_before_the_end_is_in_the_log(home: Path) -> 
         (key,) = pending(home, 1)
         inbox = FolderInbox(home)
         inbox.send(key, Reply(answer(1, "x" * (1 << 20)), by="test"))
-        until(lambda: inbox.item(key).state is ExchangeState.ANSWERED, "the answer is written")
+        until(lambda: [one for one in inbox.frames(key.session) if one.by == "test"], "recorded")
         server.stdin.close()
         assert server.wait(PATIENCE) == 0
     log = home.joinpath("humanmcp.log").read_text(encoding="utf-8")
     assert re.search(r"the client did not take the last \d{6} bytes", log)
-    assert inbox.item(key).answer is not None
+    item = inbox.item(key)
+    assert (item.state, item.answer) == (ExchangeState.ABANDONED, None)
+    assert item.reply is not None

@@ -146,6 +146,7 @@ class HttpConnection:
         self.streams = Streams()
         self.notes: Final = HttpNotes()
         self.backpressure: Final = Backpressure()
+        self.sent_bytes: Final = 0
         """Nothing waits here: what a client does not take waits in its own response."""
         self._soon = soon
         self._coming: SimpleQueue[_Posted | HungUp | EndOfInput] = SimpleQueue()
@@ -241,6 +242,10 @@ class HttpConnection:
 
     def flush(self, timeout: float) -> None:
         """Do nothing: what was sent is in the event loop's queue."""
+
+    def has_written(self, sent_bytes: int) -> bool:  # noqa: ARG002 - all of it
+        """Return True: a client that missed it comes again for it (`streams.py`)."""
+        return True
 
     def drain(self) -> Iterator[bytes]:
         """Yield the unread lines."""
