@@ -115,7 +115,7 @@ def _end_desk_with(stack: contextlib.ExitStack, home: Path) -> None:
 
     One that was there before stays, as does one in which a person answers another session.
     """
-    from humanmcp.desk.http import launch  # noqa: PLC0415 - only where a page is wanted
+    from humanmcp.desk import launch  # noqa: PLC0415 - only where a page is wanted
 
     def end(kind: type[BaseException] | None, *_: object) -> None:
         others = any(one.life is Life.OPEN for one in open_inbox(home).sessions())
@@ -128,7 +128,7 @@ def _end_desk_with(stack: contextlib.ExitStack, home: Path) -> None:
 
 def _links(home: Path, table: Table, port: int) -> dict[Role, str]:
     """Make one address a person: each opens the desk once, for their role alone."""
-    from humanmcp.desk.http import launch  # noqa: PLC0415 - only where a page is wanted
+    from humanmcp.desk import launch  # noqa: PLC0415 - only where a page is wanted
 
     try:
         launch.find_or_start(str(home), open_browser=False, port=port)

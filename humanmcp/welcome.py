@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.settings import home_folder
 from humanmcp.common.terminal import Painted, to_stdout
-from humanmcp.desk.http import launch
+from humanmcp.desk import launch
 from humanmcp.inbox import open_inbox
 from humanmcp.locales import say
 

@@ -31,11 +31,8 @@ from humanmcp.demo.lesson import (
     STEP_KEYS,
     parse_lesson,
 )
-from humanmcp.desk import notices, ntfy
-from humanmcp.desk.auth import login
-from humanmcp.desk.http import context, demo_runner, launch
+from humanmcp.desk import context, demo_runner, launch, login, notices, ntfy, saved_answers
 from humanmcp.desk.routes.api_description import CALLS
-from humanmcp.desk.state import saved_answers
 from humanmcp.inbox import records
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import sentences

@@ -11,7 +11,7 @@ from typing import Any, Self
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.desk.http import launch
+from humanmcp.desk import launch
 from humanmcp.host.table import ROLES
 from humanmcp.inbox.contract import Item, Life, Reply, Role
 from humanmcp.inbox.folder import FolderInbox

@@ -16,9 +16,9 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from humanmcp import __version__
-from humanmcp.desk.auth.guard import Guard, cookie_of, header
-from humanmcp.desk.auth.login import linked
-from humanmcp.desk.http import context
+from humanmcp.desk import context
+from humanmcp.desk.guard import Guard, cookie_of, header
+from humanmcp.desk.login import linked
 from humanmcp.desk.presenters.rendering import edition, language_of, render, web_folder
 from humanmcp.desk.routes import (
     book,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from humanmcp.desk.http.context import Desk
+    from humanmcp.desk.context import Desk
 
 _log = logging.getLogger(__name__)
 

@@ -18,16 +18,15 @@ from humanmcp import __version__
 from humanmcp.common import qr_code, terminal
 from humanmcp.common.own_process import need_files
 from humanmcp.common.settings import add_flags, book_path, home_folder, make_private
-from humanmcp.desk import notices, ntfy
+from humanmcp.desk import context, demo_runner, launch, notices, ntfy
 from humanmcp.desk.app import make_app
-from humanmcp.desk.auth.guard import Address
-from humanmcp.desk.auth.login import FILE_NAME, Door
-from humanmcp.desk.http import context, demo_runner, launch
-from humanmcp.desk.http.context import Desk
-from humanmcp.desk.http.launch import DeskFacts
+from humanmcp.desk.board import Board, Following, Live
+from humanmcp.desk.context import Desk
+from humanmcp.desk.guard import Address
+from humanmcp.desk.launch import DeskFacts
+from humanmcp.desk.login import FILE_NAME, Door
 from humanmcp.desk.presenters import server_definition
-from humanmcp.desk.state.board import Board, Following, Live
-from humanmcp.desk.state.saved_answers import Shelf
+from humanmcp.desk.saved_answers import Shelf
 from humanmcp.http.listening import (
     EVERYWHERE,
     QuietServer,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from humanmcp.answering.summary import Row
-    from humanmcp.desk.http.context import Desk
+    from humanmcp.desk.context import Desk
 
 _log = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.answering import approvals, service
 from humanmcp.answering.approvals import card_of, headline
 from humanmcp.answering.service import Outcome
-from humanmcp.desk.auth.login import write_private
+from humanmcp.desk.login import write_private
 from humanmcp.desk.notices import Detail, NoticesError, Target, link_to
 from humanmcp.http.server_address import CallError, HttpCall, ServerAddress
 from humanmcp.inbox.contract import InboxError, Key, Reply, UnknownItemError
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.answering.summary import Row
-    from humanmcp.desk.http.context import Desk
+    from humanmcp.desk.context import Desk
     from humanmcp.desk.notices import Rule
 
 _log = logging.getLogger(__name__)

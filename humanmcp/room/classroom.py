@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.settings import make_private
 from humanmcp.demo.lesson import WEATHER, find_lesson, lesson_files, name_of
-from humanmcp.desk.state.board import Following
+from humanmcp.desk.board import Following
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.attendant import Attendant
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from humanmcp.demo.steps import LessonSteps
-    from humanmcp.desk.auth.guard import Address
+    from humanmcp.desk.guard import Address
     from humanmcp.inbox.contract import Inbox
 
 EVERY: Final = 0.3

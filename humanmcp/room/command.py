@@ -14,8 +14,8 @@ from humanmcp import __version__
 from humanmcp.common import qr_code, terminal
 from humanmcp.common.own_process import need_files
 from humanmcp.common.settings import add_flags, home_folder, make_private
-from humanmcp.desk.auth.guard import Address
-from humanmcp.desk.http import context
+from humanmcp.desk import context
+from humanmcp.desk.guard import Address
 from humanmcp.http.listening import QuietServer, listen, outside_of, own_addresses, own_names
 from humanmcp.inbox.atomic import LifeLock, is_held
 from humanmcp.locales import say

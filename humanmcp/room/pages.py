@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from humanmcp.answering import service
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.common import qr_code
-from humanmcp.desk.auth.login import parts_of
-from humanmcp.desk.http.context import FormValues, note_version, page
+from humanmcp.desk.context import FormValues, note_version, page
+from humanmcp.desk.login import parts_of
 from humanmcp.desk.presenters.rendering import render
 from humanmcp.desk.routes.history import stage
 from humanmcp.desk.routes.settings import mistake_page, shown_snippets

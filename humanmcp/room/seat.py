@@ -17,9 +17,9 @@ from humanmcp.common.settings import sample
 from humanmcp.demo.command import WEATHER_BOOK
 from humanmcp.demo.lesson import lesson_of
 from humanmcp.demo.steps import HOST
-from humanmcp.desk.http.context import Desk
-from humanmcp.desk.state.board import Board, Live
-from humanmcp.desk.state.saved_answers import Shelf
+from humanmcp.desk.board import Board, Live
+from humanmcp.desk.context import Desk
+from humanmcp.desk.saved_answers import Shelf
 from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply, StoreError
 from humanmcp.locales import language_of, say
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from humanmcp.demo.steps import LessonSteps
-    from humanmcp.desk.auth.guard import Address
+    from humanmcp.desk.guard import Address
     from humanmcp.inbox.attendant import Attendant
     from humanmcp.inbox.contract import Inbox
     from humanmcp.protocol.diagnostics.model import Diagnostic

@@ -411,7 +411,7 @@ def _open_desk(home: Path) -> None:
     import subprocess  # noqa: PLC0415 - seldom wanted, and a part of every start otherwise
 
     subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
-        [sys.executable, "-m", "humanmcp.desk.http.launch", str(home), spoken_language()],
+        [sys.executable, "-m", "humanmcp.desk.launch", str(home), spoken_language()],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from humanmcp.desk.http import launch
+from humanmcp.desk import launch
 from tests.serving_http import Got
 from tests.support.forking import start
 from tests.waiting import PATIENCE, until

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.desk.http import launch
+from humanmcp.desk import launch
 from tests.desk.desking import COMMAND, Desking
 from tests.waiting import PATIENCE, until
 
@@ -84,7 +84,7 @@ def test_who_starts_a_desk_where_one_has_died_finds_the_new_one(started: Path) -
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from humanmcp.desk.http import launch\n"
+        "from humanmcp.desk import launch\n"
         "address = launch.find_or_start(sys.argv[1], open_browser=False)\n"
         "facts = launch.find(Path(sys.argv[1]))\n"
         "assert facts is not None and facts.address == address\n"
@@ -97,7 +97,7 @@ def test_a_desk_outlives_the_process_group_that_started_it(started: Path) -> Non
     """A host kills the whole group of a server two seconds after it closed its stdin."""
     code = (
         "import sys, time\n"
-        "from humanmcp.desk.http.launch import find_or_start\n"
+        "from humanmcp.desk.launch import find_or_start\n"
         "sys.stderr.write(find_or_start(sys.argv[1], open_browser=False))\n"
         "sys.stderr.flush()\n"
         "time.sleep(60)\n"

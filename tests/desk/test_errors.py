@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from humanmcp.desk.auth import guard
-from humanmcp.desk.auth.guard import Refusal
-from humanmcp.desk.http import launch
+from humanmcp.desk import guard, launch
+from humanmcp.desk.guard import Refusal
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES, sentences_of

@@ -13,10 +13,10 @@ import pytest
 
 from humanmcp.common.settings import Settings
 from humanmcp.desk import command, notices, ntfy
-from humanmcp.desk.auth.guard import Address
+from humanmcp.desk.board import Following
+from humanmcp.desk.guard import Address
 from humanmcp.desk.notices import Notifier, read_rules
 from humanmcp.desk.ntfy import LONGEST_WORDS, Phone, phones_of
-from humanmcp.desk.state.board import Following
 from humanmcp.inbox.contract import Action, Key, Purpose, Reply, Role
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.desk.state.board import Board
+from humanmcp.desk.board import Board
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from humanmcp.desk.auth.login import Door
+from humanmcp.desk.login import Door
 from humanmcp.room import records
 from humanmcp.room.classroom import MOST_SEATS
 from humanmcp.room.records import JOINS, RateLimit, RoomDoor, Visitor, VisitorKind, fits, login

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import pytest
 from fastapi.routing import APIRoute
 
-from humanmcp.desk.auth.guard import PUBLIC
+from humanmcp.desk.guard import PUBLIC
 from humanmcp.room.app import _ROUTERS
 from tests.room.rooming import Rooming, Visitor
 

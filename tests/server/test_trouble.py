@@ -16,7 +16,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.desk.http import launch
+from humanmcp.desk import launch
 from humanmcp.inbox import records
 from humanmcp.inbox.atomic import is_held
 from humanmcp.inbox.client_seconds import ClientSeconds

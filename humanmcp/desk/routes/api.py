@@ -26,14 +26,14 @@ from humanmcp.answering.schema import (
 from humanmcp.answering.service import Outcome, await_result
 from humanmcp.answering.summary import calls
 from humanmcp.common.book_file import BookFileError
-from humanmcp.desk.http.context import BY, AsciiJson, CallRoute, Desk, desk_of
+from humanmcp.desk import history
+from humanmcp.desk.board import MOST, ChangeShape, EventStream, report
+from humanmcp.desk.context import BY, AsciiJson, CallRoute, Desk, desk_of
+from humanmcp.desk.history import earlier_draft
 from humanmcp.desk.presenters import rules
 from humanmcp.desk.presenters.forms import form_of
 from humanmcp.desk.routes.outgoing import request_text
-from humanmcp.desk.state import history
-from humanmcp.desk.state.board import MOST, ChangeShape, EventStream, report
-from humanmcp.desk.state.history import earlier_draft
-from humanmcp.desk.state.saved_answers import SavedShape
+from humanmcp.desk.saved_answers import SavedShape
 from humanmcp.inbox.contract import Key, Life, Reply, Role, UnknownItemError
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import Direction

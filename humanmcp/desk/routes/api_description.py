@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from humanmcp import __version__
-from humanmcp.desk.http.context import AsciiJson, CallRoute
+from humanmcp.desk.context import AsciiJson, CallRoute
 from humanmcp.desk.routes import api, api_drafts, login, settings
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)

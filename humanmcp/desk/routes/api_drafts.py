@@ -22,7 +22,7 @@ from humanmcp.answering.schema import (
 )
 from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
-from humanmcp.desk.http.context import BY, AsciiJson, CallRoute, called, desk_of
+from humanmcp.desk.context import BY, AsciiJson, CallRoute, called, desk_of
 from humanmcp.desk.presenters.forms import unread
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply, Writer
 from humanmcp.inbox.ordering import OrderError

@@ -17,8 +17,8 @@ from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.timestamps import stamp
-from humanmcp.desk.http import context
-from humanmcp.desk.http.context import Desk, FormValues, desk_of, note_version, page
+from humanmcp.desk import context
+from humanmcp.desk.context import Desk, FormValues, desk_of, note_version, page
 from humanmcp.desk.presenters import rules, server_definition
 from humanmcp.desk.presenters.rows import body_of
 from humanmcp.inbox.contract import Draft, Key

@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from humanmcp.common import qr_code
 from humanmcp.common.timestamps import stamp
-from humanmcp.desk.http.context import LONGEST_CALLED, FormValues, desk_of, note_version, page
+from humanmcp.desk.context import LONGEST_CALLED, FormValues, desk_of, note_version, page
 from humanmcp.desk.presenters.rendering import edition, render, web_folder
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])

@@ -12,7 +12,9 @@ from starlette.responses import HTMLResponse, Response
 
 from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema import diagnostic_shapes
-from humanmcp.desk.http.context import THEMES, Desk, desk_of, note_version, page
+from humanmcp.desk import history
+from humanmcp.desk.board import Board
+from humanmcp.desk.context import THEMES, Desk, desk_of, note_version, page
 from humanmcp.desk.presenters import nodes, rows
 from humanmcp.desk.presenters.rendering import media_in
 from humanmcp.desk.presenters.rows import (
@@ -20,8 +22,6 @@ from humanmcp.desk.presenters.rows import (
     copies,
     difference,
 )
-from humanmcp.desk.state import history
-from humanmcp.desk.state.board import Board
 from humanmcp.export.command import FORMATS, without_secrets, written
 from humanmcp.export.recording import ExportOptions, Recording
 from humanmcp.inbox.contract import (

@@ -27,7 +27,8 @@ from humanmcp.answering.service import Outcome, SayResult, Task
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.lesson import Lesson, lesson_of, lesson_of_client
 from humanmcp.demo.steps import HOST
-from humanmcp.desk.http.context import (
+from humanmcp.desk import history, saved_answers
+from humanmcp.desk.context import (
     BY,
     Desk,
     FormValues,
@@ -39,6 +40,7 @@ from humanmcp.desk.http.context import (
     script_json,
     view_of,
 )
+from humanmcp.desk.history import earlier_draft
 from humanmcp.desk.presenters import nodes, rendering, request_form, rows
 from humanmcp.desk.presenters import request_form as asking_back
 from humanmcp.desk.presenters.approvals import approval_view, chosen_reply
@@ -57,9 +59,7 @@ from humanmcp.desk.presenters.request_form import QuestionChoice
 from humanmcp.desk.presenters.rows import copies
 from humanmcp.desk.presenters.server_definition import LISTS
 from humanmcp.desk.routes.settings import shown_snippets
-from humanmcp.desk.state import history, saved_answers
-from humanmcp.desk.state.history import earlier_draft
-from humanmcp.desk.state.saved_answers import Saved, SavedShape, listed
+from humanmcp.desk.saved_answers import Saved, SavedShape, listed
 from humanmcp.inbox.contract import (
     Action,
     Draft,

@@ -10,8 +10,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering.schema import TypedDict
-from humanmcp.desk.auth.login import LONGEST, login_path_of, parts_of
-from humanmcp.desk.http.context import (
+from humanmcp.desk.context import (
     LONGEST_CALLED,
     QUIET,
     THEMES,
@@ -28,6 +27,7 @@ from humanmcp.desk.http.context import (
     remember,
     switched,
 )
+from humanmcp.desk.login import LONGEST, login_path_of, parts_of
 from humanmcp.locales import LANGUAGES, say
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])

@@ -23,11 +23,11 @@ from humanmcp.answering.open_exchange import PARSE_ERROR, OpenExchange, read_lin
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import Outcome, SayResult, await_result
 from humanmcp.answering.summary import Row, row
-from humanmcp.desk.http.context import BY, Desk, FormValues, desk_of, note_version, page
+from humanmcp.desk.board import SessionView
+from humanmcp.desk.context import BY, Desk, FormValues, desk_of, note_version, page
 from humanmcp.desk.presenters.request_form import RequestForm, lists_of, picked_forms, tool_form
 from humanmcp.desk.routes.server_definition import client_reactions
-from humanmcp.desk.state.board import SessionView
-from humanmcp.desk.state.saved_answers import listed
+from humanmcp.desk.saved_answers import listed
 from humanmcp.inbox.contract import Action, DeskInbox, Key, Life, Order, Purpose, Reply
 from humanmcp.inbox.ordering import OrderError
 from humanmcp.protocol.conversation.approvals import pattern_of

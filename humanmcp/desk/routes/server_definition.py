@@ -21,7 +21,7 @@ from humanmcp.answering.reactions import WATCHED, Reaction, reactions
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import Outcome
 from humanmcp.common.book_file import read_book
-from humanmcp.desk.http.context import BY, Desk, FormValues, desk_of, note_version, page
+from humanmcp.desk.context import BY, Desk, FormValues, desk_of, note_version, page
 from humanmcp.desk.presenters import nodes, rules, server_definition
 from humanmcp.desk.presenters.forms import MOST
 from humanmcp.desk.presenters.rendering import decoded

@@ -17,8 +17,8 @@ from humanmcp.answering.schema import TypedDict
 from humanmcp.common import mistakes, qr_code
 from humanmcp.common.timestamps import stamp
 from humanmcp.desk import notices
-from humanmcp.desk.auth.login import ONLY_SESSION
-from humanmcp.desk.http.context import (
+from humanmcp.desk.board import SessionView
+from humanmcp.desk.context import (
     VIEWS,
     AsciiJson,
     CallRoute,
@@ -30,9 +30,9 @@ from humanmcp.desk.http.context import (
     remember,
     view_of,
 )
+from humanmcp.desk.login import ONLY_SESSION
 from humanmcp.desk.ntfy import Phone
 from humanmcp.desk.presenters.server_definition import Snippet, snippets, snippets_at
-from humanmcp.desk.state.board import SessionView
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
 from humanmcp.inbox.contract import InboxError, UnknownItemError

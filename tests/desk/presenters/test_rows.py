@@ -8,9 +8,9 @@ import pytest
 
 from humanmcp.answering import summary
 from humanmcp.common.book_file import BookFileError, read_book
+from humanmcp.desk import history
 from humanmcp.desk.presenters import forms, nodes, rendering, rows, rules
 from humanmcp.desk.presenters.forms import field_of
-from humanmcp.desk.state import history
 from humanmcp.inbox.contract import Draft, Item, Key, Reply
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame

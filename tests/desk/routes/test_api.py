@@ -14,8 +14,8 @@ from humanmcp.desk.routes.api_description import CALLS
 from humanmcp.inbox.contract import Key, Writer
 from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import call
-from tests.desk.auth.test_guard import flat
 from tests.desk.desking import Desking
+from tests.desk.test_guard import flat
 from tests.serving import Serving
 from tests.waiting import until
 

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.desk.state.board import Board
+from humanmcp.desk.board import Board
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode

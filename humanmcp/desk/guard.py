@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect
 
-from humanmcp.desk.auth.login import (
+from humanmcp.desk.login import (
     ONLY_SESSION,
     login_of,
     login_path_of,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from humanmcp.desk.auth.login import Door
+    from humanmcp.desk.login import Door
 
 _log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from humanmcp.common.own_process import LARGEST_LOG
-from humanmcp.desk.http import context, launch
+from humanmcp.desk import context, launch
 from tests.desk.desking import JSON, Desking
 from tests.waiting import until
 
@@ -96,7 +96,7 @@ def test_the_log_has_the_way_to_the_error(failing: Desking) -> None:
     before = log_of(failing)
     assert failing.post("/api/fails", {"text": "tokyo"}).status == 500
     log = said_after(failing, before, ", in fail\n")
-    assert "ERROR humanmcp.desk.http.context: POST /api/fails: RuntimeError: no answer" in log
+    assert "ERROR humanmcp.desk.context: POST /api/fails: RuntimeError: no answer" in log
     assert "ValueError: cannot read tokyo" in log
     assert log.count("RuntimeError: ") == 1
     assert stat.S_IMODE((failing.home / launch.LOG_NAME).stat().st_mode) == 0o600
@@ -161,7 +161,7 @@ def test_a_desk_whose_stderr_is_its_log_says_everything_once(home: Path) -> None
     home.mkdir(mode=0o700)
     code = (
         "import logging, pathlib, sys\n"
-        "from humanmcp.desk.http import context\n"
+        "from humanmcp.desk import context\n"
         "context.log_to(pathlib.Path(sys.argv[1]))\n"
         "logging.getLogger('here').warning('once')\n"
     )

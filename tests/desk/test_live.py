@@ -13,9 +13,9 @@ from typing import Any, Final, Self
 
 import pytest
 
-from humanmcp.desk.auth.login import Door
-from humanmcp.desk.state import board
-from humanmcp.desk.state.board import Board, BoardChange, EventStream, Live, report
+from humanmcp.desk import board
+from humanmcp.desk.board import Board, BoardChange, EventStream, Live, report
+from humanmcp.desk.login import Door
 from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import call
 from tests.desk.desking import Desking

@@ -14,10 +14,9 @@ import pytest
 from fastapi.routing import APIRoute
 
 from humanmcp.common.settings import Settings
-from humanmcp.desk import command
+from humanmcp.desk import command, guard
 from humanmcp.desk.app import Speaking, make_app
-from humanmcp.desk.auth import guard
-from humanmcp.desk.auth.guard import Address, Guard, judge
+from humanmcp.desk.guard import Address, Guard, judge
 from humanmcp.http import listening
 from tests.desk.desking import COMMAND, JSON, Desking
 

@@ -28,9 +28,9 @@ from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.book_file import parse_book
 from humanmcp.common.own_process import FORMAT, LogFile
 from humanmcp.demo.steps import weather
-from humanmcp.desk.auth.guard import API, PUBLIC
-from humanmcp.desk.auth.login import ONLY_SESSION, linked
-from humanmcp.desk.http.launch import LOG_NAME
+from humanmcp.desk.guard import API, PUBLIC
+from humanmcp.desk.launch import LOG_NAME
+from humanmcp.desk.login import ONLY_SESSION, linked
 from humanmcp.desk.notices import Looked
 from humanmcp.desk.ntfy import TapNotes
 from humanmcp.desk.presenters import rendering, server_definition
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
     from humanmcp.answering.service import SendResult
     from humanmcp.demo.steps import LessonSteps
-    from humanmcp.desk.auth.guard import Address
-    from humanmcp.desk.auth.login import Door
+    from humanmcp.desk.board import Board, Live
+    from humanmcp.desk.guard import Address
+    from humanmcp.desk.login import Door
     from humanmcp.desk.notices import Target
-    from humanmcp.desk.state.board import Board, Live
-    from humanmcp.desk.state.saved_answers import Shelf
+    from humanmcp.desk.saved_answers import Shelf
     from humanmcp.inbox.contract import DeskInbox, Key, Reply
     from humanmcp.protocol.diagnostics.model import Diagnostic
 

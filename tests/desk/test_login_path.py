@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.desk.auth.login import (
+from humanmcp.desk.login import (
     linked,
     login_of,
     parts_of,

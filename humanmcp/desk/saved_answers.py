@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.schema import TypedDict
-from humanmcp.desk.auth.login import write_private
-from humanmcp.desk.state import history
+from humanmcp.desk import history
+from humanmcp.desk.login import write_private
 from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from humanmcp.desk.state.board import Board, SessionView
+    from humanmcp.desk.board import Board, SessionView
 
 _log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from humanmcp.answering.open_exchange import open_exchange_of
-from humanmcp.desk.state.board import Board
-from humanmcp.desk.state.history import earlier_draft
+from humanmcp.desk.board import Board
+from humanmcp.desk.history import earlier_draft
 from humanmcp.inbox.contract import Draft, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm

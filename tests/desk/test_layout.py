@@ -14,11 +14,10 @@ from starlette.requests import Request
 
 from humanmcp.answering.open_exchange import LARGEST, Decoded
 from humanmcp.common.settings import Settings
-from humanmcp.desk import command
-from humanmcp.desk.auth.guard import Address
-from humanmcp.desk.http import context as frame
+from humanmcp.desk import command, history
+from humanmcp.desk import context as frame
+from humanmcp.desk.guard import Address
 from humanmcp.desk.routes import inbox as inbox_page
-from humanmcp.desk.state import history
 from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from humanmcp.desk import history
+from humanmcp.desk.board import Board
 from humanmcp.desk.presenters.rows import Pair
-from humanmcp.desk.state import history
-from humanmcp.desk.state.board import Board
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.settings import home_folder, make_private
 from humanmcp.common.terminal import has_browser, to_stderr
-from humanmcp.desk.auth.login import write_private
+from humanmcp.desk.login import write_private
 from humanmcp.inbox.atomic import is_held
 from humanmcp.locales import language_of, speak
 from humanmcp.locales.stop import StopError, sentence_of
@@ -240,7 +240,7 @@ def _wait_for(folder: Path) -> DeskFacts:
 
 
 def main(home: str, language: str = "") -> int:
-    """Be `python -m humanmcp.desk.http.launch HOME LANG`, which `humanmcp serve --open` starts."""
+    """Be `python -m humanmcp.desk.launch HOME LANG`, which `humanmcp serve --open` starts."""
     speak(language_of(language))
     try:
         to_stderr(find_or_start(home, open_browser=True))

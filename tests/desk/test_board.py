@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.desk.state.board import REMEMBERED, Board
+from humanmcp.desk.board import REMEMBERED, Board
 from humanmcp.inbox.contract import Answer, Draft, Item, Key, SessionFacts, Writer
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState

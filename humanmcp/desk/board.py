@@ -24,7 +24,7 @@ from starlette.responses import Response
 from humanmcp.answering.schema import TypedDict
 from humanmcp.answering.summary import Badge, Row, badge_of, row
 from humanmcp.common.settings import UnsafeFolderError
-from humanmcp.desk.auth.login import ONLY_SESSION
+from humanmcp.desk.login import ONLY_SESSION
 from humanmcp.inbox.contract import InboxError, Key, Purpose, UnknownItemError
 from humanmcp.inbox.records import rank_of
 from humanmcp.inbox.watch import Watch
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
-    from humanmcp.desk.auth.login import Door
+    from humanmcp.desk.login import Door
     from humanmcp.desk.presenters.rows import Step
     from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts, Writer
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.desk.auth.guard import is_for_devices
-from humanmcp.desk.auth.login import DEVICE_IDLE, DEVICE_KEY_LIFE, LONGEST, Door
-from tests.desk.auth.test_guard import routes
-from tests.desk.auth.test_login import Clock
+from humanmcp.desk.guard import is_for_devices
+from humanmcp.desk.login import DEVICE_IDLE, DEVICE_KEY_LIFE, LONGEST, Door
 from tests.desk.desking import JSON, Desking
+from tests.desk.test_guard import routes
+from tests.desk.test_login import Clock
 from tests.serving_http import Got
 from tests.waiting import until
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from humanmcp.desk.auth.login import IDLE, KEY_LIFE, LONGEST, PAUSE, TRIES, Door
+from humanmcp.desk.login import IDLE, KEY_LIFE, LONGEST, PAUSE, TRIES, Door
 from tests.desk.desking import Desking
 from tests.waiting import until
 

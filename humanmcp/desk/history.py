@@ -40,7 +40,7 @@ from humanmcp.protocol.spec.methods import CANCELLED, PROGRESS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.desk.state.board import Board, SessionView
+    from humanmcp.desk.board import Board, SessionView
 
 MOST_SESSIONS: Final = 20
 """Ended sessions that are looked through, the newest first."""

@@ -1,1 +1,0 @@
-"""Who may reach the page."""

@@ -1,1 +1,0 @@
-"""What every page and every call of the interface needs."""

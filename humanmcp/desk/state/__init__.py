@@ -1,1 +1,0 @@
-"""What the page knows of the inbox."""
