@@ -25,9 +25,9 @@ PROGRAM: Final = (sys.executable, "-m", "humanmcp", "answer")
 MODERN: Final = "2026-07-28"
 INITIALIZED: Final = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 QUICK: Final = (
-    "import sys; from humanmcp.server.http import app; "
-    "app.STATUS_WITHIN = 0.2; app.COMMENT_EVERY = 0.2; "
-    "app.POLLED_AFTER = {quick}; app.POLL_AGAIN = 200; "
+    "import sys; from humanmcp.http import responses; "
+    "responses.STATUS_WITHIN = 0.2; responses.COMMENT_EVERY = 0.2; "
+    "responses.POLLED_AFTER = {quick}; responses.POLL_AGAIN = 200; "
     "from humanmcp.cli import main; sys.exit(main())"
 )
 """The same server, whose streams begin and say something sooner, and end after `quick` seconds."""

@@ -1,1 +1,1 @@
-"""HTTP, both ways: calling a server at an address, and listening on an address of this computer."""
+"""HTTP, both ways: calling a server at an address, and the endpoint of one on this computer."""

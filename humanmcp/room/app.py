@@ -18,14 +18,14 @@ from humanmcp.desk.login import login_path_of
 from humanmcp.desk.presenters.rendering import render
 from humanmcp.desk.routes import login
 from humanmcp.desk.routes.api_description import CALLS
+from humanmcp.http.front import HttpApp
 from humanmcp.locales import say
 from humanmcp.protocol.http.inbound import PATH, HttpAddress
 from humanmcp.protocol.rules.answer_book import Mode
 from humanmcp.room import pages
 from humanmcp.room.pages import entered
 from humanmcp.room.records import Visitor, VisitorKind
-from humanmcp.server.http.app import HttpApp
-from humanmcp.server.http.sessions import HttpSessions
+from humanmcp.server.http.sessions import HttpSession, HttpSessions
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -185,7 +185,7 @@ class HostSeats:
         """Serve the seats of a room."""
         self._classroom = classroom
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._open: dict[int, tuple[HttpApp, HttpSessions, asyncio.Task[None]]] = {}
+        self._open: dict[int, tuple[HttpApp[HttpSession], HttpSessions, asyncio.Task[None]]] = {}
 
     async def serve(
         self, number: int, what: str, scope: Scope, receive: Receive, send: Send
@@ -208,13 +208,15 @@ class HostSeats:
                 _, sessions, _ = self._of(seat)
                 await sessions.go_on(left)
 
-    def _of(self, seat: RoomSeat) -> tuple[HttpApp, HttpSessions, asyncio.Task[None]]:
+    def _of(self, seat: RoomSeat) -> tuple[HttpApp[HttpSession], HttpSessions, asyncio.Task[None]]:
         number = seat.record.number
         if number not in self._open:
             self._open[number] = self._made(seat)
         return self._open[number]
 
-    def _made(self, seat: RoomSeat) -> tuple[HttpApp, HttpSessions, asyncio.Task[None]]:
+    def _made(
+        self, seat: RoomSeat
+    ) -> tuple[HttpApp[HttpSession], HttpSessions, asyncio.Task[None]]:
         def make(connection: HttpConnection, facts: SessionFacts) -> ServedSession:
             return seat.maker(Mode.NORMAL).session(connection, seat.inbox, facts=facts)
 

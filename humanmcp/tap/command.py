@@ -114,11 +114,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 def _front(arguments: argparse.Namespace, wanted: _Wanted) -> int:
     """Give the server an address, with a tap for each client that comes."""
     from humanmcp.http.listening import HttpServeError, bind  # noqa: PLC0415 - most taps have pipes
-    from humanmcp.tap.http_front import (  # noqa: PLC0415 - as above
-        TapCommand,
-        TapFront,
-        serve,
-    )
+    from humanmcp.tap.http_front import TapCommand, serve  # noqa: PLC0415 - as above
 
     try:
         listening, address = bind(arguments.http, "", lan=False)
@@ -129,7 +125,7 @@ def _front(arguments: argparse.Namespace, wanted: _Wanted) -> int:
     server = (wanted.address.url,) if wanted.address else wanted.command
     command = TapCommand(words, server, passes_key=wanted.address is not None)
     hello = say("tap", "at", url=address.url, name=wanted.name)
-    serve(listening, TapFront(address, command), lambda: to_stderr(hello))
+    serve(listening, address, command, lambda: to_stderr(hello))
     return 0
 
 

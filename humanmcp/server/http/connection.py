@@ -10,7 +10,9 @@ from http.client import responses
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp.http.responses import OWN, OutEvent, ResponseNotes, Stream, Streams, is_answer
 from humanmcp.inbox.inbox_session import TransportNote
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.http.client import (
     carried,
     cut_part,
@@ -19,9 +21,11 @@ from humanmcp.protocol.http.client import (
     response_part,
 )
 from humanmcp.protocol.http.http_headers import without_keys
+from humanmcp.protocol.http.outbound import EventId
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.server.connection import Backpressure, EndOfInput, HungUp, as_one_line
-from humanmcp.server.http.streams import Stream, Streams
-from humanmcp.server.journal import Clock
+from humanmcp.server.journal import DELIBERATE_BYTES, DELIBERATE_UNENDED, Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import TransportFacts
     from humanmcp.protocol.http.inbound import HttpRequest, Posted
     from humanmcp.protocol.http.outbound import HttpFault
-    from humanmcp.protocol.json.jsonrpc import Batch, DecodedLine, Malformed, Message
+    from humanmcp.protocol.json.jsonrpc import DecodedLine, Malformed
     from humanmcp.server.connection import Incoming
 
     Soon = Callable[..., object]
@@ -92,14 +96,12 @@ class HttpNotes:
             yield self._waiting.popleft()
 
 
-class ExchangeNotes:
+class ExchangeNotes(ResponseNotes):
     """The notes of one exchange. `head` is that of its request, to be written with its line."""
 
     def __init__(self, notes: HttpNotes, call: int, head: str) -> None:
         """Note what becomes of a call of this number."""
-        self.head: Final = head
-        self.stream: Stream | None = None
-        """What its response says, where it is about a request."""
+        self.head = head
         self._notes = notes
         self._call = call
 
@@ -256,3 +258,40 @@ class HttpConnection:
                     self._soon(found.stream.end)
                     self.notes.head = found.head
                     yield found.posted.line
+
+
+def said(frames: Iterable[Frame]) -> Iterator[tuple[EventId, bytes]]:
+    """Yield the frames sent, by the transcript, each with its event id.
+
+    Bytes that were typed as such are no message: they have no id, and are not said again.
+    """
+    streams: dict[int, int] = {}
+    places: dict[int, int] = {}
+    for frame in frames:
+        if frame.direction is Direction.IN and frame.raw.startswith(b"["):
+            streams.update(dict.fromkeys(_numbers_of(frame), frame.number))
+        if frame.direction is Direction.OUT and frame.note not in (
+            DELIBERATE_BYTES,
+            DELIBERATE_UNENDED,
+        ):
+            number = frame.number or frame.stream
+            stream = streams.get(number, number)
+            places[stream] = places.get(stream, 0) + 1
+            yield EventId(stream, places[stream]), frame.raw
+
+
+def _numbers_of(frame: Frame) -> range:
+    """Return the numbers of the requests in a batch: they follow each other."""
+    batch = jsonrpc.read(frame.raw)
+    items = batch.items if isinstance(batch, Batch) else ()
+    requests = sum(isinstance(one, Message) and one.kind is Kind.REQUEST for one in items)
+    return range(frame.number, frame.number + requests)
+
+
+def after(frames: Iterable[Frame], last_event_id: EventId) -> list[OutEvent]:
+    """Return the events of a stream, by the transcript, after the client's last one."""
+    return [
+        OutEvent(line, event_id, event_id.stream != OWN and is_answer(line))
+        for event_id, line in said(frames)
+        if event_id.stream == last_event_id.stream and event_id.place > last_event_id.place
+    ]

@@ -19,25 +19,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
-from humanmcp.http.listening import HttpServeError, QuietServer
+from humanmcp.http.front import FrontServer
+from humanmcp.http.listening import HttpServeError
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import InboxError, Life, SessionFacts
 from humanmcp.locales import say
+from humanmcp.protocol.conversation.transcript import HTTP
 from humanmcp.protocol.http.client import (
     calls_in,
 )
-from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
-from humanmcp.protocol.http.outbound import evictable, silent, visitor_of
-from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal, HttpRequest, bearer
+from humanmcp.protocol.http.outbound import EventId, evictable, silent, visitor_of
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.json.tree import follow
-from humanmcp.server.http.app import HELD_ELSEWHERE, HttpApp
-from humanmcp.server.http.connection import WITHIN, HttpConnection
-from humanmcp.server.http.streams import Stream, said
+from humanmcp.server.http.connection import WITHIN, ExchangeNotes, HttpConnection, after, said
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
     from typing import TypeAlias
 
+    from humanmcp.http.responses import OutEvent, Stream, Streams
     from humanmcp.inbox.contract import ServerInbox
     from humanmcp.protocol.http.inbound import Posted
     from humanmcp.protocol.json.jsonrpc import Json
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     MakeSession: TypeAlias = "Callable[[HttpConnection, SessionFacts], ServedSession]"
     import socket
     from collections.abc import Callable
-    from types import FrameType
     from typing import Self
 
     from humanmcp.protocol.http.inbound import HttpAddress
@@ -56,6 +56,8 @@ logger = logging.getLogger(__name__)
 
 
 MOST_SESSIONS: Final = 2_000
+HELD_ELSEWHERE: Final = HttpRefusal(421, "held elsewhere", -32603)
+STOPPING: Final = HttpRefusal(503, "stopping", -32603)
 TOO_MANY: Final = HttpRefusal(503, "too many", -32603)
 
 ASKS_AGAIN: Final = 0.2
@@ -69,7 +71,12 @@ _LOOK_EVERY: Final = 60.0
 
 
 class HttpSession:
-    """One session with its connection. The attendant serves it in the place of the session."""
+    """One session with its connection. The attendant serves it in the place of the session.
+
+    A `FrontSession`.
+    """
+
+    resumes: Final = True
 
     def __init__(
         self,
@@ -145,6 +152,39 @@ class HttpSession:
         if isinstance(posted.message, Message) and posted.message.id is not None:
             self._ids[stream] = posted.message.id.key
         return stream
+
+    @property
+    def streams(self) -> Streams:
+        """The responses of its client."""
+        return self.connection.streams
+
+    def begin_notes(
+        self, request: HttpRequest, message: Message | Batch | Malformed | None = None
+    ) -> ExchangeNotes:
+        """Begin the notes of an exchange."""
+        return self.connection.notes.begin(request, message)
+
+    def gone(self, stream: Stream, *, cancels: bool) -> None:
+        """Note that the client of a stream is gone, and whether that means a cancellation."""
+        self.connection.gone(stream, cancels=cancels)
+
+    def unanswered(self, stream: Stream) -> HttpRefusal | None:
+        """Return why a stream ended without an answer; None if none was owed."""
+        if self.is_lost and not stream.taken:
+            return HELD_ELSEWHERE
+        if stream.numbers or not stream.taken:
+            return STOPPING if stream.goes_on else UNKNOWN_SESSION
+        return None
+
+    def missed(self, last_event_id: EventId) -> list[OutEvent] | None:
+        """Read from the transcript what went out on a stream after an event.
+
+        A note of a wrong GET names a stream, too.
+        """
+        frames = self.server.journal.frames
+        missed = after(frames(), last_event_id)
+        had = any(one.number == last_event_id.stream and one.note != HTTP for one in frames())
+        return missed if missed or had else None
 
     def seen(self, address: str = "") -> None:
         """Note the client's address and the time."""
@@ -234,6 +274,15 @@ class HttpSessions:
         """The sessions of each visitor, by the digest of who it is."""
         self._opening: asyncio.Lock = asyncio.Lock()
         self._ended: deque[str] = deque(maxlen=MOST_SESSIONS)  # the inbox may not know it yet
+
+    async def session_of(self, posted: Posted, request: HttpRequest) -> HttpSession | HttpRefusal:
+        """Return the session that a message belongs to, a new one where it begins one."""
+        if posted.transport_facts is not None and isinstance(posted.message, Message):
+            key, host = bearer(request.headers), request.headers.get("host") or ""
+            return await self.visit(posted.message, key, host, request.address)
+        if posted.session:
+            return await self.find(posted.session, request.address)
+        return await self.open(request.address)
 
     async def find(self, name: str, address: str) -> HttpSession | HttpRefusal:
         """Return the session of an id; take over the session of a process that has ended.
@@ -457,32 +506,6 @@ class _Open:
         """Do nothing."""
 
 
-class _SessionsServer(QuietServer):
-    """The server of the sessions, whose streams end when it ends."""
-
-    def __init__(
-        self,
-        app: HttpApp,
-        sessions: HttpSessions,
-        ready: Callable[[], object],
-        most: int,
-        *,
-        behind_proxy: bool,
-    ) -> None:
-        super().__init__(app, ready, most=most, lifespan="off", behind_proxy=behind_proxy)
-        self._sessions = sessions
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams first: uvicorn waits for whatever is open."""
-        self._sessions.close()
-        await super().shutdown(sockets)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop in order; uvicorn would send itself the signal again, and so end without a word."""
-        del sig, frame
-        self.should_exit = True
-
-
 def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
     listening: socket.socket,
     address: HttpAddress,
@@ -506,10 +529,8 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
         await sessions.go_on(inbox.orphaned_sessions(address.port))
         silence = asyncio.ensure_future(sessions.end_the_silent())
         try:
-            app = HttpApp(sessions, address)
-            await _SessionsServer(
-                app, sessions, ready, limits.connections, behind_proxy=bool(address.outside)
-            ).serve([listening])
+            server = FrontServer(sessions, address, ready, most=limits.connections)
+            await server.serve([listening])
         finally:
             silence.cancel()
 

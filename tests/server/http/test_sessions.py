@@ -6,19 +6,19 @@ from typing import cast
 
 import pytest
 
+from humanmcp.http.responses import Stream
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import ServerInbox, SessionFacts, StoreError
 from humanmcp.protocol.http import outbound
 from humanmcp.protocol.http.outbound import visitor_of
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.server.http.app import HELD_ELSEWHERE
 from humanmcp.server.http.connection import HttpConnection
 from humanmcp.server.http.sessions import (
+    HELD_ELSEWHERE,
     TOO_MANY,
     HttpSession,
     HttpSessions,
 )
-from humanmcp.server.http.streams import Stream
 from humanmcp.server.session import ServedSession
 
 

@@ -2,12 +2,12 @@
 
 import asyncio
 
+from humanmcp.http.responses import OWN, OutEvent, Stream, Streams
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.http.inbound import Posted
 from humanmcp.protocol.http.outbound import EventId
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.server.http.connection import HttpConnection
-from humanmcp.server.http.streams import OWN, OutEvent, Stream, Streams, after
+from humanmcp.server.http.connection import HttpConnection, after
 from humanmcp.server.journal import DELIBERATE_BYTES
 
 BATCH = (
