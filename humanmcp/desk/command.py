@@ -65,6 +65,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--open", action="store_true")
     flag("--url", metavar="URL")
     flag("--lan", action="store_true")
+    flag("--stop", action="store_true")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -73,9 +74,11 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         need_files()
         host = loopback(settings.host)
         home = make_private(home_folder(settings.home))
+        if arguments.stop:
+            return _stop(home)
         lock = _hold(home)
         if lock is None:
-            return _point_to(home, open_browser=arguments.open)
+            return _point_to(home, arguments)
         launch.forget_facts(home)
         server_settings = server_definition.server_settings(home, settings, vars(arguments))
         return _serve(home, host, settings, server_settings, arguments)
@@ -114,19 +117,42 @@ def _hold(home: Path) -> LifeLock | None:
         raise
 
 
-def _point_to(home: Path, *, open_browser: bool) -> int:
-    """Print the address of the desk that is there already."""
+def _stop(home: Path) -> int:
+    """Stop the desk that runs for this inbox."""
+    is_there = launch.end(home)
+    terminal.to_stdout(say("desk", "stopped" if is_there else "not there"))
+    return 0
+
+
+def _point_to(home: Path, arguments: argparse.Namespace) -> int:
+    """Print the address of the desk that is there already.
+
+    One that other devices cannot reach as they shall cannot change that while it runs.
+    """
     facts = launch.wait_for_facts(home)
     if facts is None:
         raise launch.NoDeskError("no start", log=home / launch.LOG_NAME)
+    wanted = outside_of(arguments.url)
+    reached = facts.elsewhere in wanted if wanted else facts.elsewhere
+    if (arguments.lan or wanted) and not reached:
+        raise launch.NoDeskError("elsewhere", address=facts.elsewhere or facts.address)
     address, code = launch.ways_in(facts)
     if code:
         terminal.to_stdout(say("desk", "code.now", address=facts.address, code=code))
     terminal.to_stdout(say("desk", "there already", version=facts.version))
     terminal.to_stdout(address)
-    if open_browser and not launch.open_in_browser(home, facts):
+    if arguments.lan or wanted:
+        _show_link(launch.ways_in(facts, device=say("desk", "device.first"))[0])
+    if arguments.open and not launch.open_in_browser(home, facts):
         terminal.to_stdout(say("desk", "no browser", port=urlsplit(facts.address).port))
     return 0
+
+
+def _show_link(link: str) -> None:
+    """Print the link of a first device."""
+    terminal.to_stdout(say("desk", "device.scan"))
+    terminal.to_stdout(qr_code.for_terminal(link))
+    terminal.to_stdout("  ", link)
 
 
 def _serve(
@@ -144,7 +170,9 @@ def _serve(
     address = Address(port, (*Address(port).names, *near), outside=outside)
     desk = replace(make_desk(home, address, settings, server_settings), notices=_targets(home))
     shown = f"[{host}]" if ":" in host else host
-    facts = DeskFacts(f"http://{shown}:{port}/", desk.door.token, os.getpid(), __version__)
+    facts = DeskFacts(
+        f"http://{shown}:{port}/", desk.door.token, os.getpid(), __version__, address.elsewhere
+    )
 
     def login() -> str:
         return f"{facts.address}login#k={desk.door.new_key()}"
@@ -156,10 +184,7 @@ def _serve(
         terminal.to_stdout(say("desk", "code", address=facts.address, code=desk.door.code))
         desk.door.tell = lambda code: terminal.to_stdout(say("desk", "code.new", code=code))
         if desk.address.elsewhere:
-            link = desk.device_link(say("desk", "device.first"))
-            terminal.to_stdout(say("desk", "device.scan"))
-            terminal.to_stdout(qr_code.for_terminal(link))
-            terminal.to_stdout("  ", link)
+            _show_link(desk.device_link(say("desk", "device.first")))
         if open_browser and not launch.open_in_browser(home, facts, login()):
             terminal.to_stdout(say("desk", "no browser", port=port))
 

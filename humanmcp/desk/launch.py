@@ -33,7 +33,7 @@ LOCK_NAME: Final = "desk.lock"
 FACTS_NAME: Final = "desk.json"
 LOG_NAME: Final = "desk.log"
 OPEN_NAME: Final = "open-desk.html"
-PROTO: Final = 1
+PROTO: Final = 2
 """Counts up when `desk.json` or the way to ask for a key changes."""
 
 START_WITHIN: Final = 10.0
@@ -49,12 +49,16 @@ class NoDeskError(StopError):
 
 @dataclass(frozen=True, slots=True)
 class DeskFacts:
-    """What `desk.json` says: where the desk listens, and the token that scripts show it."""
+    """What `desk.json` says: where the desk listens, and the token that scripts show it.
+
+    `elsewhere` is the address that other devices open, "" if only this computer reaches it.
+    """
 
     address: str
     token: str
     pid: int
     version: str
+    elsewhere: str = ""
     proto: int = PROTO
 
 
@@ -89,6 +93,7 @@ def find(folder: Path) -> DeskFacts | None:
             token=str(record["token"]),
             pid=int(record["pid"]),
             version=str(record["version"]),
+            elsewhere=str(record["elsewhere"]),
             proto=int(record["proto"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
@@ -106,12 +111,25 @@ def wait_for_facts(folder: Path, within: float = START_WITHIN) -> DeskFacts | No
     return None
 
 
-def end(folder: Path) -> None:
-    """End the desk of a folder. One that was started just now is waited for."""
-    facts = wait_for_facts(folder, END_WITHIN)
-    if facts is not None:
-        with contextlib.suppress(OSError):  # it ends by itself just now
-            os.kill(facts.pid, signal.SIGTERM)
+def end(folder: Path) -> bool:
+    """End the desk of a folder. One that was started just now is waited for.
+
+    Returns False if there was none.
+
+    Raises:
+        NoDeskError: it did not end.
+    """
+    facts = wait_for_facts(folder, END_WITHIN) if is_held(folder / LOCK_NAME) else None
+    if facts is None:
+        return False
+    with contextlib.suppress(OSError):  # it ends by itself just now
+        os.kill(facts.pid, signal.SIGTERM)
+    until = time.monotonic() + START_WITHIN
+    while is_held(folder / LOCK_NAME):
+        if time.monotonic() > until:
+            raise NoDeskError("no end", pid=facts.pid)
+        time.sleep(_LOOK_EVERY)
+    return True
 
 
 def write_facts(folder: Path, facts: DeskFacts) -> None:
@@ -140,9 +158,10 @@ def login_address(facts: DeskFacts, session: str = "") -> str:
     return ways_in(facts, session)[0]
 
 
-def ways_in(facts: DeskFacts, session: str = "") -> tuple[str, str]:
+def ways_in(facts: DeskFacts, session: str = "", device: str = "") -> tuple[str, str]:
     """Ask a running desk for the ways in: an address with a one-time key, and the short code.
 
+    With a device the address is the link of a new device of that name.
     The key stands in the fragment, which is never sent, so it reaches no log and no Referer.
 
     Raises:
@@ -155,7 +174,7 @@ def ways_in(facts: DeskFacts, session: str = "") -> tuple[str, str]:
         connection.request(
             "POST",
             "/api/login-key",
-            body=json.dumps({"session": session}).encode(),
+            body=json.dumps({"session": session, "device": device}).encode(),
             headers={
                 "Authorization": f"Bearer {facts.token}",
                 "Content-Type": "application/json",
@@ -166,7 +185,8 @@ def ways_in(facts: DeskFacts, session: str = "") -> tuple[str, str]:
     if response.status != 200:
         raise NoDeskError("no key", status=response.status)
     record = json.loads(body)
-    return f"{facts.address}login#k={record['key']}", str(record.get("code", ""))
+    address = f"{facts.elsewhere}/" if device else facts.address
+    return f"{address}login#k={record['key']}", str(record.get("code", ""))
 
 
 def open_in_browser(folder: Path, facts: DeskFacts, login: str = "") -> bool:

@@ -177,3 +177,42 @@ def test_the_first_desk_opens_its_own_page_and_lives(
         )
         assert answer.status == 200, answer.text
         assert desk.process.poll() is None
+
+
+def ask_desk(home: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    """Run `humanmcp desk` where one may run already."""
+    words = [*COMMAND, "--home", str(home), "--lang", "en", *flags]
+    return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
+def test_a_running_desk_that_only_this_computer_reaches_says_how_to_open_it(home: Path) -> None:
+    """`--lan` would otherwise seem to work, and no phone would come in."""
+    with Desking(home) as desk:
+        for flags in (("--lan",), ("--url", "https://desk.example")):
+            second = ask_desk(home, *flags)
+            assert second.returncode == 1
+            assert f"already runs for this inbox at {desk.facts.address}" in second.stderr
+            assert "`humanmcp desk --stop`" in second.stderr
+            assert second.stdout == ""
+        assert ask_desk(home, "--stop").stdout.startswith("The desk was stopped.")
+        desk.process.wait(PATIENCE)
+        again = ask_desk(home, "--stop")
+        assert (again.returncode, again.stdout) == (0, "No desk runs for this inbox.\n")
+
+
+def test_a_running_desk_that_others_reach_gives_a_link_for_another_device(home: Path) -> None:
+    """The link lets in a device, which may answer and no more; another address is not invented."""
+    with Desking(home, "--url", "https://desk.example") as desk:
+        for flags in (("--lan",), ("--url", "https://Desk.example/")):
+            second = ask_desk(home, *flags)
+            assert second.returncode == 0, second.stderr
+            link = second.stdout.splitlines()[-1].strip()
+            assert link.startswith("https://desk.example/login#k=")
+        key = link.partition("#k=")[2]
+        body = json.dumps({"key": key}).encode()
+        json_type = {"Content-Type": "application/json"}
+        assert desk.ask("POST", "/api/login", body=body, headers=json_type).status == 200
+        assert "My phone</strong>" in desk.page("/devices")
+        other = ask_desk(home, "--url", "https://other.example")
+        assert other.returncode == 1
+        assert "at https://desk.example." in other.stderr

@@ -87,9 +87,10 @@ def set_cookie(response: Response, desk: Desk, login: str) -> None:
 
 @dataclass
 class LoginKeyBody:
-    """The one session that the key opens; "" for all of them."""
+    """The one session that the key opens, "" for all of them; the name of a device that it adds."""
 
     session: str = ""
+    device: str = ""
 
 
 class LoginKeyShape(TypedDict):
@@ -103,14 +104,15 @@ class LoginKeyShape(TypedDict):
 async def login_key(request: Request, body: LoginKeyBody) -> LoginKeyShape:
     """Make a one-time key, which opens `/login#k=KEY` within five minutes.
 
-    With a `session` its login sees that session and no other.
+    With a `session` its login sees that session and no other. With a `device` it adds a device of
+    that name, within 15 minutes.
 
     Only for who shows the token: a login session gets 403, so that no key outlives it.
     """
     if login_of(request):
         raise HTTPException(403, say("desk", "login.token only"))
     door = desk_of(request).door
-    return {"key": door.new_key(body.session), "code": door.code}
+    return {"key": door.new_key(body.session, body.device[:LONGEST_CALLED]), "code": door.code}
 
 
 @calls.post("/logout")
