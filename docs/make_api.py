@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from fastapi.routing import APIRoute
 
 from humanmcp.answering import schema
+from humanmcp.desk.app import describe, description
 from humanmcp.desk.routes import (
     api,
-    api_description,
     api_drafts,
     login,
     settings,
 )
-from humanmcp.desk.routes.api_description import describe
 from humanmcp.export import hosts
 from humanmcp.host.terminal import chat
 from humanmcp.setup import config, doctor
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _GROUPS: Final = {
-    "Read": (api.router, api_description.router),
+    "Read": (api.router, description),
     "Write and send": (api_drafts.router,),
     "Help while typing": (api.helping,),
     "Prepared answers and rules": (api.prepared,),

@@ -31,8 +31,8 @@ from humanmcp.demo.lesson import (
     STEP_KEYS,
     parse_lesson,
 )
-from humanmcp.desk import context, demo_runner, launch, login, notices, ntfy, saved_answers
-from humanmcp.desk.routes.api_description import CALLS
+from humanmcp.desk import context, launch, login, notices, ntfy, saved_answers
+from humanmcp.desk.app import CALLS
 from humanmcp.inbox import records
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import sentences
@@ -231,7 +231,7 @@ FOLDER_NAMES: Final = (
         launch.OPEN_NAME,
         context.OLD_NAME,
     ),
-    *(login.FILE_NAME, notices.FILE, ntfy.FILE, demo_runner.LOG_NAME, saved_answers.FOLDER),
+    *(login.FILE_NAME, notices.FILE, ntfy.FILE, launch.DEMO_LOG, saved_answers.FOLDER),
     *(SENT, ROOMS, OWN),
     *files.NAMES,
     *(f"{one.removesuffix('.txt')}{files.NOT_SENT}.txt" for one in files.NAMES),

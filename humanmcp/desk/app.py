@@ -1,4 +1,4 @@
-"""Put the desk together: the routes, the guard around all of them, and the files of the page."""
+"""Put the desk together: the routes and their description, the guard, the files of the page."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ import hashlib
 import logging
 import mimetypes
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from humanmcp import __version__
 from humanmcp.desk import context
+from humanmcp.desk.context import AsciiJson, CallRoute
 from humanmcp.desk.guard import Guard, cookie_of, header
 from humanmcp.desk.login import linked
 from humanmcp.desk.presenters.rendering import edition, language_of, render, web_folder
 from humanmcp.desk.routes import (
+    api,
+    api_drafts,
     book,
-    devices,
     history,
     inbox,
     login,
@@ -30,20 +34,55 @@ from humanmcp.desk.routes import (
     server_definition,
     settings,
 )
-from humanmcp.desk.routes.api_description import CALLS
 from humanmcp.inbox.contract import StoreError, UnknownItemError
 from humanmcp.locales import say, speaking
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Iterable, Sequence
     from pathlib import Path
 
-    from fastapi import APIRouter
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from humanmcp.desk.context import Desk
 
 _log = logging.getLogger(__name__)
+
+description: Final = APIRouter(
+    prefix="/api", default_response_class=AsciiJson, route_class=CallRoute
+)
+
+CALLS: Final = (
+    api.router,
+    api_drafts.router,
+    api.prepared,
+    api.helping,
+    login.calls,
+    settings.calls,
+    description,
+)
+"""The interface for scripts, which the page's own scripts use."""
+
+
+@description.get("/openapi.json")
+def openapi() -> Response:
+    """Describe every call, with the members of its body and its answer: OpenAPI 3.1."""
+    return AsciiJson(describe(CALLS))
+
+
+def describe(routers: Iterable[APIRouter], more: Sequence[APIRoute] = ()) -> dict[str, Any]:
+    """Describe the calls of these routers, and the routes in `more`.
+
+    The desk keeps the shapes of its answers from FastAPI (`CallRoute`), so the routes are made anew
+    with them.
+    """
+    routes = [
+        APIRoute(route.path, route.endpoint, methods=route.methods)
+        for one in routers
+        for route in one.routes
+        if isinstance(route, APIRoute)
+    ]
+    return get_openapi(title="humanmcp", version=__version__, routes=[*routes, *more])
+
 
 PAGES: Final = (
     *(
@@ -55,7 +94,7 @@ PAGES: Final = (
         settings.router,
         outgoing.router,
     ),
-    *(login.router, login.choices, devices.router),
+    *(login.router, login.choices),
 )
 
 MOST_COUNTED: Final = 9

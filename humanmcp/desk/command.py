@@ -18,12 +18,13 @@ from humanmcp import __version__
 from humanmcp.common import qr_code, terminal
 from humanmcp.common.own_process import need_files
 from humanmcp.common.settings import add_flags, book_path, home_folder, make_private
-from humanmcp.desk import context, demo_runner, launch, notices, ntfy
+from humanmcp.desk import context, launch, notices, ntfy
 from humanmcp.desk.app import make_app
-from humanmcp.desk.board import Board, Following, Live
+from humanmcp.desk.board import Board, Following
 from humanmcp.desk.context import Desk
 from humanmcp.desk.guard import Address
 from humanmcp.desk.launch import DeskFacts
+from humanmcp.desk.live import Live
 from humanmcp.desk.login import FILE_NAME, Door
 from humanmcp.desk.presenters import server_definition
 from humanmcp.desk.saved_answers import Shelf
@@ -192,7 +193,7 @@ def _serve(
         with Following(desk.board), notices.Notifier(desk), contextlib.suppress(KeyboardInterrupt):
             _DeskServer(desk, ready).run(sockets=[listening])
     finally:
-        demo_runner.end()
+        launch.end_demos()
     return 0
 
 
@@ -228,7 +229,7 @@ def make_desk(
         book=book,
         language=settings.lang,
         server_settings=server_settings or {},
-        play=partial(demo_runner.start, home),
+        play=partial(launch.start_demo, home),
     )
 
 

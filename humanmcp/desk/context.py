@@ -48,8 +48,9 @@ if TYPE_CHECKING:
 
     from humanmcp.answering.service import SendResult
     from humanmcp.demo.steps import LessonSteps
-    from humanmcp.desk.board import Board, Live
+    from humanmcp.desk.board import Board
     from humanmcp.desk.guard import Address
+    from humanmcp.desk.live import Live
     from humanmcp.desk.login import Door
     from humanmcp.desk.notices import Target
     from humanmcp.desk.saved_answers import Shelf

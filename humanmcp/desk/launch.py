@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -257,6 +258,49 @@ def _wait_for(folder: Path) -> DeskFacts:
     if facts is None:
         raise NoDeskError("no start", log=folder / LOG_NAME)
     return facts
+
+
+# -- the demo host: the first request arrives in seconds -------------------------------------------
+
+DEMO_LOG: Final = "demo.log"
+
+_demos: list[subprocess.Popen[bytes]] = []
+_demo_lock: Final = threading.Lock()
+MOST_DEMOS: Final = 3
+"""Demo hosts at once: a button that is pressed ten times starts no more than this."""
+
+
+def start_demo(home: Path, language: str) -> bool:
+    """Start the demo host; says whether it did. It ends by itself when its session is over.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    with _demo_lock:
+        _demos[:] = [process for process in _demos if process.poll() is None]
+        if len(_demos) >= MOST_DEMOS:
+            return False
+        words = (sys.executable, "-m", "humanmcp", "demo", "--by-hand")
+        log = os.open(home / DEMO_LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(log, "wb") as stream:
+            process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
+                [*words, "--home", str(home), "--lang", language],
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                start_new_session=True,
+            )
+        _demos.append(process)
+        return True
+
+
+def end_demos() -> None:
+    """Stop the demo hosts that still run."""
+    with _demo_lock:
+        for process in _demos:
+            if process.poll() is None:
+                process.terminate()
+        _demos.clear()
 
 
 def main(home: str, language: str = "") -> int:

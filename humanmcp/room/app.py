@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 
 from humanmcp.desk import app as desk_app
+from humanmcp.desk.app import CALLS
 from humanmcp.desk.guard import WRONG_HOST, wrong_host
 from humanmcp.desk.login import login_path_of
 from humanmcp.desk.presenters.rendering import render
 from humanmcp.desk.routes import login
-from humanmcp.desk.routes.api_description import CALLS
 from humanmcp.http.front import HttpApp
 from humanmcp.locales import say
 from humanmcp.protocol.http.inbound import PATH, HttpAddress

@@ -17,8 +17,9 @@ from humanmcp.common.settings import sample
 from humanmcp.demo.command import WEATHER_BOOK
 from humanmcp.demo.lesson import lesson_of
 from humanmcp.demo.steps import HOST
-from humanmcp.desk.board import Board, Live
+from humanmcp.desk.board import Board
 from humanmcp.desk.context import Desk
+from humanmcp.desk.live import Live
 from humanmcp.desk.saved_answers import Shelf
 from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply, StoreError

@@ -13,8 +13,9 @@ from typing import Any, Final, Self
 
 import pytest
 
-from humanmcp.desk import board
-from humanmcp.desk.board import Board, BoardChange, EventStream, Live, report
+from humanmcp.desk import live
+from humanmcp.desk.board import Board, BoardChange
+from humanmcp.desk.live import EventStream, Live, report
 from humanmcp.desk.login import Door
 from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import call
@@ -177,7 +178,7 @@ def played(home: Path, *, reads: bool) -> tuple[Live, Reader]:
 
 def test_a_reader_that_never_reads_is_dropped(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the time it has, its stream ends; it may come back later."""
-    monkeypatch.setattr(board, "SEND_WITHIN", 0.05)
+    monkeypatch.setattr(live, "SEND_WITHIN", 0.05)
     streams, reader = played(home, reads=False)
     assert reader.got == []
     assert streams.streams == 0
@@ -187,8 +188,8 @@ def test_a_quiet_stream_says_now_and_then_that_it_is_there(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By that the other end tells a dead line and a desk that hangs from a quiet one."""
-    monkeypatch.setattr(board, "PING_EVERY", 0.05)
-    monkeypatch.setattr(board, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(live, "PING_EVERY", 0.05)
+    monkeypatch.setattr(live, "LOOK_EVERY", 0.01)
     streams, reader = played(home, reads=True)
     assert reader.got[-1] == PING
     assert streams.streams == 0
@@ -197,11 +198,11 @@ def test_a_quiet_stream_says_now_and_then_that_it_is_there(
 def test_there_are_only_so_many_streams(home: Path) -> None:
     """One more is refused, and the desk works on."""
     with Desking(home) as desk, contextlib.ExitStack() as opened:
-        for _ in range(board.MOST):
+        for _ in range(live.MOST):
             assert opened.enter_context(Stream(desk)).response.status == 200
         with Stream(desk) as one_more:
             assert one_more.response.status == 503
-        assert desk.get("/api/state")["streams"] == board.MOST
+        assert desk.get("/api/state")["streams"] == live.MOST
 
 
 def test_idle_connections_do_not_starve_the_desk(home: Path) -> None:

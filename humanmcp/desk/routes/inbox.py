@@ -9,8 +9,7 @@ them in place as text and elements, never as markup made from strings.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
@@ -23,7 +22,7 @@ from humanmcp.answering.approvals import ApprovalError
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
 from humanmcp.answering.schema import TypedDict, diagnostic_shapes, filled
-from humanmcp.answering.service import Outcome, SayResult, Task
+from humanmcp.answering.service import Outcome, Task
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.lesson import Lesson, lesson_of, lesson_of_client
 from humanmcp.demo.steps import HOST
@@ -42,7 +41,6 @@ from humanmcp.desk.context import (
 )
 from humanmcp.desk.history import earlier_draft
 from humanmcp.desk.presenters import nodes, rendering, request_form, rows
-from humanmcp.desk.presenters import request_form as asking_back
 from humanmcp.desk.presenters.approvals import approval_view, chosen_reply
 from humanmcp.desk.presenters.forms import (
     AnswerForm,
@@ -51,15 +49,13 @@ from humanmcp.desk.presenters.forms import (
     chosen,
     field_of,
     form_of,
-    rows_in,
     starts_of,
 )
 from humanmcp.desk.presenters.rendering import FaultShape, media_in
-from humanmcp.desk.presenters.request_form import QuestionChoice
 from humanmcp.desk.presenters.rows import copies
 from humanmcp.desk.presenters.server_definition import LISTS
 from humanmcp.desk.routes.settings import shown_snippets
-from humanmcp.desk.saved_answers import Saved, SavedShape, listed
+from humanmcp.desk.saved_answers import Saved, SavedShape
 from humanmcp.inbox.contract import (
     Action,
     Draft,
@@ -82,10 +78,6 @@ from humanmcp.protocol.json.tree import follow, pretty
 from humanmcp.protocol.rules import timeouts
 from humanmcp.protocol.rules.following import fill_answer
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
-from humanmcp.protocol.spec.schemas import KINDS
-from humanmcp.protocol.spec.versions import features
-from humanmcp.protocol.validation import input_requests as back_requests
-from humanmcp.protocol.validation.input_requests import InputRequest
 
 _LESSON: Final = 1500
 """Lines of a session from which its lesson is read, with the notes of HTTP."""
@@ -594,101 +586,3 @@ def _text_form(value: str) -> TextForm:
         return TextForm(value)
     except ValueError:
         return TextForm.MESSAGE
-
-
-FLAT: Final = tuple(kind for kind in KINDS if kind != "object")
-"""What a field of the form can be: MCP has no objects in it."""
-ROWS: Final = 4
-"""Fields that the form of this page has; more of them are written in JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What was written so far. `text` is the whole message, "" while it is the form."""
-
-    input_request: InputRequest
-    values: dict[str, str]
-    text: str = ""
-    result: SayResult | None = None
-
-
-@router.get("/m/{name}/{number}/ask")
-def show(request: Request, name: str, number: int, of: str = "") -> HTMLResponse:
-    """Show what can be asked, and the form of one question."""
-    choices = _question_choices(request, Key(name, number))
-    wanted = next((one for one in choices if one.input_request.value == of), None)
-    chosen = wanted or next((one for one in choices if not one.why), choices[0])
-    return _page(request, Key(name, number), Written(chosen.input_request, {}))
-
-
-def _question_choices(request: Request, key: Key) -> tuple[QuestionChoice, ...]:
-    found = asking_back.question_choices(desk_of(request).open_exchange(key))
-    if not found:
-        raise UnknownItemError(f"{key.session}/{key.number}")
-    return found
-
-
-@router.post("/m/{name}/{number}/ask")
-def act_on_input_request(request: Request, name: str, number: int, values: FormValues) -> Response:
-    """Ask, or show what would be asked as JSON."""
-    desk, key = desk_of(request), Key(name, number)
-    _question_choices(request, key)
-    opened = desk.open_exchange(key)
-    try:
-        input_request = InputRequest(values.get("of", ""))
-    except ValueError:
-        raise UnknownItemError(f"{key.session}/{key.number}") from None
-    modern = features(opened.item.protocol_version).input_required
-    text = values.get("text") or _text(opened, input_request, values)
-    if values.get("act") == "json":
-        return _page(request, key, Written(input_request, values, text))
-    if modern:
-        service.keep(opened, Draft(text, TextForm.MESSAGE, touched=True, by=BY))
-        desk.board.refresh(*key)
-        return RedirectResponse(f"/m/{key.session}/{key.number}#answer", 303)
-    anyway = values.get("act") == "anyway"
-    reply = Reply(text, TextForm.MESSAGE, anyway, BY)
-    result = service.submit_outgoing(desk.inbox, key.session, reply, wake=desk.board.wait)
-    if result.outcome is not Outcome.SENT:
-        return _page(request, key, Written(input_request, values, text, result))
-    desk.board.listens(key)
-    return RedirectResponse(f"/m/{key.session}/{key.number}#status", 303)
-
-
-def _text(opened: OpenExchange, input_request: InputRequest, values: dict[str, str]) -> str:
-    """Write the message that the form stands for."""
-    exchange = opened.exchange
-    if exchange is None:  # what cannot be answered is offered no question
-        raise UnknownItemError(f"a question at exchange {opened.key.number}")
-    asked = back_requests.params(input_request, values.get("words", "").strip(), rows_in(values))
-    mark = f"{datetime.now(UTC):%H%M%S%f}"[:9]
-    if features(exchange.version).input_required:
-        return back_requests.answer(exchange, input_request, asked, mark)
-    return back_requests.request(exchange, input_request, asked, mark)
-
-
-_FIRST: Final = {"name 0": "answer", "kind 0": "string", "needed 0": "on"}
-"""What the form begins with: one text, which must be given."""
-
-
-def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
-    desk = desk_of(request)
-    result = written.result
-    opened = desk.open_exchange(key)
-    row = summary.row(opened.item, summary.badge_of(opened.facts), opened.read)
-    return page(
-        request,
-        "ask.html",
-        row=row,
-        choices=_question_choices(request, key),
-        of=written.input_request.value,
-        values=written.values or _FIRST,
-        rows_of_form=range(ROWS),
-        kinds=FLAT,
-        text=written.text,
-        modern=features(opened.item.protocol_version).input_required,
-        problems=diagnostic_shapes(result.diagnostics if result else ()),
-        waits=result is not None and result.outcome is Outcome.QUEUED,
-        **listed(desk.board, ""),
-        opened=row.anchor,
-    )

@@ -1,4 +1,4 @@
-"""The door, as a page and as calls; and what a browser is asked to remember."""
+"""Log in and out, as pages and as calls; what a browser remembers; devices that may answer."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
@@ -7,9 +7,11 @@ from typing import Final
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, HTTPException, Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from humanmcp.answering.schema import TypedDict
+from humanmcp.common import qr_code
+from humanmcp.common.timestamps import stamp
 from humanmcp.desk.context import (
     LONGEST_CALLED,
     QUIET,
@@ -28,6 +30,7 @@ from humanmcp.desk.context import (
     switched,
 )
 from humanmcp.desk.login import LONGEST, login_path_of, parts_of
+from humanmcp.desk.presenters.rendering import edition, render, web_folder
 from humanmcp.locales import LANGUAGES, say
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
@@ -194,3 +197,69 @@ async def prefer(request: Request, values: FormValues) -> Response:
 def _is_ours(path: str) -> bool:
     r"""Return True if a path leads to this desk: `//evil` and `/\evil` lead elsewhere."""
     return path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+
+
+# -- devices that may answer: their links, and what installs the page as an app --------------------
+
+
+@router.get("/devices")
+def devices(request: Request) -> HTMLResponse:
+    """List the devices that may answer."""
+    return _devices_page(request)
+
+
+@router.post("/devices")
+async def change(request: Request, values: FormValues) -> Response:
+    """Make the link of a new device, or remove one."""
+    desk = desk_of(request)
+    if device_id := values.get("remove", ""):
+        desk.door.remove_device(device_id)
+        return RedirectResponse("/devices", 303)
+    name = " ".join(values.get("name", "").split())[:LONGEST_CALLED]
+    if not name or not desk.address.elsewhere:
+        return _devices_page(request, 422, unnamed=not name)
+    link = desk.device_link(name)
+    drawn = qr_code.svg(link).decode().partition("?>")[2]
+    return _devices_page(request, named=name, link=link, drawn=drawn)
+
+
+def _devices_page(request: Request, status: int = 200, **values: object) -> HTMLResponse:
+    desk = desk_of(request)
+    return page(
+        request,
+        "devices.html",
+        status,
+        **{"named": "", "link": "", "unnamed": False, **values},
+        devices=[(one, stamp(one.seen)) for one in desk.door.devices()],
+        elsewhere=desk.address.elsewhere,
+    )
+
+
+@router.get("/manifest.webmanifest")
+def manifest() -> Response:
+    """Say how the page is installed: it begins in the place of the device's login session."""
+    icon = {"src": f"/static/~{edition()}/icon-0.svg", "sizes": "any", "type": "image/svg+xml"}
+    facts = {
+        "name": "humanmcp",
+        "short_name": "humanmcp",
+        "start_url": "./",
+        "scope": "./",
+        "display": "standalone",
+        "background_color": "#1f2937",
+        "theme_color": "#1f2937",
+        "icons": [icon],
+    }
+    return JSONResponse(facts, media_type="application/manifest+json")
+
+
+@router.get("/worker.js")
+def worker() -> Response:
+    """Return the service worker, which changes with every edition of the page."""
+    script = (web_folder() / "static" / "worker.js").read_text(encoding="utf-8")
+    return Response(f'const EDITION = "{edition()}";\n{script}', media_type="text/javascript")
+
+
+@router.get("/offline")
+def offline() -> HTMLResponse:
+    """Show what an installed page says while the desk cannot be reached."""
+    return HTMLResponse(render("offline.html"))

@@ -1,7 +1,8 @@
 """Say something first: a client's request to a server, or what a server says of its own accord.
 
 For the server, also what is wrong on purpose: bytes, silence, an end. The owner of the session
-sends it or says why not; the answer stands in the transcript.
+sends it or says why not; the answer stands in the transcript. Also the page of taps, and what a
+person asks back while a request waits.
 """
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
@@ -12,7 +13,7 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from fastapi import APIRouter, Depends, Request
@@ -22,13 +23,31 @@ from humanmcp.answering import service
 from humanmcp.answering.open_exchange import PARSE_ERROR, OpenExchange, read_line
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import Outcome, SayResult, await_result
-from humanmcp.answering.summary import Row, row
+from humanmcp.answering.summary import Row, badge_of, row
 from humanmcp.desk.board import SessionView
 from humanmcp.desk.context import BY, Desk, FormValues, desk_of, note_version, page
-from humanmcp.desk.presenters.request_form import RequestForm, lists_of, picked_forms, tool_form
+from humanmcp.desk.presenters.forms import rows_in
+from humanmcp.desk.presenters.request_form import (
+    QuestionChoice,
+    RequestForm,
+    lists_of,
+    picked_forms,
+    question_choices,
+    tool_form,
+)
 from humanmcp.desk.routes.server_definition import client_reactions
 from humanmcp.desk.saved_answers import listed
-from humanmcp.inbox.contract import Action, DeskInbox, Key, Life, Order, Purpose, Reply
+from humanmcp.inbox.contract import (
+    Action,
+    DeskInbox,
+    Draft,
+    Key,
+    Life,
+    Order,
+    Purpose,
+    Reply,
+    UnknownItemError,
+)
 from humanmcp.inbox.ordering import OrderError
 from humanmcp.protocol.conversation.approvals import pattern_of
 from humanmcp.protocol.conversation.exchange import NegotiatedState
@@ -36,9 +55,11 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.schemas import KINDS
 from humanmcp.protocol.spec.versions import features
-from humanmcp.protocol.validation import starting_draft
+from humanmcp.protocol.validation import input_requests, starting_draft
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
+from humanmcp.protocol.validation.input_requests import InputRequest
 from humanmcp.protocol.validation.whole_conversation import openers, typed_bytes
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
@@ -346,3 +367,106 @@ def _let_all_go(desk: Desk, name: str) -> None:
             reply = Reply(item.line, by=BY, action=Action.FORWARD)
             service.send(desk.open_exchange(item.key), reply, within=0)
     desk.board.refresh(name, 0)
+
+
+# -- asking back: a question while a request waits -------------------------------------------------
+
+
+FLAT: Final = tuple(kind for kind in KINDS if kind != "object")
+"""What a field of the form can be: MCP has no objects in it."""
+FORM_ROWS: Final = 4
+"""Fields that the form of this page has; more of them are form in JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionForm:
+    """What was written so far. `text` is the whole message, "" while it is the form."""
+
+    input_request: InputRequest
+    values: dict[str, str]
+    text: str = ""
+    result: SayResult | None = None
+
+
+@router.get("/m/{name}/{number}/ask")
+def show_questions(request: Request, name: str, number: int, of: str = "") -> HTMLResponse:
+    """Show what can be asked, and the form of one question."""
+    choices = _question_choices(request, Key(name, number))
+    wanted = next((one for one in choices if one.input_request.value == of), None)
+    chosen = wanted or next((one for one in choices if not one.why), choices[0])
+    return _question_page(request, Key(name, number), QuestionForm(chosen.input_request, {}))
+
+
+def _question_choices(request: Request, key: Key) -> tuple[QuestionChoice, ...]:
+    found = question_choices(desk_of(request).open_exchange(key))
+    if not found:
+        raise UnknownItemError(f"{key.session}/{key.number}")
+    return found
+
+
+@router.post("/m/{name}/{number}/ask")
+def ask_back(request: Request, name: str, number: int, values: FormValues) -> Response:
+    """Ask, or show what would be asked as JSON."""
+    desk, key = desk_of(request), Key(name, number)
+    _question_choices(request, key)
+    opened = desk.open_exchange(key)
+    try:
+        input_request = InputRequest(values.get("of", ""))
+    except ValueError:
+        raise UnknownItemError(f"{key.session}/{key.number}") from None
+    modern = features(opened.item.protocol_version).input_required
+    text = values.get("text") or _question_text(opened, input_request, values)
+    if values.get("act") == "json":
+        return _question_page(request, key, QuestionForm(input_request, values, text))
+    if modern:
+        service.keep(opened, Draft(text, TextForm.MESSAGE, touched=True, by=BY))
+        desk.board.refresh(*key)
+        return RedirectResponse(f"/m/{key.session}/{key.number}#answer", 303)
+    anyway = values.get("act") == "anyway"
+    reply = Reply(text, TextForm.MESSAGE, anyway, BY)
+    result = service.submit_outgoing(desk.inbox, key.session, reply, wake=desk.board.wait)
+    if result.outcome is not Outcome.SENT:
+        return _question_page(request, key, QuestionForm(input_request, values, text, result))
+    desk.board.listens(key)
+    return RedirectResponse(f"/m/{key.session}/{key.number}#status", 303)
+
+
+def _question_text(
+    opened: OpenExchange, input_request: InputRequest, values: dict[str, str]
+) -> str:
+    """Write the message that the form stands for."""
+    exchange = opened.exchange
+    if exchange is None:  # what cannot be answered is offered no question
+        raise UnknownItemError(f"a question at exchange {opened.key.number}")
+    asked = input_requests.params(input_request, values.get("words", "").strip(), rows_in(values))
+    mark = f"{datetime.now(UTC):%H%M%S%f}"[:9]
+    if features(exchange.version).input_required:
+        return input_requests.answer(exchange, input_request, asked, mark)
+    return input_requests.request(exchange, input_request, asked, mark)
+
+
+_FIRST_QUESTION: Final = {"name 0": "answer", "kind 0": "string", "needed 0": "on"}
+"""What the form begins with: one text, which must be given."""
+
+
+def _question_page(request: Request, key: Key, form: QuestionForm) -> HTMLResponse:
+    desk = desk_of(request)
+    result = form.result
+    opened = desk.open_exchange(key)
+    shown = row(opened.item, badge_of(opened.facts), opened.read)
+    return page(
+        request,
+        "ask.html",
+        row=shown,
+        choices=_question_choices(request, key),
+        of=form.input_request.value,
+        values=form.values or _FIRST_QUESTION,
+        rows_of_form=range(FORM_ROWS),
+        kinds=FLAT,
+        text=form.text,
+        modern=features(opened.item.protocol_version).input_required,
+        problems=diagnostic_shapes(result.diagnostics if result else ()),
+        waits=result is not None and result.outcome is Outcome.QUEUED,
+        **listed(desk.board, ""),
+        opened=shown.anchor,
+    )

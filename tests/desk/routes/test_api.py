@@ -10,7 +10,7 @@ import pytest
 from starlette.responses import Response
 
 from docs import make_api
-from humanmcp.desk.routes.api_description import CALLS
+from humanmcp.desk.app import CALLS
 from humanmcp.inbox.contract import Key, Writer
 from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import call

@@ -1,0 +1,175 @@
+"""The live stream: tells a page what changed on the board, without the content."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Final
+
+from starlette.responses import Response
+
+from humanmcp.answering.schema import TypedDict
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from humanmcp.desk.board import Board, BoardChange
+    from humanmcp.desk.login import Door
+
+PING_EVERY: Final = 2.0
+"""Seconds between events that show that the desk runs: without one for 4.5 s it is not "live"."""
+
+SEND_WITHIN: Final = 10.0
+"""Seconds that a reader may leave its end unread; then it is dropped and may come back."""
+
+LOOK_EVERY: Final = 1.0
+"""Seconds after which a stream looks whether its login session was ended."""
+
+MOST: Final = 64
+"""Streams at once. A browser has one for all of its tabs; more than this is a mistake."""
+
+
+class Live:
+    """Wakes the streams when the board changes, and ends them when the desk ends."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.streams = 0
+        self._ending = False
+        self._waiting: set[asyncio.Future[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        board.listen(self._changed)
+
+    @property
+    def ending(self) -> bool:
+        """Return True if the desk ends."""
+        return self._ending
+
+    def end(self) -> None:
+        """End every stream: uvicorn would wait for them otherwise. Callable from any thread."""
+        self._ending = True
+        self._changed()
+
+    def _changed(self) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
+
+    async def wait(self, version: int, within: float) -> None:
+        """Wait until the board has a newer version, the desk ends, or the time is over."""
+        self._loop = asyncio.get_running_loop()  # first: whoever changes something now wakes us
+        if self._ending or self.board.version != version:
+            return
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.add(future)
+        try:
+            await asyncio.wait_for(future, within)
+        except TimeoutError:
+            pass
+        finally:
+            self._waiting.discard(future)
+
+
+_SAYS_LESS: Final = {("arrived", "changed"), ("session", "lines")}
+"""Where the later of two changes tells less than the earlier one."""
+
+
+class ChangeShape(TypedDict, total=False):
+    """What changed: `arrived`, `changed`, `closed`, `session`, `lines`, `everything`.
+
+    `lines`: a line was sent or received; `everything` names no exchange. Number 0 is a session.
+    """
+
+    what: str
+    session: str
+    number: int
+
+
+def report(changes: tuple[BoardChange, ...] | None) -> list[ChangeShape]:
+    """Return what changed as the page reads it; an exchange that changed often is named once."""
+    if changes is None:
+        return [{"what": "everything"}]
+    latest: dict[tuple[str, int], BoardChange] = {}
+    for change in changes:
+        key = (change.session, change.number)
+        before = latest.pop(key, None)
+        if before is not None and (before.what, change.what) in _SAYS_LESS:
+            change = before  # noqa: PLW2901 - to a page that saw neither, it still arrived
+        latest[key] = change
+    return [
+        {"what": change.what, "session": change.session, "number": change.number}
+        for change in latest.values()
+    ]
+
+
+class EventStream(Response):
+    """The answer to GET /api/events."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, live: Live, door: Door, *, login: str, after: int) -> None:
+        """Tell what happened after change number `after`; -1 for: from now on."""
+        super().__init__(headers={"X-Accel-Buffering": "no"})
+        del self.headers["content-length"]
+        self._live = live
+        self._door = door
+        self._login = login
+        self._after = live.board.version if after < 0 else after
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        """Write until the reader goes, the login session ends, or the desk does."""
+        await send(
+            {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        )
+        self._live.streams += 1
+        writing = asyncio.ensure_future(self._write(send))
+        leaving = asyncio.ensure_future(_gone(receive))
+        try:
+            await asyncio.wait({writing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._live.streams -= 1
+            for task in (writing, leaving):
+                task.cancel()
+            await asyncio.gather(writing, leaving, return_exceptions=True)
+
+    async def _write(self, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        # The browser's own waiting time after a break, in milliseconds; then the first number.
+        version = self._after
+        await self._send(send, f"retry: 1000\nid: {version}\nevent: hello\ndata: {{}}\n\n")
+        last = loop.time()
+        while not self._live.ending and self._may_stay():
+            self._live.board.look_away()
+            now = self._live.board.version
+            if now != version:
+                text = _event(now, report(self._live.board.since(version)))
+                await self._send(send, text)
+                version, last = now, loop.time()
+            elif loop.time() - last >= PING_EVERY:
+                await self._send(send, "event: ping\ndata: {}\n\n")
+                last = loop.time()
+            await self._live.wait(version, LOOK_EVERY)
+        await self._send(send, "event: bye\ndata: {}\n\n")
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _may_stay(self) -> bool:
+        return not self._login or self._door.still_in(self._login)
+
+    async def _send(self, send: Send, text: str) -> None:
+        message = {"type": "http.response.body", "body": text.encode(), "more_body": True}
+        await asyncio.wait_for(send(message), SEND_WITHIN)
+
+
+def _event(version: int, changes: list[ChangeShape]) -> str:
+    record = json.dumps({"version": version, "changes": changes}, separators=(",", ":"))
+    return f"id: {version}\nevent: change\ndata: {record}\n\n"
+
+
+async def _gone(receive: Receive) -> None:
+    """Wait until the reader closes its end."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
