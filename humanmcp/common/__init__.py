@@ -1,1 +1,1 @@
-"""What several rooms need."""
+"""Small modules that several packages use."""

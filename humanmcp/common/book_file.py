@@ -1,6 +1,6 @@
 """The answer book's file: read at the start, and again whenever it is saved.
 
-Knows TOML and the file; what a book means stands in `protocol/rules/answer_book.py`, how it is
+Knows TOML and the file; what a book means is in `protocol/rules/answer_book.py`, how it is
 written in `protocol/rules/book_format.py`.
 """
 
@@ -54,7 +54,7 @@ def read_book(path: Path) -> Book:
 
 
 def text_of(path: Path) -> str:
-    """Return what stands in a file.
+    """Return the text of a file.
 
     Raises:
         BookFileError: it cannot be read.
@@ -68,10 +68,10 @@ def text_of(path: Path) -> str:
 
 
 def parse_book(text: str, path: Path) -> Book:
-    """Read the text of a book that stands, or is to stand, in this file.
+    """Read the text of a book. `path` is the file that errors name.
 
     Raises:
-        BookFileError: it is no TOML, or something in it has no meaning.
+        BookFileError: it is not TOML, or has an unknown key or value.
     """
     from humanmcp.protocol.rules.book_format import parse  # noqa: PLC0415 - 5 ms of a start
 
@@ -79,10 +79,10 @@ def parse_book(text: str, path: Path) -> Book:
 
 
 def decode(text: str, path: Path, parse: Callable[[Mapping[str, Any]], Decoded]) -> Decoded:
-    """Read TOML that stands, or is to stand, in this file, by what knows its keys.
+    """Decode TOML and `parse` it. `path` is the file that errors name.
 
     Raises:
-        BookFileError: it is no TOML, or something in it has no meaning.
+        BookFileError: it is not TOML, or has an unknown key or value.
     """
     import tomllib  # noqa: PLC0415 - 5 ms of a server's start that only a book has to pay
 
@@ -105,7 +105,7 @@ def decode(text: str, path: Path, parse: Callable[[Mapping[str, Any]], Decoded])
 
 
 class BookFile:
-    """A book and the file that it is read from. Without a file it stays the default book."""
+    """A book and the file that it is read from; without a file, the default book."""
 
     def __init__(
         self,
@@ -115,9 +115,9 @@ class BookFile:
         must_exist: bool = False,
         approvals: bool = False,
     ) -> None:
-        """Read the book. `versions` are served, whichever it names; none leaves that to it.
+        """Read the book. `versions` replace the protocol versions that it names.
 
-        With `approvals` it offers the tool for permission prompts, unless it has one.
+        With `approvals` the tool for permission prompts is added, unless the book has one.
 
         Raises:
             BookFileError: the file is missing although it must exist, or it cannot be used.
@@ -127,7 +127,7 @@ class BookFile:
         self._approvals = approvals
         self.book = self._as_served(Book())
         self.complaint: BookFileError | None = None
-        """Why the file, as it is now, cannot be used; the last good book stays in force."""
+        """Why the current file cannot be used; the last good book stays in force."""
         self._stamp: tuple[int, int] | None = None
         self._next_look = 0.0
         if must_exist and not path.exists():
@@ -137,20 +137,20 @@ class BookFile:
             raise self.complaint
 
     def another(self) -> BookFile:
-        """Return the same book, which looks at the file for itself."""
+        """Return a copy that watches the file separately."""
         other: BookFile = object.__new__(type(self))
         vars(other).update(vars(self))
         return other
 
     def poll(self, now: float) -> bool:
-        """Look whether the file was saved, at most once a second. True when the book changed."""
+        """Read the file if it was saved, at most once a second. Return True if so."""
         if now < self._next_look:
             return False
         self._next_look = now + _LOOK_EVERY
         return self._look()
 
     def use(self, book: Book) -> None:
-        """Use another book until the file is saved: a rule changed the server definition."""
+        """Replace the book until the file is saved: a rule changed the server definition."""
         self.book = book
 
     def _as_served(self, book: Book) -> Book:

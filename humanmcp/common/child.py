@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 PASSED_ON: Final = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
-"""What a server gets of our environment, as with the official SDKs. Keys stay with us."""
+"""The variables that a server gets, as with the official SDKs. Keys are not forwarded."""
 
 _PASSED_ON_WINDOWS: Final = (
     "APPDATA",
@@ -52,19 +52,19 @@ _LAST_WORDS: Final = 0.5  # seconds from its last line to its exit status, and t
 
 @dataclass(frozen=True, slots=True)
 class ChildCommand:
-    """How to start a server. `env` is added to the few variables that are passed on."""
+    """How to start a server. `env` is added to the few variables that are forwarded."""
 
     words: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     folder: str = ""
 
     def __str__(self) -> str:
-        """Show it as one would type it, without the environment: keys may stand there."""
+        """Show the command line without the environment, which may contain keys."""
         return shlex.join(self.words)
 
 
 class OutputListener(Protocol):
-    """Who is told what a transport brings. Called from the transport's own thread."""
+    """Receives what a transport reads. Called from the transport's thread."""
 
     def line_arrived(self, line: bytes) -> None:
         """Take a line from the peer, without its line feed."""
@@ -73,11 +73,11 @@ class OutputListener(Protocol):
         """Take a line that the peer wrote to its stderr."""
 
     def ended(self) -> None:
-        """Learn that nothing more will come. Called once."""
+        """Note that nothing more will come. Called once."""
 
 
 class EndedError(StopError):
-    """There is no peer any more."""
+    """The peer has ended."""
 
     room = "trouble"
 
@@ -97,7 +97,7 @@ def environment(
     *,
     windows: bool = os.name == "nt",
 ) -> dict[str, str]:
-    """Return a child's environment: a few harmless variables, and what was given.
+    """Return a child's environment: a few harmless variables, and `given`.
 
     A value that begins with `()` is an exported shell function: it is no text, and was once a
     security hole.
@@ -108,7 +108,7 @@ def environment(
 
 
 class ChildTransport:
-    """A server that we started, and its three pipes."""
+    """A server that we started as a child process, and its three pipes."""
 
     def __init__(
         self, command: ChildCommand, timeout: float = TIMEOUT, *, own_group: bool = True
@@ -142,7 +142,7 @@ class ChildTransport:
     # -- lines ---------------------------------------------------------------------------------
 
     def start(self, listener: OutputListener) -> None:
-        """Begin to bring the child's lines to the listener."""
+        """Start the threads that pass the child's lines to the listener."""
         stdin, stdout, stderr = self.process.stdin, self.process.stdout, self.process.stderr
         assert stdin is not None  # noqa: S101 - Popen made a pipe for each of the three
         assert stdout is not None  # noqa: S101 - as above
@@ -157,13 +157,13 @@ class ChildTransport:
             self._threads.append(thread)
 
     def send(self, line: str) -> None:
-        """Hand in a line; a thread writes it, so that a slow child blocks no caller."""
+        """Queue a line; a thread writes it, so that a slow child blocks no caller."""
         if self._closed or self._ended.is_set():
             raise self.end_reason()
         self._leaving.put(line.encode("utf-8", "surrogatepass") + b"\n")
 
     def end_reason(self) -> EndedError:
-        """Return how the child ended: with a status, by a signal, or only that it says no more."""
+        """Return how the child ended: with a status, by a signal, or only that stdout closed."""
         status = self.process.poll()
         if status is None:
             return EndedError("silent", command=self.command)
@@ -184,9 +184,9 @@ class ChildTransport:
             with stdout:
                 for cut in lines(stdout.fileno()):
                     listener.line_arrived(cut.line)
-        finally:  # whatever a listener stumbles over: no thread may wait for ever
+        finally:  # also when a listener raises: no thread may wait forever
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(_LAST_WORDS)  # so that `end_reason` can tell
+                self.process.wait(_LAST_WORDS)  # so that `end_reason` knows the status
             self._ended.set()
             listener.ended()
 
@@ -198,7 +198,7 @@ class ChildTransport:
     # -- the end -------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close its stdin, wait, SIGTERM, wait, SIGKILL. What it started itself goes with it."""
+        """End the child and its group: close stdin, wait, SIGTERM, wait, SIGKILL."""
         with self._closing:
             if self._closed:
                 return
@@ -216,7 +216,7 @@ class ChildTransport:
                 thread.join(timeout=max(0.0, end - time.monotonic()))
 
     def _close_pipes(self) -> None:
-        """Close what no thread does: each of them closes the pipe that it serves."""
+        """Close the pipes that no thread serves."""
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None:
                 pipe.close()

@@ -1,6 +1,6 @@
 """Read JSON that has comments and trailing commas in it, and edit one member of it in place.
 
-`plain` blanks out what is no JSON, character by character: every offset stays what it was. So an
+`plain` replaces what is not JSON by spaces, so that every offset stays the same. So an
 edit is made in the person's own text, which keeps its comments, its order and its indentation.
 Knows no file.
 """
@@ -27,7 +27,7 @@ _SPACE: Final = re.compile(r"[ \t]*")
 
 @dataclass(frozen=True, slots=True)
 class Oddity:
-    """Something that JSON does not have: "comment" or "comma" (a trailing one), and where.
+    """A "comment" or trailing "comma", which JSON does not allow, and its place.
 
     `after` is the name of the member that a trailing comma follows, "" when it follows an item;
     `closing` is the line of the bracket that comes next.
@@ -54,7 +54,7 @@ def plain(text: str) -> str:
 
 
 def oddities(text: str) -> list[Oddity]:
-    """List what keeps a text from being JSON although it can be read, in order."""
+    """List the comments and trailing commas of a text, in order."""
     bare = _without_comments(text)
     ends = _names_by_end(plain(text))
     found = [
@@ -72,7 +72,7 @@ def oddities(text: str) -> list[Oddity]:
 
 
 def put(text: str, path: Sequence[str], value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Return `text` with the member at `path` set to `value`; what leads there is made if needed.
+    """Set the member at `path`, and create the objects that lead there.
 
     `text` must be an object, with or without comments and trailing commas.
     """
@@ -91,7 +91,7 @@ def put(text: str, path: Sequence[str], value: Any) -> str:  # noqa: ANN401 - an
 
 
 def take(text: str, path: Sequence[str]) -> str:
-    """Return `text` without the member at `path`; unchanged when it is not there."""
+    """Remove the member at `path`, if it is there."""
     clear = plain(text)
     span = _whole(clear)
     for name in path[:-1]:
@@ -106,7 +106,7 @@ def take(text: str, path: Sequence[str]) -> str:
 
 
 def _insert(text: str, span: tuple[int, int], name: str, value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Add a member at the end of the object at `span`, on a line of its own."""
+    """Add a member at the end of the object at `span`, on a separate line."""
     clear, bare = plain(text), _without_comments(text)
     unit, line_end = _unit(clear), _line_end(text)
     inside = _members(clear, *span)
@@ -124,7 +124,7 @@ def _insert(text: str, span: tuple[int, int], name: str, value: Any) -> str:  # 
 
 
 def _remove(text: str, span: tuple[int, int], name: str) -> str:
-    """Take a member of the object at `span` out, with one comma and, if it can be, its lines."""
+    """Remove a member of the object at `span`, with one comma and its empty lines."""
     bare = _without_comments(text)
     inside = _members(plain(text), *span)
     gone = _last(inside, name)
@@ -146,7 +146,7 @@ def _remove(text: str, span: tuple[int, int], name: str) -> str:
 
 
 def _whole_lines(text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a span to whole lines when nothing else stands on them, else to the space after it."""
+    """Widen a span to whole lines if nothing else is on them, else to the space after it."""
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", end)
     if line_end >= 0 and not (text[line_start:start] + text[end:line_end]).strip():
@@ -176,7 +176,7 @@ def _members(clear: str, start: int, end: int) -> list[_Member]:
 
 
 def _last(inside: Sequence[_Member], name: str) -> _Member | None:
-    """Find a member. When its name appears twice the last one counts, as in every parser."""
+    """Find a member. Of two with the same name, the last one counts, as in every parser."""
     return next((member for member in reversed(inside) if member.name == name), None)
 
 
@@ -192,7 +192,7 @@ def _names_by_end(clear: str) -> dict[int, str]:
 
 
 def _on_own_line(clear: str, inside: Sequence[_Member]) -> bool:
-    """Return True if the members of an object stand one below the other."""
+    """Return True if each member of an object is on a separate line."""
     if not inside:
         return False
     return not clear[clear.rfind("\n", 0, inside[0].start) + 1 : inside[0].start].strip()
@@ -205,7 +205,7 @@ def _indent_of(clear: str, at: int) -> str:
 
 
 def _unit(clear: str) -> str:
-    """Return what one level is indented by: as the outermost members are, else two spaces."""
+    """Return the indentation of one level: that of the outermost members, else two spaces."""
     inside = _members(clear, *_whole(clear))
     return (_indent_of(clear, inside[0].start) if _on_own_line(clear, inside) else "") or "  "
 

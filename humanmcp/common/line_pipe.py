@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONGEST_LINE: Final = 64 * 1024 * 1024
-"""Bytes of a line that is kept whole; of a longer one both ends are kept, and its size."""
+"""Bytes of the longest line that is kept whole; of a longer one, both ends are kept."""
 
 FIRST: Final = 4096
-"""Bytes that are kept of each end of such a line."""
+"""Bytes that are kept of each end of a longer line."""
 
 
 class Cut(NamedTuple):
@@ -37,24 +37,24 @@ class Cut(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Return True if `line` is all of it."""
+        """Return True if `line` is the complete line."""
         return not self.last
 
     @property
     def blank(self) -> bool:
-        """Return True if there is nothing but white space in it."""
+        """Return True if the line contains only white space."""
         return not self.line.strip(b" \t\r")
 
     @property
     def note(self) -> str:
-        """Return what is unusual about it, for the transcript; "" for nothing."""
+        """Return a note for the transcript: too long, or without a line feed; else ""."""
         if not self.whole:
             return f"{self.size} bytes: too long to keep"
         return "" if self.ended else "no line feed at its end"
 
 
 class Cutter:
-    """Takes a stream piece by piece and gives it back line by line."""
+    """Cuts a stream that comes in pieces into lines."""
 
     __slots__ = ("_kept", "_last", "_longest", "_size")
 
@@ -67,11 +67,11 @@ class Cutter:
 
     @property
     def within(self) -> bool:
-        """Return True if the stream stands in the middle of a line."""
+        """Return True in the middle of a line."""
         return self._size > 0
 
     def feed(self, chunk: bytes) -> Iterator[Cut]:
-        """Take the next piece of the stream; yield the lines that it completes."""
+        """Add the next piece of the stream; yield the completed lines."""
         *ends, rest = chunk.split(b"\n")
         for end in ends:
             if not self._size and len(end) <= self._longest:  # as a rule: all of it is here
@@ -82,7 +82,7 @@ class Cutter:
         self._keep(rest)
 
     def end(self) -> Iterator[Cut]:
-        """Yield what stands there without a line feed."""
+        """Yield the last line if it has no line feed."""
         if self.within:
             yield self._take(ended=False)
 
@@ -126,7 +126,7 @@ def write_pieces(descriptor: int, content: bytes) -> Iterator[int]:
     """Write everything; yield before each piece how many bytes of it are written.
 
     Raises:
-        OSError: EPIPE, as a rule; whatever it is, nobody reads any more of this.
+        OSError: the reader is gone; usually EPIPE.
     """
     rest = memoryview(content)
     while rest:

@@ -1,6 +1,6 @@
-"""What there is to know of a mistake: what it is, why it matters, wrong and right, who says so.
+"""Look up a kind of mistake: its sentence, its reason, an example, and its specification.
 
-The sentences stand in `locales/`, the examples in `samples/mistakes.toml`.
+The sentences are in `locales/`, the examples in `samples/mistakes.toml`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ FILE: Final = "mistakes.toml"
 
 
 class Quote(NamedTuple):
-    """A sentence of a specification, and where it stands."""
+    """A sentence of a specification, and its address."""
 
     says: str
     link: str
 
     @property
     def source(self) -> str:
-        """What it is a sentence of, in a word or two."""
+        """The name of the specification."""
         if self.link.startswith(versions.SPEC):
             return f"MCP {self.link.removeprefix(versions.SPEC).partition('/')[0]}"
         return "JSON-RPC 2.0" if "jsonrpc" in self.link else "JSON: RFC 8259"
@@ -49,14 +49,14 @@ class Example(NamedTuple):
 
     @property
     def pages(self) -> Mapping[str, str]:
-        """The page on its method in each protocol_version that has the method."""
+        """The pages about its method, by protocol version."""
         record = methods.of(self.method)
         return {one: record.page_in(one) for one in versions.ALL if record.is_in(one)}
 
 
 @functools.cache
 def examples() -> Mapping[str, Example]:
-    """Read the example of each mistake that one file can show, by its code."""
+    """Read the examples, by the code of their mistake."""
     table = tomllib.loads(sample(FILE).read_text(encoding="utf-8"))
     quotes = {name: Quote(**quote) for name, quote in table["quote"].items()}
     return {code: _example(one, quotes) for code, one in table["mistake"].items()}
@@ -67,7 +67,7 @@ def _example(one: Mapping[str, Any], quotes: Mapping[str, Quote]) -> Example:
 
 
 class Mistake(NamedTuple):
-    """A kind of mistake as a person reads of it; `page` is its page in the manual, "" for none."""
+    """A kind of mistake, for a reader; `page` is its page in the manual, or ""."""
 
     code: str
     title: str
@@ -83,7 +83,7 @@ def codes() -> list[str]:
 
 
 def find(typed: str) -> Mistake | None:
-    """Return what there is to know of a kind of mistake, by its name or code; None for neither."""
+    """Return a kind of mistake by its name or code, or None."""
     code = code_of(typed)
     if not code:
         return None
@@ -95,6 +95,6 @@ def find(typed: str) -> Mistake | None:
 
 
 def plain(sentence: str) -> str:
-    """Return a sentence as one line, with dots where a mistake of its kind would fill it."""
+    """Return a sentence as one line, with dots instead of its fillings."""
     unfilled = re.sub(r"(?<!\{)\{\w+\}(?!\})", "…", sentence)
     return " ".join(unfilled.replace("{{", "{").replace("}}", "}").split())

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 # -- descriptors and open files ------------------------------------------------------------------
 
 
-_FIRST_PRIVATE: Final = 3  # 0, 1 and 2 are everybody's
+_FIRST_PRIVATE: Final = 3  # all code knows 0, 1 and 2
 
 
 def claim() -> tuple[int, int]:
-    """Take stdin and stdout away from everybody else in this process and its children.
+    """Hide stdin and stdout from all other code of this process, and from its children.
 
     Returns their private descriptors. From then on descriptor 0 reads nothing and 1 is stderr.
     """
@@ -55,7 +55,7 @@ def claim() -> tuple[int, int]:
 
 
 def private(descriptor: int, mode: int) -> int:
-    """Duplicate a standard descriptor to one that no child inherits and no other code knows."""
+    """Duplicate a standard descriptor to a private one, which no child inherits."""
     if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
         import msvcrt  # noqa: PLC0415 - exists there only
 
@@ -87,7 +87,7 @@ def leave_signals_to_the_main_thread() -> None:
 
 
 def wait_until_ready(descriptor: int, *, for_reading: bool, seconds: float | None = None) -> bool:
-    """Wait until a descriptor can go on, or has an error to tell. Return True if so."""
+    """Wait until a descriptor is ready or has an error. Return False on a timeout."""
     if not hasattr(select, "poll"):  # pragma: no cover - Windows has no non-blocking pipes
         return True
     poll = select.poll()
@@ -96,17 +96,17 @@ def wait_until_ready(descriptor: int, *, for_reading: bool, seconds: float | Non
 
 
 FEWEST: Final = 32
-"""Open files without which no program of ours works for long: libraries fail before we can."""
+"""The fewest open files with which our programs work."""
 
 PLENTY: Final = 10_240
-"""Open files that are enough for everything here, and the most that macOS allows."""
+"""Enough open files for everything here, and the most that macOS allows."""
 
 
 def need_files() -> int:
-    """Allow this process as many open files as the system lets it have. Return how many.
+    """Raise the limit of open files as far as the system allows. Return the limit.
 
     Raises:
-        StopError: they are too few.
+        StopError: the limit is too low.
     """
     if sys.platform == "win32":  # pragma: no cover - there is no such limit there
         return PLENTY
@@ -128,7 +128,7 @@ def need_files() -> int:
 
 
 class StopSignals:
-    """Calls `notify` with the number of each signal that ends a server, at once.
+    """Calls `notify` with the number of each signal that ends a server, immediately.
 
     Hosts send SIGINT, SIGTERM or both; a terminal that closes sends SIGHUP, which stays ignored
     where it was (`nohup`). `undo` brings the former state back.
@@ -139,7 +139,7 @@ class StopSignals:
     """
 
     def __init__(self, notify: Callable[[int], object]) -> None:
-        """Begin to listen. Only the main thread may."""
+        """Start listening. Only the main thread may call this."""
         self._notify = notify
         self._before: dict[int, _Reaction] = {}
         for number in ending_signals():
@@ -164,11 +164,11 @@ class StopSignals:
         self._writer = -1
 
     def __enter__(self) -> Self:
-        """Listen as long as the context lasts."""
+        """Listen within the context."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give the signals back."""
+        """Restore the handlers."""
         self.undo()
 
     def _listen(self, reader: int) -> None:
@@ -180,14 +180,11 @@ class StopSignals:
 
 
 def _leave_it_to_the_pipe(_number: int, _frame: FrameType | None) -> None:
-    """Stand in for the default reaction, which would end the process on the spot."""
-
-
-_SIGNALS: Final = ("SIGTERM", "SIGHUP")
+    """Replace the default reaction, which would end the process immediately."""
 
 
 class ToldToStopError(SystemExit):
-    """A signal told this process to stop. Its exit status is the usual one for the signal."""
+    """A signal stops this process, with the usual exit status for the signal."""
 
 
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:
@@ -196,11 +193,11 @@ def _stop(number: int, _frame: FrameType | None) -> NoReturn:
 
 @contextlib.contextmanager
 def in_order() -> Iterator[None]:
-    """Let `finally` run when a signal ends us, so that no child is left behind."""
+    """Run `finally` blocks when a signal ends the process, so that no child is left behind."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    numbers = [number for number in ending_signals() if number != signal.SIGINT]
     before = {number: signal.signal(number, _stop) for number in numbers}
     try:
         yield
@@ -210,7 +207,7 @@ def in_order() -> Iterator[None]:
 
 
 def undisturbed(close: Callable[[], object]) -> Callable[[], None]:
-    """Make a closing that a second Ctrl-C does not cut short: it takes a few seconds at most."""
+    """Wrap `close` so that a second Ctrl-C does not interrupt it; it takes a few seconds."""
 
     def run() -> None:
         if threading.current_thread() is not threading.main_thread():
@@ -247,19 +244,19 @@ def log_to(folder: Path) -> None:
 
 
 class LogFile(logging.FileHandler):
-    """A log that only its owner may read, which never grows beyond `largest` bytes for long.
+    """A log file for its owner only, which is rotated at `largest` bytes.
 
-    Several processes may write to it: the first that finds it large puts it aside, and the others
+    Several processes may write to it: the first that finds it too large renames it, and the others
     follow.
     """
 
     def __init__(self, file: Path, old: Path, largest: int = LARGEST_LOG) -> None:
-        """Write to `file`, and put it aside as `old`.
+        """Write to `file`; rename it to `old` when it is too large.
 
         Raises:
             OSError: it cannot be written.
         """
-        logging.raiseExceptions = False  # one that cannot be written must not flood stderr instead
+        logging.raiseExceptions = False  # a log that cannot be written must not flood stderr
         self._file, self._old, self._largest = file, old, largest
         _put_aside(file, old, largest)
         super().__init__(file, encoding="utf-8")
@@ -271,9 +268,9 @@ class LogFile(logging.FileHandler):
         )
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record, to a new file where this one is large or was put aside by another.
+        """Write a record, to a new file if this one is too large or was renamed.
 
-        Where there can be no new file the old one is kept: a thread that logs must not end.
+        If a new file cannot be made, the old one is kept: a thread that logs must not end.
         """
         with suppress(OSError):
             _put_aside(self._file, self._old, self._largest)
@@ -284,7 +281,7 @@ class LogFile(logging.FileHandler):
 
 
 def _put_aside(file: Path, old: Path, largest: int) -> None:
-    with suppress(OSError):  # there is none yet, or another process has just put it aside
+    with suppress(OSError):  # it does not exist yet, or another process has just renamed it
         if file.stat().st_size > largest:
             file.replace(old)
 
@@ -297,7 +294,7 @@ def _is_at(descriptor: int, file: Path) -> bool:
 
 
 def log_what_ends_a_thread() -> None:
-    """Log an uncaught exception of a thread: else it goes to stderr, which hosts rarely show."""
+    """Log uncaught exceptions of threads: hosts rarely show stderr, where they would go."""
 
     def note(what: threading.ExceptHookArgs) -> None:
         if what.exc_value is not None:

@@ -1,8 +1,8 @@
 """The parser of every command: argparse, in the language of its reader.
 
 argparse takes its own words from gettext, which goes by the environment alone and not by `--lang`.
-So the words of help are put in by a formatter, and what is wrong with a command line is recognised
-by argparse's English and said anew; what is not recognised is shown as argparse has it.
+So a formatter writes the words of help, and errors of a command line are recognised by argparse's
+English and translated; an error that is not recognised is shown as argparse has it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 ROOM: Final = "parsing"
 HELP: Final = ("--help",)
-"""The command line of a reader who asks for help."""
+"""The command line that asks for help."""
 
 _COLUMNS: Final = 80
-"""Where there is no terminal."""
+"""The width without a terminal."""
 _MOST_OF_A_LINE: Final = 0.6
-"""How much of a line of usage flags may take: the rest is the indentation under the command."""
+"""The share of a usage line for flags; the rest is the indentation below the command."""
 
 # Texts: `re` compiles each when it is first used, which the start of a server need not pay for.
 _PLACE: Final = r"(?s)argument (?P<place>[^:]+): (?P<rest>.*)"
@@ -47,11 +47,11 @@ _TROUBLES: Final = (
     ("together", r"not allowed with argument (?P<words>.+)"),
     ("no value", r"ignored explicit argument (?P<value>.+)"),
 )
-"""What argparse finds wrong with a command line, each with the code of our sentence."""
+"""The errors of argparse, each with the code of our sentence."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help and complaints are sentences of `locales/`, in its reader's language."""
+    """A parser whose help and errors are sentences of `locales/`, in the reader's language."""
 
     def __init__(self, words: Sequence[str] = HELP, **settings: Any) -> None:  # noqa: ANN401 - what argparse takes
         """Make a parser for this command line; the other settings are those of argparse."""
@@ -61,18 +61,18 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-h", "--help", action="help", help=self.words(ROOM)("help"))
 
     def words(self, room: str, before: str = "") -> Callable[..., str]:
-        """Return what says the sentences of a room in the reader's language, by code.
+        """Return a function that returns the sentences of a section, by code.
 
-        It loads no help where none was asked for: a server's start loads no sentences.
+        It returns "" if nobody asked for help: a server's start loads no sentences.
         """
         if not self._explains:
             return lambda _code, **_fillings: ""
         return lambda code, **fillings: say(room, before + code, **fillings)
 
     def flags(self, room: str, before: str = "") -> Callable[..., argparse.Action]:
-        """Return what adds an argument, whose help is the sentence of a room that has its name.
+        """Return a function that adds an argument; its help is the sentence with its name.
 
-        `to` is a group that it is added to, `code` another sentence, `said` what is filled in.
+        `to` is the group that it is added to, `code` another sentence, `said` what fills it.
         """
         words = self.words(room, before)
 
@@ -85,7 +85,7 @@ class Parser(argparse.ArgumentParser):
         return flag
 
     def error(self, message: str) -> NoReturn:
-        """Return what is wrong with the command line, and end."""
+        """Print an error of the command line, and exit."""
         self.print_usage(sys.stderr)
         self.exit(USAGE_ERROR, f"{self.prog}: {sentence(message, self.prog)}\n")
 
@@ -96,7 +96,7 @@ def _asks_for_help(word: str) -> bool:
 
 
 def sentence(message: str, prog: str) -> str:
-    """Say anew what argparse complains of."""
+    """Translate an error of argparse."""
     found = re.fullmatch(_PLACE, message)
     place, rest = (found["place"], found["rest"]) if found else ("", message)
     for code, pattern in _TROUBLES:
@@ -110,24 +110,24 @@ def sentence(message: str, prog: str) -> str:
 
 
 def _guess(value: str, words: str) -> str:
-    """Return the choice that was probably meant by a mistyped one; "" where none is close."""
+    """Return the choice closest to a mistyped one, or ""."""
     import difflib  # noqa: PLC0415 - a command line that is right needs no guess
 
     return next(iter(difflib.get_close_matches(value, words.split(", "), n=1)), "")
 
 
 def _bare(text: str) -> str:
-    """Take the quotes off: some Pythons quote each choice, others none."""
+    """Remove quotes: only some versions of Python quote the choices."""
     return re.sub(r"'([^']*)'", r"\1", text)
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
-    """Writes the help of a command, with our words for its parts."""
+    """Writes the help of a command with headings of `locales/`."""
 
     def __init__(self, prog: str, *, groups: Mapping[str, Sequence[str]] | None = None) -> None:
-        """Write as wide as the terminal is. `groups` are the headings of the commands.
+        """Use the width of the terminal. `groups` are the headings of the commands.
 
-        argparse makes one of us for every flag it learns.
+        argparse creates a formatter for each flag that is added.
         """
         super().__init__(prog, width=_columns() - 2)
         self._groups = groups or {}
@@ -151,10 +151,10 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
         groups: Any,  # noqa: ANN401 - argparse names no public type for a group
         prefix: str | None = None,
     ) -> None:
-        """Add the first lines: how the command is written.
+        """Add the usage lines.
 
-        argparse never breaks a line within `[--a | --b]`. What does not fit in a line is written
-        flag by flag; which of them exclude each other is said when two are given.
+        argparse never breaks a line within `[--a | --b]`. A group that does not fit in a line is
+        written flag by flag; an error says which flags exclude each other.
         """
         short = [group for group in groups if self._fits(group)]
         ours = say(ROOM, "usage") if prefix is None else prefix
@@ -177,7 +177,7 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 def _columns() -> int:
-    """Return the width of the terminal; argparse imports `shutil` for it, 2 ms of every start."""
+    """Return the width of the terminal; `shutil`, which argparse uses, costs a start 2 ms."""
     stated = os.environ.get("COLUMNS", "")
     if stated.isdecimal() and int(stated):
         return int(stated)
@@ -188,7 +188,7 @@ def _columns() -> int:
 
 
 LONGEST_SECONDS: Final = 7 * 24 * 3600.0
-"""A week: as long as an answer may take where people play."""
+"""A week: people may take that long to answer."""
 
 
 def seconds(typed: str) -> float:

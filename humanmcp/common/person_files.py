@@ -35,19 +35,19 @@ _FLAGS: Final = (
 
 
 class NotRegularError(OSError):
-    """The path leads to no file."""
+    """The path does not lead to a regular file."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(errno.EINVAL, "not a regular file", str(path))
 
 
 def read_regular(path: Path) -> bytes:
-    """Return what is in a file.
+    """Return the content of a file.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: it does not exist.
         NotRegularError: it is a device, a pipe or a socket.
-        OSError: it cannot be read; of a folder the system says so.
+        OSError: it cannot be read, or is a folder.
     """
     found = path.stat()  # before it is opened: to open a device may act
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
@@ -58,14 +58,14 @@ def read_regular(path: Path) -> bytes:
 
 
 def replace_regular(path: Path, content: bytes, mode: int = PRIVATE) -> None:
-    """Put new content in the place of a file's, whole; a link to it stays a link.
+    """Replace the content of a file completely or not at all; a link to it stays a link.
 
-    Owner and mode stay as they were; `mode` is that of a file that was not there. Where the owner
+    Owner and mode are kept; `mode` is that of a new file. Where the owner
     cannot be kept otherwise, the file is written in place.
 
     Raises:
-        NotRegularError: something that is no regular file has the name.
-        OSError: it cannot be written. The old content is as it was.
+        NotRegularError: something else has this name.
+        OSError: it cannot be written. The old content is unchanged.
     """
     real = path.resolve()
     before = _found(real)
@@ -90,10 +90,10 @@ def replace_regular(path: Path, content: bytes, mode: int = PRIVATE) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all. A pipe or a device is written into, as a shell does.
+    """Write a file completely or not at all. A pipe or device is written to, as in a shell.
 
     Raises:
-        OSError: it cannot be written. The old content of a file is as it was.
+        OSError: it cannot be written. The old content of a file is unchanged.
     """
     if path.exists() and not path.is_file():
         path.write_bytes(content)
@@ -102,14 +102,14 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def _usual_mode() -> int:
-    """Return the mode of a new file of this user: an export is made to be passed on."""
+    """Return the usual mode of a new file of this user: exports are for sharing."""
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
 
 
 def keep_owner(written: Path, before: os.stat_result) -> bool:
-    """Give a file of ours the owner and group of another. Return True if it has them now."""
+    """Give a file the owner and group of another one. Return True if that worked."""
     own = written.stat()
     if (own.st_uid, own.st_gid) == (before.st_uid, before.st_gid):
         return True
@@ -148,7 +148,7 @@ STDIN: Final = "-"
 
 
 def unreadable(name: str, error: OSError) -> StopError:
-    """Return why a file cannot be read."""
+    """Return the error of a file that cannot be read."""
     return stopped("check", "unreadable file", name=name, why=error)
 
 
@@ -168,16 +168,16 @@ def read_text(name: str) -> str:
     """Return the text of a file, or of stdin for `-`.
 
     Raises:
-        StopError: it cannot be read, or is no text.
+        StopError: it cannot be read, or is not text.
     """
     return decoded(read_bytes(name), name)
 
 
 def decoded(content: bytes, name: str) -> str:
-    """Decode a file in the way in which `out.txt` is decoded.
+    """Decode the content of a file as `out.txt` is decoded.
 
     Raises:
-        StopError: it is no text in any encoding that can be told for sure.
+        StopError: its encoding is not known for sure.
     """
     text, diagnostics = decode(content)
     wrong = blocking(diagnostics)
@@ -197,24 +197,24 @@ class KeyFileError(StopError):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ApiKey:
-    """A key. Only `secret` says it."""
+    """A key. Only `secret` reveals it."""
 
     secret: str
 
     def __repr__(self) -> str:
-        """Say that there is one, and nothing else."""
+        """Hide the key."""
         return "Key(…)"
 
     def hidden_in(self, text: str) -> str:
-        """Take the key out of a text that may repeat it, as error messages do."""
+        """Hide the key in a text, such as an error message."""
         return text.replace(self.secret, "…") if self.secret else text
 
 
 def find_key(name: str, file: str, environment: Mapping[str, str] = os.environ) -> ApiKey | None:
-    """Return the key in the file, else that of the environment variable; None when there is none.
+    """Return the key in the file, else that of the environment variable, else None.
 
     Raises:
-        KeyFileError: the file cannot be read, or others can read it too.
+        KeyFileError: the file cannot be read, or other users can read it.
     """
     if file:
         return _from_file(Path(file).expanduser())

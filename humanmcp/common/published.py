@@ -1,7 +1,7 @@
 """The names under which humanmcp is published: who publishes it, and where it is then found.
 
-Nothing is published under `OWNER`: it stands for an account that is not chosen yet. Who publishes
-writes the account here and runs `make docs`, which writes it into everything that names it.
+`OWNER` is a placeholder until an account is chosen. To publish, write the account here and run
+`make docs`, which writes it into everything that names it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ OWNER: Final = UNCHOSEN
 REPOSITORY: Final = f"https://github.com/{OWNER}/{NAME}"
 SITE: Final = f"https://{OWNER.lower()}.github.io/{NAME}/"
 REGISTRY_NAME: Final = f"io.github.{OWNER}/{NAME}"
-"""The name in the registry of MCP: an account may publish what begins with its own."""
+"""The name in the registry of MCP; an account may publish names that begin with its own."""
 
 
 def page_of(code: str) -> str:

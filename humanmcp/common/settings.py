@@ -45,7 +45,7 @@ class Settings(NamedTuple):
 
 
 class SettingError(StopError):
-    """A setting has a value that cannot be used, or the settings file cannot be read."""
+    """A setting has an invalid value, or the settings file cannot be read."""
 
     room = "setting_error"
     status = USAGE_ERROR
@@ -62,10 +62,10 @@ def add_flags(parser: Parser, *names: str) -> None:
 
 
 def load(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:
-    """Settle every setting.
+    """Return the value of every setting.
 
     Raises:
-        SettingError: a value is of the wrong type, or the settings file is no TOML.
+        SettingError: a value has the wrong type, or the settings file is not TOML.
     """
     chosen: dict[str, Any] = {}
     home = flags.get("home") or environment.get(PREFIX + "HOME") or ""
@@ -112,11 +112,11 @@ def _converted(name: str, value: Any, kind: type, where: str) -> Any:  # noqa: A
 FOLDER_NAME = ".humanmcp"
 
 BOOK_NAME: Final = "book.toml"
-"""The book that every server of an inbox folder reads unless it was given another."""
+"""The answer book of an inbox folder, unless `--book` names another."""
 
 
 class UnsafeFolderError(StopError):
-    """Other users could read or change what is kept in a folder."""
+    """Other users could read or change the content of a folder."""
 
     room = "unsafe"
 
@@ -139,11 +139,11 @@ def sample(name: str) -> Path:
 
 
 def make_private(folder: Path) -> Path:
-    """Make a folder that only its owner may enter (0700), and return it.
+    """Create a folder that only its owner may enter (0700), and return it.
 
     Raises:
         UnsafeFolderError: it belongs to another user, or others may write in it.
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if os.name == "nt":  # pragma: no cover - Windows keeps other users out of the profile folder

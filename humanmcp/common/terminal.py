@@ -1,6 +1,6 @@
-"""Speak to the person at a terminal: the one door to stdout of every command but `serve`.
+"""Write to a terminal: every command but `serve` writes to stdout through this module.
 
-What came over the wire is made visible first (`protocol/json/jsonrpc.py`), so that no message can
+Control characters are made visible first (`protocol/json/jsonrpc.py`), so that no message can
 act on the terminal that shows it. Colour is added after that, part by part.
 """
 
@@ -33,7 +33,7 @@ _COLOURS: Final = {
 
 
 _LEFT: Final[set[int]] = set()
-"""Descriptors whose reader went away: what is written there goes nowhere from then on."""
+"""Descriptors whose reader is gone; further output is dropped."""
 
 
 class Painted(NamedTuple):
@@ -44,8 +44,8 @@ class Painted(NamedTuple):
 
 
 def to_stdout(*parts: str | Painted) -> None:
-    """Write the parts as one line to stdout. A reader that went away (`| head`) is no error."""
-    _write(sys.stdout, parts)  # noqa: TID251 - this module is the door
+    """Write the parts as one line to stdout. A reader that is gone (`| head`) is not an error."""
+    _write(sys.stdout, parts)  # noqa: TID251 - this module writes to stdout
 
 
 def to_stderr(*parts: str | Painted) -> None:
@@ -54,7 +54,7 @@ def to_stderr(*parts: str | Painted) -> None:
 
 
 def asked_whether(question: str) -> bool | None:
-    """Ask the person at stdin for a yes; None where no person sits there. Ctrl-C is a no."""
+    """Ask the person at stdin a yes-or-no question; None without a terminal. Ctrl-C is a no."""
     if not sys.stdin.isatty():
         return None
     to_stderr(question)
@@ -67,8 +67,8 @@ def asked_whether(question: str) -> bool | None:
 
 
 def rewrite(text: str) -> None:
-    """Put text in the place of the line that the cursor stands in, and leave the cursor there."""
-    stream = sys.stdout  # noqa: TID251 - this module is the door
+    """Replace the text of the cursor's line."""
+    stream = sys.stdout  # noqa: TID251 - this module writes to stdout
     with contextlib.suppress(OSError):  # a terminal that was closed
         stream.buffer.write(f"\r\x1b[K{visible(text)}".encode("utf-8", "replace"))
         stream.buffer.flush()
@@ -76,17 +76,17 @@ def rewrite(text: str) -> None:
 
 def json_to_stdout(value: Any) -> None:  # noqa: ANN401 - any JSON value
     """Write a value as one line of JSON, for machines."""
-    _raw(sys.stdout, json.dumps(value, ensure_ascii=True))  # noqa: TID251 - this module is the door
+    _raw(sys.stdout, json.dumps(value, ensure_ascii=True))  # noqa: TID251 - this module writes to stdout
 
 
 def raw_to_stdout(text: str) -> None:
-    """Write text as it is: for what goes into a file or a pipe and must not be changed."""
-    _raw(sys.stdout, text)  # noqa: TID251 - this module is the door
+    """Write text unchanged, for files and pipes."""
+    _raw(sys.stdout, text)  # noqa: TID251 - this module writes to stdout
 
 
 def is_read() -> bool:
-    """Return True if stdout still has a reader, as far as the last write told."""
-    return sys.stdout.fileno() not in _LEFT  # noqa: TID251 - this module is the door
+    """Return True if stdout had a reader at the last write."""
+    return sys.stdout.fileno() not in _LEFT  # noqa: TID251 - this module writes to stdout
 
 
 def has_browser() -> bool:
@@ -102,7 +102,7 @@ def has_browser() -> bool:
 
 def is_terminal() -> bool:
     """Return True if a person reads stdout."""
-    return sys.stdout.isatty()  # noqa: TID251 - this module is the door
+    return sys.stdout.isatty()  # noqa: TID251 - this module writes to stdout
 
 
 def _write(stream: TextIO, parts: tuple[str | Painted, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Moments of the wall clock as text: ISO 8601 in UTC in a transcript, local time in a log.
+"""Convert moments to text and back: ISO 8601 in UTC in a transcript, local time in a log.
 
 `zone` is None for the zone of this machine.
 """
@@ -16,12 +16,12 @@ def stamp(seconds: float) -> str:
 
 
 def now() -> str:
-    """Return the stamp of this moment."""
+    """Return the current stamp."""
     return stamp(time.time())
 
 
 def read_stamp(at: str) -> datetime | None:
-    """Read what `stamp` wrote; None when it is no moment."""
+    """Read a stamp; None if it is invalid."""
     try:
         moment = datetime.fromisoformat(at)
     except ValueError:
@@ -30,7 +30,7 @@ def read_stamp(at: str) -> datetime | None:
 
 
 def seconds_of(at: str) -> float:
-    """Read a moment as seconds since 1970; 0 when it is none."""
+    """Read a stamp as seconds since 1970; 0 if it is invalid."""
     moment = read_stamp(at)
     return 0.0 if moment is None else moment.timestamp()
 
@@ -44,7 +44,7 @@ def clock(seconds: float) -> str:
 
 
 class Stamps:
-    """Writes the stamps of moments that follow each other: the second is worked out once."""
+    """Writes successive stamps; each second is formatted once."""
 
     __slots__ = ("_second", "_until_the_second")
 
@@ -53,7 +53,7 @@ class Stamps:
         self._until_the_second = ""
 
     def at(self, seconds: float) -> str:
-        """Return what `stamp` returns."""
+        """Return the stamp of a moment."""
         milliseconds = int(seconds * 1000)
         second = milliseconds // 1000
         if second != self._second:
@@ -63,7 +63,7 @@ class Stamps:
 
 
 def log_time(at: str, zone: tzinfo | None = None) -> str:
-    """Write a stamp as logs do: `2025-04-06 15:09:35.419`. What is no stamp stays as it is."""
+    """Write a stamp as in a log: `2025-04-06 15:09:35.419`. Other text is returned unchanged."""
     try:
         moment = datetime.fromisoformat(at)
     except ValueError:
@@ -73,10 +73,10 @@ def log_time(at: str, zone: tzinfo | None = None) -> str:
 
 
 def from_log_time(text: str, zone: tzinfo | None = None) -> str:
-    """Read what `log_time` wrote, as a stamp. A time that names its zone keeps it.
+    """Convert a time of a log to a stamp. A time that names its zone keeps it.
 
     Raises:
-        ValueError: it is no such time.
+        ValueError: it is not a time.
     """
     moment = datetime.fromisoformat(text)
     named = moment.tzinfo or zone

@@ -1,11 +1,11 @@
-"""Edit a person's TOML: set one table, take it out, or add an element; all else stays as it was.
+"""Edit a person's TOML: set or remove one table, or add an element; the rest is unchanged.
 
 The text is taken apart at its headers, and only the sections that a change belongs to are edited,
 each by itself, with `tomlkit`. In a whole text it loses the comments above a header together with
 the table before, and moves tables that an array of tables separates. Each outcome is read with
-`tomllib` and compared with what was wanted: otherwise nothing is changed. A header is told from a
-line within a text or a list by the standard library's own reader: what stands before a header is
-TOML by itself. Knows no file.
+`tomllib` and compared with what was wanted: otherwise nothing is changed. To distinguish a header
+from a line within a text or a list, the standard library's reader is asked whether the lines before
+it are valid TOML. Knows no file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
-# -- a text in sections: each header with what stands under it, and the comments above -----------
+# -- a text in sections --------------------------------------------------------------------------
 
 
 Keys = tuple[str, ...]
@@ -30,23 +30,23 @@ Keys = tuple[str, ...]
 
 @dataclass(slots=True)
 class Section:
-    """A header with what stands under it; the first one has none."""
+    """A header, its body, and the comments above; the first section has no header."""
 
     lead: str
     """The blank lines and comments above it."""
     header: str
     keys: Keys | None
-    """None within an array of tables, where a path tells no place."""
+    """None within an array of tables, where keys do not identify a place."""
     body: str
 
     def rest(self, keys: Keys) -> Keys | None:
-        """Return the keys from here on; None where they do not lead through this section."""
+        """Return the keys below this section, or None if they do not lead through it."""
         if self.keys is None or keys[: len(self.keys)] != self.keys:
             return None
         return keys[len(self.keys) :]
 
     def holds(self, keys: Keys) -> bool:
-        """Return True if a value under these keys, from the top, stands in this section."""
+        """Return True if the value under these keys, from the top, is in this section."""
         rest = self.rest(keys)
         return rest is not None and (not rest or _found(tomllib.loads(self.body), rest))
 
@@ -69,7 +69,7 @@ def taken_apart(text: str) -> tuple[list[Section], str]:
 
 
 def without(keys: Keys, sections: list[Section], end: str) -> str:
-    """Take the sections of a table out, and return what stands at the end of the text then.
+    """Remove the sections of a table, and return the new end of the text.
 
     A comment above its header stays; those above the headers of its children go with it.
     """
@@ -88,15 +88,15 @@ def without(keys: Keys, sections: list[Section], end: str) -> str:
 
 
 def line_of(text: str, place: str) -> str:
-    """Return the number of the line where a value begins, such as `rules[2].notify[0].after`.
+    """Return the number of the line where a value such as `rules[2].notify[0].after` begins.
 
-    "" where that is not known; for a value within another one, of the line that this begins on.
+    "" if it is not known. For a value inside another one, the line where the outer one begins.
     """
     wanted = re.findall(r"\[\d+\]|'[^']*'|[^.\[\]']+", place)
     steps = [int(step[1:-1]) if step.startswith("[") else step.strip("'") for step in wanted]
     counts: dict[Keys, int] = {}
     best, found, line = 0, 0, 1
-    sections, _ = taken_apart(text.removeprefix("\ufeff"))
+    sections, _ = taken_apart(text.removeprefix(_BOM))
     for each in sections:
         line += each.lead.count("\n")
         path = _counted(keys_of(each.header) or (), counts, each.header)
@@ -124,7 +124,7 @@ def _counted(keys: Keys, counts: dict[Keys, int], header: str) -> tuple[str | in
 def _keys_in(
     section: Section, line: int, path: tuple[str | int, ...]
 ) -> Iterator[tuple[int, tuple[str | int, ...]]]:
-    """List the keys that a section sets itself, each with its line."""
+    """Yield the keys that a section sets, each with its line."""
     line += section.header.count("\n")
     for number, text in enumerate(_lines(section.body), line):
         name = re.match(r"""\s*(?:"([^"]+)"|'([^']+)'|([\w-]+))\s*[=.]""", text)
@@ -139,7 +139,7 @@ def _joined(above: str, below: str, *, last: bool = False) -> str:
 
 
 def keys_of(line: str) -> Keys | None:
-    """Return the keys of a header; None if a line is none."""
+    """Return the keys of a header, or None for another line."""
     if not line.lstrip(" \t").startswith("[") or not _is_toml(line):
         return None
     keys: list[str] = []
@@ -152,7 +152,7 @@ def keys_of(line: str) -> Keys | None:
 
 
 def _cut_tail(section: Section) -> str:
-    """Take the blank lines and comments at the end of a section out of it, and return them."""
+    """Remove the blank lines and comments at the end of a section, and return them."""
     lines = _lines(section.body)
     at = len(lines)
     while at and (not lines[at - 1].strip() or lines[at - 1].lstrip().startswith("#")):
@@ -190,17 +190,17 @@ _MISSING: Final = object()
 
 
 class NotEditableError(Exception):
-    """The text is laid out in a way in which this cannot be changed without touching more."""
+    """The text cannot be edited without touching more of it."""
 
 
 def put(text: str, keys: Sequence[str], entry: Mapping[str, Any]) -> str:
-    """Return the text in which the table under these keys is exactly this entry.
+    """Set the table under these keys to this entry, and return the text.
 
     Members that are already right keep their place, their layout and their comments. A new table
     goes to the end of the text where that is possible.
 
     Raises:
-        NotEditableError: it cannot be done.
+        NotEditableError: this text cannot be edited so.
         tomllib.TOMLDecodeError: the text is not TOML.
     """
     *parents, name = keys
@@ -215,10 +215,10 @@ def put(text: str, keys: Sequence[str], entry: Mapping[str, Any]) -> str:
 
 
 def take(text: str, keys: Sequence[str]) -> str:
-    """Return the text without the value under these keys, which must be there.
+    """Remove the value under these keys, which must exist, and return the text.
 
     Raises:
-        NotEditableError: it cannot be done.
+        NotEditableError: this text cannot be edited so.
         tomllib.TOMLDecodeError: the text is not TOML.
     """
     step = _Step(_Act.TAKE, tuple(keys))
@@ -226,10 +226,10 @@ def take(text: str, keys: Sequence[str]) -> str:
 
 
 def add(text: str, key: str, element: Mapping[str, Any]) -> str:
-    """Return the text with one more table in the array under this key of the top level.
+    """Add a table to the array under this key of the top level, and return the text.
 
     Raises:
-        NotEditableError: it cannot be done.
+        NotEditableError: this text cannot be edited so.
         tomllib.TOMLDecodeError: the text is not TOML.
     """
     step = _Step(_Act.ADD, (key,), element)
@@ -237,10 +237,10 @@ def add(text: str, key: str, element: Mapping[str, Any]) -> str:
 
 
 def elements(text: str, key: str) -> list[str]:
-    """Return the tables of an array of the top level, each as it stands in the text.
+    """Return the text of each table of an array of the top level.
 
     Raises:
-        NotEditableError: they stand in brackets, or the text is not TOML.
+        NotEditableError: the array is in brackets, or the text is not TOML.
     """
     try:
         wanted = tomllib.loads(text.removeprefix(_BOM)).get(key, [])
@@ -253,10 +253,10 @@ def elements(text: str, key: str) -> list[str]:
 
 
 def with_elements(text: str, key: str, kept: Sequence[str]) -> str:
-    """Return the text with these tables, in this order, in the place of those of an array.
+    """Replace the tables of an array by these, in this order, and return the text.
 
     Raises:
-        NotEditableError: it cannot be done, or one of them is no single table of the array.
+        NotEditableError: this text cannot be edited so, or `kept` has something else.
     """
     elements(text, key)
     sections, end = _sections(text)
@@ -298,7 +298,7 @@ def _sections(text: str) -> tuple[list[Section], str]:
 
 
 def _in_elements(sections: Iterable[Section], key: str) -> list[Section | str]:
-    """Put the sections of each element of an array together, as their text."""
+    """Join the sections of each element of an array to one text."""
     found: list[Section | str] = []
     inside = False
     for each in sections:
@@ -316,7 +316,7 @@ def _in_elements(sections: Iterable[Section], key: str) -> list[Section | str]:
 
 
 def table_text(keys: Sequence[str], entry: Mapping[str, Any]) -> str:
-    """Write a table under its header; what is nested in it stands in braces."""
+    """Write a table with its header; nested values are inline."""
     import tomlkit  # noqa: PLC0415 - 35 ms that only an edit has to pay
 
     document = tomlkit.document()
@@ -331,13 +331,13 @@ def table_text(keys: Sequence[str], entry: Mapping[str, Any]) -> str:
 
 
 def element_text(key: str, element: Mapping[str, Any]) -> str:
-    """Write an element of an array of tables; what is nested in it stands in braces."""
+    """Write an element of an array of tables; nested values are inline."""
     header, _, rest = table_text([key], element).partition("\n")
     return f"[{header}]\n{rest}"
 
 
 def _inline(value: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a value as `tomlkit` has it when it stands on one line, in braces or brackets."""
+    """Return a value of `tomlkit` that is written on one line, in braces or brackets."""
     import tomlkit  # noqa: PLC0415 - as above
 
     if isinstance(value, dict):
@@ -359,14 +359,14 @@ class _Act(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One change of what a text says."""
+    """One change of a document."""
 
     act: _Act
     keys: Keys
     value: Any = None
 
     def apply(self, root: Any, keys: Sequence[str], made: Callable[[Any], Any]) -> None:  # noqa: ANN401 - dict or document
-        """Change what stands under these keys; `made` makes the value that it holds."""
+        """Change the value under these keys; `made` converts the new value."""
         *parents, name = keys
         for key in parents:
             root = root[key] if key in root else root.setdefault(key, {})
@@ -380,7 +380,7 @@ class _Step:
 
 
 def _differences(there: Any, keys: Keys, wanted: Any) -> Iterator[_Step]:  # noqa: ANN401 - any value of TOML
-    """List what has to be done for a table to hold a value; what is right is not touched."""
+    """Yield the steps that turn a table into the wanted one; equal members are not touched."""
     if not isinstance(there, dict) or not isinstance(wanted, dict):
         if not _same(there, wanted):
             yield _Step(_Act.SET, keys, wanted)
@@ -398,9 +398,9 @@ def _edited(
     block: str,
     emptied: Sequence[str] = (),
 ) -> str:
-    """Return the text with a change: by the block at its end, or else step by step within.
+    """Return the changed text: with the block added at its end, or else edited step by step.
 
-    `emptied` are keys under which nothing may be left; then they may be gone themselves.
+    The tables under the keys `emptied` may be removed if they are empty.
     """
     bare = text.removeprefix(_BOM)
     mark = text[: len(text) - len(bare)]
@@ -430,7 +430,7 @@ def _appended(text: str, block: str) -> str:
 
 
 def _changed(text: str, steps: Iterable[_Step]) -> str:
-    """Return the text after some steps, each done in the section that it belongs to."""
+    """Return the text after the steps, each applied to its section."""
     sections, end = taken_apart(text)
     for step in steps:
         end = _done(step, sections, end)
@@ -438,7 +438,7 @@ def _changed(text: str, steps: Iterable[_Step]) -> str:
 
 
 def _done(step: _Step, sections: list[Section], end: str) -> str:
-    """Do a step, and return what stands at the end of the text then."""
+    """Apply a step, and return the new end of the text."""
     if step.act is not _Act.ADD:
         end = without(step.keys, sections, end)
     place = next(
@@ -454,7 +454,7 @@ def _done(step: _Step, sections: list[Section], end: str) -> str:
 
 
 def _edit(section: Section, step: _Step) -> None:
-    """Do a step in the section that it belongs to."""
+    """Apply a step to its section."""
     import tomlkit  # noqa: PLC0415 - as above
 
     document = tomlkit.parse(section.body)
@@ -463,7 +463,7 @@ def _edit(section: Section, step: _Step) -> None:
 
 
 def _same(one: Any, other: Any) -> bool:  # noqa: ANN401 - any value of TOML
-    """Return True if two values are the same to a reader: `true` is not 1, and nan is nan."""
+    """Return True if two values are equal in TOML: `true` is not 1, and nan equals nan."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -472,7 +472,7 @@ def _same(one: Any, other: Any) -> bool:  # noqa: ANN401 - any value of TOML
 
 
 def _pruned(root: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """Return a decoded text without the tables under these keys that are empty."""
+    """Return a decoded text without the empty tables under these keys."""
     if not keys or keys[0] not in root:
         return root
     inner = _pruned(root[keys[0]], keys[1:])

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import to_stderr, to_stdout
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say
+from humanmcp.locales.stop import trouble
 from humanmcp.protocol.conversation.transcript import verify_decisions
 
 if TYPE_CHECKING:
@@ -27,20 +28,19 @@ def add_arguments(parser: Parser) -> None:
     flag("file", metavar="FILE")
 
 
-def run(arguments: argparse.Namespace, settings: Settings) -> int:
+def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     """Verify a file. Returns the exit status: 1 where something is wrong."""
-    language = language_of(settings.lang)
     try:
         content = Path(arguments.file).read_bytes()
     except OSError as error:
-        to_stderr(say(ROOM, "not read", language, file=arguments.file, why=error.strerror))
+        to_stderr(say(ROOM, "not read", file=arguments.file, why=trouble(error)))
         return FAILED
     flaws = list(verify_decisions(content))
     for flaw in flaws:
-        to_stdout(say(ROOM, flaw.code, language, line=flaw.line, number=flaw.number))
+        to_stdout(say(ROOM, flaw.code, line=flaw.line, number=flaw.number))
     if flaws:
         return FAILED
     lines = content.splitlines()
     digest = lines[-1][-66:-2].decode() if lines else ""
-    to_stdout(say(ROOM, "whole", language, count=len(lines), digest=digest))
+    to_stdout(say(ROOM, "whole", count=len(lines), digest=digest))
     return 0
