@@ -17,6 +17,8 @@ from humanmcp.common.settings import BOOK_NAME, add_flags, book_path, home_folde
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.common.timestamps import now
 from humanmcp.common.toml_edit import element_text, table_text
+from humanmcp.export.recording import find
+from humanmcp.export.redact import redact_recording
 from humanmcp.host.client.callbacks import ClientObserver, Nobody
 from humanmcp.host.client.client import Client, connect
 from humanmcp.host.client.handshake import Identity, SessionStart
@@ -29,6 +31,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import one_line
 from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.rules.book_format import KEY_OF
+from humanmcp.protocol.rules.book_writer import copied
 from humanmcp.protocol.rules.following import GIVEN, fill_answer, placeholders
 from humanmcp.protocol.rules.rule import RuleAction
 from humanmcp.protocol.spec import methods
@@ -82,10 +85,8 @@ def _check(path: Path) -> int:
 
 
 def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
-    from humanmcp.protocol.rules.book_writer import copied  # noqa: PLC0415 - a check does without
-
     book = copied(_frames(arguments, settings))
-    text = as_toml(book)
+    text = "\n".join(_sections(book))
     parse_book(text, Path(arguments.output or BOOK_NAME))
     for one in book.left_out:
         to_stderr(say(ROOM, f"left out {one.why}", method=one.method, name=one.name))
@@ -97,7 +98,7 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def _frames(arguments: argparse.Namespace, settings: Settings) -> Iterable[Frame]:
-    """Return what the server said: in a recording, or to us now."""
+    """Return the messages of the server, from a recording or from a new connection."""
     source: str = arguments.source or next(filter(is_address, arguments.words[:1]), "")
     more = arguments.words[not arguments.source and bool(source) :]
     if source and more:
@@ -106,9 +107,6 @@ def _frames(arguments: argparse.Namespace, settings: Settings) -> Iterable[Frame
         if not source and not more:
             raise stopped(ROOM, "no source")
         return listed(_called(source, arguments) if source else ChildCommand(tuple(more)))
-    from humanmcp.export.recording import find  # noqa: PLC0415 - as above
-    from humanmcp.export.redact import redact_recording  # noqa: PLC0415 - likewise
-
     frames = find(source, home_folder(settings.home)).frames
     if arguments.no_redact:
         return frames
@@ -126,7 +124,7 @@ def _called(url: str, arguments: argparse.Namespace) -> ServerAddress:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a new file: what was written is not replaced."""
+    """Write a new file; an existing file is not replaced."""
     if path.exists():
         raise stopped(ROOM, "exists", file=path)
     try:
@@ -136,7 +134,7 @@ def _write(path: Path, text: str) -> None:
     to_stderr(say("export", "written", file=path))
 
 
-# -- what a book does, and a book that is a server that exists -----------------------------------
+# -- the lines about a book, and a book from a server --------------------------------------------
 
 
 NAME: Final = "humanmcp-book"
@@ -160,7 +158,7 @@ class _Listener(ClientObserver):
 
 
 def listed(target: ServerTarget) -> list[Frame]:
-    """Ask a server for its definition, and return all that was said.
+    """Ask a server for its definition, and return all messages.
 
     Raises:
         StopError: it cannot be started, or does not speak MCP.
@@ -183,11 +181,6 @@ def listed(target: ServerTarget) -> list[Frame]:
     return listener.frames
 
 
-def as_toml(book: CopiedBook) -> str:
-    """Write a book."""
-    return "\n".join(_sections(book))
-
-
 def _sections(book: CopiedBook) -> Iterator[str]:
     if book.server:
         yield table_text(["server"], book.server)
@@ -205,7 +198,7 @@ _SHOWN: Final = 160
 
 
 def rule_lines(book: Book) -> Iterator[str]:
-    """Write each rule in a line: when it is meant, and what it answers, filled as far as known."""
+    """Write each rule on a line: when it applies, and what it answers."""
     width = len(str(len(book.rules)))
     for number, rule in enumerate(book.rules, 1):
         turns = " | ".join(_does(turn, rule.where) for turn in rule.turns)
@@ -249,7 +242,7 @@ def _changes(rule: Rule) -> Iterator[tuple[str, list[str]]]:
 
 
 def doubts(book: Book) -> Iterator[str]:
-    """Say what in a book is probably not meant: it can be used all the same."""
+    """Warn about probable mistakes in a usable book."""
     added = [
         tool
         for rule in book.rules

@@ -37,7 +37,7 @@ class Quote(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A mistake made and fixed. Without method, request and form it is no answer."""
+    """A mistake and its fix. Without method, request and form it is not an answer."""
 
     wrong: str
     right: str

@@ -62,7 +62,7 @@ HTTP_URL: Final = "http://127.0.0.1:8766/mcp"
 
 @dataclass(frozen=True, slots=True)
 class Wanted(HostEntry):
-    """What goes into which host's file. `manner` are the words that say who opens the session."""
+    """An entry for a host's file. `manner` are the flags that choose who answers the handshake."""
 
     manner: tuple[str, ...] = ()
     prompts_to: str = ""
@@ -152,7 +152,7 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
 
 
 def _path(host: Host, written: str | None, *, for_user: bool) -> Path:
-    """Return the file that is meant."""
+    """Return the path of the configuration file."""
     if written:
         return Path(written).expanduser().absolute()
     if for_user:
@@ -164,7 +164,7 @@ def _path(host: Host, written: str | None, *, for_user: bool) -> Path:
 
 
 def _print(wanted: Wanted, *, as_json: bool) -> int:
-    """Print the entry: the snippet alone to stdout, what is to be said about it to stderr."""
+    """Print the snippet to stdout, and notes about it to stderr."""
     status, state = _state(wanted)
     if as_json:
         _tell(wanted, state=state)
@@ -184,7 +184,7 @@ def _print(wanted: Wanted, *, as_json: bool) -> int:
 
 
 def _state(wanted: Wanted) -> tuple[int, str]:
-    """Look whether the entry is in the host's file; say what is wrong with the file, if anything.
+    """Compare the entry with the host's file, and print an error of the file.
 
     Returns the exit status, and "absent", "there", "differs" or "unreadable".
     """
@@ -233,7 +233,7 @@ def _changed(wanted: Wanted) -> tuple[ConfigFile, ConfigFile]:
 
 
 def _refused(wanted: Wanted, error: ConfigFileError, *, as_json: bool) -> int:
-    """Return why the file was left alone, and print what can be pasted instead."""
+    """Print why the file was not changed, and a snippet to paste instead."""
     if as_json:
         _tell(wanted, changed=False, backup=None, why=error.sentence())
         return REFUSED
@@ -300,7 +300,7 @@ class ConfigShape(HostEntryShape, total=False):
 
 
 def _tell(wanted: Wanted, **more: object) -> None:
-    """Print an entry for a script, and what became of it."""
+    """Print an entry and its outcome as JSON."""
     host = wanted.host
     entry = filled(
         HostEntryShape,
@@ -334,7 +334,7 @@ class ConfigFileError(StopError):
 
 
 def configurations() -> Iterator[tuple[Host, Path]]:
-    """Go through the files of all hosts that are there and can be changed, each once."""
+    """Yield the existing files of all hosts that can be changed, each once."""
     seen: set[Path] = set()
     for host in HOSTS:
         in_project = place(host, sys.platform, Path.home(), os.environ, Path.cwd())
@@ -354,7 +354,7 @@ class ConfigFile:
 
     @classmethod
     def read(cls, host: Host, path: Path) -> Self:
-        """Read a configuration file; the text is "" where there is none.
+        """Read a configuration file; without a file, the text is "".
 
         Raises:
             ConfigFileError: it cannot be read, is no UTF-8, or no file but a device or a pipe.
@@ -363,14 +363,14 @@ class ConfigFile:
 
     @cached_property
     def value(self) -> dict[str, Any]:
-        """What it says; see `parsed`."""
+        """The decoded content; see `parsed`."""
         return parsed(self.text, self.host.format, self.path)
 
     def entries(self, keys: Keys = ()) -> dict[str, Any]:
         """Return the entries of the servers for all projects, or below other keys, by name.
 
         Raises:
-            ConfigFileError: it is not in its format, or something else stands in their place.
+            ConfigFileError: it is not in its format, or something else is at this place.
         """
         found: Any = self.value
         for key in keys or self.host.keys:
@@ -396,7 +396,7 @@ class ConfigFile:
         return found
 
     def having(self, entries: Mapping[Keys, Any]) -> Self:
-        """Return it with several entries set, in this order, each by the keys that lead there.
+        """Return the file with these entries set, each below its keys, in this order.
 
         Raises:
             ConfigFileError: the file is not understood.
@@ -426,7 +426,7 @@ class ConfigFile:
         return self._proven(after, wanted)
 
     def without(self, keys: Keys) -> Self:
-        """Return it without an entry; unchanged when it is not there.
+        """Return the file without an entry.
 
         Raises:
             ConfigFileError: the file is not understood.
@@ -439,11 +439,11 @@ class ConfigFile:
         return self._proven(mark + jsonc.take(body, keys), _set(self.value, keys, None))
 
     def undone(self, changed: Sequence[Keys]) -> Self | None:
-        """Return it as it was before `having` made it into this one; None when unknown.
+        """Return the file before `having` changed it, or None if that is unknown.
 
-        That is the newest backup, or no file at all, if setting the same entries there gives this
-        text. So taking out what was put in leaves the file byte for byte as it was. A command that
-        was killed leaves a copy of what it did not come to change: that is no backup of another.
+        That is the newest backup, or no file, if setting the same entries there results in this
+        text. So removing an entry restores the file byte for byte. A killed command leaves a copy
+        of a file that it did not change: that copy is not a backup.
         """
         entries = {keys: self.servers.get(keys) for keys in changed}
         if not all(isinstance(entry, dict) for entry in entries.values()):
@@ -463,7 +463,7 @@ class ConfigFile:
         file that has nothing left in it is deleted.
 
         Raises:
-            ConfigFileError: it cannot be written. The old one is as it was.
+            ConfigFileError: it cannot be written. The old file is unchanged.
         """
         real = self.path.resolve()
         try:
@@ -492,10 +492,10 @@ class ConfigFile:
             raise ConfigFileError("not understood", path=self.path) from error
 
     def _proven(self, after: str, wanted: Mapping[str, Any]) -> Self:
-        """Return it with a new text if that says exactly what it should.
+        """Return the file with a new text, if the text decodes to the wanted content.
 
         Raises:
-            ConfigFileError: it does not (the file is laid out in a way that is not understood).
+            ConfigFileError: it does not; the layout of the file is not understood.
         """
         changed = dataclasses.replace(self, text=after)
         if changed.value != wanted:
@@ -511,7 +511,7 @@ def as_laid_out(host: Host, path: Path) -> Host:
     if host.name != "vscode":
         return host
     kept_in = _MCP_IN_SETTINGS if path.name == "settings.json" else host.keys
-    with contextlib.suppress(ConfigFileError):  # said where the file is read
+    with contextlib.suppress(ConfigFileError):  # reported when the file is read
         found = parsed(_read(path), host.format, path)
         within = found.get("mcp")
         if "servers" not in found and isinstance(within, dict) and "servers" in within:
@@ -520,7 +520,7 @@ def as_laid_out(host: Host, path: Path) -> Host:
 
 
 def _read(path: Path) -> str:
-    """Return the text of a configuration file, "" when there is none."""
+    """Return the text of a configuration file, or "" without a file."""
     try:
         return read_regular(path).decode("utf-8")
     except NotRegularError as error:
@@ -534,7 +534,7 @@ def _read(path: Path) -> str:
 
 
 def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
-    """Return what a configuration says; an empty file says nothing.
+    """Decode a configuration; an empty file has no content.
 
     Raises:
         ConfigFileError: it is not in its format. The sentence names line, column and cause.
@@ -605,7 +605,7 @@ def newest_backups(path: Path) -> list[Path]:
 
 
 def tell_what_now(host: Host, kept: Path | None) -> None:
-    """Say of a file that was changed where the old one is, and what is to be done now."""
+    """Print where the backup of a changed file is, and what to do now."""
     if kept is not None:
         to_stderr(say("config", "backup", backup=kept))
     to_stderr(say("config", "restart", label=host.label))

@@ -61,7 +61,7 @@ class Level(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found: the code of its sentence, what fills it, and how bad it is."""
+    """The result of a check: the code of its sentence, its fillings, and its severity."""
 
     code: str
     level: Level
@@ -124,7 +124,7 @@ def check_home(settings: Settings) -> Iterator[Finding]:
 
 
 def _check_parent(home: Path) -> Iterator[Finding]:
-    """Look whether a folder that is not there yet can be made."""
+    """Check that a missing folder can be created."""
     above = next(one for one in home.parents if one.exists())
     if os.access(above, os.W_OK | os.X_OK):
         yield ok("home new", path=home)
@@ -158,7 +158,7 @@ def check_disk(settings: Settings) -> Iterator[Finding]:
 
 
 def kind_of_disk(folder: Path, mounts: Path = _MOUNTS) -> str:
-    """Return the kind of file system that holds a folder, "" where that is not known."""
+    """Return the kind of file system of a folder, or "" if it is unknown."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -169,7 +169,7 @@ def kind_of_disk(folder: Path, mounts: Path = _MOUNTS) -> str:
         words = line.split()
         if len(words) < 3:
             continue
-        # proc(5): space, tab, newline and backslash stand as octal escapes.
+        # proc(5): space, tab, newline and backslash are octal escapes.
         point = words[1].replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
         inside = real == point or real.startswith(point.rstrip("/") + "/")
         if inside and len(point) >= len(best[0]):
@@ -183,7 +183,7 @@ def check_watching(limits: Path = _INOTIFY) -> Iterator[Finding]:
         instances = int((limits / "max_user_instances").read_text())
         watches = int((limits / "max_user_watches").read_text())
     except (OSError, ValueError):
-        return  # not Linux: nothing to be said
+        return  # not Linux: no checks
     if instances < LEAST_INSTANCES or watches < LEAST_WATCHES:
         yield warning("watching", instances=instances, watches=watches)
     else:
@@ -224,7 +224,7 @@ def check_files(settings: Settings) -> Iterator[Finding]:
 
 
 def check_desk(settings: Settings) -> Iterator[Finding]:
-    """Look whether a page is running: its lock says so, never a process number."""
+    """Check whether a desk is running: by its lock, not by a process number."""
     home = home_folder(settings.home)
     if is_held(home / "desk.lock"):
         yield ok("desk")
@@ -265,7 +265,7 @@ class Trial:
         self._arrived: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
 
     def line_arrived(self, line: bytes) -> None:
-        """Keep a message; what is none is stray."""
+        """Keep a message; another line is stray."""
         with contextlib.suppress(ValueError):
             value = json.loads(line)
             if isinstance(value, dict) and value.get("jsonrpc") == "2.0":
@@ -324,7 +324,7 @@ _SERVE: Final = "serve"
 
 
 def check_hosts() -> Iterator[Finding]:
-    """Look which hosts are on this machine, and whether what they start is there and answers."""
+    """Check the hosts of this machine: whether the command of an entry exists and answers."""
     started: dict[tuple[str, ...], Trial] = {}
     files = list(configurations())
     mentioned = False

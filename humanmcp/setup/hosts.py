@@ -43,7 +43,7 @@ LONGEST_START: Final = 120
 
 
 class Format(enum.Enum):
-    """What a host's configuration is written in."""
+    """The format of a host's configuration."""
 
     JSON = "json"
     JSONC = "jsonc"
@@ -69,7 +69,7 @@ class EntryShape(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class HostCommand:
-    """What a host is to start: an absolute command and its arguments."""
+    """The command that a host starts, as an absolute path, and its arguments."""
 
     command: str
     args: tuple[str, ...]
@@ -79,12 +79,12 @@ class HostCommand:
 class Host:
     """One host. `keys` lead to the object (or table) that holds its servers.
 
-    `places` are where its configuration stands, by `sys.platform`; "" stands for all others.
+    `places` are the paths of its configuration, by `sys.platform`; "" means any other.
     `wait_keys` are the members of an entry that make it wait longer, with what a second counts
     there. `client` is how it names itself to a server: by that
     `protocol/rules/timeouts.py` knows how long it waits. `members` are further members that
-    an entry needs, `approval` the code of the sentence on what its user is asked before our tools
-    can be used. `user_places` are where servers for all projects stand, of a host whose `places`
+    an entry needs, `approval` the code of the sentence about what the host asks before our tools
+    can be used. `user_places` are the paths for servers of all projects, if the host's `places`
     lie in one project. `project_keys` lead, in that file, to an object with a member for each
     project, and within each of these to its servers.
     """
@@ -102,7 +102,7 @@ class Host:
     user_places: Mapping[str, str] = field(default_factory=dict)
     project_keys: tuple[str, ...] = ()
     remote: Mapping[str, Any] = field(default_factory=dict)
-    """An entry for a server at an address, which stands where it says `{url}`; {} for none."""
+    """An entry for a server at an address, which replaces `{url}`; {} for none."""
     prompts_to: str = ""
     """The command that sends its permission prompts to the tool `approve` of the entry `{name}`."""
     link: str = ""
@@ -110,7 +110,7 @@ class Host:
     program: str = ""
     """The command that its installation brings, "" for none."""
     plugin: tuple[str, ...] = ()
-    """The file below the home folder that tells of our plugin, and what stands in it then."""
+    """The file below the home folder that names our plugin, and the text in it."""
     waiting: str = "wait other"
     """The code of the sentence on what its user can set to wait longer."""
 
@@ -160,9 +160,9 @@ def _filled_in(
 
 
 def wait_to_write(host: Host, asked: int | None) -> int:
-    """Return the seconds that an entry says a call may take, 0 where it says nothing.
+    """Return the timeout of calls for an entry, in seconds; 0 to write none.
 
-    `asked` is what a person said. Otherwise ten minutes are written where the host itself would
+    `asked` is the person's choice. Otherwise ten minutes are written if the host itself would
     give up sooner, or its limit is unknown: a limit in the entry may be shorter than none.
     """
     if not host.wait_keys:
@@ -199,7 +199,7 @@ def remote_entry(host: Host, url: str, wait: int) -> dict[str, Any]:
 
 
 def _waiting(host: Host, made: Mapping[str, Any], wait: int) -> dict[str, Any]:
-    """Return an entry with all that it says besides where its server is."""
+    """Add an entry's other members and timeouts."""
     return {**made, **host.members} | {
         key: (min(wait, LONGEST_START) if key.startswith("startup") else wait) * second
         for key, second in host.wait_keys.items()
@@ -267,9 +267,9 @@ def passed_on(
     environment: Mapping[str, str],
     language: str,
 ) -> dict[str, Any]:
-    """Return the settings that an entry must carry: those that were given here and now.
+    """Return the settings that an entry must contain: those of flags and environment.
 
-    What stands in the settings file is not among them: the server reads that by itself.
+    Settings of the settings file are not among them: the server reads that file.
     """
     given = {
         name: getattr(settings, name)
@@ -292,25 +292,17 @@ def command_for(given: Mapping[str, Any], manner: Sequence[str] = ()) -> HostCom
 
 
 def manner_for(chosen: str | None, *, files: bool) -> tuple[str, ...]:
-    """Return the words of an entry that say who answers what.
+    """Return the flags of an entry that choose who answers the handshake.
 
     `chosen` is "by-hand", "auto", "book", "hand" or None. A real host's model wants its tools in
-    its first turn, and most hosts do not wait for a person: so the book opens the session, unless
-    a person answers in text files.
+    its first turn, and most hosts do not wait for a person. So the book answers the handshake,
+    unless a person answers in text files.
     """
     if chosen in ("by-hand", "auto"):
         return (f"--{chosen}",)
     if chosen is None and files:
         return ()
     return ("--handshake", chosen or "book")
-
-
-def with_limit(given: Mapping[str, Any], wait: int) -> dict[str, Any]:
-    """Return the settings of an entry that tells its host to wait this long: the server knows it.
-
-    `wait` is in seconds, 0 where the entry says nothing; what a person said of it stays.
-    """
-    return {**({"client_limit": wait} if wait else {}), **given}
 
 
 def starter() -> list[str]:
@@ -327,9 +319,9 @@ def starter() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class HostEntry:
-    """What one host is given: an entry for its file, and the ways around that.
+    """An entry for one host, and other ways to add it.
 
-    `path` is relative when the file lies in a project. `command` is for the host's own command and
+    `path` is relative if the file is in a project. `command` is for the host's own command and
     for links, which cannot say how long a call may take.
     """
 
@@ -339,7 +331,7 @@ class HostEntry:
     command: HostCommand
     entry: dict[str, Any]
     url: str = ""
-    """Where the server is; "" for one that the host starts."""
+    """The address of the server; "" if the host starts it."""
 
     @classmethod
     def of(  # noqa: PLR0913 - the last three have defaults
@@ -354,15 +346,17 @@ class HostEntry:
         url: str = "",
         **more: Any,  # noqa: ANN401 - what a subclass holds besides
     ) -> Self:
-        """Make it of a server's settings and the words that say who answers what, or of its URL.
+        """Make an entry from a server's settings and flags, or from its URL.
 
-        `wait` is what a person said of it.
+        `wait` is the timeout of calls that the person chose.
         """
         seconds = wait_to_write(host, wait)
         if url:
             entry = remote_entry(host, url, seconds)
             return cls(host, name, path, command_for(given, words), entry, url, **more)
-        waiting = command_for(with_limit(given, seconds), words)
+        # The server knows the timeout that the entry sets; the person's own `client_limit` wins.
+        limit = {"client_limit": seconds} if seconds else {}
+        waiting = command_for({**limit, **given}, words)
         entry = local_entry(host, waiting, seconds)
         return cls(host, name, path, command_for(given, words), entry, **more)
 
@@ -378,7 +372,7 @@ class HostEntry:
 
     @property
     def link(self) -> str:
-        """A link that adds it with one click; "" when there is none."""
+        """A link that adds the entry with one click, or ""."""
         return "" if self.url else install_link(self.host, self.name, self.command)
 
 

@@ -1,4 +1,4 @@
-"""`humanmcp unwrap HOST SERVER`: take the tap away again; the file is as it was before.
+"""`humanmcp unwrap HOST SERVER`: remove the tap again, and restore the file.
 
 With `--all`, from every server of every host.
 """
@@ -61,7 +61,7 @@ def _all_without_tap(config_file: ConfigFile, chosen: Sequence[Keys]) -> ConfigF
 
 
 def _without_tap(file: ConfigFile, originals: Mapping[Keys, Any]) -> ConfigFile:
-    """Return the file as it was before the tap, byte for byte where the backup tells."""
+    """Return the file before the tap, byte for byte if a backup has it."""
     before = file.undone(tuple(originals))
     if before is not None and all(
         _alike(before.servers.get(keys), original) for keys, original in originals.items()

@@ -46,13 +46,10 @@ def wrapped(entry: Mapping[str, Any], starter: Sequence[str], flags: Sequence[st
 
 
 def has_odd_arguments(entry: Mapping[str, Any]) -> bool:
-    """Return True if an argument of an entry is no text: how its host writes that is unknown."""
+    """Return True if an argument of an entry is not text: its host's notation is unknown."""
     words = [entry.get("args"), entry.get("command")]
-    return any(isinstance(word, list) and not _all_text(word) for word in words)
-
-
-def _all_text(words: Sequence[object]) -> bool:
-    return all(isinstance(word, str) for word in words)
+    lists = (word for word in words if isinstance(word, list))
+    return any(not isinstance(word, str) for words in lists for word in words)
 
 
 def unwrapped(entry: object) -> Any:  # noqa: ANN401 - any JSON value
@@ -97,7 +94,7 @@ _COMMAND: Final = 60
 
 
 class Standing(enum.Enum):
-    """How a server's entry stands to the tap."""
+    """Whether a server's entry has a tap, or can have one."""
 
     PLAIN = "plain"
     WRAPPED = "wrapped"
@@ -108,7 +105,7 @@ class Standing(enum.Enum):
 
 
 def standing_of(entry: object) -> Standing:
-    """Return how an entry stands to the tap."""
+    """Return whether an entry has a tap, or can have one."""
     if is_wrapped(entry):
         return Standing.WRAPPED
     found = command_in(entry)
@@ -120,7 +117,7 @@ def standing_of(entry: object) -> Standing:
 
 
 def _title(file: ConfigFile, keys: Keys) -> str:
-    """Name a server, and its project where it belongs to one."""
+    """Return the name of a server, and of its project if it has one."""
     if keys[:-1] == file.host.keys:
         return one_line(keys[-1])
     project = one_line(keys[len(file.host.project_keys) - 1])
@@ -130,9 +127,9 @@ def _title(file: ConfigFile, keys: Keys) -> str:
 def change_all(
     standing: Standing, change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile], *, yes: bool
 ) -> int:
-    """List every server that stands as `standing`, ask, change each file. Returns the exit status.
+    """List every server with this `standing`, ask, and change each file. Return the exit status.
 
-    `change` makes the new form of a file from the keys of its servers that are to be changed.
+    `change` makes the new file from the keys of the servers to change.
     """
     verb = "wrap" if standing is Standing.PLAIN else "unwrap"
     files, failed = _files()
@@ -188,7 +185,7 @@ def _list(config_file: ConfigFile, chosen: Sequence[Keys]) -> None:
 
 
 def _agreed(verb: str, count: int) -> bool:
-    """Ask; where stdin is no terminal, say how it is done."""
+    """Ask for confirmation; without a terminal, name the flag instead."""
     answer = asked_whether(say(ROOM, f"{verb} all?", count=count))
     if answer is None:
         to_stderr(say(ROOM, f"{verb} with yes", count=count))
@@ -288,10 +285,10 @@ def _flags(arguments: argparse.Namespace, server: str) -> list[str]:
 
 
 def entry_of(arguments: argparse.Namespace) -> tuple[ConfigFile, dict[str, Any]]:
-    """Return the configuration that is meant, and the entry of the server that is named in it.
+    """Return the chosen configuration file, and the entry of the chosen server.
 
     Raises:
-        ConfigFileError: none is named, or the file is not understood, or has no such server.
+        ConfigFileError: no server is named, or the file is not understood or has no such server.
     """
     if not arguments.host or not arguments.server:
         raise WrapError("which")
@@ -311,6 +308,6 @@ def entry_of(arguments: argparse.Namespace) -> tuple[ConfigFile, dict[str, Any]]
 
 
 def report(code: str, host: Host, name: str, kept: Path | None) -> None:
-    """Say what was done, where the old file is, and what is to be done now."""
+    """Print what was done, where the backup is, and what to do now."""
     to_stderr(Painted(say(ROOM, code, name=name, label=host.label), "green"))
     tell_what_now(host, kept)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def command(run: Command) -> Command:
-    """Make a command of a function that may raise what stops it.
+    """Make a command of a function that may raise `StopError`.
 
-    What stops it is said in one sentence, and becomes the exit status: 1 where the inbox refuses, 2
-    where something was asked in a way that cannot be done.
+    Its error is printed as one sentence, and becomes the exit status: 1 if the inbox refuses, 2
+    if the command line cannot be done.
     """
 
     @functools.wraps(run)

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 
 LARGEST: Final = 20 * 1024 * 1024
-"""Bytes of all that is attached to one answer: as base64 it still fits into a line of 64 MiB."""
+"""The most bytes attached to one answer: as base64 they fit into a line of 64 MiB."""
 _BINARY: Final = "application/octet-stream"
 
 
@@ -75,7 +75,7 @@ def result_with(
     """Make the result of a tool call: the text first, then the pictures, then the files.
 
     Raises:
-        StopError: a picture is none, or it is too much.
+        StopError: an image is not an image, or the attachments are too large.
         StopError: a file cannot be read.
     """
     left = LARGEST
@@ -98,7 +98,7 @@ def _image(name: str, raw: bytes) -> dict[str, Any]:
 
 
 def _file(name: str, raw: bytes) -> dict[str, Any]:
-    """Embed a file under its bare name: the folder it lies in stays private."""
+    """Embed a file under its name without the folder, which stays private."""
     bare = "stdin" if name == STDIN else PurePath(name).name
     kind = mimetypes.guess_type(bare)[0]
     resource: dict[str, Any] = {"uri": f"file:///{quote(bare)}"}
@@ -153,7 +153,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def _answer(answering: Answering, arguments: argparse.Namespace, settings: Settings) -> int:
-    """Send what is given, else ask what to allow, else open the editor."""
+    """Send the answer of the command line, else show the approval card, else open the editor."""
     if is_decided(arguments):
         return decide(answering, arguments)
     draft, anyway = _given(arguments, answering), bool(arguments.send_anyway)
@@ -182,7 +182,7 @@ def _answering(inbox: DeskInbox, arguments: argparse.Namespace) -> Answering:
 
 
 def _given(arguments: argparse.Namespace, answering: Answering) -> Draft | None:
-    """Return what stands on the command line; None when the editor is wanted.
+    """Return the answer on the command line, or None for the editor.
 
     Raises:
         StopError: a file cannot be read.
@@ -223,7 +223,7 @@ def _attached(arguments: argparse.Namespace, answering: Answering) -> Draft:
 
 
 def _words(arguments: argparse.Namespace, answering: Answering) -> Draft | None:
-    """Return the words for the model that stand on the command line; None when there are none."""
+    """Return the text for the model on the command line, or None."""
     if arguments.text is not None:
         return Draft(arguments.text, TextForm.TEXT)
     if arguments.choose is not None:
@@ -237,7 +237,7 @@ def _option(answering: Answering, wanted: str) -> str:
     """Return an option of the question, word for word.
 
     Raises:
-        StopError: there is none of that number. The sentence lists those that there are.
+        StopError: there is no such option. The sentence lists the options.
     """
     inquiry = answering.opened.inquiry
     options = () if inquiry is None else inquiry.options
@@ -268,7 +268,7 @@ def _call(answering: Answering, tool: str, *words: str, anyway: bool) -> Draft:
 
 
 def _error(code: str, message: str) -> str:
-    """Write an error object. A code that is no integer is left to the check, which explains it."""
+    """Write an error object. A code that is not an integer is left to the check to explain."""
     number = code.removeprefix("-")
     written = code if number.isascii() and number.isdigit() else json.dumps(code)
     return f'{{"code": {written}, "message": {json.dumps(message, ensure_ascii=False)}}}'
@@ -287,7 +287,7 @@ def _broken(answering: Answering, draft: Draft, name: str) -> Draft:
     """Break an answer on purpose. It is sent with --send-anyway, as every broken one.
 
     Raises:
-        StopError: there is no such fault. The sentence lists those that there are.
+        StopError: there is no such fault. The sentence lists the faults.
     """
     known = {one.value: one for one in service.possible_faults(answering.opened)}
     if not known:
@@ -315,7 +315,7 @@ def _template(answering: Answering, name: str) -> str:
     """Return a template by its name.
 
     Raises:
-        StopError: there is none of that name. The sentence lists those that there are.
+        StopError: there is no such template. The sentence lists the templates.
     """
     known = service.templates(answering.opened)
     if name not in known:

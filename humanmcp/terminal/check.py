@@ -1,7 +1,7 @@
 """`humanmcp check`: explain what is wrong with an answer, without any session.
 
 Also with a request, a notification, or a whole conversation: a transcript, a text log, or messages
-a line each; what it is can be seen at its first lines. For a person: the place, the line with a
+a line each; the first lines show which it is. For a person: the place, the line with a
 caret, the sentence, the fix, the page of the specification. For machines: `--json`, and `--lines`
 for many answers through one pipe.
 """
@@ -71,7 +71,7 @@ _CHUNK: Final = 1 << 18
 
 
 def judge_lines(arguments: argparse.Namespace) -> int:
-    """Answer each line of JSON with one, as they come; say on stderr how fast that went."""
+    """Answer each line of JSON with a line as it comes; print the speed on stderr."""
     began = time.monotonic()
     count = 0
     if len(arguments.files) > 1:
@@ -107,7 +107,7 @@ def _opened(name: str = STDIN) -> Iterator[int]:
 
 
 def _batches(number: int) -> Iterator[list[bytes]]:
-    """Yield the lines that are there: one write an arrival, so that a pipe streams and is fast."""
+    """Yield the lines that have arrived, so that one write answers all of them."""
     parts: list[bytes] = []  # of a line that has not ended: joined once, however long it is
     while chunk := os.read(number, _CHUNK):
         first, *others = chunk.split(b"\n")
@@ -134,7 +134,7 @@ def _answered(line: bytes, arguments: argparse.Namespace) -> str:
         answer = checked_shape(verdict)
     except (CaseError, ValueError, RecursionError) as error:
         answer = _line_error(error)
-    except Exception as error:  # noqa: BLE001 - the lines after this one are answered all the same
+    except Exception as error:  # noqa: BLE001 - the lines after this one are answered anyway
         answer = checked_shape(failed("", error))
     if isinstance(record, dict) and "id" in record:
         return json.dumps({**answer, "id": record["id"]})
@@ -142,7 +142,7 @@ def _answered(line: bytes, arguments: argparse.Namespace) -> str:
 
 
 def _is_message(record: Any, arguments: argparse.Namespace) -> bool:  # noqa: ANN401 - any JSON value
-    """Tell a request or a notification from an answer, where the caller did not say which it is."""
+    """Return True for a request or notification, if the caller did not say what it is."""
     if not isinstance(record, dict) or record.keys() & {"method", "request", "form", "id"}:
         return False
     text, said = record.get("text"), record.get("protocol_version", "")
@@ -180,7 +180,7 @@ def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa
 
 
 def _line_error(error: Exception) -> CheckedShape:
-    """Describe a line that is no case in the shape of all answers."""
+    """Write the error of a line in the shape of all answers."""
     if isinstance(error, CaseError):
         message = error.sentence()
     else:
@@ -210,7 +210,7 @@ def add_arguments(parser: Parser) -> None:
 
 @command
 def run(arguments: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG001 - every command takes them
-    """Check what is given. Returns 0 when nothing is wrong, 1 for errors, 2 for a wrong command."""
+    """Check the files. Returns 0 without errors, 1 with errors, 2 for a wrong command line."""
     if arguments.explain is not None:
         explain(arguments.explain)
         return 0
@@ -218,7 +218,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG0
 
 
 def _every(arguments: argparse.Namespace) -> int:
-    """Check each file. Returns the worst of what was found."""
+    """Check each file. Returns the highest exit status."""
     if not arguments.files:
         raise CaseError("no file")
     if arguments.fix and len(arguments.files) > 1:
@@ -247,7 +247,7 @@ def _one(file: str, arguments: argparse.Namespace) -> int:
 
 
 def _form(text: str, arguments: argparse.Namespace) -> TranscriptForm:
-    """Find out what a text is; who says what it answers says that it is an answer."""
+    """Detect what a text is; with --method, --request, --fix or --form it is an answer."""
     chosen = arguments.method or arguments.request or arguments.fix
     if chosen or TextForm(arguments.form) is not TextForm.MESSAGE:
         return TranscriptForm.ANSWER
@@ -272,7 +272,7 @@ def _name(file: str) -> str:
 
 
 def _recording_in(file: str) -> str:
-    """Return the transcript of a session's folder; any other file is meant itself."""
+    """Return the transcript of a session's folder, or else the file itself."""
     path = Path(file)
     return str(path / "transcript.jsonl") if file != STDIN and path.is_dir() else file
 
@@ -334,7 +334,7 @@ class TypedCase:
 
 
 class CaseError(StopError):
-    """What was given is no case: a line of `--lines` that is no object, say."""
+    """The input cannot be checked, such as a line of `--lines` that is not an object."""
 
     room = "check"
 
@@ -350,13 +350,13 @@ class Asked:
 
 
 def open_exchange_of(text: str, form: TextForm, asked: Asked) -> TypedCase:
-    """Put together what is judged: an answer, and the request that it answers.
+    """Combine an answer with the request that it answers.
 
-    Without a request one is made up: of the method (or the one that the answer looks like), with
+    Without a request, one is made up: with the method (or the one that the answer looks like) and
     the id of the answer itself.
 
     Raises:
-        CaseError: the request is none.
+        CaseError: the request is not a request.
     """
     if asked.request is None:
         message = _made_up(text, asked)
@@ -380,7 +380,7 @@ def _asked_for(request: jsonrpc.Message) -> str:
 
 def _made_up(text: str, asked: Asked) -> jsonrpc.Message:
     """Make up a request for an answer that comes without its request."""
-    reading = json_reading.read(text)  # also of a text that is not quite JSON yet
+    reading = json_reading.read(text)  # also reads JSON with small mistakes
     value = reading.value if reading.readable else None
     token = _own_id(reading.json, value) if asked.id is None else json.dumps(asked.id)
     name = asked.method or guessed_method(value)
@@ -413,7 +413,7 @@ def guessed_method(value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 
 def explain(codes: Sequence[str]) -> None:
-    """Print what there is to know of some kinds of mistakes; without a code, list them all.
+    """Explain some kinds of mistakes; without a code, list all kinds.
 
     Raises:
         CaseError: one of them does not exist.
@@ -494,7 +494,7 @@ class TranscriptForm(enum.Enum):
 
 
 def form_of(text: str) -> TranscriptForm:
-    """Find out what a text is; what is none of the others is an answer, right or wrong."""
+    """Detect what a text is; anything unknown is an answer."""
     lines = [line for line in text.split("\n") if line.strip()]
     first = _object(lines[0]) if lines else None
     if lines and is_log_line(lines[0]) and any(read_log_line(one.rstrip("\r")) for one in lines):
@@ -518,8 +518,8 @@ def _object(line: str) -> dict[str, Any] | None:
 
 
 def judge(text: str, form: TranscriptForm, arguments: argparse.Namespace, name: str) -> int:
-    """Print what is wrong. Returns 0 where nothing is, 1 where something is."""
-    found = judged(text, form, arguments.protocol_version or "")
+    """Print the problems of a conversation. Returns the exit status."""
+    found = tuple(_each(text, form, arguments.protocol_version or ""))
     if not found:
         raise CaseError("no messages", name=name)
     diagnostics = [diagnostic for judged in found for diagnostic in judged.diagnostics]
@@ -538,12 +538,8 @@ def verdict_of(text: str, version: str) -> Verdict:
     return Verdict(text, None if blocking(found) else compact(text), None, found)
 
 
-def judged(text: str, form: TranscriptForm, version: str) -> tuple[Judged, ...]:
-    """Judge every message of a text."""
-    return tuple(_each(text, form, version))
-
-
 def _each(text: str, form: TranscriptForm, version: str) -> Iterator[Judged]:
+    """Judge every message of a text."""
     lines = text.split("\n")
     match form:
         case TranscriptForm.TRANSCRIPT:
@@ -604,7 +600,7 @@ def _print_conversation(
 
 
 def _count(judged: Sequence[Judged]) -> int:
-    """Count the lines: what was never answered is said of a line that was counted already."""
+    """Count the lines; an unanswered request is a second entry for its line."""
     return len({one.line for one in judged})
 
 
@@ -615,7 +611,7 @@ def _heading(judged: Judged) -> str:
 
 
 def _placed(diagnostic: Diagnostic, judged: Judged) -> Diagnostic:
-    """Give a problem with a whole line that line as its place."""
+    """Set the place of a problem that concerns a whole line."""
     if diagnostic.line:
         return diagnostic
     return diagnostic._replace(line=1, column=1, end=len(judged.text))

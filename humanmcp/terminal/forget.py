@@ -1,7 +1,7 @@
-"""`humanmcp forget`: remove what was said and typed, for good.
+"""`humanmcp forget`: delete messages and drafts for good.
 
-An exchange, a session, or everything that is older than some days. It says first what it will
-remove, and asks. What a client still waits for stays, and is named.
+An exchange, a session, or everything that is older than some days. It lists first what it will
+delete, and asks. A request that a client still waits for is kept, and named.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Target:
     session: str
     key: Key | None = None
     waits: bool = False
-    """Its client waits for an answer: it stays."""
+    """Its client waits for an answer: it is kept."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -72,7 +72,7 @@ def _targets(inbox: DeskInbox, arguments: argparse.Namespace) -> list[Target]:
     if bool(wanted) is (days is not None):
         raise stopped(ROOM, "one of both")
     if days is not None:
-        if not 0 <= days < 36500:  # a hundred years; also what is no number
+        if not 0 <= days < 36500:  # a hundred years; nan fails, too
             raise stopped(ROOM, "days", days=days)
         return list(_older(inbox, datetime.now(UTC) - timedelta(days=days)))
     if "/" in wanted or wanted.isdigit():
@@ -88,7 +88,7 @@ def _exchange(facts: SessionFacts, item: Item) -> Target:
 
 
 def _of_session(inbox: DeskInbox, facts: SessionFacts) -> Iterator[Target]:
-    """List what is forgotten of a session: all of it, or what is over while it still runs."""
+    """List the targets of a session: all of it, or the closed exchanges while it still runs."""
     if not facts.is_open:
         words = say(ROOM, "session", who=client_of(facts) or facts.name)
         yield Target(facts.letter, words, facts.name)
@@ -109,7 +109,7 @@ def _older(inbox: DeskInbox, than: datetime) -> Iterator[Target]:
 
 
 def _is_before(at: str, than: datetime) -> bool:
-    """Return True if a moment is old enough; what is no moment never is."""
+    """Return True if a stamp is old enough; an invalid stamp never is."""
     moment = read_stamp(at)
     return moment is not None and moment < than
 
@@ -159,10 +159,10 @@ def _announce(gone: list[Target], waiting: list[Target]) -> None:
 
 
 def _agreed() -> bool:
-    """Ask whether it is really meant.
+    """Ask for confirmation.
 
     Raises:
-        StopError: stdin is no terminal, so no person can be asked.
+        StopError: stdin is not a terminal.
     """
     answer = asked_whether(say(ROOM, "sure"))
     if answer is None:

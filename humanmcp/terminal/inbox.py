@@ -106,12 +106,12 @@ def waiting_rows(inbox: DeskInbox, *, everything: bool = False) -> list[Terminal
 
 
 def is_parked(row: TerminalRow) -> bool:
-    """Return True for a call whose client comes for the answer later."""
+    """Return True for a call whose client fetches the answer later."""
     return row.item.is_parked or (row.item.outlives and not row.opened.facts.is_open)
 
 
 def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
-    """Return what is asked for in one short line: the method, the tool, what it is asked with."""
+    """Return a request in one short line: method, tool and arguments."""
     request = read_line(item.line)
     if not isinstance(request, Message):
         return cut(item.line, longest)
@@ -121,7 +121,7 @@ def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
 
 
 def asker_of(facts: SessionFacts) -> str:
-    """Name who asks in a session, and so who gets the answer: the client or the server."""
+    """Return who sends the requests of a session: the client or the server."""
     if facts.role.traits.parties[0] == "server":
         return say(ROOM, "a server", name=one_line(facts.title, 80)).strip()
     return client_of(facts) or say(ROOM, "no client yet")
@@ -277,7 +277,7 @@ SOON: Final = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What will happen to an exchange, and whether that is soon."""
+    """What will happen to an exchange, and whether it is soon."""
 
     sentence: str
     soon: bool = False
@@ -295,7 +295,7 @@ def waited(item: Item, moment: datetime) -> float:
 
 
 def outlook(item: Item, moment: datetime) -> tuple[Outlook, ...]:
-    """Return what will happen: what the book does and when, and when the client may give up."""
+    """Return what will happen: when the book answers, and when the client may give up."""
     if item.state is not ExchangeState.PENDING:
         return (Outlook(_ended(item)),)
     if item.reply is not None:
@@ -320,7 +320,7 @@ def outlook(item: Item, moment: datetime) -> tuple[Outlook, ...]:
 
 
 def kept_waiting(item: Item) -> str:
-    """Return what keeps the client waiting, or why nothing can; "" when nothing is known."""
+    """Return how the client is kept waiting, or why that is not possible; else ""."""
     waiting = item.waiting
     if waiting.keepalive:
         return _optional(WAITS, f"keepalive {waiting.keepalive}")
@@ -372,7 +372,7 @@ def _client(item: Item, passed: float) -> Outlook | None:
 
 
 def _optional(room: str, code: str) -> str:
-    """Return a sentence whose code another process wrote: a newer one may know more of them."""
+    """Return the sentence of a code, or the code if a newer process wrote it."""
     try:
         return say(room, code)
     except UnknownSentenceError:
@@ -380,7 +380,7 @@ def _optional(room: str, code: str) -> str:
 
 
 class ChoiceError(StopError):
-    """A person named no exchange, or more than one."""
+    """The name on the command line matches no exchange, or several."""
 
     room = "choose"
 
@@ -405,13 +405,13 @@ def label(facts: SessionFacts, number: int, everybody: Iterable[SessionFacts]) -
 
 
 def choose(inbox: DeskInbox, wanted: str) -> OpenExchange:
-    """Find the exchange that a person means; without a word, the only one that waits.
+    """Find an exchange by its name on the command line; without a name, the only one that waits.
 
-    What waits comes first: a bare number names what is pending in a live session, else what was
-    pending there, else what the newest session that is over had.
+    A bare number names a pending exchange of a live session, else any exchange of a live session,
+    else one of the newest closed session.
 
     Raises:
-        ChoiceError: there is none, or there are several.
+        ChoiceError: no match, or several.
     """
     everybody = listed_sessions(inbox)
     name, slash, number = wanted.rpartition("/")
@@ -434,10 +434,10 @@ def choose(inbox: DeskInbox, wanted: str) -> OpenExchange:
 
 
 def choose_session(inbox: DeskInbox, wanted: str) -> SessionFacts:
-    """Find the session that a person means; without a word, the only live one.
+    """Find a session by its name on the command line; without a name, the only live one.
 
     Raises:
-        ChoiceError: there is none, or there are several.
+        ChoiceError: no match, or several.
     """
     everybody = listed_sessions(inbox)
     if wanted:

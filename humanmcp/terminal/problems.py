@@ -30,7 +30,7 @@ def explained(
 ) -> Iterator[Line]:
     """Yield the lines that show one problem with `text`.
 
-    `name` is what the text is called (a file), `shift` the lines that stand above it there.
+    `name` is the name of the file, `shift` the number of lines above the text in it.
     """
     place = place_of(diagnostic, name=name, shift=shift)
     colour = SEVERITY_COLOURS[diagnostic.severity]
@@ -51,7 +51,7 @@ def explained(
 
 
 def _why(diagnostic: Diagnostic) -> str:
-    """Return what there is to learn from a problem, "" when nothing was written down."""
+    """Return the reason of a problem, or ""."""
     try:
         return say("problem", f"{diagnostic.code}.why")
     except UnknownSentenceError:
@@ -59,7 +59,7 @@ def _why(diagnostic: Diagnostic) -> str:
 
 
 def place_of(diagnostic: Diagnostic, *, name: str = "", shift: int = 0) -> str:
-    """Return where a problem stands: `answer.json:3:12`, or `line 3, column 12` without a name."""
+    """Return the place of a problem: `answer.json:3:12`, or `line 3, column 12` without a name."""
     if not diagnostic.line:
         return name
     line = diagnostic.line + shift
@@ -69,7 +69,7 @@ def place_of(diagnostic: Diagnostic, *, name: str = "", shift: int = 0) -> str:
 
 
 def fix_in_words(fix: Fix, text: str) -> str:
-    """Return what a fix would change, in one line, and how far it may be trusted."""
+    """Describe a fix in one line, and how far it may be trusted."""
     words = _changes(fix, text)
     if fix.is_safe:
         return words
@@ -153,14 +153,14 @@ def _excerpt(diagnostic: Diagnostic, text: str, colour: str, shift: int) -> Iter
 
 
 def _line_of(text: str, diagnostic: Diagnostic) -> str:
-    """Return the line that a problem stands on, without splitting a text of megabytes."""
+    """Return the line of a problem, without splitting a text of megabytes."""
     begin = text.rfind("\n", 0, diagnostic.start) + 1
     end = text.find("\n", diagnostic.start)
     return text[begin : end if end >= 0 else len(text)].removesuffix("\r")
 
 
 def _marked(diagnostic: Diagnostic, text: str, after: str) -> str:
-    """Return what the carets stand below: the problem's part of this line."""
+    """Return the problem's part of this line, which the carets mark."""
     length = text[diagnostic.start : diagnostic.end].find("\n")
     wanted = diagnostic.end - diagnostic.start if length < 0 else length
     return after[: max(1, wanted)]

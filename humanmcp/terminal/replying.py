@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 ROOM: Final = "answer"
 BY: Final = "terminal"
-"""How this desk signs what it sends."""
+"""The author of what the terminal sends."""
 LONGEST_WAIT: Final = 10.0
 """Seconds to wait for the process that speaks to the client."""
 SEVERAL_LINES: Final = "J51"
@@ -59,7 +59,7 @@ SEVERAL_LINES: Final = "J51"
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """One exchange that is being answered, and how the person is spoken to."""
+    """One exchange that is being answered, and how its outcome is printed."""
 
     opened: OpenExchange
     name: str
@@ -67,7 +67,7 @@ class Answering:
     json: bool
 
     def reader(self, draft: Draft) -> str:
-        """Return who gets this text: a held message goes on, an answer goes back."""
+        """Return who gets this text: a held message is forwarded, an answer is returned."""
         held = self.opened.held
         if held is None:
             return self.who
@@ -87,7 +87,7 @@ def submit(answering: Answering, draft: Draft, *, anyway: bool) -> SendResult:
 
 
 def tell(answering: Answering, draft: Draft, result: SendResult) -> int:
-    """Tell the person what became of a text. Returns the exit status."""
+    """Print the outcome of sending a text. Returns the exit status."""
     result = _worth_a_word(result)
     match result.outcome:
         case Outcome.SENT:
@@ -109,7 +109,7 @@ def tell(answering: Answering, draft: Draft, result: SendResult) -> int:
 
 
 def _worth_a_word(result: SendResult) -> SendResult:
-    """Leave out that the text had several lines: that is our own way to lay out a draft."""
+    """Remove the problem that the text had several lines: humanmcp lays out drafts so."""
     found = tuple(
         diagnostic for diagnostic in result.diagnostics if diagnostic.code != SEVERAL_LINES
     )
@@ -151,7 +151,7 @@ def refused(answering: Answering, result: SendResult) -> int:
 
 
 def not_sent(answering: Answering, why: str, result: SendResult) -> int:
-    """Say that nothing was sent, and why. Returns the exit status."""
+    """Print that nothing was sent, and why. Returns the exit status."""
     if answering.json:
         json_to_stdout(_shape(answering, result, sent=False, why=why))
     else:
@@ -160,10 +160,10 @@ def not_sent(answering: Answering, why: str, result: SendResult) -> int:
 
 
 def keep_open(answering: Answering, draft: Draft, *, anyway: bool) -> int:
-    """Send the line of an answer as something said first: its request stays open for another.
+    """Send the answer's line as an outgoing message, so that its request stays open.
 
     Raises:
-        OrderError, InboxError: it cannot be handed in.
+        OrderError, InboxError: it cannot be submitted.
     """
     verdict = service.judge(answering.opened, draft.text, draft.form)
     line = verdict.line or (verdict.forced if anyway else None)
@@ -236,19 +236,19 @@ def _print_questions(questions: Sequence[AskedQuestion]) -> None:
 
 
 def next_commands(opened: OpenExchange, name: str) -> str:
-    """Say which commands decide."""
+    """Return the commands that decide."""
     asks = opened.approval is not None and opened.approval.questions
     return say(approvals.ROOM, "next answers" if asks else "next", name=name)
 
 
 def is_decided(arguments: argparse.Namespace) -> bool:
-    """Return True if a decision stands on the command line."""
+    """Return True if the command line has a decision."""
     given = (arguments.deny, arguments.change, arguments.allow_like, arguments.answers)
     return bool(arguments.allow) or any(one is not None for one in given)
 
 
 def decide(answering: Answering, arguments: argparse.Namespace) -> int:
-    """Send the decision that stands on the command line. Returns the exit status.
+    """Send the decision of the command line. Returns the exit status.
 
     Raises:
         ApprovalError: nothing may be sent.
@@ -286,7 +286,7 @@ def _send(answering: Answering, reply: Reply, like: str | None = None) -> int:
 
 
 def _typed(questions: Sequence[AskedQuestion], words: Sequence[str]) -> dict[str, str]:
-    """Return answers as a form has them: from numbers of options, with commas, or own words."""
+    """Convert option numbers, separated by commas, or own words to fields of a form."""
     typed: dict[str, str] = {}
     for at, (question, answer) in enumerate(zip(questions, words, strict=False)):
         numbers = [one.strip() for one in answer.split(",")]
@@ -312,7 +312,7 @@ def ask(
     key: Callable[[], str] | None = None,
     line: Callable[[], str] | None = None,
 ) -> int | None:
-    """Show the card and do what the pressed key says. Returns the exit status; None: the editor.
+    """Show the card and act on the pressed key. Returns the exit status, or None for the editor.
 
     Raises:
         ApprovalError: nothing may be sent.
@@ -376,7 +376,7 @@ def read_key() -> str:
     """Wait for one key; where a terminal gives no single keys, for a line."""
     try:
         import termios  # noqa: PLC0415 - Windows has none
-        import tty  # noqa: PLC0415 - likewise
+        import tty  # noqa: PLC0415 - Windows has none
 
         before = termios.tcgetattr(sys.stdin)
     except (ImportError, OSError):
@@ -395,7 +395,7 @@ MARK: Final = "//"
 FOLDER: Final = "editing"
 """The folder of the home that holds the text while an editor is open."""
 AT_ONCE: Final = 0.7
-"""An editor that is back within these seconds, the text unchanged, did not wait for the person."""
+"""An editor that returns the text unchanged within these seconds did not wait for the person."""
 
 _FALLBACKS: Final = ("notepad",) if os.name == "nt" else ("editor", "vi", "nano")
 
@@ -404,7 +404,7 @@ def editor_command(environment: Mapping[str, str] = os.environ) -> list[str]:
     """Return the words of the editor's command: $VISUAL, $EDITOR, else what is installed.
 
     Raises:
-        StopError: there is none.
+        StopError: there is no editor.
     """
     for name in ("VISUAL", "EDITOR"):
         wanted = environment.get(name, "").strip()
@@ -488,7 +488,7 @@ def in_editor(answering: Answering, draft: Draft, home: Path, *, anyway: bool) -
         name = f"answer-{answering.opened.key.number}"
         try:
             written, took = edit(edited.text, comments, home, name)
-        except BaseException:  # Ctrl-C too: the book must not stay held by an editor that is gone
+        except BaseException:  # also Ctrl-C: the book must not stay paused
             _let_go(answering, edited)
             raise
         if not written.strip() or same(written, edited.text):
@@ -504,7 +504,7 @@ def in_editor(answering: Answering, draft: Draft, home: Path, *, anyway: bool) -
 
 
 def _laid_out(draft: Draft) -> Draft:
-    """Lay JSON that stands on one line out over several; leave the person's own lines alone."""
+    """Lay out JSON of one line over several lines; keep the person's own layout."""
     if draft.form not in _JSON_FORMS or "\n" in draft.text.strip():
         return draft
     try:
@@ -515,7 +515,7 @@ def _laid_out(draft: Draft) -> Draft:
 
 
 def _never_mind(answering: Answering, draft: Draft, took: float, *, emptied: bool) -> int:
-    """Stop without sending. The draft stays as it was, and the book may go on counting."""
+    """Stop without sending. The draft is kept, and the book's countdown continues."""
     _let_go(answering, draft)
     if not emptied and took < AT_ONCE:
         to_stderr(answering.sentence("at once"))
@@ -524,14 +524,14 @@ def _never_mind(answering: Answering, draft: Draft, took: float, *, emptied: boo
 
 
 def _let_go(answering: Answering, edited: Draft) -> None:
-    """Keep the text as the draft, and let the answer book go on counting."""
+    """Keep the text as the draft, and let the book's countdown continue."""
     draft = answering.opened.inbox.item(answering.opened.key).draft
     touched = draft is not None and draft.touched
     service.keep(answering.opened, Draft(edited.text, edited.form, touched, by=BY))
 
 
 def _comments(answering: Answering, diagnostics: Sequence[Diagnostic]) -> list[str]:
-    """Write what stands above the text: what is asked, what to do, and what is wrong so far.
+    """Write the comments above the text: the request, what to do, and the problems so far.
 
     The problems name lines as the editor counts them: with the comments on top.
     """
@@ -552,6 +552,6 @@ def _comments(answering: Answering, diagnostics: Sequence[Diagnostic]) -> list[s
 
 
 def _in_one_line(diagnostic: Diagnostic, shift: int) -> str:
-    """Say a problem in one comment line."""
+    """Write a problem as one comment line."""
     parts = next(explained(diagnostic, "", shift=shift))
     return one_line("".join(word if isinstance(word, str) else word.text for word in parts))

@@ -1,6 +1,6 @@
-"""`humanmcp say`: send a line of one's own into a session, right or wrong on purpose.
+"""`humanmcp say`: send an outgoing message in a session, right or wrong on purpose.
 
-The process that speaks to the client sends it; here it is made, handed in, and waited for.
+The process that owns the session sends it; this command submits it and waits for the outcome.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 ROOM: Final = "say"
 _SWITCH: Final = ("on", "off")
 LOOK_EVERY: Final = 0.2
-"""Seconds between two looks at what the client made of it."""
+"""Seconds between two looks at the client's reactions."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def _watched(inbox: DeskInbox, session: str, after: int, seconds: float) -> list[Reaction]:
-    """Return what the client made of what was said after a line, as soon as that is known."""
+    """Return the client's reactions after a line, as soon as they are known."""
     end = time.monotonic() + seconds
     while True:
         found = [reaction for reaction in reactions(inbox.frames(session)) if reaction.seq > after]
@@ -98,7 +98,7 @@ def _watched(inbox: DeskInbox, session: str, after: int, seconds: float) -> list
 
 
 def _meant(inbox: DeskInbox, arguments: argparse.Namespace) -> tuple[str, Order, str]:
-    """Return which session is meant, and the order with its text."""
+    """Return the session, the order, and its text."""
     if arguments.progress is not None:
         return _progress(inbox, *arguments.progress)
     if arguments.park is not None:

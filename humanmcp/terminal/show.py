@@ -81,25 +81,21 @@ def _print_unreadable(facts: SessionFacts, frame: Frame) -> None:
     who = asker_of(facts)
     to_stdout(Painted(unreadable_in(facts), "bold"))
     to_stdout(Painted(say(ROOM, "last unreadable", who=who, at=frame.at), "dim"))
-    for line in _reasons(frame):
+    for line in [frame.note] if frame.note else map(describe, why_unreadable(frame)):
         to_stdout("  " + line)
     to_stdout("", "\n", Painted(say(ROOM, "message"), "bold"))
     to_stdout("  " + frame.text)
     to_stdout("", "\n", Painted(say(ROOM, "next unreadable"), "dim"))
 
 
-def _reasons(frame: Frame) -> list[str]:
-    return [frame.note] if frame.note else [describe(one) for one in why_unreadable(frame)]
-
-
 class ShownExchange(NamedTuple):
-    """The exchange that a person means, with the name that is typed for it, and what it means."""
+    """The chosen exchange, its name on the command line, and its explanation."""
 
     name: str
     opened: OpenExchange
     card: Card
     draft: str
-    """What was written of its answer, or what that begins with."""
+    """The draft of its answer, or the starting draft."""
 
     @property
     def item(self) -> Item:
@@ -136,10 +132,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def shown_of(inbox: DeskInbox, wanted: str) -> ShownExchange:
-    """Find the exchange that a person means.
+    """Find an exchange by its name on the command line.
 
     Raises:
-        ChoiceError: there is none, or there are several.
+        ChoiceError: no match, or several.
     """
     opened = choose(inbox, wanted)
     item = opened.item
@@ -184,7 +180,7 @@ def _print(shown: ShownExchange) -> None:
 
 
 def _explain(shown: ShownExchange) -> None:
-    """Say what it is, in words; a question to the person comes before all else."""
+    """Explain the message; a question to the person comes first."""
     card = shown.card
     if shown.opened.approval is not None:
         print_card(shown.opened)
@@ -213,7 +209,7 @@ def _ask(inquiry: Inquiry) -> None:
 
 
 def _what_next(shown: ShownExchange) -> str:
-    """Return which commands decide about it."""
+    """Return the commands that answer it."""
     key = shown.item.key
     if shown.opened.approval is not None and shown.item.purpose is Purpose.ANSWER:
         return next_commands(shown.opened, shown.name)
