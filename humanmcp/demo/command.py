@@ -1,4 +1,4 @@
-"""`humanmcp demo`: starts the server as a child, as every host does, and plays the session."""
+"""`humanmcp demo`: start the server as a child, as every host does, and play the session."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 WEATHER_BOOK: Final = "weather.toml"
 DEMO_FOLDER: Final = "demo"
 BETWEEN_STEPS: Final = 2.5
-"""Seconds to read a step by, where people watch the demo play by itself."""
+"""Seconds to read a step, when people watch the demo play automatically."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -73,7 +73,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Play the session. Returns 0 when it came to its end, 1 when the connection did not last."""
+    """Play the session. Returns 0 at its end, 1 if the connection ended before."""
     watched = sys.stdin.isatty() or bool(arguments.by_hand)
     lesson_steps = weather(language_of(settings.lang))
     by_hand = watched and not settings.book
@@ -96,14 +96,14 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
     book: str = "",
     opened: bool = False,
 ) -> tuple[int, list[bool]]:
-    """Play a lesson against a server of our own. `name` is the command that plays it.
+    """Play a lesson against a new server. `name` is the command that plays it.
 
     With `opened` the page opens in the browser, and a person answers there.
 
     Returns the exit status (1: the connection did not last), and which requests passed.
 
     Raises:
-        StopError: the book cannot be used. The server would say so too, after the first request.
+        StopError: the book cannot be used. The server would only say so after the first request.
     """
     if book:
         BookFile(Path(book), must_exist=True)
@@ -133,7 +133,7 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
 
 
 def program() -> str:
-    """Name the command as it can be typed here: a fresh `.venv` is not on PATH yet."""
+    """Return the command as it can be typed here: a fresh `.venv` is not on PATH yet."""
     ours = Path(sys.executable).with_name("humanmcp")
     on_path = shutil.which("humanmcp")
     if not ours.exists() or (on_path and Path(on_path).samefile(ours)):
@@ -150,13 +150,13 @@ _VISIBLE_WITHIN: Final = 5.0
 
 
 class DemoServer:
-    """The server, as a host has it: its lines wait here until they are read."""
+    """The server of a host; its lines wait here until they are read."""
 
     url = ""
-    """Its address, where it has one."""
+    """Its address, if it has one."""
 
     def __init__(self, command: list[str]) -> None:
-        """Start it. What it says on stderr is kept for the case that it dies."""
+        """Start the server. Its stderr is kept for the case that it crashes."""
         self.lines: queue.SimpleQueue[Arrived | None] = queue.SimpleQueue()
         self.said: list[bytes] = []
         self.child = ChildTransport(ChildCommand(tuple(command)))
@@ -164,15 +164,15 @@ class DemoServer:
         self.child.start(self)
 
     def __enter__(self) -> Self:
-        """Use it as a context: it ends with the block."""
+        """End the server with the context."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close its stdin and wait: that is how a client says goodbye over stdio."""
+        """Close its stdin and wait, as a client ends a session over stdio."""
         self.transport.close()
 
     def files(self, home: Path, wanted: Path) -> Path:
-        """Return where its text files are: another folder than `wanted` where that one is in use.
+        """Return the folder of its text files: another than `wanted` if that one is in use.
 
         A session can be seen from its first message on; call this after that.
         """
@@ -186,11 +186,11 @@ class DemoServer:
         return wanted
 
     def posted(self) -> OutgoingRequest | None:
-        """Return the POST of the line that was sent last; None over stdin and stdout."""
+        """Return the POST of the last sent line; None over stdin and stdout."""
         return None
 
     def receive(self, timeout: float) -> Arrived | None:
-        """Return the next line of the server, None when none came in time.
+        """Return the next line of the server, or None on a timeout.
 
         Raises:
             EndedError: the server is gone.
@@ -213,7 +213,7 @@ class DemoServer:
         self.said.append(line)
 
     def ended(self) -> None:
-        """Tell the reader that waits for a line that none will come."""
+        """Wake the reader that waits for a line: none will come."""
         self.lines.put(None)
 
 
@@ -221,7 +221,7 @@ class HttpDemoServer(DemoServer):
     """The server at an address: each message is a POST, with the headers of its version."""
 
     def __init__(self, command: list[str], version: str) -> None:
-        """Start it, and wait until it says where it is. `version` is "" before a handshake.
+        """Start the server, and wait for its address. `version` is "" before a handshake.
 
         Raises:
             EndedError: it did not start.
@@ -239,23 +239,23 @@ class HttpDemoServer(DemoServer):
         self.transport.start(self)
 
     def __exit__(self, *_: object) -> None:
-        """Hang up, and end the server: it does not end with its stdin."""
+        """Close the connection, and end the server, which does not end with its stdin."""
         self.transport.close()
         self.child.process.terminate()
         self.child.close()
 
     def posted(self) -> OutgoingRequest | None:
-        """Return the POST of the line that was sent last."""
+        """Return the POST of the last sent line."""
         return self._posts.get(timeout=_VISIBLE_WITHIN)
 
     def stderr_line(self, line: bytes) -> None:
-        """Keep a line of its stderr; one of the first says where it is."""
+        """Keep a line of its stderr; one of the first has the address."""
         super().stderr_line(line)
         if found := re.search(rb"http://[\d.:]+/\w+", line):
             self._urls.put(found[0].decode())
 
     def ended(self) -> None:
-        """Tell who waits for an address or a line that none will come."""
+        """Wake the readers that wait for an address or a line: none will come."""
         self._urls.put("")
         super().ended()
 
@@ -276,9 +276,9 @@ _NOTES_WITHIN: Final = 1.0
 
 
 def take_typed(descriptor: int, out: Path) -> None:
-    """Write each line that is typed in a terminal into `out.txt`, until the terminal closes.
+    """Write each line typed in a terminal into `out.txt`, until the terminal closes.
 
-    A line that is JSON replaces what stands there; any other line continues it, as the lines of a
+    A line of JSON replaces the text there; any other line continues it, as the lines of a
     pasted text do. The descriptor is read directly: a thread inside `sys.stdin` would keep the
     program from ending.
     """
@@ -307,17 +307,17 @@ class DemoRunner:
         asks_again: bool = False,
         typed: bool = False,
     ) -> None:
-        """Put the parts together. `pause` is in seconds, between two steps.
+        """Play a lesson with these parts. `pause` is in seconds, between two steps.
 
-        With `asks_again` it asks the last request again where the lesson cannot go on; with
-        `typed` what is typed in this terminal is an answer.
+        With `asks_again` it asks the last request again if the lesson cannot continue; with
+        `typed`, lines typed in this terminal are answers.
         """
         self._child = child
         self._lesson_steps = lesson_steps
         self._host = lesson_steps.host(strictness)
         self._heard: list[Reaction] = []
         self.passed: list[bool] = []
-        """Of each request that is over, whether its answer passed."""
+        """Whether the answer passed, for each request that is over."""
         self._screen = screen
         self._pause = pause
         self._folder: Path | None = None
@@ -326,7 +326,7 @@ class DemoRunner:
         self._typed = typed
 
     def play(self, home: Path, wanted: Path) -> bool:
-        """Play all steps; the text files are `wanted`. False when the connection ended before."""
+        """Play all steps; the text files are in `wanted`. Return False if the connection ended."""
         script, number, last = self._lesson_steps.steps, 0, 0
         try:
             while number < len(script):
@@ -358,7 +358,7 @@ class DemoRunner:
                         self._screen.judged(step, passed=passed)
                 time.sleep(self._pause)
         except EndedError:
-            self._child.transport.close()  # then all that it said is here
+            self._child.transport.close()  # then all of its stderr is here
             self._screen.gone(self._child.said)
             return False
         return True
@@ -393,7 +393,7 @@ class DemoRunner:
         return self._list_again()
 
     def _list_again(self) -> bool:
-        """Ask for the tools once more where the server has said that they changed."""
+        """List the tools again if the server has announced that they changed."""
         if not self._tools_changed:
             return True
         self._tools_changed = False
@@ -405,7 +405,7 @@ class DemoRunner:
         return goes_on
 
     def _answer_to(self, request: Message, step: DemoStep) -> Answered | Failed | None:
-        """Wait for the answer to the one request that is open. None where the host gave up."""
+        """Wait for the answer to the open request. Return None if the host gave up."""
         deadline = time.monotonic() + step.timeout if step.timeout else math.inf
         self._heard = []
         while (left := deadline - time.monotonic()) > 0:
@@ -431,7 +431,7 @@ class DemoRunner:
         return None
 
     def _is_in_vain(self, reaction: Reaction) -> bool:
-        """Take what is no answer. True when the server may think that it has answered now."""
+        """Take a line that is no answer. Return True if the server may take it for one."""
         match reaction:
             case Ignored():
                 in_vain = reaction.is_in_vain
@@ -496,7 +496,7 @@ class Screen:
     # -- the host's lines -----------------------------------------------------------------------
 
     def begin(self, folder: Path, url: str) -> None:
-        """Say what is going to happen, and where to answer. `url` is the server's, over HTTP."""
+        """Print what will happen, and where to answer. `url` is the server's, over HTTP."""
         self._folder = folder
         to_stdout(Painted(self._say("title"), "bold"))
         if self._opened:
@@ -509,7 +509,7 @@ class Screen:
         to_stdout(Painted(self._say(starts, command="humanmcp serve", url=url), "dim"))
 
     def step(self, number: str, step: DemoStep, line: str, posted: OutgoingRequest | None) -> None:
-        """Show a message of the host, as it was `posted`; without a line it had nothing to say."""
+        """Show a message of the host, and its POST; without a line it had nothing to send."""
         to_stdout()
         what = "" if line else "call-none"
         if step.code == "call-tokyo" and line and f'"name":"{steps.TOOL}"' not in line:
@@ -538,7 +538,7 @@ class Screen:
         to_stdout("     " + (text if self._typed else pasted(text, f"{self._folder}/out.txt")))
 
     def gave_up(self, request: Message, seconds: float, line: str) -> None:
-        """Say that the host waits no longer, and what it tells the server."""
+        """Print that the host stops waiting, and its notification to the server."""
         self._tell("gave-up", "red", method=request.method, seconds=f"{seconds:g}")
         if line:
             to_stdout(Painted("  >> ", "cyan"), line)
@@ -573,7 +573,7 @@ class Screen:
         to_stdout(Painted(f"     {why.sentence()}", "red"))
 
     def answered(self, answer: Answered | Failed) -> None:
-        """Say what the host makes of an answer."""
+        """Print the host's reaction to an answer."""
         self._arrow("from", "error" if "error" in answer.message.body else "result")
         colour = "green" if isinstance(answer, Answered) else "red"
         for line in understood(answer).splitlines():
@@ -587,7 +587,7 @@ class Screen:
             self._tell("still-waits", "yellow", seconds=f"{still:g}")
 
     def noticed(self, message: Message) -> None:
-        """Say what the host makes of a notification."""
+        """Print the host's reaction to a notification."""
         self._arrow("from", message.method)
         changed = message.method == "notifications/tools/list_changed"
         self._tell("noticed-tools" if changed else "noticed", "green", method=message.method)
@@ -604,15 +604,15 @@ class Screen:
         self._tell("not-connected", "red", again=self._again)
 
     def gone(self, said: Sequence[bytes]) -> None:
-        """Say that the server ended, and what it said last."""
+        """Print that the server ended, and its last lines."""
         self._tell("gone", "red")
         for line in said:
             to_stdout("     " + line.decode("utf-8", "replace").rstrip())
 
-    # -- what stands in problems.txt ------------------------------------------------------------
+    # -- the content of problems.txt -------------------------------------------------------------
 
     def notes(self, within: float) -> None:
-        """Show what is said of the answer that was just sent, before the next step begins.
+        """Show the problems of the answer that was just sent, before the next step begins.
 
         The server puts `out.txt` away after it has written the line: wait for that.
         """
@@ -628,7 +628,7 @@ class Screen:
             return False
 
     def complaint(self) -> None:
-        """Show what `problems.txt` says, once."""
+        """Show the content of `problems.txt`, once."""
         if self._folder is None:
             return
         try:
@@ -641,7 +641,7 @@ class Screen:
         self._complained = text
 
     def _as_answered_here(self, problems: str) -> str:
-        """Return the problems with what to do for somebody who types, not for a file."""
+        """Return the problems; in a terminal, with the instruction for typing."""
         for_the_file = say("files", "not-sent", file="out.txt")
         if not self._typed:
             return problems

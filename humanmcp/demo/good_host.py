@@ -1,8 +1,8 @@
-"""What a good host makes of each line of its server, whatever the server sends.
+"""How a good host reacts to each line of its server, whatever the server sends.
 
-`docs/reference/faults.md` says what that is. Knows no process, file or screen: a line goes in, and
-one of the values below comes out. What no request waits for is ignored and named, what is no valid
-answer fails its one call, and the connection stays, but for a version that the host does not speak.
+`docs/reference/faults.md` lists the reactions. Knows no process, file or screen: a line goes in,
+one of the values below comes out. A line that no request waits for is ignored and named, an invalid
+answer fails its call, and the connection stays open unless the host does not speak the version.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 
 class Strictness(enum.Enum):
-    """How a host takes what it could understand although the protocol does not allow it."""
+    """Whether a host accepts an answer that it understands but the protocol forbids."""
 
     STRICT = "strict"
-    """As the official SDKs: what breaks a rule fails the call."""
+    """Like the official SDKs: an answer that breaks a rule fails the call."""
     LENIENT = "lenient"
-    """As some chat programs: what can be understood is taken."""
+    """Like some chat programs: an answer that can be understood is accepted."""
 
 
 class Ignored(NamedTuple):
-    """A line that changes nothing: no request of the host waits for it.
+    """A line without effect: no request of the host waits for it.
 
-    `code` names the sentence; `diagnostic` is why the line is no message, where it is none.
+    `code` names the sentence; `diagnostic` is the reason if the line is not a message.
     """
 
     code: str
@@ -57,9 +57,9 @@ class Ignored(NamedTuple):
 
 
 _HARMLESS: Final = frozenset({"ignored-again", "ignored-late"})
-"""Ignored answers that belong to earlier requests: the present one is still to be answered."""
+"""Ignored answers to earlier requests: the current request still waits."""
 GIVES_UP_AFTER: Final = 20.0
-"""Seconds that the host still waits once something came that was no answer to its request.
+"""Seconds that the host still waits after a line that did not answer its request.
 
 Before that it waits as long as its person needs: a lesson has no clock.
 """
@@ -122,7 +122,7 @@ class GoodHost:
         return asked
 
     def give_up(self, request: Message, seconds: float) -> str | None:
-        """Stop waiting after so long; return the line that tells the server, if there is one."""
+        """Stop waiting for an answer; return the notification to the server, if there is one."""
         self._end(request, "late")
         return self._session.give_up(request, f"no answer within {seconds:g} s")
 
@@ -145,7 +145,7 @@ class GoodHost:
         return json.dumps({**message.body, "id": awaited.id.value}).encode()
 
     def _awaited_as_other_type(self, message: Message) -> Message | None:
-        """Find the request whose id differs from that of an answer in its JSON type only."""
+        """Find the request whose id differs from an answer's only in its JSON type."""
         typed = message.id
         if typed is None or not message.kind.is_answer:
             return None
@@ -223,7 +223,7 @@ class GoodHost:
         return isinstance(chosen, str) and chosen not in versions.HANDSHAKE
 
     def _understood(self, request: Message, message: Message) -> Answered | None:
-        """Read an answer as far as it can be read; None where nothing can be made of it."""
+        """Read an answer as far as possible, or return None."""
         if message.kind is Kind.ERROR:
             return self._understood_error(request, message)
         result = message.body["result"]
@@ -279,7 +279,7 @@ class GoodHost:
 
 
 def _shown(item: object) -> str:
-    """Return one item of content as words; of what is no text, its kind."""
+    """Return the text of an item of content, or its kind."""
     if isinstance(item, dict) and isinstance(item.get("text"), str):
         return str(item["text"])
     kind = follow(item, "type")

@@ -1,7 +1,7 @@
-"""A lesson as its lines tell it: which step a person is at, and what the host made of each answer.
+"""Read a lesson's state from the lines of its session: the current step, and each reaction.
 
-Pure: it reads the lines of a session, and asks a host of its own what it understands of them. So a
-desk that starts anew, and two desks on one inbox, show the same lesson.
+Pure: it passes the lines of a session to a `GoodHost` and collects its reactions. So a
+restarted desk, and two desks on one inbox, show the same lesson.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ LONGEST_SHOWN: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class LessonStep:
-    """One request of the lesson, in the reader's language. `said` is "" until it has its answer."""
+    """One request of the lesson, in the reader's language. `said` is "" until it is answered."""
 
     title: str
     task: str
@@ -69,7 +69,7 @@ class LessonStep:
     waits: bool = False
     """Whether nothing is missing but a sign of life of a client of one's own."""
     before: str = ""
-    """What the host made of the last answer, where it asks the same again."""
+    """The host's reaction to the last answer, if it asks the same again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def lesson_of(
 
 
 class _Reading:
-    """A lesson as far as it was read."""
+    """The state of a lesson after the lines so far."""
 
     def __init__(self, lesson_steps: LessonSteps, *, own: bool) -> None:
         self.found: list[LessonStep] = []
@@ -128,7 +128,7 @@ class _Reading:
         return self._wanted[len(self.found) - 1]
 
     def said(self, line: bytes, message: object) -> None:
-        """Take a line that the client was told."""
+        """Take a line that the client received."""
         if self._own and isinstance(message, Message) and message.id is not None:
             request = self._asked.get(message.id.key)
             if request is not None and not message.method:
@@ -173,7 +173,7 @@ class _Reading:
             self._reactions = []
 
     def _is_again(self, method: str) -> bool:
-        """Return True if the host cannot go on from the last answer, and asks the same again."""
+        """Return True if the host cannot continue, and asks the same again."""
         at, last = len(self.found) - 1, self.found[-1]
         return (
             bool(last.said)
@@ -193,7 +193,7 @@ class _Reading:
 def _after(
     step: LessonStep, wanted: DemoStep, heard: list[Reaction], *, passed: bool
 ) -> LessonStep:
-    """Return a step as it stands after what the host made of a line, the last that it heard."""
+    """Return a step after the host's reactions to the last line."""
     match reaction := heard[-1]:
         case Answered() | Failed():
             said = understood(reaction)
@@ -208,7 +208,7 @@ def _after(
 
 
 def not_passed(step: DemoStep) -> str:
-    """Say that an answer is not what a step is about, with the step's first hint."""
+    """Say that an answer does not pass the step, with the step's first hint."""
     return " ".join((say("demo", "not-passed"), *step.hints[:1]))
 
 
@@ -219,7 +219,7 @@ def why_ignored(ignored: Ignored) -> str:
 
 
 def understood(answer: Answered | Failed) -> str:
-    """Say what the host makes of an answer, and what it tells its user."""
+    """Describe the host's reaction to an answer, and what it shows to its user."""
     if isinstance(answer, Answered):
         said = {name: cut(text) for name, text in answer.fillings.items()}
         return say("demo", answer.code, **said)
@@ -291,7 +291,7 @@ def parse_lesson(written: Mapping[str, Any], language: str) -> LessonSteps:
 
 
 def _meta(written: Mapping[str, Any]) -> JsonObject:
-    """Return what each request says of itself where there is no handshake."""
+    """Return the `_meta` of each request of a version without a handshake."""
     return {
         versions.META_VERSION: written["protocol_version"],
         versions.META_CLIENT: INITIALIZE["clientInfo"],
@@ -353,7 +353,7 @@ def _step(
 
 
 def _looks_ahead(step: DemoStep, later: Sequence[DemoStep]) -> DemoStep:
-    """Let a step whose tool must be picked know by which words the model will look for it."""
+    """Copy the words by which the model will look for a tool to the step that lists it."""
     if step.passes.picked is None:
         return step
     words = next((one.words for one in later if one.params is None), ())
@@ -405,14 +405,14 @@ def _hints(value: Any, place: str, language: str) -> tuple[str, ...]:  # noqa: A
 
 
 def _words(value: Any, place: str, language: str) -> str:  # noqa: ANN401 - TOML's types
-    """Read what a learner reads: in both languages, also where one is wanted now."""
+    """Read a text for the learner; both languages are checked."""
     if not isinstance(value, dict) or set(value) != _BOTH:
         raise BookError(place, "languages")
     return {one: text(value[one], f"{place}.{one}") for one in LANGUAGES}[language]
 
 
 def _json(value: Any, place: str, language: str) -> JsonObject:  # noqa: ANN401 - TOML's types
-    """Read what goes on the wire; a text in it may be written in both languages."""
+    """Read a value for the wire; a text in it may be written in both languages."""
     said = dict(table(value, place))
     json_text(said, place)
     spoken: JsonObject = _spoken(said, language)
@@ -454,7 +454,7 @@ def name_of(file: Path) -> str:
 
 
 def client_name(name: str, home: Path) -> str:
-    """Return what the host of a lesson at a desk calls itself: a file's place is not said.
+    """Return the name of a lesson's host at a desk, without the folder of a file.
 
     A file of one's own is kept below `home` under its name, so that the desk there has it, too.
     """
@@ -475,7 +475,7 @@ def lesson_of_client(client: str, home: Path) -> Callable[[str], LessonSteps] | 
         return None
     file = home / OWN / name
     if name.endswith(".toml") and _PLAIN.fullmatch(file.stem) and file.is_file():
-        with suppress(StopError):  # somebody has changed it since
+        with suppress(StopError):  # the file was changed since
             return find_lesson(str(file))
     return find_lesson(name) if name in map(name_of, lesson_files()) else None
 

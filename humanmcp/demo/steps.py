@@ -1,4 +1,4 @@
-"""What a practice host says: the steps of a lesson, and the weather session of the demo."""
+"""The steps of a lesson, which a practice host sends, and the weather session of the demo."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ _MISSING: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """What an answer needs to pass; without anything, that the check finds no error in it."""
+    """What an answer needs to pass. With no field set, the check must find no error."""
 
     answer: str = ""
     """One of `ANSWERS`; "" for a result or an error."""
     at: str = ""
-    """A pointer into the answer (RFC 6901) to something that must be there."""
+    """A pointer into the answer (RFC 6901) to a member that must exist."""
     value: Any = None
-    """What must stand there; None: anything."""
+    """The value that the member must have; None: any."""
     picked: tuple[str, ...] | None = None
-    """The scripted model must find a tool that speaks of one of these words."""
+    """The scripted model must find a tool with one of these words."""
     asked: str = ""
-    """What the server must have asked the host before."""
+    """The method that the server must have asked before."""
     survives: str = ""
-    """One of `SURVIVED`: what the host must have lived through."""
+    """One of `SURVIVED`: what must have happened to the host."""
 
 
 def passes(passing: Passing, heard: Sequence[Reaction]) -> bool:
-    """Return True if what the host heard since it asked is what a step is about."""
+    """Return True if the host's reactions since its request pass the step."""
     last = next((one for one in heard if isinstance(one, (Answered, Failed))), None)
     if passing.survives == WRONG:
         return any(_is_wrong(one) for one in heard)
@@ -73,9 +73,9 @@ def passes(passing: Passing, heard: Sequence[Reaction]) -> bool:
 
 
 def picked(tools: Sequence[JsonObject], words: Sequence[str]) -> JsonObject | None:
-    """Return the tool that the scripted model picks: the first that speaks of one of the words.
+    """Return the tool that the scripted model picks: the first with one of the words.
 
-    A model knows nothing of a tool but its name, title and description.
+    A model knows only name, title and description of a tool.
     """
     for tool in tools:
         spoken = " ".join(str(tool.get(one, "")) for one in ("name", "title", "description"))
@@ -117,7 +117,7 @@ def _is_there(body: JsonObject, passing: Passing) -> bool:
 TOOL: Final = "get-japan-forecast"
 VERSION: Final = "2024-11-05"
 HOST: Final = "humanmcp demo host"
-"""What the demo's host calls itself."""
+"""The name of the demo's host."""
 
 _PLACES: Final = {
     "en": ("Tokyo", "Osaka", "Hokkaido"),
@@ -138,8 +138,8 @@ _SCHEMA: Final = {
 class DemoStep:
     """One message of the host. `title`, `about` and `task` are in the language of the reader.
 
-    `params` is None for a tool call: which tool there is turns out on the way. A step without an
-    example is a notification: it has no answer.
+    `params` is None for a tool call: the tool is only known during the session. A step without an
+    example is a notification, which has no answer.
     """
 
     code: str
@@ -149,40 +149,40 @@ class DemoStep:
     place: str = ""
     title: str = ""
     about: str = ""
-    """What the message means, for one who watches."""
+    """What the message means, for a spectator."""
     task: str = ""
     """What a person does now."""
     hints: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
-    """The scripted model picks the first tool that speaks of one of these; of any, without."""
+    """The scripted model picks the first tool with one of these words; if empty, any tool."""
     passes: Passing = field(default_factory=Passing)
     timeout: float = 0.0
     """Seconds until the host gives up; 0: it waits as long as its person needs."""
     when_passed: bool = False
-    """The host says it only when the step before passed."""
+    """The host sends it only if the step before passed."""
 
     @property
     def line(self) -> str:
-        """What the host says where it wants no answer."""
+        """The line of a step without an answer."""
         return json.dumps({"method": self.method, "jsonrpc": "2.0"}, separators=(",", ":"))
 
     @property
     def gives_up_after(self) -> float:
-        """Seconds until the host gives up once something came that was no answer."""
+        """Seconds until the host gives up after a line that was no answer."""
         return self.timeout or GIVES_UP_AFTER
 
 
 @dataclass(frozen=True, slots=True)
 class LessonSteps:
-    """A lesson in the language of its reader: what a practice host says, and what passes."""
+    """A lesson in the language of its reader: what the host sends, and what passes."""
 
     title: str
     steps: tuple[DemoStep, ...]
     teaches: str = ""
     answers: Mapping[str, JsonObject] = field(default_factory=dict)
-    """What the host answers when the server asks it, by the method."""
+    """The host's answers to requests of the server, by method."""
     meta: Mapping[str, Any] = field(default_factory=dict)
-    """What each request says of itself, in a version without a handshake."""
+    """The `_meta` of each request, in a version without a handshake."""
     http: bool = False
     """Play it over Streamable HTTP instead of stdin and stdout."""
 
@@ -193,11 +193,11 @@ class LessonSteps:
 
     @property
     def tries_clients(self) -> bool:
-        """Return True if a client of one's own can pass it: it is about what a client survives."""
+        """Return True if a client under test can pass it: it is about faults of a server."""
         return any(step.passes.survives for step in self.steps)
 
     def played_by(self, client: str) -> LessonSteps:
-        """Return the same lesson by a host that calls itself otherwise."""
+        """Return the same lesson, played by a host with another name."""
         if self.meta:
             info = {**self.meta[META_CLIENT], "name": client}
             return replace(self, meta={**self.meta, META_CLIENT: info})
@@ -213,7 +213,7 @@ class LessonSteps:
     def params(
         self, step: DemoStep, tools: Sequence[JsonObject], *, passed: bool
     ) -> Mapping[str, Any] | None:
-        """Return what a step sends; None where the host has nothing to say: the lesson is over.
+        """Return the message of a step, or None if the lesson cannot continue.
 
         `passed` is whether the step before passed.
         """
@@ -223,7 +223,7 @@ class LessonSteps:
         return said if said is None or not self.meta else {**said, "_meta": self.meta}
 
     def passes(self, at: int, heard: Sequence[Reaction], tools: Sequence[JsonObject]) -> bool:
-        """Return True if request `at`, from 0, passed: what the host heard lets it go on."""
+        """Return True if request `at`, from 0, passed, so that the host can continue."""
         return passes(self.requests[at].passes, heard) and self.leads_on(at, tools, passed=True)
 
     def leads_on(self, at: int, tools: Sequence[JsonObject], *, passed: bool) -> bool:
@@ -233,7 +233,7 @@ class LessonSteps:
 
 
 def list_again(language: str) -> DemoStep:
-    """Return what the host asks when it was told that the tools have changed."""
+    """Return the request of the host after the tools have changed."""
     return _said("tools-again", "tools/list", {}, None, "", language)
 
 
@@ -245,14 +245,14 @@ def _said(  # noqa: PLR0913, PLR0917 - the members of a step
     place: str,
     language: str,
 ) -> DemoStep:
-    """Make a step of the demo, whose sentences are found by its code."""
+    """Make a step of the demo; its code names its sentences."""
     title, about = (say("demo", f"{code}-{part}", language) for part in ("title", "is"))
     task = say("demo", f"{code}-task", language) if example is not None else ""
     return DemoStep(code, method, params, example, place, title, about, task)
 
 
 def initialized(language: str) -> DemoStep:
-    """Return what a host says once it has the answer to `initialize`."""
+    """Return the host's notification after the answer to `initialize`."""
     return _said("initialized", "notifications/initialized", {}, None, "", language)
 
 
@@ -311,7 +311,7 @@ def call_of(
 
 
 def _arguments(tool: JsonObject, place: str) -> JsonObject:
-    """Fill in every argument that the schema names; a text says the place that it is about."""
+    """Fill in every argument of the schema; a string becomes the place of the step."""
     schema = tool.get("inputSchema")
     fields = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(fields, dict):

@@ -1,10 +1,10 @@
 """Every sentence a person reads, by code, in every language. One place for each.
 
-The sentences stand in a folder a language (`en/`, `ja/`), in a file a reader (`page.toml`,
+The sentences are in a folder per language (`en/`, `ja/`), in a catalog per reader (`page.toml`,
 `terminal.toml`, …), in a table a room (`[desk]`, `[show]`, …), a line a code. A sentence names its
 fillings in braces: `"{key}" is missing`. Where it has several wordings it is a table of them:
-`[problem.J01]` with `says`, `why` and `seen` holds the codes `J01`, `J01.why` and `J01.seen`.
-What is loaded is compiled from that, room by room: see `compiling`.
+`[problem.J01]` with `says`, `why` and `seen` has the codes `J01`, `J01.why` and `J01.seen`.
+A program loads the compiled form, section by section: see `compiling`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _COMPILED: Final = _FOLDER / "compiled"
 
 @cache
 def sentences_of(room: str, language: str) -> Mapping[str, str]:
-    """Return the sentences of one room by code; none when there is no such room."""
+    """Return the sentences of one section by code; none if there is no such section."""
     try:
         with open(f"{_COMPILED}/{language}/{room}.json", "rb") as compiled:  # noqa: PTH123 - at every start
             found = json.loads(compiled.read())
@@ -58,7 +58,7 @@ def sentences_of(room: str, language: str) -> Mapping[str, str]:
 
 
 def _is_fresh(source: str, stamp: list[int]) -> bool:
-    """Return whether the source is the one that was compiled. An installed program has none."""
+    """Return True if the source has not changed. An installed program has no source."""
     facts = os.stat(f"{_FOLDER}/{source}")  # noqa: PTH116 - at every start
     return [facts.st_mtime_ns, facts.st_size] == stamp
 
@@ -84,7 +84,7 @@ def speak(language: str) -> None:
 
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
-    """Speak to a reader of this language in the block, such as the one of a request."""
+    """Use the language of a reader within the context, such as that of a request."""
     token = _reader.set(language)
     try:
         yield
@@ -113,7 +113,7 @@ def say(room: str, code: str, language: str = "", /, **fillings: object) -> str:
 
 
 def who(by: str) -> str:
-    """Return who answered, in words: a person at a desk, the book. Any other name stays."""
+    """Describe who answered: a person at a desk, the book. Any other name is returned."""
     name, _, rule = by.partition(": rule ")
     try:
         return say("by", f"{name} rule" if rule else name, rule=rule)
@@ -138,7 +138,7 @@ def titled(diagnostic: Diagnostic) -> str:
 
 
 def describe_or_code(diagnostic: Diagnostic) -> str:
-    """Return a problem's sentence; its code where a newer humanmcp found it."""
+    """Return a problem's sentence, or its code if a newer humanmcp found it."""
     try:
         return describe(diagnostic)
     except UnknownSentenceError:

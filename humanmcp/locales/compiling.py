@@ -1,11 +1,11 @@
-"""From the sentences' source, TOML, to what a program loads: one JSON file a room.
+"""Compile the sentences from their source, TOML, to JSON, one file per section.
 
-The source is for people: a file a reader and language, a table a room, a table a sentence where it
-has several wordings. TOML takes 13 ms to read, JSON less than one. So the wheel has only the JSON
-(`hatch_build.py`), and a checkout makes it by itself as Python makes `__pycache__`: each file
-remembers size and time of its source, and where they differ, all are made again.
+The source is for people: a catalog per reader and language, a table per section, and a table per
+sentence with several wordings. TOML takes 13 ms to read, JSON less than one. So the wheel has only
+the JSON (`hatch_build.py`), and a checkout compiles it as Python makes `__pycache__`: each file
+has the size and time of its source, and if they differ, all are compiled again.
 
-The build loads this file alone: it imports nothing of the package.
+The build loads only this file: it imports nothing of the package.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FOLDER: Final = Path(__file__).parent
 PLAIN: Final = "says"
-"""The wording for everybody who has none of their own: it has the code of its table."""
+"""The wording for all other readers: it has the code of its table."""
 
 
 def languages(folder: Path = FOLDER) -> list[str]:
@@ -31,7 +31,7 @@ def languages(folder: Path = FOLDER) -> list[str]:
 
 
 class Room(NamedTuple):
-    """One room as it is written: the sentences by code, and where they stand."""
+    """One section: its sentences by code, and its source."""
 
     name: str
     sentences: Mapping[str, str]
@@ -40,7 +40,7 @@ class Room(NamedTuple):
 
 
 def rooms(language: str, folder: Path = FOLDER) -> Iterator[Room]:
-    """Read every room of a language from its source."""
+    """Read every section of a language from its source."""
     for file in sorted((folder / language).glob("*.toml")):
         stamp = stamp_of(file)  # before it is read: a change in between makes it stale
         for name, table in tomllib.loads(file.read_text(encoding="utf-8")).items():
@@ -63,13 +63,13 @@ def _sentences(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str
 
 
 def stamp_of(file: Path) -> tuple[int, int]:
-    """Return what differs when a file has changed: its time in nanoseconds and its size."""
+    """Return the time of a file in nanoseconds and its size: one differs after a change."""
     facts = file.stat()
     return facts.st_mtime_ns, facts.st_size
 
 
 def refresh(language: str, room: str, folder: Path, compiled: Path) -> Mapping[str, str]:
-    """Compile a language anew, and return the sentences of one room; none where there is no such.
+    """Compile a language again, and return the sentences of one section, if it exists.
 
     Where the folder cannot be written, each program that starts reads the source.
     """
@@ -80,7 +80,7 @@ def refresh(language: str, room: str, folder: Path, compiled: Path) -> Mapping[s
 
 
 def write(target: Path, found: Iterable[Room], *, stamped: bool = True) -> None:
-    """Write the compiled form of a language, and remove rooms that are no more.
+    """Write the compiled form of a language, and remove sections that no longer exist.
 
     Without stamps two builds of one source are equal byte by byte.
     """

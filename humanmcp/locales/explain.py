@@ -1,6 +1,6 @@
-"""What a message means, in plain words: one card a method, the same for every desk.
+"""Explain a message in plain words: one card per method, the same for every front end.
 
-The terminal, the page and the demo show these cards. Their sentences stand in the room `explain`
+The terminal, the page and the demo show these cards. Their sentences are in the section `explain`
 (`explain.toml`); this module only chooses them.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ROOM: Final = "explain"
 CLIENT_SIDE: Final = frozenset({"client", "model", "host"})
-"""The roles to which a message comes from the server's side."""
+"""The roles that receive messages of the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Card:
 
     `title` is a headline, `what` one or two sentences, `sender` who sent it to whom, `silence` what
     happens without an answer, `note` what is unusual about it ("" for nothing), and `page` the
-    address of the specification's page on it, for the version that is spoken.
+    address of the specification's page about it, for the protocol version of the session.
     """
 
     method: str
@@ -42,11 +42,11 @@ class Card:
 def explain(
     method: str, version: str, *, asks: bool = True, role: str = "server", inwards: bool = True
 ) -> Card:
-    """Return the card for a method. `asks` says whether it has an id, and so wants an answer.
+    """Return the card of a method. With `asks` it has an id, and needs an answer.
 
     `role` is the role of MCP that the reader takes ("server", "client", "model", "host"); anyone
-    else looks on. `inwards` says whether the message came to that role, where a method can go both
-    ways. An empty method is an unreadable line; one that MCP does not know gets a card of its own.
+    else is an observer. `inwards` is True if the message came to that role, for methods that go
+    both ways. An empty method is an unreadable line; an unknown method gets a separate card.
     """
     record = methods.named(method, is_request=asks)
     known = bool(record.name)
@@ -73,7 +73,7 @@ def explain(
 
 
 def _stranger(method: str, *, asks: bool) -> str:
-    """Name the card of something that MCP does not know."""
+    """Return the card of a line that MCP does not define."""
     if not method:
         return "unreadable"
     return "unknown request" if asks else "unknown notification"
@@ -82,7 +82,7 @@ def _stranger(method: str, *, asks: bool) -> str:
 def _text(codes: tuple[str, ...], role: str, fillings: Mapping[str, str]) -> str:
     """Return the sentence of the first code that has one for this role, else the general one.
 
-    A sentence that says "you" to the server has another wording for an observer, where it needs
+    A sentence that addresses the server as "you" has another wording for an observer, if it needs
     one, and for each other role that it addresses.
     """
     manners = [""] if role == "server" else [f".{role}", ".seen", ""]

@@ -1,4 +1,4 @@
-"""What stops a command: one sentence for the person, in their language, and an exit status."""
+"""Errors that stop a command: a sentence for the person, in their language, and a status."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ USAGE_ERROR = 2
 
 
 class StopError(Exception):
-    """A command cannot go on. `room` is the table of its sentences in `locales/`."""
+    """A command cannot continue. `room` is the section of its sentences in `locales/`."""
 
     room: str
     status: ClassVar[int] = REFUSED
@@ -32,25 +32,25 @@ class StopError(Exception):
         self.fillings = fillings
 
     def __str__(self) -> str:
-        """Say it in English; `sentence` says it in the language of the reader."""
+        """Return the sentence in English; `sentence` uses the language of the reader."""
         with speaking("en"):
             return self.sentence()
 
     def sentence(self) -> str:
-        """Return what stops the command and what to do."""
+        """Return what stopped the command, and what to do."""
         fillings = {name: in_language(filling) for name, filling in self.fillings.items()}
         return say(self.room, self.code, **fillings)
 
 
 def stopped(room: str, code: str, **fillings: object) -> StopError:
-    """Return what stops a command and is caught as any other: it needs no class of its own."""
+    """Return a `StopError` of a section that has no separate class."""
     error = StopError(code, **fillings)
     error.room = room
     return error
 
 
 class Sayable(Protocol):
-    """An exception of a room that knows no sentences: it carries what finds and fills one."""
+    """An exception of a package without sentences: it names a sentence and its fillings."""
 
     room: ClassVar[str]
     code: str
@@ -58,7 +58,7 @@ class Sayable(Protocol):
 
 
 def sentence_of(error: Exception | Sayable) -> str:
-    """Say in this language what went wrong; what has no sentence of ours says it by itself."""
+    """Describe an error in the language of the reader, or in its own words."""
     if isinstance(error, StopError):
         return error.sentence()
     room, code = getattr(error, "room", ""), getattr(error, "code", "")
@@ -72,7 +72,7 @@ def sentence_of(error: Exception | Sayable) -> str:
 
 
 class Phrase(NamedTuple):
-    """A part of a sentence that is found by a code of its own."""
+    """A part of a sentence that is a sentence of the catalog."""
 
     room: str
     code: str
@@ -88,7 +88,7 @@ Reason: TypeAlias = str | StopError | Phrase
 
 
 def in_language(filling: object) -> object:
-    """Return what fills a sentence in its language, and trouble with a file without its name."""
+    """Return a filling in the language of the reader; an error of a file without its name."""
     if isinstance(filling, Diagnostic):
         return describe(filling)
     if isinstance(filling, (StopError, Phrase)):
@@ -102,13 +102,13 @@ def in_language(filling: object) -> object:
 
 
 def _toml_trouble(words: str) -> str:
-    """Return where a text stops to be TOML; the reason is the library's, which only English has."""
+    """Return where a text is not TOML; the reason is the library's, in English."""
     found = re.fullmatch(r"(?P<why>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)", words)
     return say("os_error", "no toml", **found.groupdict()) if found else words
 
 
 def trouble(error: OSError | UnicodeDecodeError) -> str:
-    """Return what is wrong with a file; in the system's own words where we have none for it."""
+    """Return what is wrong with a file; without a sentence, in the system's own words."""
     if isinstance(error, UnicodeDecodeError):
         return say("os_error", "no utf-8", byte=error.start + 1)
     try:

@@ -1,1 +1,1 @@
-"""`humanmcp room`: a class or a team, each person at a desk of their own, in a browser."""
+"""`humanmcp room`: a class or a team in one place, each person with a desk in the browser."""

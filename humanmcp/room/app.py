@@ -1,8 +1,8 @@
 """The room as an ASGI application: which desk a request is for, and what a role may do there.
 
 The desk's pages and calls are used as they are. Between the guard, who knows the visitor, and them
-is `Roles`: it names the desk of the visitor's own seat, so that no address leads to another. What a
-learner's own host talks to is the HTTP server of each seat, made when first wanted.
+is `Roles`: it selects the desk of the visitor's seat, so that no address leads to another. A
+learner's own host talks to the HTTP server of the seat, which is started on the first request.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _ROUTERS: Final = (
     *(pages.router,),
 )
 _ALWAYS: Final = ("/preferences", "/own")
-"""What may be posted without the pen, too."""
+"""Pages that accept a POST also without the pen."""
 _HARMLESS: Final = "/check"
-"""How the calls end that change nothing."""
+"""The ending of calls that change nothing."""
 
 
 def make_app(classroom: Classroom, hosts: HostSeats) -> ASGIApp:
@@ -59,16 +59,16 @@ def make_app(classroom: Classroom, hosts: HostSeats) -> ASGIApp:
 
 
 class Entrance:
-    """What comes before anybody is known: the front door, and the links that hold a key."""
+    """Handles requests before the login: the front door, and links with a key."""
 
     def __init__(self, app: ASGIApp, classroom: Classroom, hosts: HostSeats) -> None:
-        """Stand in front of everything."""
+        """Wrap the guarded application."""
         self._app = app
         self._classroom = classroom
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Lead a request to where it belongs."""
+        """Route a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -99,15 +99,15 @@ class Entrance:
 
 
 class Roles:
-    """Names the desk of a visitor's seat, and keeps each role to what is its own."""
+    """Selects the desk of a visitor's seat, and refuses what the role may not do."""
 
     def __init__(self, app: ASGIApp, classroom: Classroom) -> None:
-        """Stand between the guard and the pages."""
+        """Wrap the pages."""
         self._app = app
         self._classroom = classroom
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass to its desk, or say why not."""
+        """Forward a request to its desk, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -162,7 +162,7 @@ _PATHS: Final = {
     VisitorKind.GUEST: frozenset({"/wall", "/api/events", "/api/state", "/preferences"}),
     VisitorKind.KNOCKER: frozenset({"/waiting", "/preferences"}),
 }
-"""Those who have no seat may look at these and at nothing else."""
+"""The only pages for visitors without a seat."""
 
 
 def _refusal(sentence: str, scope: Scope) -> Response:
@@ -199,7 +199,7 @@ class HostSeats:
         await app({**scope, "path": PATH}, receive, send)
 
     async def go_on(self) -> None:
-        """Go on with the sessions of the process before this one: their hosts come back."""
+        """Continue the sessions of the previous process, whose hosts come back."""
         self._loop = asyncio.get_running_loop()
         port = self._classroom.address.port
         for seat in self._classroom.seats:

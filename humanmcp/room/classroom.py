@@ -1,6 +1,6 @@
 """A room: its door, its seats, and what the teacher does with all of them.
 
-Everything that has to survive is on disk before anybody is told (`records.py`): a room that was
+Everything that must survive is written to disk before it is shown (`records.py`): a room that was
 killed opens with all its seats, and with the same code, links and addresses.
 """
 
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import Inbox
 
 EVERY: Final = 0.3
-"""Seconds between two tellings: thirty people type at once."""
+"""Seconds between two broadcasts: thirty people type at once."""
 
 
 class Broadcaster:
-    """Calls `act` after `tell`, soon and once for many. An attendant attends to it."""
+    """Calls `act` soon after `tell`, once for several calls. Runs in an attendant."""
 
     def __init__(self, act: Callable[[], object]) -> None:
-        """Begin with nothing to tell."""
+        """Start without pending updates."""
         self._act = act
         self._wake: Callable[[], object] = lambda: None
         self._pending = False
         self._not_before = 0.0
 
     def tell(self) -> None:
-        """Let it be told. Callable from any thread."""
+        """Schedule a broadcast. Callable from any thread."""
         self._pending = True
         self._wake()
 
@@ -61,7 +61,7 @@ class Broadcaster:
         self._wake = wake
 
     def step(self, now: float) -> float | None:
-        """Tell what is to be told, unless that was done just now."""
+        """Broadcast pending updates, at most once per interval."""
         if not self._pending:
             return math.inf
         if now < self._not_before:
@@ -91,7 +91,7 @@ GONE_AFTER: Final = 45.0
 
 
 class Knock(NamedTuple):
-    """A person at the door. `lost` says that they have had a seat."""
+    """A person who asks to join. With `lost`, the person had a seat before."""
 
     number: int
     key: str
@@ -100,7 +100,7 @@ class Knock(NamedTuple):
 
 
 class Misconception(NamedTuple):
-    """A kind of mistake: in how many seats it stands now, and in how many it was sent."""
+    """A kind of mistake: the number of seats that have it now, and of those that sent it."""
 
     code: str
     now: int
@@ -113,9 +113,9 @@ class Classroom:
     def __init__(
         self, folder: Path, language: str, around: Callable[..., Any], database: str = ""
     ) -> None:
-        """Open the room in `folder`, or make one. `around` gathers what stands around a page.
+        """Open the room in `folder`, or make one. `around` returns the context of a page.
 
-        With the address of a database the seats' inboxes are there.
+        With the address of a database, the inboxes of seats are in it.
         """
         self.folder = make_private(folder)
         self.language = language
@@ -141,7 +141,7 @@ class Classroom:
     # -- opening and closing --------------------------------------------------------------------
 
     def open(self, address: Address, url: str) -> None:
-        """Be there at an address; `url` is what people are told."""
+        """Open the room at an address; `url` is the address that people type."""
         self.address, self.url = address, url
         self.teacher = self._make_seat(SeatRecord(0, self.record.teacher), "teacher")
         self.wall = self._make_seat(SeatRecord(0, self.record.wall), "wall")
@@ -152,7 +152,7 @@ class Classroom:
         self.keep()
 
     def run(self) -> None:
-        """Bring back every seat, and follow what happens. Ends with `close`."""
+        """Reopen every seat, and watch the inboxes until `close`."""
         threading.Thread(
             target=partial(self.attendant.run, for_ever=True), name="attendant", daemon=True
         ).start()
@@ -216,11 +216,11 @@ class Classroom:
         return [self._seats[number] for number in sorted(self._seats)]
 
     def seat(self, number: int) -> RoomSeat | None:
-        """Return a learner's seat; None where there is none of that number."""
+        """Return a learner's seat, or None."""
         return self._seats.get(number)
 
     def seat_of(self, visitor: Visitor) -> RoomSeat | None:
-        """Return the seat whose desk a visitor is shown."""
+        """Return the seat whose desk a visitor sees."""
         match visitor.kind:
             case VisitorKind.TEACHER:
                 return self.teacher
@@ -232,7 +232,7 @@ class Classroom:
                 return None
 
     def join(self, name: str) -> RoomSeat | None:
-        """Give a person a seat; None where all are taken. The same name may sit here twice."""
+        """Give a person a seat; None if all are taken. Two people may have the same name."""
         with self._lock:
             if len(self._seats) >= MOST_SEATS:
                 return None
@@ -247,7 +247,7 @@ class Classroom:
         return seat
 
     def _free_number(self) -> int:
-        """Return the next number; none is given twice, nor a mark that somebody has."""
+        """Return the next free number: neither the number nor its mark is used twice."""
         marks = {mark_of(one) for one in self._seats}
         number = max(self.record.last_seat, *self._seats, 0) + 1
         while mark_of(number) in marks:
@@ -257,7 +257,7 @@ class Classroom:
         return number
 
     def remove(self, seats: Iterable[RoomSeat]) -> None:
-        """Take seats away: their keys open nothing any more. Their messages stay on disk."""
+        """Remove seats: their keys become invalid. Their messages stay on disk."""
         for seat in seats:
             number = seat.record.number
             with self._lock:
@@ -302,7 +302,7 @@ class Classroom:
         )
 
     def _inbox(self, folder: Path) -> Inbox:
-        """Open the inbox of a seat: in its folder, or in the database under a name of its own."""
+        """Open the inbox of a seat: in its folder, or in the database under the seat's name."""
         return open_inbox(folder, self._database, f"{self.record.name}/{folder.name}")
 
     def link(self, key: str) -> str:
@@ -325,17 +325,17 @@ class Classroom:
 
     @property
     def state(self) -> DoorState:
-        """What the code is good for."""
+        """Whether the code opens a seat."""
         return DoorState(self.record.door)
 
     def set_door(self, state: DoorState) -> None:
-        """Open or lock the door. A code that was good once is never good again after it."""
+        """Open or lock the door. After a lock, the code is a new one."""
         locked = self.state is DoorState.LOCKED
         code = records.new_code() if locked and state is not DoorState.LOCKED else self.record.code
         self.note(door=state.value, code=code)
 
     def knock(self, name: str, *, lost: bool) -> Knock | None:
-        """Wait at the door; None where too many do."""
+        """Add a person who asks to join; None if too many do."""
         with self._lock:
             if len(self.knocks) >= MOST_KNOCKS:
                 return None
@@ -347,7 +347,7 @@ class Classroom:
         return knock
 
     def let_in(self, number: int, seat: int = 0) -> None:
-        """Give who knocks a seat: a new one, or the one that they have lost."""
+        """Give a person at the door a seat: a new one, or the seat that was lost."""
         with self._lock:
             knock = self.knocks.get(number)
             if knock is None or number in self.granted:
@@ -379,7 +379,7 @@ class Classroom:
         return record.lesson or self.record.lesson
 
     def plays(self, lesson: str) -> None:
-        """Play this lesson from now on. What was answered in another one is not its answer.
+        """Play this lesson from now on. Answers of another lesson do not count for it.
 
         Raises:
             StopError: there is no such lesson, its file cannot be used, or it is played over HTTP.
@@ -411,13 +411,13 @@ class Classroom:
                 seat.take_lesson("")
 
     def go_to(self, step: int) -> None:
-        """Open a step of the lesson in every seat that is not there yet."""
+        """Open a step of the lesson in every seat that has not reached it."""
         for seat in self.seats:
             if self.lesson_of(seat.record) == self.record.lesson:
                 seat.go_to(step)
 
     def misconceptions(self) -> list[Misconception]:
-        """Count the kinds of mistakes by the seats in which they stand or were sent."""
+        """Count the seats that have or sent each kind of mistake."""
         now = Counter(code for seat in self.seats for code in seat.codes)
         sent = Counter(code for seat in self.seats for code in seat.sent_codes)
         found = [Misconception(code, now[code], sent[code]) for code in now | sent]

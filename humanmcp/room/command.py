@@ -1,6 +1,6 @@
-"""`humanmcp room`: open a room, and tell where it is, by which code one joins, and where to teach.
+"""`humanmcp room`: open a room, and print its address, its code, and the teacher's address.
 
-One process for everybody: an event loop for what browsers and hosts ask, and one thread that
+One process for all seats: an event loop for requests of browsers and hosts, and one thread that
 attends to all sessions. Nothing is fetched from anywhere.
 """
 
@@ -38,10 +38,10 @@ ROOM: Final = "room"
 ROOMS: Final = "rooms"
 LOCK: Final = "room.lock"
 PORT: Final = 8770
-"""The port that a new room tries first; afterwards it keeps the one that it got."""
+"""The port that a new room tries first; later it keeps its port."""
 MOST_CONNECTIONS: Final = 2_000
 CANNOT: Final = 1
-EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 - only where somebody asked for it
+EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 - only on request
 
 
 def add_arguments(parser: Parser) -> None:
@@ -56,7 +56,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Keep the room open until told to stop. Returns the exit status."""
+    """Serve the room until it is stopped. Returns the exit status."""
     try:
         need_files()
         folder = _folder(settings, arguments.name)
@@ -107,7 +107,7 @@ def _hold(folder: Path) -> LifeLock:
 def _addresses(
     arguments: argparse.Namespace, settings: Settings, last: int
 ) -> tuple[socket.socket, Address, list[str]]:
-    """Listen. Returns by which names the room may be called, and what people are told."""
+    """Listen. Return the names under which the room answers, and the addresses to print."""
     wanted = settings.port if arguments.port else last or PORT
     listening = listen(EVERYWHERE if arguments.lan else "127.0.0.1", wanted)
     port = int(listening.getsockname()[1])
@@ -154,7 +154,7 @@ def _serve(
 
 
 class _RoomServer(QuietServer):
-    """The server of a room, whose streams end when it ends."""
+    """The HTTP server of a room, which ends its streams before it stops."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class _RoomServer(QuietServer):
         self._hosts = hosts
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Go on with the sessions of hosts first, then listen."""
+        """Continue the sessions of hosts, then listen."""
         await self._hosts.go_on()
         await super().startup(sockets)
 
@@ -187,6 +187,6 @@ class _RoomServer(QuietServer):
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End what hosts listen to: uvicorn waits for whatever is open."""
+        """End the streams of hosts: uvicorn waits for open connections."""
         self._hosts.close()
         await super().shutdown(sockets)

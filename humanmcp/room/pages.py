@@ -24,11 +24,11 @@ from humanmcp.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom
 from humanmcp.room.records import DoorState, Visitor, VisitorKind, fits, login, login_path
 from humanmcp.room.seat import RoomSeat
 
-# -- what every page needs, and what is shown around it ------------------------------------------
+# -- what every page needs -----------------------------------------------------------------------
 
 
 def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict[str, Any]:
-    """Gather what the templates show around a page."""
+    """Return the room's part of a template's context."""
     visitor = visitor_of(request)
     record = seat.record
     watching = visitor.kind is VisitorKind.WATCHER
@@ -56,13 +56,13 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
 
 
 def visitor_of(request: Request) -> Visitor:
-    """Return who asks; a stranger at the door is a guest who sees nothing."""
+    """Return the visitor of a request; a stranger is a guest who sees nothing."""
     found = getattr(request.state, "visitor", None)
     return found if isinstance(found, Visitor) else Visitor(VisitorKind.GUEST)
 
 
 def _draft(seat: RoomSeat) -> dict[str, Any] | None:
-    """Return what the learner is writing, and what the check says of it."""
+    """Return the learner's current draft and its problems."""
     rows = seat.board.waiting()
     if not rows:
         return None
@@ -93,7 +93,7 @@ _FIRST: Final = {
     VisitorKind.GUEST: "/wall",
     VisitorKind.KNOCKER: "/waiting",
 }
-"""The page that a role begins with; everybody else with what waits."""
+"""The first page of a role; the default is the inbox."""
 
 
 def entered(classroom: Classroom, visitor: Visitor) -> Response:
@@ -200,7 +200,7 @@ class Sum(NamedTuple):
 
 
 def _sums(cards: list[dict[str, Any]]) -> list[Sum]:
-    """Count the seats: who needs help first, then how far everybody has come."""
+    """Count the seats: those that need help first, then those at each step."""
     kinds = {
         "hands": sum(bool(one["hand"]) for one in cards),
         "stuck": sum(one["stuck"] for one in cards),
@@ -220,7 +220,7 @@ def _sums(cards: list[dict[str, Any]]) -> list[Sum]:
 
 @router.post("/room")
 def act(request: Request, values: FormValues) -> Response:
-    """Do what a button of the page says, for one seat or for all."""
+    """Apply a button of the page to one seat or to all."""
     _act(room_of(request), values)
     return RedirectResponse("/room", 303)
 
@@ -290,14 +290,10 @@ def mistake(request: Request, code: str) -> HTMLResponse:
 
 @router.get("/room/code.svg")
 def picture(request: Request) -> Response:
-    """Draw the QR code of the door."""
+    """Draw the QR code of the door, with the code filled in."""
     classroom = room_of(request)
-    return Response(qr_code.svg(joining_link(classroom)), media_type="image/svg+xml")
-
-
-def joining_link(classroom: Classroom) -> str:
-    """Return the address that leads to the door with the code filled in."""
-    return f"{classroom.url}/login?code={classroom.record.code}"
+    link = f"{classroom.url}/login?code={classroom.record.code}"
+    return Response(qr_code.svg(link), media_type="image/svg+xml")
 
 
 @router.get("/room/code")
@@ -327,7 +323,7 @@ def table(request: Request) -> Response:
 
 @router.get("/wall")
 def wall(request: Request) -> HTMLResponse:
-    """Show the chosen seat, large, with its colour and animal; a name only where that is wanted."""
+    """Show the chosen seat, large, with its colour and animal, and the name if switched on."""
     classroom = room_of(request)
     seat = classroom.seat(classroom.record.on_wall)
     values: dict[str, Any] = {"seat": None, "step": None, "follow": True, "shown": (), "chosen": ""}
@@ -348,7 +344,7 @@ def wall(request: Request) -> HTMLResponse:
 
 @router.get("/login")
 def join(request: Request, code: str = "") -> HTMLResponse:
-    """Show the door. The code may stand in the address, as the QR code has it."""
+    """Show the door. The QR code has the code in its address."""
     return _door(request, code=code)
 
 
@@ -428,7 +424,7 @@ def own(request: Request) -> Response:
 
 @router.post("/own")
 def act_in_seat(request: Request, values: FormValues) -> Response:
-    """Raise a hand, or begin the lesson anew; the teacher gives the pen back here, too."""
+    """Raise a hand, or restart the lesson; the teacher returns the pen here, too."""
     visitor = visitor_of(request)
     seat = room_of(request).seat(visitor.seat)
     watching = visitor.kind is VisitorKind.WATCHER

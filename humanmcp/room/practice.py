@@ -1,8 +1,8 @@
-"""The practice host: plays the client's part of a lesson against a seat, inside the room's process.
+"""The practice host: play the client's part of a lesson against a seat, in the room's process.
 
 It is attended as the seat's session is, by the same thread, and talks to it over a connection in
-memory: no process and no thread for each learner. What is said when, and what passes, is the
-lesson's (`LessonSteps`); what a good host makes of each answer, `demo/good_host.py` knows.
+memory, so that no learner needs a process or a thread. The lesson decides what is sent when and
+what passes (`LessonSteps`); `demo/good_host.py` reacts to each answer.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 _SOON: Final = 0.02
 BY: Final = "practice"
-"""How an answer is signed that the lesson gave because the teacher opened a later step."""
+"""The author of an answer that the lesson gave because the teacher opened a later step."""
 
 
 class Outcome(enum.Enum):
-    """What became of a step."""
+    """The outcome of a step."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -70,7 +70,7 @@ class LessonStanding(NamedTuple):
 
 
 def as_reply(example: Mapping[str, Any]) -> Reply:
-    """Return an answer of the lesson's own as what a person sends."""
+    """Return an answer of the lesson as a reply."""
     form = TextForm.ERROR if "error" in example else TextForm.RESULT
     return Reply(json.dumps(example[form.value], ensure_ascii=False), form)
 
@@ -86,7 +86,7 @@ class PracticeLine(NamedTuple):
 class Practice:
     """The host of one session.
 
-    `on_change` is called when something has changed, `on_outcome` with each step that is over; both
+    `on_change` is called after each change, `on_outcome` with each finished step; both
     from the attendant's thread.
     """
 
@@ -158,14 +158,14 @@ class Practice:
         self._connection.on_line = wake
 
     def step(self, now: float) -> float | None:
-        """Hear what was said, and say what comes next."""
+        """Read the server's lines, and send the next step."""
         while (heard := self._connection.hear()) is not None:
             self._hear(heard.content, now)
         if now >= self._deadline and self._asked is not None:
             self._give_up(self._asked)
         while self._asked is None and not self._over and self._next < len(self._lesson_steps.steps):
             self._say_next(now)
-        if self._asked is None:  # that was all
+        if self._asked is None:  # the lesson is over
             self._over = True
             self._connection.hang_up()
             self._on_change()
@@ -177,7 +177,7 @@ class Practice:
     def leave(self) -> None:
         """Do nothing: who ends this hangs up."""
 
-    # -- what the host says ---------------------------------------------------------------------
+    # -- what the host sends --------------------------------------------------------------------
 
     def _say_next(self, now: float) -> None:
         again = self._list_again
@@ -186,7 +186,7 @@ class Practice:
         self._list_again = False
         passed = Outcome.FAILED not in self._outcomes[-1:]
         params = self._lesson_steps.params(step, self._host.tools, passed=passed)
-        if params is None:  # it needs another answer to the step before
+        if params is None:  # the step before needs another answer
             self._ask_again()
             return
         if step.example is None and not again:
@@ -207,14 +207,14 @@ class Practice:
     def _ask_again(self) -> None:
         """Go back to the last request: what follows needs an answer to it that passes."""
         at = len(self._outcomes) - 1
-        if at < 0 or self._lesson_steps.requests[at].method == "initialize":  # nobody says it twice
+        if at < 0 or self._lesson_steps.requests[at].method == "initialize":  # it is not sent twice
             self._next = len(self._lesson_steps.steps)
             return
         self._outcomes.pop()
         self._next = self._lesson_steps.steps.index(self._lesson_steps.requests[at])
 
     def _has_to_give(self) -> bool:
-        """Send an answer that is ready. True while its request is on its way to the inbox."""
+        """Send a prepared answer. Return True while its request is not in the inbox yet."""
         at = self.step_of(self._number)
         if self._asked is None or not at:
             return False
@@ -223,7 +223,7 @@ class Practice:
             return self._has_to_draft()
         try:
             self._inbox.send(Key(self.session, self._number), reply)
-        except InboxError:  # it is not there yet, or somebody was first
+        except InboxError:  # not there yet, or already answered
             return not self._is_over()
         if reply.by == BY:
             self._answered_for.add(at)
@@ -253,7 +253,7 @@ class Practice:
         except InboxError:
             return False
 
-    # -- what it makes of what it hears ---------------------------------------------------------
+    # -- how it reacts --------------------------------------------------------------------------
 
     def _hear(self, line: bytes, now: float) -> None:
         for reaction in self._host.take(line):
@@ -316,7 +316,7 @@ def packed(classroom: Classroom) -> bytes:
 
 
 def _page(seat: RoomSeat) -> str:
-    """Write the longest session of a seat: those of a lesson that was begun anew are short."""
+    """Export the longest session of a seat: a restarted lesson leaves short ones."""
     recorded = [(tuple(seat.inbox.frames(one.name)), one) for one in seat.inbox.sessions()]
     if not recorded:
         return ""

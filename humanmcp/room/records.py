@@ -1,6 +1,6 @@
-"""What a room knows of people: who may enter as what, and what is kept on disk of room and seats.
+"""The records of a room: who may enter in which role, and what is saved of room and seats.
 
-Everybody who is known has a *key*, and each key leads to a login path (`/~…/`) with a cookie
+Each known visitor has a *key*, and each key leads to a login path (`/~…/`) with a cookie
 that counts there alone. Both follow from the key: a room that was killed knows its visitors again.
 Keys are in the files of room and seats as they are: a learner's page shows its owner the address
 that they are part of. Only the owner of the folder may read them.
@@ -42,14 +42,14 @@ need no limit, which one visitor could use up for all others behind the same add
 
 
 class DoorState(enum.Enum):
-    """What the code is good for."""
+    """Whether the code opens a seat."""
 
     OPEN = "open"
-    """A seat at once."""
+    """It opens a seat immediately."""
     KNOCKING = "knocking"
-    """A seat as soon as the teacher says so."""
+    """It opens a seat when the teacher agrees."""
     LOCKED = "locked"
-    """Nothing. Who has a seat keeps it."""
+    """It opens no seat. People with a seat keep it."""
 
 
 def new_key() -> str:
@@ -88,7 +88,7 @@ class StepRecord:
     """What a learner did at one step of a lesson, however often it was begun.
 
     `tries` counts what was sent, also where the check stopped it. `mistakes` are codes that the
-    check found and that stood for a while; `sent` those of them that stood when it was sent.
+    check found and that stayed for a while; `sent` those that were in a sent answer.
     """
 
     tries: int = 0
@@ -101,7 +101,7 @@ class StepRecord:
 class SeatRecord:
     """A seat. `hand` is since when it is raised, in seconds since 1970; 0 for not at all.
 
-    `pen` says that the teacher writes here. `lesson` is one that the learner chose, "" for that of
+    With `pen`, the teacher writes here. `lesson` is the learner's choice, "" for that of
     the room. `opened` is the step that the teacher opened last. `steps` is what was done in each
     lesson, by its name and the number of the step.
     """
@@ -133,7 +133,7 @@ Record = TypeVar("Record", RoomRecord, SeatRecord)
 
 
 def keep(file: Path, record: RoomRecord | SeatRecord) -> None:
-    """Write a record down.
+    """Save a record.
 
     Raises:
         OSError: it cannot be written.
@@ -142,11 +142,11 @@ def keep(file: Path, record: RoomRecord | SeatRecord) -> None:
 
 
 def read(file: Path, kind: type[Record]) -> Record | None:
-    """Read a record; None where there is none. What a newer humanmcp added is left out.
+    """Read a record, or return None. Members of a newer humanmcp are ignored.
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is no record of ours.
+        ValueError: it is not a record.
     """
     try:
         found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -168,20 +168,20 @@ _MOST_ADDRESSES: Final = 10_000
 
 
 class VisitorKind(enum.Enum):
-    """As what a visitor is in the room."""
+    """The role of a visitor in the room."""
 
     TEACHER = "teacher"
     LEARNER = "learner"
     WATCHER = "watcher"
     """The teacher, at a learner's seat."""
     GUEST = "guest"
-    """Who sees the wall and nothing else."""
+    """Sees the wall and nothing else."""
     KNOCKER = "knocker"
-    """Who waits at the door."""
+    """Waits at the door."""
 
 
 class Visitor(NamedTuple):
-    """Who a visitor is. `seat` is the number of a seat, or that of a knock; 0 for none."""
+    """A visitor. `seat` is the number of a seat, or of a knock; 0 for none."""
 
     kind: VisitorKind
     seat: int = 0
@@ -220,13 +220,13 @@ class RoomDoor(Door):
         self.joins = RateLimit(JOINS, self.clock)
 
     def admit(self, visitor: Visitor, key: str) -> None:
-        """Know who comes with this key from now on."""
+        """Recognise a visitor by this key from now on."""
         self._visitors[digest(login(visitor, key))] = visitor
         if visitor.kind is not VisitorKind.WATCHER:
             self._by_key[digest(key)] = visitor
 
     def dismiss(self, visitor: Visitor) -> None:
-        """Know a visitor no more."""
+        """Forget a visitor."""
         for known in (self._visitors, self._by_key):
             for gone in [one for one, who in known.items() if who == visitor]:
                 del known[gone]
@@ -236,7 +236,7 @@ class RoomDoor(Door):
         return self._visitors.get(digest(login))
 
     def holder(self, key: str) -> Visitor | None:
-        """Return whose key this is."""
+        """Return the visitor with this key, or None."""
         return self._by_key.get(digest(key))
 
     # -- what the guard asks --------------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""One seat of a room: its mark, a desk over an inbox of its own, and the host that practises.
+"""One seat of a room: its mark, its desk with a separate inbox, and its practice host.
 
-No seat can read another, because it has no other inbox than its own. Everything that needs the
-others (the door, the wall, what the teacher sees) is the room's.
+No seat can read another, because each has only its own inbox. Everything about all seats
+(the door, the wall, the teacher's pages) is in the room.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ ANIMALS: Final = (
     *("penguin", "monkey", "sparrow", "deer", "tiger", "mouse", "elephant", "dolphin", "goat"),
     *("hedgehog", "duck", "wolf", "snail"),
 )
-"""Their number and that of the colours have no common divisor: 184 seats are told apart."""
+"""Their number and that of the colours have no common divisor, which makes 184 marks."""
 
 
 class SeatMark(NamedTuple):
@@ -80,17 +80,17 @@ BOOK: Final = "book.toml"
 _LESSON: Final = 1200
 """Lines of a session of one's own client from which its lesson is read, with the notes of HTTP."""
 _LAYOUT: Final = frozenset({"J51"})
-"""That an answer is laid out over several lines is the page's doing, and no mistake."""
+"""The page lays out answers over several lines: that is not a mistake."""
 MISTAKE_AFTER: Final = 2.0
-"""Seconds that a problem stands before it counts: while somebody types, half a word is none."""
+"""Seconds until a problem counts: a half-typed word is not a mistake."""
 
 
 class SeatParts(NamedTuple):
-    """What every seat has of its room. `around` is asked what stands around a seat's pages.
+    """What a seat needs of its room. `around` returns the context of a seat's pages.
 
-    `lesson_steps` makes the lesson of a seat in a language, `lesson` names it.
+    `lesson_steps` makes the lesson of a seat in a language, `lesson` returns its name.
 
-    `inbox` opens the inbox of a seat whose folder this is.
+    `inbox` opens the inbox of the seat with this folder.
     """
 
     door: RoomDoor
@@ -106,10 +106,10 @@ class SeatParts(NamedTuple):
 
 
 class RoomSeat:
-    """A seat. What it keeps stands in its folder; the methods may be called from any thread."""
+    """A seat, which is saved in its folder. The methods may be called from any thread."""
 
     def __init__(self, record: SeatRecord, folder: Path, parts: SeatParts) -> None:
-        """Open the inbox. What else is kept of the seat lies in `folder`."""
+        """Open the inbox. The rest of the seat is saved in `folder`."""
         self.record = record
         self.folder = folder
         self.mark = mark_of(record.number)
@@ -118,7 +118,7 @@ class RoomSeat:
         """When the learner did something last, by the clock of the door."""
         self._parts = parts
         self._problems: tuple[Key, dict[str, float]] | None = None
-        """What the check finds in the answer that is being written, each with its beginning."""
+        """The problems of the current draft, each with the time since when it is there."""
         self._lock = threading.RLock()
         self._is_closed = False
         self._played = ""
@@ -143,7 +143,7 @@ class RoomSeat:
             lesson_steps=lambda language: parts.lesson_steps(record, language),
         )
         self.watched = replace(self.desk, live=Live(board), judged=lambda *_: None)
-        """The same desk for the teacher, whose streams are no sign of the learner's life."""
+        """The same desk for the teacher, whose streams do not count as the learner's presence."""
 
     @property
     def board(self) -> Board:
@@ -166,14 +166,14 @@ class RoomSeat:
 
     @property
     def has_done_anything(self) -> bool:
-        """Return True if somebody has answered or typed here, raised a hand, or brought a host."""
+        """Return True if the seat was used: an answer, a draft, a raised hand, or a host."""
         tried = any(one.tries for steps in self.record.steps.values() for one in steps.values())
         clients = {one.facts.client for one in self.board.sessions()} - {"", HOST}
         typed = any(self._is_written(row.key) for row in self.board.waiting())
         return bool(tried or self.record.hand or clients or typed)
 
     def close(self) -> None:
-        """End what goes on here, and forget the seat on disk: it is not opened again."""
+        """End the sessions, and delete the seat's record: it is not opened again."""
         if self.practice is not None:
             self.practice.end()
         self.desk.live.end()
@@ -188,7 +188,7 @@ class RoomSeat:
     def standing(self) -> LessonStanding | None:
         """Where the learner is in the lesson; None before it began.
 
-        A lesson for client developers is also passed by a client of their own.
+        A client under test can also pass a lesson for client developers.
         """
         own = self._own_standing()
         return self.practice.standing if own is None and self.practice is not None else own
@@ -222,7 +222,7 @@ class RoomSeat:
         self.board.refresh(session, number)
 
     def practise(self, given: Mapping[int, Reply] | None = None) -> None:
-        """Begin the lesson anew; `given` are answers that are ready, by their steps."""
+        """Restart the lesson; `given` are prepared answers, by step."""
         self._begin(lambda practice: practice.give(given or {}))
 
     def _begin(self, prepare: Callable[[Practice], object]) -> None:
@@ -251,7 +251,7 @@ class RoomSeat:
     def go_to(self, step: int) -> None:
         """Open a step of the lesson: the lesson answers what comes before it.
 
-        Who is there already, or beyond it, stays. Where a session is open it goes on.
+        A seat at this step or a later one stays there. An open session continues.
         """
         practice = self.practice
         if practice is None or practice.standing.step >= step:
@@ -267,7 +267,7 @@ class RoomSeat:
     def go_on(self) -> None:
         """Be where the learner was when the room ended: a new session with the same answers.
 
-        What was being typed is there again.
+        The draft is restored.
         """
         answers, draft = self._answers(), self._last_draft()
         self._begin(lambda practice: practice.replay(answers, draft))
@@ -278,7 +278,7 @@ class RoomSeat:
         return self.practice.session if self.practice is not None else next(found, "")
 
     def _answers(self) -> list[tuple[str, Reply]]:
-        """Return what was answered in the lesson, with its method, up to the first that is open."""
+        """Return the answers of the lesson with their methods, up to the first open request."""
         session, found = self._last(), list[tuple[str, Reply]]()
         number = 1
         while session:
@@ -344,7 +344,7 @@ class RoomSeat:
         except StoreError as error:  # it is written with the next change
             _log.warning("seat %s: %s", self.record.number, error)
 
-    # -- what the check says --------------------------------------------------------------------
+    # -- mistakes -------------------------------------------------------------------------------
 
     def _judged(self, key: Key, diagnostics: Sequence[Diagnostic], sent: bool) -> None:  # noqa: FBT001 - one of three
         codes = (
@@ -367,7 +367,7 @@ class RoomSeat:
             self._changed()
 
     def _note_mistakes(self) -> None:
-        """Keep what stands in the open answer for a while, even if it is fixed later."""
+        """Record the problems that stay in the draft for a while, even if they are fixed later."""
         problems = self._problems
         if problems is None or not self.codes:
             return
@@ -377,7 +377,7 @@ class RoomSeat:
             _add(self._step(problems[0]).mistakes, lasting)
 
     def _is_written(self, key: Key) -> bool:
-        """Return True if the learner has typed in an answer: a template is nobody's mistake."""
+        """Return True if the learner has edited the draft: a template is not a mistake."""
         try:
             draft = self.inbox.item(key).draft
         except InboxError:
@@ -386,7 +386,7 @@ class RoomSeat:
 
     @property
     def codes(self) -> frozenset[str]:
-        """The kinds of mistakes that stand in the answer that is being written now."""
+        """The kinds of mistakes in the current draft."""
         found = self._problems
         if found is None or not found[1] or not self._is_written(found[0]):
             return frozenset()

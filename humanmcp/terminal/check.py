@@ -278,7 +278,7 @@ def _recording_in(file: str) -> str:
 
 
 def _fixed(opened: TypedCase) -> int:
-    """Print the fixed text, and what is left to say on stderr."""
+    """Print the fixed text, and the remaining problems on stderr."""
     fixed = autofix(opened.text, opened.judge)
     text, verdict = fixed
     raw_to_stdout(text.removesuffix("\n"))
