@@ -253,7 +253,7 @@ def test_a_late_tap_is_ignored_and_shown(site: Site) -> None:
     notice = site.notice()
     assert site.desk.send(key, Reply("Water", TextForm.TEXT)).outcome.value == "sent"
     tap(notice, "Tea")
-    late = f"A late tap on “Tea” for message 1 was ignored ({DEVICE})."
+    late = f"The button “Tea” for message 1 was pressed too late, so nothing was sent ({DEVICE})."
     assert site.notice(2)["message"] == late
     assert site.ignored() == [late]
     item = site.room.inbox.item(key)
@@ -270,7 +270,7 @@ def test_a_tap_after_the_client_gave_up_is_late(site: Site) -> None:
     site.room.inbox.close(key, ExchangeState.CANCELLED)
     tap(notice, "Tea")
     until(site.ignored, "a note")
-    assert "late tap" in site.ignored()[0]
+    assert "too late" in site.ignored()[0]
     assert site.room.inbox.item(key).reply is None
 
 
@@ -284,10 +284,12 @@ def test_a_second_tap_does_nothing_and_tells_the_phone_nothing(site: Site) -> No
     assert site.answer(key) == "Tea"
     tap(notice, "Tea")
     until(site.ignored, "a note")
-    assert site.ignored() == [f"A repeated tap on “Tea” for message 1 was ignored ({DEVICE})."]
+    assert site.ignored() == [
+        f"The button “Tea” for message 1 was pressed again, so nothing was sent ({DEVICE})."
+    ]
     tap(notice, "Coffee")
     until(lambda: len(site.ignored()) == 2, "another note")
-    assert "late tap on “Coffee”" in site.ignored()[0]
+    assert "“Coffee” for message 1 was pressed too late" in site.ignored()[0]
     told = [site.notice(number)["message"] for number in (2, 3)]
     assert told == ["Sent: Tea", site.ignored()[0]]
 
@@ -543,7 +545,10 @@ def test_question_notice_tap_and_answer_are_quick(home: Path, server: Ntfy) -> N
         until(lambda: "without a valid code" in desk.page("/settings"), "it is shown")
         tap(notice, "Tea")
         page = f"/m/{record['session']}/{record['exchange']}"
-        until(lambda: "late tap on “Tea”" in desk.page(page), "it is shown at the message")
+        until(
+            lambda: "The button “Tea” for message" in desk.page(page),
+            "it is shown at the message",
+        )
 
 
 def test_a_desk_that_dies_after_a_tap_sends_it_when_it_is_back(home: Path, server: Ntfy) -> None:
@@ -571,7 +576,7 @@ def test_the_settings_name_a_phone_whose_server_is_away(home: Path) -> None:
         host.say(asks(7))
         log = home / "desk.log"
         until(lambda: "cannot be reached" in log.read_text("utf-8"), "a line in the log")
-        until(lambda: "Taps cannot be read now" in desk.page("/settings"), "a sentence")
+        until(lambda: "cannot read the pressed buttons now" in desk.page("/settings"), "a sentence")
         record = json.loads((home / "phones.json").read_text("utf-8"))[DEVICE]
         assert not any(
             record[name] in log.read_text("utf-8") for name in ("topic", "replies", "key")
