@@ -13,7 +13,7 @@ import pytest
 from humanmcp.cli import main
 from humanmcp.desk import launch
 from humanmcp.host.table import ROLES
-from humanmcp.inbox.contract import Item, Life, Reply, Role
+from humanmcp.inbox.contract import Item, Life, OutgoingResult, Reply, Role
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.play import PlayError, people_of
 from humanmcp.protocol.conversation.transcript import Direction
@@ -181,7 +181,10 @@ def test_a_person_at_the_client_says_something_first(tmp_path: Path) -> None:
         table.waiting(Role.HOST, "elicitation/create")
         client = until(lambda: table.session(Role.CLIENT), "the client's session")
         ticket = table.inbox.submit(client, Reply('{"jsonrpc":"2.0","id":"mine","method":"ping"}'))
-        until(lambda: table.inbox.refused(client, ticket) == (), "the ping to go out")
+        until(
+            lambda: table.inbox.outgoing_result(client, ticket) == OutgoingResult(),
+            "the ping to go out",
+        )
         until(
             lambda: any(b'"id":"mine","result"' in one.raw for one in table.inbox.frames(client)),
             "its answer",

@@ -20,6 +20,7 @@ from humanmcp.inbox.contract import (
     Draft,
     InboxError,
     Order,
+    OutgoingResult,
     Reply,
     TakenError,
     Writer,
@@ -432,11 +433,11 @@ def submit_outgoing(
         OrderError: the order cannot be followed.
     """
     ticket = hand_in(inbox, session, reply._replace(at=now()))
-    return became_of(await_result(lambda: inbox.refused(session, ticket), within, wake))
+    return became_of(await_result(lambda: inbox.outgoing_result(session, ticket), within, wake))
 
 
-def became_of(diagnostics: tuple[Diagnostic, ...] | None) -> SayResult:
+def became_of(result: OutgoingResult | None) -> SayResult:
     """Return the result of an outgoing message, by the inbox."""
-    if diagnostics is None:
+    if result is None:
         return SayResult(Outcome.QUEUED)
-    return SayResult(Outcome.REFUSED if diagnostics else Outcome.SENT, diagnostics)
+    return SayResult(Outcome.SENT if result.sent else Outcome.REFUSED, result.problems)

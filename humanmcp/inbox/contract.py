@@ -289,6 +289,17 @@ class Reply(NamedTuple):
         return Draft(text, form, touched=True, by=by, at=at, action=self.action)
 
 
+class OutgoingResult(NamedTuple):
+    """What became of an outgoing message: it was sent, or refused because of its problems."""
+
+    problems: tuple[Diagnostic, ...] = ()
+
+    @property
+    def sent(self) -> bool:
+        """Return True if it was sent."""
+        return not self.problems
+
+
 class Writer(NamedTuple):
     """Who is writing an answer: which window, and the name that its person goes by, "" for none."""
 
@@ -651,8 +662,8 @@ class DeskInbox(SessionInbox, Protocol):
             StoreError: it could not be kept.
         """
 
-    def refused(self, session: str, ticket: str) -> tuple[Diagnostic, ...] | None:
-        """Return the problems of an outgoing message: None while it waits, () when it was sent."""
+    def outgoing_result(self, session: str, ticket: str) -> OutgoingResult | None:
+        """Return what became of an outgoing message; None while it waits."""
 
     def forget(self, key: Key) -> None:
         """Forget a finished exchange: its request, answer and drafts.

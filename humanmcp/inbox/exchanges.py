@@ -30,7 +30,15 @@ from humanmcp.inbox.atomic import (
     write_new,
     write_temporary,
 )
-from humanmcp.inbox.contract import WRITES_FOR, Draft, Key, Reply, TakenError, UnknownItemError
+from humanmcp.inbox.contract import (
+    WRITES_FOR,
+    Draft,
+    Key,
+    OutgoingResult,
+    Reply,
+    TakenError,
+    UnknownItemError,
+)
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import sha256
 
@@ -453,14 +461,13 @@ class Outbox:
         )
         return records.exchange_name(number)
 
-    def refused(self, ticket: str) -> tuple[Diagnostic, ...] | None:
-        """Return what became of an outgoing message."""
+    def result(self, ticket: str) -> OutgoingResult | None:
+        """Return what became of an outgoing message; None while it waits."""
         if not records.is_ticket(ticket):
             raise UnknownItemError(f"{self._folder.name}/{records.OUTBOX}/{ticket!r}")
         try:
-            return records.read_diagnostics(
-                records.decode(read_file(self._path / records.RESULT.format(ticket)))
-            )
+            content = read_file(self._path / records.RESULT.format(ticket))
+            return OutgoingResult(records.read_diagnostics(records.decode(content)))
         except FileNotFoundError:
             if (self._path / records.OUTGOING.format(ticket)).exists():
                 return None

@@ -16,7 +16,7 @@ from humanmcp.common.settings import UnsafeFolderError, make_private
 from humanmcp.inbox import records
 from humanmcp.inbox.atomic import LifeLock, keeping, replace_file
 from humanmcp.inbox.bell import Bell, ring
-from humanmcp.inbox.contract import Life, NotHeldError, UnknownItemError
+from humanmcp.inbox.contract import Life, NotHeldError, OutgoingResult, UnknownItemError
 from humanmcp.inbox.exchanges import (
     Outbox,
     ReplyReader,
@@ -507,9 +507,9 @@ class FolderInbox:
             replace_file(folder.temporary, folder.path / records.HOLDS, content, durable=False)
         self._ring(session)
 
-    def refused(self, session: str, ticket: str) -> tuple[Diagnostic, ...] | None:
+    def outgoing_result(self, session: str, ticket: str) -> OutgoingResult | None:
         """Return the problems of an outgoing message: None while it waits, () when it was sent."""
-        return self._outbox(session).refused(ticket)
+        return self._outbox(session).result(ticket)
 
     def forget(self, key: Key) -> None:
         """Forget a finished exchange, with every copy of its texts."""

@@ -115,7 +115,7 @@ def test_what_a_full_disk_cannot_note_is_neither_lost_nor_sent_twice(tmp_path: P
     until(lambda: said, "the outgoing message")
     inbox.full = False
     assert until(lambda: desk.item(item.key).diagnostics, "the problems")
-    assert until(lambda: desk.refused(role.name, ticket) is not None, "the note")
+    assert until(lambda: desk.outgoing_result(role.name, ticket) is not None, "the note")
     assert said == ["hello"]
     desk.send(item.key, Reply("sunny", TextForm.TEXT, by="desk"))
     until(lambda: heard, "the answer")

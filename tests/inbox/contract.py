@@ -18,6 +18,7 @@ from humanmcp.inbox.contract import (
     Item,
     Key,
     Life,
+    OutgoingResult,
     Purpose,
     Reply,
     Role,
@@ -455,7 +456,7 @@ class InboxContract:
     ) -> None:
         """Promise 6: a ticket from an address leads nowhere."""
         with pytest.raises(UnknownItemError):
-            desk.refused(session, ticket)
+            desk.outgoing_result(session, ticket)
 
     # -- 8: sessions and their life -----------------------------------------------------------
 
@@ -671,12 +672,12 @@ class InboxContract:
         assert server.outgoing(session) == []
         reply = Reply('{"method":"notifications/progress"}', anyway=True, by="desk", at=AT)
         ticket = desk.submit(session, reply)
-        assert desk.refused(session, ticket) is None
+        assert desk.outgoing_result(session, ticket) is None
         for _ in range(2):
             assert server.outgoing(session) == [(ticket, reply)]
         server.settle(session, ticket, [])
         assert server.outgoing(session) == []
-        assert desk.refused(session, ticket) == ()
+        assert desk.outgoing_result(session, ticket) == OutgoingResult()
 
     def test_a_saying_is_given_back_with_its_problems(
         self, store: Store, server: Inbox, desk: Inbox, session: str
@@ -684,7 +685,7 @@ class InboxContract:
         """`refused`: told to every desk."""
         ticket = desk.submit(session, Reply("{"))
         server.settle(session, ticket, [PROBLEM])
-        assert store.view().refused(session, ticket) == (PROBLEM,)
+        assert store.view().outgoing_result(session, ticket) == OutgoingResult((PROBLEM,))
 
     def test_sayings_come_in_the_order_they_were_said(
         self, store: Store, server: Inbox, session: str

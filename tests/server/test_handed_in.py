@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.inbox.contract import Item, Key, Life, Order, Reply, SessionFacts
+from humanmcp.inbox.contract import Item, Key, Life, Order, OutgoingResult, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.inbox.ordering import OrderError, hand_in
@@ -44,7 +44,10 @@ class Held(Serving):
     def order(self, order: Order, text: str = "") -> None:
         """Hand in an order and wait until it is followed."""
         ticket = hand_in(self.desk, self.name, Reply(text, by="test", order=order))
-        until(lambda: self.desk.refused(self.name, ticket) == (), f"{order} to be followed")
+        until(
+            lambda: self.desk.outgoing_result(self.name, ticket) == OutgoingResult(),
+            f"{order} to be followed",
+        )
 
     def item(self) -> Item:
         """Return the call as a desk sees it."""

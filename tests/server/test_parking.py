@@ -10,7 +10,7 @@ import pytest
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.cli import main
-from humanmcp.inbox.contract import Key, Order, Reply
+from humanmcp.inbox.contract import Key, Order, OutgoingResult, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.ordering import hand_in
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -116,7 +116,10 @@ class Person:
         """Hand in an order about a call, and wait until it is followed."""
         text = f"{key.number} {words}".strip()
         ticket = hand_in(self.inbox, key.session, Reply(text, by="desk", order=order))
-        until(lambda: self.inbox.refused(key.session, ticket) == (), f"{order} to be followed")
+        until(
+            lambda: self.inbox.outgoing_result(key.session, ticket) == OutgoingResult(),
+            f"{order} to be followed",
+        )
 
     def fetched(self, key: Key) -> str:
         """Return when the client came for the answer."""

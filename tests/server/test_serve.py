@@ -17,7 +17,7 @@ import pytest
 
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
-from humanmcp.inbox.contract import Draft, Key, Life, Reply, TakenError
+from humanmcp.inbox.contract import Draft, Key, Life, OutgoingResult, Reply, TakenError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -628,9 +628,13 @@ def test_a_person_may_speak_first_from_a_file_and_from_a_desk(serving: Serving, 
     asked = '{"jsonrpc":"2.0","id":"h-1","method":"roots/list"}'
     ticket = inbox.submit(session.name, Reply(asked, by="test"))
     assert serving.hear() == asked
-    until(lambda: inbox.refused(session.name, ticket) == (), "the saying to be settled")
+    until(
+        lambda: inbox.outgoing_result(session.name, ticket) == OutgoingResult(),
+        "the saying to be settled",
+    )
     wrong = inbox.submit(session.name, Reply('{"jsonrpc":"2.0","method":"tools/call"}', by="test"))
-    assert until(lambda: inbox.refused(session.name, wrong), "the refusal")
+    refusal = until(lambda: inbox.outgoing_result(session.name, wrong), "the refusal")
+    assert not refusal.sent
     frames = list(inbox.frames(session.name))
     assert (frames[-1].raw.decode(), frames[-1].note) == (asked, "")
 
@@ -643,7 +647,10 @@ def test_a_broken_line_is_said_first_when_it_is_meant(serving: Serving, home: Pa
     broken = '{"jsonrpc":"2.0","method":"tools/call"}'
     ticket = inbox.submit(session.name, Reply(broken, anyway=True, by="test"))
     assert serving.hear() == broken
-    until(lambda: inbox.refused(session.name, ticket) == (), "the saying to be settled")
+    until(
+        lambda: inbox.outgoing_result(session.name, ticket) == OutgoingResult(),
+        "the saying to be settled",
+    )
     frame = list(inbox.frames(session.name))[-1]
     assert (frame.raw.decode(), frame.note, frame.by) == (broken, "deliberate", "test")
 

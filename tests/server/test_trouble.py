@@ -20,7 +20,7 @@ from humanmcp.desk import launch
 from humanmcp.inbox import records
 from humanmcp.inbox.atomic import is_held
 from humanmcp.inbox.client_seconds import ClientSeconds
-from humanmcp.inbox.contract import Key, Reply
+from humanmcp.inbox.contract import Key, OutgoingResult, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import from_json
@@ -133,7 +133,10 @@ def test_what_a_person_says_first_goes_out_once_on_a_full_disk(
         write(serving, f'{{"jsonrpc":"2.0","id":{number},"method":"ping"}}')
         assert json.loads(serving.hear())["id"] == number
     empty(serving.process)
-    until(lambda: inbox.refused(session.name, ticket) == (), "the saying to be settled")
+    until(
+        lambda: inbox.outgoing_result(session.name, ticket) == OutgoingResult(),
+        "the saying to be settled",
+    )
     assert serving.close() == (0, [])
 
 

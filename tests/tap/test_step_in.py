@@ -537,8 +537,8 @@ def test_nothing_can_be_said_first_at_a_tap(home: Path) -> None:
     with Tapped(home, server("echo")) as tapped:
         inbox, name = tapped.inbox, tapped.session
         ticket = inbox.submit(name, Reply('{"jsonrpc":"2.0","method":"notifications/message"}'))
-        diagnostics = until(lambda: inbox.refused(name, ticket), "what became of it")
-        assert [diagnostic.code for diagnostic in diagnostics] == ["N34"]
+        result = until(lambda: inbox.outgoing_result(name, ticket), "what became of it")
+        assert [problem.code for problem in result.problems] == ["N34"]
 
 
 @pytest.mark.parametrize("client_leaves", [False, True], ids=["goes on", "leaves"])

@@ -280,5 +280,5 @@ def submit_outgoing(request: Request, session: str, body: SayBody) -> TicketShap
 @router.get("/sessions/{session}/say/{ticket}")
 def said(request: Request, session: str, ticket: str) -> SaidShape:
     """Return the state of an outgoing message: `waiting`, `sent`, `refused` with its problems."""
-    said = service.became_of(desk_of(request).inbox.refused(session, ticket))
+    said = service.became_of(desk_of(request).inbox.outgoing_result(session, ticket))
     return said_shape(said)

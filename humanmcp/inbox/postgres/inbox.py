@@ -16,6 +16,7 @@ from humanmcp.inbox.contract import (
     WRITES_FOR,
     Key,
     Life,
+    OutgoingResult,
     StoreError,
     TakenError,
     UnknownItemError,
@@ -509,13 +510,15 @@ class Taking(ExchangeRows):
         self._ring()
         return records.exchange_name(found[0][0])
 
-    def refused(self, session: str, ticket: str) -> tuple[Diagnostic, ...] | None:
-        """Return an outgoing message's result: None while it waits, () if sent, else problems."""
+    def outgoing_result(self, session: str, ticket: str) -> OutgoingResult | None:
+        """Return what became of an outgoing message; None while it waits."""
         found = self._db.run(_RESULT, **self._outgoing_place(session, ticket))
         if not found:
             raise UnknownItemError(f"{session}/{ticket}")
         result = found[0][0]
-        return None if result is None else records.read_diagnostics(records.decode(result))
+        if result is None:
+            return None
+        return OutgoingResult(records.read_diagnostics(records.decode(result)))
 
     def _outgoing_place(self, session: str, ticket: str) -> dict[str, int]:
         number = records.exchange_number(ticket)

@@ -305,7 +305,9 @@ def test_where_there_is_no_server_nothing_can_be_said_first(tmp_path: Path) -> N
     session = AskedSession(FolderInbox(tmp_path), Role.HOST)
     inbox = FolderInbox(tmp_path)
     ticket = inbox.submit(session.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
-    (diagnostic,) = until(lambda: inbox.refused(session.name, ticket), "the reason")
+    (diagnostic,) = until(
+        lambda: inbox.outgoing_result(session.name, ticket), "the reason"
+    ).problems
     assert diagnostic.code == "R23"
     session.end()
 
@@ -328,7 +330,9 @@ def test_a_server_that_ended_takes_nothing_more(tmp_path: Path) -> None:
     asking.join(20)
     assert inbox.item(item.key).state is ExchangeState.ABANDONED
     ticket = inbox.submit(session.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
-    (diagnostic,) = until(lambda: inbox.refused(session.name, ticket), "the reason")
+    (diagnostic,) = until(
+        lambda: inbox.outgoing_result(session.name, ticket), "the reason"
+    ).problems
     assert diagnostic.code == "R23"
     session.end()
 
