@@ -231,6 +231,12 @@ def call(number: int = 2, token: str = "", **params: Any) -> str:  # noqa: ANN40
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": found})
 
 
+def answer_in(response: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the answer to the one question of a call of `ask_human`."""
+    (found,) = json.loads(response["result"]["content"][0]["text"])["answers"].values()
+    return found
+
+
 def modern(method: str, number: int = 1, client: str = "test", **params: Any) -> Modern:  # noqa: ANN401 - any JSON value
     """Return a request of 2026-07-28 with its headers."""
     meta = {

@@ -15,17 +15,21 @@ from humanmcp.answering.summary import client_of
 from humanmcp.inbox.contract import Action, Reply
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.conversation import approvals
+from humanmcp.protocol.conversation import approvals, questions
 from humanmcp.protocol.conversation.approvals import pattern_of
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import member, members, one_line, visible
 from humanmcp.protocol.json.tree import objects_at, pretty
+from humanmcp.protocol.validation.results import outcome_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from humanmcp.answering.open_exchange import OpenExchange
-    from humanmcp.protocol.conversation.approvals import AllowPattern, Approval, AskedQuestion
+    from humanmcp.protocol.conversation.approvals import AllowPattern, Approval
+    from humanmcp.protocol.conversation.exchange import NegotiatedState
+    from humanmcp.protocol.conversation.questions import AskedQuestion
+    from humanmcp.protocol.json.jsonrpc import JsonObject
 
 ROOM: Final = "approval"
 LONG_LINES: Final = 40
@@ -156,7 +160,8 @@ def _difference(old: str, new: str) -> tuple[CardLine, ...]:
 def headline(opened: OpenExchange, approval: Approval, card: ApprovalCard) -> str:
     """Return who wants to do what."""
     who = client_of(opened.facts) or say(ROOM, "an agent")
-    kind = "problem" if approval.problem else "question" if approval.questions else card.kind
+    asks = approval.questions or approval.kind == approvals.QUESTION
+    kind = "question" if asks else "problem" if approval.problem else card.kind
     return say(ROOM, f"kind {kind}", who=who, tool=one_line(approval.tool, 80))
 
 
@@ -181,12 +186,22 @@ def allow(opened: OpenExchange, approval: Approval, *, seen: bool, shown: str = 
     Raises:
         ApprovalError: it cannot be allowed, or was not seen whole.
     """
+    reply = permission(approval, seen=seen)._replace(shown=shown)
+    if opened.held is not None:
+        return Reply(opened.item.line, action=Action.FORWARD, shown=shown)
+    return reply
+
+
+def permission(approval: Approval, *, seen: bool = False) -> Reply:
+    """Return the reply that allows a permission prompt, unchanged.
+
+    Raises:
+        ApprovalError: it cannot be allowed, or was not seen whole.
+    """
     _may_be_allowed(approval)
     if card_of(approval).is_long and not seen:
         raise ApprovalError("unseen")
-    if opened.held is not None:
-        return Reply(opened.item.line, action=Action.FORWARD, shown=shown)
-    return Reply(approvals.allowed(approval), TextForm.TEXT, shown=shown)
+    return Reply(approvals.allowed(approval), TextForm.TEXT)
 
 
 def change(opened: OpenExchange, approval: Approval, text: str, *, shown: str = "") -> Reply:
@@ -235,15 +250,74 @@ def _newlines(text: str) -> str:
 
 
 def deny(opened: OpenExchange, reason: str, *, shown: str = "") -> Reply:
-    """Return the reply that denies it; the model reads the reason."""
+    """Return the reply that denies or declines it; the model reads the reason."""
     if opened.held is not None:
         words = reason.strip() or approvals.DENIED
         return Reply(words, TextForm.TOOL_ERROR, action=Action.ANSWER, shown=shown)
-    return Reply(approvals.denied(reason), TextForm.TEXT, shown=shown)
+    denied = denial(opened.asked, reason, opened.item.protocol_version, opened.negotiated)
+    return denied._replace(shown=shown)
+
+
+def denial(asked: Approval | None, reason: str, version: str, negotiated: NegotiatedState) -> Reply:
+    """Return the reply that denies a prompt, or declines the questions of a tool that asks."""
+    if asked is None or asked.kind == approvals.APPROVAL:
+        return Reply(approvals.denied(reason), TextForm.TEXT)
+    return _outcome(questions.declined(reason), version, negotiated)
+
+
+def answering(
+    asked: Approval,
+    answers: Mapping[str, tuple[str, ...]],
+    version: str,
+    negotiated: NegotiatedState,
+) -> Reply:
+    """Return the reply that answers the questions of a host, or of a tool that asks."""
+    if asked.kind == approvals.APPROVAL:
+        return Reply(approvals.answered(asked, answers), TextForm.TEXT)
+    return _outcome(questions.answered(asked.questions, answers), version, negotiated)
+
+
+def _outcome(outcome: JsonObject, version: str, negotiated: NegotiatedState) -> Reply:
+    return Reply(approvals.as_json(outcome_result(version, outcome, negotiated)), TextForm.RESULT)
+
+
+def typed_answers(
+    asked: Sequence[AskedQuestion], words: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return what was typed for each question: numbers of options with commas, or own words.
+
+    Raises:
+        ApprovalError: a question has no answer.
+    """
+    typed: dict[str, str] = {}
+    for at, (question, answer) in enumerate(zip(asked, words, strict=False)):
+        typed |= typed_answer(at, question, answer)
+    return chosen_answers(asked, typed)
+
+
+def typed_answer(at: int, question: AskedQuestion, words: str) -> dict[str, str]:
+    """Return what was typed for a question as a form has it."""
+    numbers = [one.strip() for one in words.split(",")]
+    known = [str(number + 1) for number in range(len(question.options))]
+    if all(one in known for one in numbers) and (question.multiple or len(numbers) == 1):
+        return {f"answer {at} {int(one) - 1}": "on" for one in numbers}
+    return {f"own {at}": words}
+
+
+def told_beside(question: AskedQuestion) -> Iterator[str]:
+    """Yield what stands beside a question: its context, its default, what cannot be offered."""
+    if question.context:
+        yield question.context
+    if question.unread:
+        yield say(ROOM, "unread options")
+    if question.default:
+        default = question.default
+        text = default if isinstance(default, str) else ", ".join(default)
+        yield say(ROOM, "default", default=text)
 
 
 def chosen_answers(
-    questions: Sequence[AskedQuestion], typed: Mapping[str, str]
+    asked: Sequence[AskedQuestion], typed: Mapping[str, str]
 ) -> dict[str, tuple[str, ...]]:
     """Return what was chosen for each question, and written in own words, from a form.
 
@@ -254,7 +328,7 @@ def chosen_answers(
         ApprovalError: a question has no answer.
     """
     found: dict[str, tuple[str, ...]] = {}
-    for at, question in enumerate(questions):
+    for at, question in enumerate(asked):
         labels = [label for label, _ in question.options]
         one = typed.get(f"answer {at}")
         chosen = [
@@ -279,17 +353,18 @@ def answer(
     Raises:
         ApprovalError: it asks nothing.
     """
-    approval = opened.approval
+    approval = opened.asked
     if approval is None or not approval.questions:
         raise ApprovalError("no prompt")
-    return Reply(approvals.answered(approval, answers), TextForm.TEXT, shown=shown)
+    version = opened.item.protocol_version
+    return answering(approval, answers, version, opened.negotiated)._replace(shown=shown)
 
 
 def _may_be_allowed(approval: Approval) -> None:
+    if approval.questions or approval.kind == approvals.QUESTION:
+        raise ApprovalError("questions")
     if approval.problem:
         raise ApprovalError(approval.problem)
-    if approval.questions:
-        raise ApprovalError("questions")
 
 
 # -- allow like this ------------------------------------------------------------------------------

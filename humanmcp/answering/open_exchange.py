@@ -185,14 +185,20 @@ class OpenExchange:
 
     @property
     def approval(self) -> Approval | None:
-        """What it asks the person to allow; None if it asks for nothing.
+        """What it asks the person on a card; None if it needs none."""
+        found = self.asked
+        return None if found is None or found.is_alone else found
+
+    @property
+    def asked(self) -> Approval | None:
+        """What it asks the person to allow, or to answer in its own shape; None for nothing.
 
         Of a call that a tap holds, that is the call, unless it cannot be read.
         """
         item, held = self.item, self.item.purpose is Purpose.HELD
         if not isinstance(self.message, Message) or (held and item.way is Direction.OUT):
             return None
-        found = approval_of(item.line, self.message, self.negotiated.tools, held=held)
+        found = approval_of(item.line, self.message, self.negotiated.known_tools, held=held)
         return None if found is not None and held and found.problem else found
 
     @property

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.protocol.conversation.approvals import (
     APPROVAL,
+    KIND,
     allowed,
     approval_of,
     kind_of,
@@ -21,6 +22,7 @@ from humanmcp.protocol.conversation.approvals import (
 from humanmcp.protocol.conversation.exchange import Refused, Sent
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.rules.answer_book import (
     Book,
     Decision,
@@ -54,8 +56,16 @@ class ServerDefinition:
     """What the played server offers, from the book, and what its client was told of it."""
 
     def __init__(
-        self, session: Session, journal: Journal, book_file: BookFile, keepalive: Keepalive
+        self,
+        session: Session,
+        journal: Journal,
+        book_file: BookFile,
+        keepalive: Keepalive,
+        *,
+        by_hand: bool = False,
     ) -> None:
+        """Begin. With `by_hand` a person lists the tools: the client knows none before that."""
+        self._by_hand = by_hand
         self.session = session
         self.journal = journal
         self._book_file = book_file
@@ -75,8 +85,11 @@ class ServerDefinition:
         negotiated, book = self.session.negotiated, self.book
         self.session.book_capabilities = book.declared_capabilities()
         named = (book.name, book.title) != (Book().name, Book().title)
+        tools = () if self._by_hand else book.tools
         self.session.negotiated = negotiated._replace(
-            prepared=book_lists(book), server=server_info(book) if named else {}
+            prepared=book_lists(book),
+            server=server_info(book) if named else {},
+            offered={str(one.get("name")): one for one in tools if follow(one, "_meta", KIND)},
         )
 
     def follow(self, now: float) -> bool:
@@ -146,7 +159,7 @@ class AutomaticAnswers:
 
     def _allowed(self, exchange: Exchange) -> Decision | None:
         """Return the decision that a person made for the session; None if it is still theirs."""
-        tools = self._session.negotiated.tools
+        tools = self._session.negotiated.known_tools
         if kind_of(exchange.tool, tools) != APPROVAL:
             return None
         approval = approval_of(exchange.request.raw, exchange.request, tools)

@@ -25,10 +25,9 @@ from typing import TYPE_CHECKING, Final, assert_never
 from humanmcp.common.line_pipe import Cut
 from humanmcp.inbox.attendant import FALLBACK_POLL, PollSchedule
 from humanmcp.inbox.contract import InboxError, Key, Order, Reply
-from humanmcp.protocol.conversation.approvals import DIGEST, allowed, approval_of, denied
+from humanmcp.protocol.conversation.approvals import DIGEST, approval_of
 from humanmcp.protocol.conversation.transcript import DELIBERATE, ON_PURPOSE, Direction
-from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.rules.answer_book import LISTED
+from humanmcp.protocol.rules.answer_book import LISTED, Mode
 from humanmcp.server.connection import EndOfInput, HungUp
 from humanmcp.server.exchanges import ExchangeHandler
 from humanmcp.server.rules import AutomaticAnswers, ServerDefinition
@@ -53,7 +52,7 @@ logger = logging.getLogger(__name__)
 
 
 KNOWN: Final = (
-    "allow DIGEST, deny DIGEST REASON, "
+    "allow DIGEST, deny DIGEST REASON, answer DIGEST ANSWERS, "
     "silence on, silence off, progress on, progress off, exit STATUS, crash, http FAULT, "
     "park NUMBER, status NUMBER WORDS"
 )
@@ -97,9 +96,9 @@ class HandedIn:
             name, _, text = line.strip().partition(" ")
             if not name:
                 continue
-            if name in ("allow", "deny"):
-                if not self._decide(name, text):
-                    return note("no prompt", line=line)
+            if name in ("allow", "deny", "answer"):
+                if why := self._decide(name, text):
+                    return note(why, line=line)
                 continue
             try:
                 order = Order(name)
@@ -113,24 +112,29 @@ class HandedIn:
                 self._journal.connection.crash()
         return ""
 
-    def _decide(self, name: str, text: str) -> bool:
-        """Allow or deny the permission prompt whose digest is named. Return False if none is."""
-        from humanmcp.answering.approvals import card_of  # noqa: PLC0415 - seldom wanted
+    def _decide(self, name: str, text: str) -> str:
+        """Allow, deny or answer the call whose digest is named. Return why that is impossible."""
+        from humanmcp.answering import approvals  # noqa: PLC0415 - seldom wanted
 
-        digest, _, reason = text.strip().partition(" ")
-        tools = self._session.negotiated.tools
+        digest, _, words = text.strip().partition(" ")
+        negotiated = self._session.negotiated
         for exchange in self._session.pending:
-            approval = approval_of(exchange.request.raw, exchange.request, tools)
-            if approval is None or not approval.digest or approval.digest[:DIGEST] != digest:
+            asked = approval_of(exchange.request.raw, exchange.request, negotiated.known_tools)
+            if asked is None or not asked.digest or asked.digest[:DIGEST] != digest:
                 continue
-            closed = approval.problem or approval.questions or card_of(approval).is_long
-            if name == "allow" and closed:
-                return False
-            words = denied(reason) if name == "deny" else allowed(approval)
-            reply = Reply(words, TextForm.TEXT, by="files", shown=approval.digest)
-            self._handler.reply(exchange.number, reply)
-            return True
-        return False
+            try:
+                if name == "answer":
+                    answers = approvals.typed_answers(asked.questions, _split(words))
+                    reply = approvals.answering(asked, answers, exchange.version, negotiated)
+                elif name == "deny":
+                    reply = approvals.denial(asked, words, exchange.version, negotiated)
+                else:
+                    reply = approvals.permission(asked)
+            except approvals.ApprovalError:
+                return "no answer" if asked.questions else "no prompt"
+            self._handler.reply(exchange.number, reply._replace(by="files", shown=asked.digest))
+            return ""
+        return "no prompt"
 
     def _hear(self, ticket: str, reply: Reply) -> None:
         if reply.order is Order.SAY:
@@ -204,6 +208,16 @@ class HandedIn:
         self._journal.record(Direction.NOTE, b"", by=reply.by, note=f"{ON_PURPOSE}{what[:400]}")
 
 
+def _split(words: str) -> list[str]:
+    """Return the answers on a line: each a word, or words in quotation marks."""
+    import shlex  # noqa: PLC0415 - seldom wanted
+
+    try:
+        return shlex.split(words)
+    except ValueError:  # a quotation mark that is no pair
+        return words.split()
+
+
 def _names(change: DefinitionChange) -> str:
     """Name the entries of the new server definition: `tools: forecast, alerts`."""
     lists = (
@@ -267,7 +281,8 @@ class ServedSession:
         self._tell_stderr = tell_stderr
         self._wake: Callable[[], object] = lambda: None
         keepalive = Keepalive(session, journal, options, book_file)
-        definition = ServerDefinition(session, journal, book_file, keepalive)
+        by_hand = options.mode is Mode.BY_HAND
+        definition = ServerDefinition(session, journal, book_file, keepalive, by_hand=by_hand)
         self._automatic = self._automatic_answers(definition, options)
         self.handler = ExchangeHandler(
             session, journal, self._automatic, keepalive, options, self._schedule, token

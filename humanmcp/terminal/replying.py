@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
     from humanmcp.answering.approvals import ApprovalCard
     from humanmcp.answering.open_exchange import OpenExchange
-    from humanmcp.protocol.conversation.approvals import Approval, AskedQuestion
+    from humanmcp.protocol.conversation.approvals import Approval
+    from humanmcp.protocol.conversation.questions import AskedQuestion
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
@@ -229,6 +230,8 @@ def _print_parts(card: ApprovalCard) -> None:
 def _print_questions(questions: Sequence[AskedQuestion]) -> None:
     for question in questions:
         to_stdout("", "\n", Painted(approvals.plainly(question.text), "bold"))
+        for told in approvals.told_beside(question):
+            to_stdout("  ", Painted(approvals.plainly(told), "dim"))
         for number, (label, note) in enumerate(question.options, 1):
             to_stdout("  ", Painted(f"{number}", "bold"), f"  {approvals.plainly(label)}")
             if note:
@@ -261,17 +264,16 @@ def decide(answering: Answering, arguments: argparse.Namespace) -> int:
         text = read_text(arguments.change)
         return _send(answering, approvals.change(opened, approval, text, shown=shown))
     if arguments.answers is not None:
-        typed = _typed(approval.questions, arguments.answers)
-        answers = approvals.chosen_answers(approval.questions, typed)
+        answers = approvals.typed_answers(approval.questions, arguments.answers)
         return _send(answering, approvals.answer(opened, answers, shown=shown))
     reply = approvals.allow(opened, approval, seen=bool(arguments.digest), shown=shown)
     return _send(answering, reply, arguments.allow_like)
 
 
 def _needed(opened: OpenExchange) -> Approval:
-    if opened.approval is None:
+    if opened.asked is None:
         raise ApprovalError("no prompt")
-    return opened.approval
+    return opened.asked
 
 
 def _send(answering: Answering, reply: Reply, like: str | None = None) -> int:
@@ -283,20 +285,6 @@ def _send(answering: Answering, reply: Reply, like: str | None = None) -> int:
     if like is not None and result.outcome in (service.Outcome.SENT, service.Outcome.QUEUED):
         allow_like(answering.opened, found[int(like) - 1])
     return tell(answering, reply.as_draft, result)
-
-
-def _typed(questions: Sequence[AskedQuestion], words: Sequence[str]) -> dict[str, str]:
-    """Convert option numbers, separated by commas, or own words to fields of a form."""
-    typed: dict[str, str] = {}
-    for at, (question, answer) in enumerate(zip(questions, words, strict=False)):
-        numbers = [one.strip() for one in answer.split(",")]
-        known = [str(number + 1) for number in range(len(question.options))]
-        if all(one in known for one in numbers) and (question.multiple or len(numbers) == 1):
-            chosen = [int(one) - 1 for one in numbers]
-            typed |= {f"answer {at} {one}": "on" for one in chosen}
-        else:
-            typed[f"own {at}"] = answer
-    return typed
 
 
 # -- one key each ---------------------------------------------------------------------------------
@@ -320,7 +308,7 @@ def ask(
     key, line = key or read_key, line or (lambda: sys.stdin.readline().rstrip("\n"))
     approval, whole = _needed(answering.opened), False
     if approval.questions:
-        return _ask_each(answering, approval, line)
+        return _ask_each(answering, approval, key, line)
     while True:
         print_card(answering.opened, whole=whole)
         to_stdout(Painted(say(approvals.ROOM, "keys"), "dim"))
@@ -362,14 +350,58 @@ def _asked(code: str, line: Callable[[], str]) -> str:
     return line()
 
 
-def _ask_each(answering: Answering, approval: Approval, line: Callable[[], str]) -> int:
-    words = []
-    for question in approval.questions:
+def _ask_each(
+    answering: Answering, approval: Approval, key: Callable[[], str], line: Callable[[], str]
+) -> int:
+    """Ask one question after the other; send the answers, or decline."""
+    typed: dict[str, str] = {}
+    for at, question in enumerate(approval.questions):
         _print_questions((question,))
-        words.append(_asked("which option", line))
-    typed = _typed(approval.questions, words)
+        match _ask_one(at, question, key, line):
+            case "decline":
+                reply = approvals.deny(
+                    answering.opened, _asked("reason", line), shown=approval.digest
+                )
+                return _send(answering, reply)
+            case "leave":
+                return 0
+            case dict(chosen):
+                typed |= chosen
     answers = approvals.chosen_answers(approval.questions, typed)
     return _send(answering, approvals.answer(answering.opened, answers, shown=approval.digest))
+
+
+_MOST_KEYS: Final = 9
+
+
+def _ask_one(
+    at: int, question: AskedQuestion, key: Callable[[], str], line: Callable[[], str]
+) -> dict[str, str] | str:
+    """Return the answer as a form has it, from one key each; else what to do instead."""
+    numbers = [str(number) for number in range(1, len(question.options) + 1)]
+    if len(numbers) > _MOST_KEYS:
+        return approvals.typed_answer(at, question, _asked("which option", line))
+    code = "several" if question.multiple else "one" if numbers else "words"
+    to_stdout(Painted(say(approvals.ROOM, f"keys {code}"), "dim"))
+    chosen: set[str] = set()
+    while True:
+        match key().lower():
+            case pressed if pressed in numbers:
+                chosen ^= {f"answer {at} {int(pressed) - 1}"}
+                to_stdout(
+                    ", ".join(one for one in numbers if f"answer {at} {int(one) - 1}" in chosen)
+                )
+                if not question.multiple:
+                    return dict.fromkeys(chosen, "on")
+            case "\n" | "\r" if chosen:
+                return dict.fromkeys(chosen, "on")
+            case "w" if question.free_text:
+                own = {f"own {at}": _asked("own words", line)}
+                return {**dict.fromkeys(chosen, "on"), **own}
+            case "d":
+                return "decline"
+            case "q" | "":
+                return "leave"
 
 
 def read_key() -> str:

@@ -215,16 +215,21 @@ def _what_next(shown: ShownExchange) -> str:
         return next_commands(shown.opened, shown.name)
     if shown.opened.inquiry is not None and shown.opened.inquiry.options:
         code = "next choice" if shown.opened.inquiry.free_text else "next choice only"
-        return say(ROOM, code, name=shown.name)
+        return say(ROOM, code, name=shown.name) + _declining(shown)
     if shown.item.purpose is Purpose.ANSWER:
         code = "next words" if methods.of(shown.item.method).plain_text else "next"
-        return say(ROOM, code, name=shown.name)
+        return say(ROOM, code, name=shown.name) + _declining(shown)
     alone = shown.name == str(key.number)
     held = str(key.number) if alone else f"{key.number} --session {key.session}"
     words = say(ROOM, "next held", name=shown.name, held=held)
     if shown.opened.approval is None:
         return words
     return f"{words}\n{next_commands(shown.opened, shown.name)}"
+
+
+def _declining(shown: ShownExchange) -> str:
+    asks = shown.opened.asked is not None and shown.opened.held is None
+    return "\n" + say(ROOM, "next decline", name=shown.name) if asks else ""
 
 
 def _show_sender(shown: ShownExchange) -> None:

@@ -18,7 +18,7 @@ from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.rules.answer_book import APPROVE_TOOL
+from humanmcp.protocol.rules.answer_book import APPROVE_TOOL, ASK_TOOL
 from tests.waiting import EVERY
 
 CALL: Final = (
@@ -149,8 +149,8 @@ class Shell:
         return Ran(status, out, err)
 
 
-TOOLS: Final = {"approve": APPROVE_TOOL}
-"""What `serve --approvals` offers besides."""
+TOOLS: Final = {"approve": APPROVE_TOOL, "ask_human": ASK_TOOL}
+"""What `serve --approvals` offers."""
 
 
 def approving(room: Room, **facts: Any) -> str:  # noqa: ANN401 - facts of any type
@@ -165,6 +165,12 @@ def permission(tool: str, **given: Any) -> str:  # noqa: ANN401 - any JSON value
     """Write the permission prompt of a host, as a real one sends it."""
     arguments = {"tool_name": tool, "input": given, "tool_use_id": "toolu_01"}
     params = {"name": "approve", "arguments": arguments}
+    return json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params})
+
+
+def question(**arguments: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write a call of the tool that asks a person."""
+    params = {"name": "ask_human", "arguments": arguments}
     return json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params})
 
 

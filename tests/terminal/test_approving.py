@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -10,7 +10,7 @@ from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.terminal.replying import Answering, ask
-from tests.terminal.rooms import Room, Shell, approving, permission
+from tests.terminal.rooms import Room, Shell, approving, permission, question
 
 
 @pytest.fixture
@@ -152,3 +152,101 @@ def test_at_a_terminal_a_long_input_is_opened_first(
     assert ask(answering, typing("o", "a"), typing()) == 0
     assert "rm -rf /" in capsys.readouterr().out
     assert decided(room, key)["behavior"] == "allow"
+
+
+# -- the questions of a tool that asks ------------------------------------------------------------
+
+ASKED: Final = question(
+    questions=[
+        {"question": "Which?", "options": ["A", "B"], "context": "For now.", "default": "A"},
+        {"question": "Where?", "options": ["x", "y", "z"], "multiple": True},
+        {"question": "Why?"},
+    ]
+)
+
+
+def outcome(room: Room, key: Key) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the data that the asker gets; None if it has no answer."""
+    answer = room.inbox.item(key).answer
+    return answer and json.loads(answer.line)["result"]["structuredContent"]
+
+
+def test_several_questions_of_an_agent_are_shown_and_answered_with_words(
+    asked: Callable[[str], Key], room: Room, shell: Shell
+) -> None:
+    """What the asker takes without an answer is shown, too."""
+    key = asked(ASKED)
+    out = shell("show", "3").out
+    for told in ("claude-code 2.1 asks you", "For now.", "If nobody answers, the agent takes: A"):
+        assert told in out
+    assert shell("answer", "3", "--answers", "2", "1,3", "own words").status == 0
+    answers = {"Which?": "B", "Where?": ["x", "z"], "Why?": "own words"}
+    assert outcome(room, key) == {"status": "answered", "answers": answers}
+
+
+@pytest.mark.parametrize(
+    ("words", "sent"),
+    [
+        (["--deny", "not mine"], {"status": "declined", "answers": {}, "reason": "not mine"}),
+        (["--deny"], {"status": "declined", "answers": {}}),
+        (["--text", "rum"], {"status": "answered", "answers": {"Tea?": "rum"}}),
+        (["--choose", "2"], {"status": "answered", "answers": {"Tea?": "no"}}),
+        (["--answers", "2"], {"status": "answered", "answers": {"Tea?": "no"}}),
+    ],
+)
+def test_one_question_of_an_agent_is_answered_or_declined(
+    asked: Callable[[str], Key], room: Room, shell: Shell, words: list[str], sent: object
+) -> None:
+    """The next commands name the way to decline."""
+    key = asked(question(question="Tea?", options=["yes", "no"]))
+    assert "--deny" in shell("show", "3").out
+    assert shell("answer", "3", *words).status == 0
+    assert outcome(room, key) == sent
+
+
+@pytest.mark.parametrize(
+    ("keys", "lines", "sent"),
+    [
+        (
+            "2133\nw",
+            ("because",),
+            {"status": "answered", "answers": {"Which?": "B", "Where?": ["x"], "Why?": "because"}},
+        ),
+        (
+            "z112wq",
+            ("1",),
+            None,
+        ),
+        ("1d", ("not mine",), {"status": "declined", "answers": {}, "reason": "not mine"}),
+    ],
+)
+def test_each_question_takes_one_key_at_a_terminal(
+    asked: Callable[[str], Key], room: Room, keys: str, lines: tuple[str, ...], sent: object
+) -> None:
+    """A second press takes a choice back, and q sends nothing."""
+    key = asked(ASKED)
+    answering = Answering(open_exchange_of(room.inbox, key), "3", "claude-code", json=False)
+    assert ask(answering, typing(*keys), typing(*lines)) == 0
+    assert outcome(room, key) == sent
+
+
+def test_own_words_that_look_like_a_number_stay_words(
+    asked: Callable[[str], Key], room: Room
+) -> None:
+    """Only a key chooses an option."""
+    key = asked(question(questions=[{"question": "How many?", "options": ["few", "many"]}] * 1))
+    answering = Answering(open_exchange_of(room.inbox, key), "3", "claude-code", json=False)
+    assert ask(answering, typing("w"), typing("2")) == 0
+    assert outcome(room, key)["answers"] == {"How many?": "2"}
+
+
+def test_a_question_that_cannot_be_read_is_explained_and_declined(
+    asked: Callable[[str], Key], room: Room, shell: Shell
+) -> None:
+    """Its arguments are shown as they came."""
+    key = asked(question(questions=[{"question": "Tea?"}, {"question": "Tea?"}]))
+    assert "asks the same question twice" in shell("show", "3").out
+    assert "Answer them, or decline" in shell("answer", "3", "--allow").err
+    assert outcome(room, key) is None
+    assert shell("answer", "3", "--deny", "once is enough").status == 0
+    assert outcome(room, key)["status"] == "declined"

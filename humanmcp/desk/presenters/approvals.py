@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from humanmcp.answering.approvals import ApprovalCard
     from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.inbox.contract import Reply
-    from humanmcp.protocol.conversation.approvals import AskedQuestion
+    from humanmcp.protocol.conversation.approvals import Approval
+    from humanmcp.protocol.conversation.questions import AskedQuestion
 
 OPTION_KEYS: Final = (*(f"Digit{n}" for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 0)), *"GHMNPQUVWXYZ")
 """Which key chooses which option, over all questions of a card; letters are `Key…`."""
@@ -54,6 +55,7 @@ class QuestionView:
     """One question, and its options with their keys."""
 
     asked: AskedQuestion
+    beside: tuple[str, ...]
     options: tuple[Option, ...]
 
 
@@ -100,6 +102,13 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> ApprovalView | None:
     )
 
 
+def alone_beside(alone: Approval) -> tuple[str, ...]:
+    """Return what stands beside a question that has the page for itself, but for its context."""
+    return tuple(
+        told for one in alone.questions for told in approvals.told_beside(one._replace(context=""))
+    )
+
+
 def question_views(questions: tuple[AskedQuestion, ...]) -> tuple[QuestionView, ...]:
     """Return questions with a key for each option."""
     number = count()
@@ -110,7 +119,11 @@ def question_views(questions: tuple[AskedQuestion, ...]) -> tuple[QuestionView, 
         return f"Key{name}" if len(name) == 1 else name
 
     return tuple(
-        QuestionView(one, tuple(Option(label, note, key()) for label, note in one.options))
+        QuestionView(
+            one,
+            tuple(approvals.told_beside(one)),
+            tuple(Option(label, note, key()) for label, note in one.options),
+        )
         for one in questions
     )
 
@@ -121,7 +134,7 @@ def chosen_reply(opened: OpenExchange, values: Mapping[str, str]) -> Reply:
     Raises:
         ApprovalError: nothing may be sent for it.
     """
-    approval, shown = opened.approval, values.get("shown", "")
+    approval, shown = opened.asked, values.get("shown", "")
     if approval is None or not shown:
         raise ApprovalError("no prompt")
     match values.get("act", ""):

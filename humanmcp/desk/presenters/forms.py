@@ -15,6 +15,7 @@ from humanmcp.answering.open_exchange import read_line
 from humanmcp.answering.schema import TypedDict
 from humanmcp.desk.presenters.rendering import ROOM
 from humanmcp.locales import say
+from humanmcp.protocol.conversation.approvals import QUESTION, kind_of
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.locate import json_text
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
@@ -183,7 +184,7 @@ def form_of(item: Item, negotiated: NegotiatedState, tool: str) -> AnswerForm | 
     """Return the form of an answer, None when there is nothing to fill in."""
     if item.method == "tools/call":
         schema = _tool_schema(negotiated, tool, "outputSchema")
-        if schema is not None:
+        if schema is not None and kind_of(tool, negotiated.tools) != QUESTION:
             return AnswerForm("/result/structuredContent", schema, mirror=True)
     if item.method == "elicitation/create":
         return AnswerForm("/result", _asked_for(item))

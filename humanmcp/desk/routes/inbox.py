@@ -41,7 +41,7 @@ from humanmcp.desk.context import (
 )
 from humanmcp.desk.history import earlier_draft
 from humanmcp.desk.presenters import nodes, rendering, request_form, rows
-from humanmcp.desk.presenters.approvals import approval_view, chosen_reply
+from humanmcp.desk.presenters.approvals import alone_beside, approval_view, chosen_reply
 from humanmcp.desk.presenters.forms import (
     AnswerForm,
     FieldShape,
@@ -274,6 +274,9 @@ def _message(desk: Desk, key: Key, options: ViewOptions = AS_IT_CAME) -> dict[st
     covered = (talk.covered if talk else frozenset()) | (asked.covered if asked else frozenset())
     if question:
         covered |= {"message", "requestedSchema", "mode"}
+    alone = opened.asked if opened.approval is None else None
+    beside = () if alone is None else alone_beside(alone)
+    covered |= {"default"} if beside else set()
     given = nodes.arguments(outlined, _declared(opened))
     return {
         "approval": approval_view(opened, whole=options.whole),
@@ -285,6 +288,8 @@ def _message(desk: Desk, key: Key, options: ViewOptions = AS_IT_CAME) -> dict[st
         "remarks": diagnostic_shapes(opened.remarks),
         "talk": talk,
         "inquiry": asked,
+        "alone": alone,
+        "beside": beside,
         "question": asked.question if asked else question,
         "fields": [one for one in given if one.name not in covered],
         "large": opened.is_large,

@@ -17,14 +17,17 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from humanmcp.protocol.conversation import questions as asking
 from humanmcp.protocol.conversation.transcript import sha256
 from humanmcp.protocol.json.jsonrpc import Kind, is_large, member, members
-from humanmcp.protocol.json.tree import follow, text_at
+from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.json.jsonrpc import Message
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+    from humanmcp.protocol.conversation.questions import AskedQuestion
+    from humanmcp.protocol.json.jsonrpc import JsonObject, Message
 
 KIND: Final = "humanmcp/kind"
 """The member of a tool's `_meta` that says what it is for."""
@@ -59,21 +62,12 @@ def differs(shown: str, line: str) -> bool:
     return bool(shown) and shown != digest_of(line)
 
 
-class AskedQuestion(NamedTuple):
-    """One question with its options, each with its description."""
-
-    text: str
-    header: str = ""
-    options: tuple[tuple[str, str], ...] = ()
-    multiple: bool = False
-    free_text: bool = True
-
-
 class Approval(NamedTuple):
     """What a person is asked to allow: a tool and its input. `text` is the input as it came.
 
     `questions` are there where the prompt is one of the host's own questions. `problem` says why
-    nothing can be allowed: the code of a sentence.
+    nothing can be allowed: the code of a sentence. `kind` is that of the called tool: of one that
+    asks a person (`QUESTION`), the questions are its own, and so are the answers.
     """
 
     tool: str
@@ -82,38 +76,68 @@ class Approval(NamedTuple):
     digest: str
     questions: tuple[AskedQuestion, ...] = ()
     problem: str = ""
+    kind: str = APPROVAL
+
+    @property
+    def is_alone(self) -> bool:
+        """Return True for one question with one answer: it needs no card."""
+        alone = self.kind == QUESTION and len(self.questions) == 1
+        return alone and not self.questions[0].multiple
 
 
 def approval_of(
     line: str, message: Message, tools: Mapping[str, Any] | None, *, held: bool = False
 ) -> Approval | None:
-    """Read what a call asks a person to allow; None for a call that asks for nothing.
+    """Read what a call asks a person to allow, or several questions; None for any other call.
 
     Of a call that a tap holds (`held`), that is the call itself.
     """
     if message.kind is not Kind.REQUEST or message.method != "tools/call":
         return None
-    if not held and kind_of(message.params.get("name"), tools) != APPROVAL:
+    kind = APPROVAL if held else kind_of(message.params.get("name"), tools)
+    if not kind:
         return None
-    if is_large(line):
-        return Approval("", "", {}, "", problem="large")
-    digest = digest_of(line)
-    try:
-        body = json.loads(line, object_pairs_hook=_each_once)
-    except _TwiceError:
-        return Approval("", "", {}, digest, problem="twice")
+    digest = "" if is_large(line) else digest_of(line)
+    body, problem = _read_once(line) if digest else (None, "large")
+    if problem:
+        return Approval("", "", {}, digest, problem=problem, kind=kind)
+    if kind == QUESTION:
+        return _question_card(line, body, digest)
     steps = ("params",) if held else ("params", "arguments")
     name, given = ("name", "arguments") if held else ("tool_name", "input")
     tool = text_at(body, *steps, name)
     value = follow(body, *steps, given, missing={} if held else None)
     if not tool.strip() or not isinstance(value, dict):
         return Approval("", "", {}, digest, problem="shape")
-    questions = () if held or tool not in QUESTION_TOOLS else questions_in(value)
+    may_ask = not held and tool in QUESTION_TOOLS
+    questions = asking.questions_in(value)[0] if may_ask else ()
     return Approval(tool, member(line, *steps, given) or "{}", value, digest, questions)
+
+
+def _question_card(line: str, body: object, digest: str) -> Approval:
+    """Read the questions of a tool that asks."""
+    text = member(line, "params", "arguments") or "{}"
+    given = object_at(body, "params", "arguments")
+    questions, problem = asking.questions_in(given)
+    asked = Approval(
+        text_at(body, "params", "name"), text, given, digest, questions, problem, QUESTION
+    )
+    is_large = len(text) > asking.LONGEST and not asked.is_alone
+    return Approval("", "", {}, digest, problem="large", kind=QUESTION) if is_large else asked
 
 
 class _TwiceError(Exception):
     """An object names a member twice: programs differ in which of them counts."""
+
+
+def _read_once(line: str) -> tuple[Any, str]:
+    """Return a decoded line, or the code of why it cannot be trusted to mean one thing."""
+    try:
+        return json.loads(line, object_pairs_hook=_each_once), ""
+    except _TwiceError:
+        return None, "twice"
+    except (ValueError, RecursionError):
+        return None, "shape"
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -121,45 +145,6 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise _TwiceError
     return found
-
-
-def questions_in(given: Mapping[str, Any]) -> tuple[AskedQuestion, ...]:
-    """Read several questions; nothing where one of them cannot be shown whole."""
-    listed = given.get("questions")
-    if not isinstance(listed, list):
-        return ()
-    found = [_question(one) for one in listed[: MOST_QUESTIONS + 1]]
-    texts = {one.text for one in found if one is not None}
-    whole = 0 < len(texts) == len(listed) <= MOST_QUESTIONS
-    return tuple(one for one in found if one is not None) if whole else ()
-
-
-def _question(value: Any) -> AskedQuestion | None:  # noqa: ANN401 - any JSON value
-    words = text_at(value, "question")
-    if not words.strip():
-        return None
-    options = options_in(follow(value, "options"))
-    many = any(follow(value, name) is True for name in ("multiSelect", "multiple"))
-    free = follow(value, "allow_free_text") is not False or not options
-    return AskedQuestion(words, text_at(value, "header"), options, many, free)
-
-
-MOST_QUESTIONS: Final = 10
-MOST_OPTIONS: Final = 50
-"""Options that are offered; who brings more of them lets the person write instead."""
-LABEL: Final = "label"
-DESCRIPTION: Final = "description"
-
-
-def options_in(value: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401 - any JSON value
-    """Return each option with its description; nothing where one of them cannot be chosen."""
-    if not isinstance(value, list) or not 0 < len(value) <= MOST_OPTIONS:
-        return ()
-    objects = [one if isinstance(one, dict) else {LABEL: one} for one in value]
-    found = tuple((text_at(one, LABEL), text_at(one, DESCRIPTION)) for one in objects)
-    if not all(label.strip() for label, _ in found):
-        return ()
-    return tuple((label, note if note.strip() else "") for label, note in found)
 
 
 # -- what a choice sends -------------------------------------------------------------------------
@@ -194,7 +179,34 @@ def with_members(text: str, changed: Mapping[str, str]) -> str:
     return f"{{{', '.join(pairs)}}}"
 
 
-# -- allow like this -----------------------------------------------------------------------------
+# -- a tool that asks ----------------------------------------------------------------------------
+
+
+def questions_of(exchange: Exchange, negotiated: NegotiatedState) -> tuple[AskedQuestion, ...]:
+    """Return what a call of a tool with `kind = "question"` asks; nothing for any other request."""
+    asks = exchange.method == "tools/call"
+    if not asks or kind_of(exchange.tool, negotiated.known_tools) != QUESTION:
+        return ()
+    return asking.questions_in(object_at(exchange.request.params, "arguments"))[0]
+
+
+def outcome_of_words(
+    exchange: Exchange, words: str, negotiated: NegotiatedState
+) -> JsonObject | None:
+    """Return the outcome that plain words stand for; None unless one question was asked."""
+    asked = questions_of(exchange, negotiated) if words.strip() else ()
+    return asking.answered(asked, {asked[0].text: (words,)}) if len(asked) == 1 else None
+
+
+def words_in(result: object) -> str:
+    """Return the text of a result without data, or "" for an error of the tool."""
+    has_data = follow(result, "structuredContent") is not None
+    if has_data or follow(result, "isError") is True:
+        return ""
+    return "\n".join(text_at(one, "text") for one in objects_at(result, "content")).strip()
+
+
+# -- allow like this ------------------------------------------------------------------------------
 
 _PREFIX: Final = "allow:"
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 ./:@%+,_=-]+")

@@ -64,6 +64,7 @@ class NegotiatedState(NamedTuple):
 
     `server_capabilities` are those that the server declared, None while it has declared none.
     `tools` are the tools of the last answer to `tools/list`, by name; None while there was none.
+    `offered` are tools of the book that a client may call without having listed any.
     `prepared` are the lists of the answer book, as results by method: a draft starts from them.
     `server` is who the book says that we are; empty where it says nothing of it. `newly_prepared`:
     what is prepared has changed since `tools` were listed.
@@ -78,6 +79,12 @@ class NegotiatedState(NamedTuple):
     prepared: Mapping[str, Any] = MappingProxyType({})
     server: Mapping[str, Any] = MappingProxyType({})
     newly_prepared: bool = False
+    offered: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def known_tools(self) -> Mapping[str, Any]:
+        """The tools as the client knows them: listed, else as the book offers them."""
+        return self.offered if self.tools is None else self.tools
 
 
 NOTHING_ESTABLISHED: Final = NegotiatedState()

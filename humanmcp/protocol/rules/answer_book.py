@@ -13,8 +13,19 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, assert_never
 
 from humanmcp import __version__
-from humanmcp.protocol.conversation.approvals import APPROVAL, KIND
+from humanmcp.protocol.conversation.approvals import APPROVAL, KIND, QUESTION
+from humanmcp.protocol.conversation.questions import (
+    LONGEST_LIMIT,
+    MOST_QUESTIONS,
+    NO_ANSWER_AFTER,
+    OUTCOME,
+    limit_in,
+    no_answer,
+    questions_in,
+    result_of,
+)
 from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.tree import object_at, text_at
 from humanmcp.protocol.rules import timeouts
 from humanmcp.protocol.spec import examples, methods, versions
 from humanmcp.protocol.spec.methods import DISCOVER
@@ -54,35 +65,64 @@ class HandshakePolicy(enum.Enum):
     """As `HAND`, whatever the mode and the book say: a person at the inbox asked for it."""
 
 
+_ASKED: Final[Mapping[str, Any]] = {  # what `conversation/questions.py` reads
+    "question": {"type": "string", "description": "What the person should answer"},
+    "context": {"type": "string", "description": "What the person needs to know to answer it"},
+    "options": {
+        "type": "array",
+        "items": {
+            "anyOf": [
+                {"type": "string"},
+                {
+                    "type": "object",
+                    "properties": {"label": {"type": "string"}, "description": {"type": "string"}},
+                    "required": ["label"],
+                },
+            ]
+        },
+        "description": "Answers to choose from. The chosen one comes back word for word",
+    },
+    "multiple": {"type": "boolean", "description": "Whether several options may be chosen"},
+    "allow_free_text": {
+        "type": "boolean",
+        "default": True,
+        "description": "Whether the person may answer in their own words as well",
+    },
+    "default": {
+        "type": "string",
+        "description": "What you take if nobody answers. It comes back as a default only",
+    },
+}
+_LIMIT: Final = "timeout_seconds"
 ASK_TOOL: Final[Mapping[str, Any]] = {
     "name": "ask_human",
     "title": "Ask the human",
-    "description": "Ask a person a question and wait for the answer",
-    "inputSchema": {  # what `validation/incoming.py` reads
+    "description": "Ask a person a question, or several at once, and wait for the answers",
+    "inputSchema": {
         "type": "object",
         "properties": {
-            "question": {"type": "string", "description": "What the person should answer"},
-            "context": {
-                "type": "string",
-                "description": "What the person needs to know to answer it",
-            },
-            "options": {
+            **_ASKED,
+            "questions": {
                 "type": "array",
-                "items": {"type": "string"},
-                "description": "Answers to choose from. The chosen one comes back word for word",
+                "maxItems": MOST_QUESTIONS,
+                "items": {"type": "object", "properties": _ASKED, "required": ["question"]},
+                "description": "Several questions at once, instead of `question`",
             },
-            "allow_free_text": {
-                "type": "boolean",
-                "default": True,
-                "description": "Whether the person may answer in their own words as well",
+            _LIMIT: {
+                "type": "number",
+                "minimum": 1,
+                "maximum": LONGEST_LIMIT,
+                "description": "After so many seconds the result is no_answer. Without it, the "
+                "call waits for the person",
             },
         },
-        "required": ["question"],
     },
+    "outputSchema": OUTCOME,
     # Without `readOnlyHint` Claude Code asks one question after the other instead of several at
     # once. Asking changes nothing; a person is no closed system; and whoever is asked twice is
     # disturbed twice.
     "annotations": {"readOnlyHint": True, "idempotentHint": False, "openWorldHint": True},
+    "_meta": {KIND: QUESTION, NO_ANSWER_AFTER: _LIMIT},
 }
 
 
@@ -163,11 +203,17 @@ class Book(NamedTuple):
 
     def listed_tools(self, version: str = "") -> tuple[Mapping[str, Any], ...]:
         """Return the tools that a client is told of: those of a book that parks calls are more."""
+        tools = self.tools
+        if version and not versions.features(version).structured_content:
+            tools = tuple(
+                {name: part for name, part in one.items() if name != "outputSchema"}
+                for one in tools
+            )
         if self.park is None:
-            return self.tools
+            return tools
         from humanmcp.protocol.rules.parking import with_result_tool  # noqa: PLC0415 - as above
 
-        return with_result_tool(self.tools, version)
+        return with_result_tool(tools, version)
 
     def changed(self, change: DefinitionChange) -> Book:
         """Return the changed book: an added entry replaces the one with its name."""
@@ -312,7 +358,7 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
         return Decision(0.0, json.dumps(rejection), TextForm.ERROR, "book")
     own = _own_answer(exchange, book)
     if own is None:
-        return _refusal(exchange) if refuse else BY_PERSON
+        return _refusal(exchange) if refuse else _no_answer(exchange, book)
     form, answer = own
     after = _after(exchange.method, book, negotiated, mode, handshake, grace)
     if _is_for_a_person(exchange, book, mode, handshake):
@@ -334,6 +380,26 @@ def _refusal(exchange: Exchange) -> Decision:
     message = f"No rule of the answer book answers {method} {name}".rstrip() + f". Add one:\n{rule}"
     error = json.dumps({"code": NO_RULE, "message": message}, ensure_ascii=False)
     return Decision(0.0, error, TextForm.ERROR, "book")
+
+
+def _no_answer(exchange: Exchange, book: Book) -> Decision:
+    """Say *no answer* after the limit of the asker, where the book has a rule for it."""
+    arguments = object_at(exchange.request.params, "arguments")
+    tools = book.tools if exchange.method == "tools/call" else ()
+    rule = next((text_at(one, "_meta", NO_ANSWER_AFTER) for one in tools if _is(one, exchange)), "")
+    limit = limit_in(arguments, rule) if rule else None
+    if limit is None:
+        return BY_PERSON
+    outcome = no_answer(questions_in(arguments)[0])
+    result = result_of(exchange.version, outcome)
+    text = json.dumps(
+        with_result_envelope(result, exchange.method, exchange.version, book), ensure_ascii=False
+    )
+    return Decision(limit, text, TextForm.RESULT, "book")
+
+
+def _is(tool: Mapping[str, Any], exchange: Exchange) -> bool:
+    return bool(tool.get("name") == exchange.tool)
 
 
 def by_rule(index: int) -> str:

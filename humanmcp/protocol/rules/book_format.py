@@ -10,7 +10,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from humanmcp.protocol.conversation.approvals import KIND, KINDS
+from humanmcp.protocol.conversation.approvals import KIND, KINDS, QUESTION
+from humanmcp.protocol.conversation.questions import NO_ANSWER_AFTER, OUTCOME
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import ATTRIBUTES, Book
 from humanmcp.protocol.rules.rule import DefinitionChange, Notice, Question, Rule, RuleAction
@@ -436,13 +437,25 @@ def parse(written: Mapping[str, Any]) -> Book:
 def _tools(entries: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """Move what a tool is for to where every desk, and no model, reads it."""
     for index, entry in enumerate(entries):
-        kind = entry.get("kind")
-        if kind is None:
+        place = f"tools[{index}]"
+        moved = _read({name: entry[name] for name in _OF_TOOL if name in entry}, _OF_TOOL, place)
+        if not moved:
             yield entry
             continue
-        meta = table(entry.get("_meta", {}), f"tools[{index}]._meta")
-        rest = {name: value for name, value in entry.items() if name != "kind"}
-        yield {**rest, "_meta": {**meta, KIND: one_of(kind, KINDS, f"tools[{index}].kind")}}
+        meta = table(entry.get("_meta", {}), f"{place}._meta")
+        rest = {name: value for name, value in entry.items() if name not in moved}
+        if moved.get("kind") == QUESTION:
+            rest = {"outputSchema": OUTCOME, **rest}
+        named = {_META[name]: value for name, value in moved.items()}
+        yield {**rest, "_meta": {**meta, **named}}
+
+
+_OF_TOOL: Final[Mapping[str, Reader]] = {
+    "kind": lambda value, place: one_of(value, KINDS, place),
+    "no_answer_after": text,
+}
+_META: Final = {"kind": KIND, "no_answer_after": NO_ANSWER_AFTER}
+"""Where the client, and every desk, finds what a book says of a tool."""
 
 
 def _wait(value: Any, place: str) -> float | None:  # noqa: ANN401 - TOML's types

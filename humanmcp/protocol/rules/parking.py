@@ -190,7 +190,7 @@ def parked_response(exchange: Exchange, call: ParkedCall, negotiated: Negotiated
         "A person is still working on this. Nothing has been decided. Call the tool "
         f'{RESULT_TOOL["name"]} with {{"ticket": "{call.token}"}} to get the answer.'
     )
-    tool = follow(negotiated.tools or {}, exchange.tool)
+    tool = follow(negotiated.known_tools, exchange.tool)
     # "Servers MUST provide structured results that conform to this schema": an error need not.
     is_error = follow(tool, "outputSchema") is not None
     return _tool_result(exchange.version, words, is_error=is_error)

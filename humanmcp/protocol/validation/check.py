@@ -43,6 +43,7 @@ from humanmcp.protocol.validation.results import (
     one_each,
     plain_result,
     tool_text,
+    with_outcome,
 )
 from humanmcp.protocol.validation.rules.tools import unwritten
 from humanmcp.protocol.validation.secret_shapes import warn_of_secrets
@@ -115,8 +116,10 @@ def check(
     secrets = _secrets(exchange, text)
     if secrets:
         diagnostics = in_order((*diagnostics, *secrets))
-    line = _line(exchange, reading, form)
     blocked = any(each.blocks for each in diagnostics)
+    line = _line(exchange, reading, form)
+    if not blocked:
+        line = with_outcome(line, exchange, negotiated)
     return Verdict(
         text,
         None if blocked else line,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
+from humanmcp.protocol.conversation.questions import DESCRIPTION, LABEL, options_in
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import Placer, RawDiagnostic, Source, quoted, shown
@@ -291,11 +292,7 @@ QUESTION: Final = "question"
 CONTEXT: Final = "context"
 OPTIONS: Final = "options"
 FREE_TEXT: Final = "allow_free_text"
-LABEL: Final = "label"
-DESCRIPTION: Final = "description"
 _OF_OPTION: Final = frozenset({LABEL, DESCRIPTION})
-MOST_OPTIONS: Final = 50
-"""Options that are offered; who brings more of them lets the person write instead."""
 
 
 class Inquiry(NamedTuple):
@@ -329,7 +326,9 @@ def inquiry_of(message: Message) -> Inquiry | None:
     if _is_words(arguments.get(CONTEXT)):
         context, covered = arguments[CONTEXT], covered | {CONTEXT}
     given = arguments.get(OPTIONS)
-    options, descriptions = _options_in(given)
+    choices = options_in(given)
+    options = tuple(label for label, _ in choices)
+    descriptions = tuple(note for _, note in choices) if any(note for _, note in choices) else ()
     if options and not any(one.keys() - _OF_OPTION for one in given or () if isinstance(one, dict)):
         covered |= {OPTIONS}
     if isinstance(arguments.get(FREE_TEXT), bool):
@@ -342,15 +341,3 @@ def inquiry_of(message: Message) -> Inquiry | None:
 
 def _is_words(value: Any) -> bool:  # noqa: ANN401 - any JSON value
     return isinstance(value, str) and bool(value.strip())
-
-
-def _options_in(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:  # noqa: ANN401 - any JSON value
-    """Return the options, and what is said of each; nothing where one of them cannot be chosen."""
-    if not isinstance(value, list) or not 0 < len(value) <= MOST_OPTIONS:
-        return (), ()
-    objects = [one if isinstance(one, dict) else {LABEL: one} for one in value]
-    if not all(_is_words(one.get(LABEL)) for one in objects):
-        return (), ()
-    notes = [one.get(DESCRIPTION) for one in objects]
-    descriptions = tuple(str(note) if _is_words(note) else "" for note in notes)
-    return tuple(one[LABEL] for one in objects), descriptions if any(descriptions) else ()

@@ -5,8 +5,16 @@ A result is told by the method, the version, and (since 2026-07-28) by its own `
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.protocol.conversation.approvals import (
+    outcome_of_words,
+    questions_of,
+    with_members,
+    words_in,
+)
+from humanmcp.protocol.conversation.questions import result_of
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import (
     HOLE,
@@ -21,7 +29,7 @@ from humanmcp.protocol.diagnostics.locate import (
     wrap,
 )
 from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.json.jsonrpc import json_type
+from humanmcp.protocol.json.jsonrpc import compact, json_type, member
 from humanmcp.protocol.json.tree import alike
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.examples import example_of, named
@@ -154,11 +162,41 @@ MODEL: Final = "a person"
 def plain_result(
     exchange: Exchange, text: str, negotiated: NegotiatedState, *, is_error: bool = False
 ) -> JsonObject:
-    """Make the result that plain text stands for."""
+    """Make the result that plain text stands for: of a tool that asks, the answer in its shape."""
     if exchange.method != "sampling/createMessage":
+        outcome = None if is_error else outcome_of_words(exchange, text, negotiated)
+        if outcome is not None:
+            return outcome_result(exchange.version, outcome, negotiated)
         return tool_text(exchange.version, text, negotiated, is_error=is_error)
     content = {"type": "text", "text": text}
     return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "endTurn"}
+
+
+def outcome_result(version: str, outcome: JsonObject, negotiated: NegotiatedState) -> JsonObject:
+    """Make the result of a tool that asks: as data where the version has them, and as text."""
+    return {**tool_text(version, "", negotiated), **result_of(version, outcome)}
+
+
+def with_outcome(line: str, exchange: Exchange, negotiated: NegotiatedState) -> str:
+    """Return a response that answers a tool that asks in words, with its outcome as data.
+
+    Words alone become text of the outcome, too; whatever else a person wrote stays as it is.
+    """
+    text = member(line, "result") if questions_of(exchange, negotiated) else None
+    result: JsonObject = json.loads(text) if text else {}
+    outcome = outcome_of_words(exchange, words_in(result), negotiated)
+    if text is None or outcome is None:
+        return line
+    data = result_of(exchange.version, outcome)
+    (item, *_) = result["content"]
+    if not set(result) <= _OURS or result["content"][1:] or set(item) != {"type", "text"}:
+        del data["content"]
+    changed = {name: json_text(value) for name, value in data.items()}
+    return compact(with_members(line, {"result": with_members(text, changed)}))
+
+
+_OURS: Final = frozenset({"content", "resultType", "_meta"})
+"""The members of a result that says nothing but words."""
 
 
 # -- which of the possible results it is -------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.locales import say, titled, who
-from humanmcp.protocol.conversation.approvals import APPROVAL, DIGEST, approval_of, kind_of
+from humanmcp.protocol.conversation.approvals import DIGEST, approval_of
 from humanmcp.protocol.conversation.exchange import (
     ExchangeState,
     NoticeArrived,
@@ -26,11 +26,12 @@ from humanmcp.protocol.spec.versions import features
 from humanmcp.server.journal import BY_US
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
+    from humanmcp.protocol.conversation.approvals import Approval
     from humanmcp.protocol.conversation.exchange import Event, Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.json.jsonrpc import Json, Message
+    from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.server.exchanges import ExchangeHandler
     from humanmcp.server.waiting import PendingTimers
 
@@ -150,9 +151,10 @@ class StatusTxt:
         # Imported when a question may be there: the start of a server does not pay for it.
         from humanmcp.protocol.validation.incoming import inquiry_of  # noqa: PLC0415 - the start is counted
 
-        tools = self._session.negotiated.tools
-        if kind_of(exchange.tool, tools) == APPROVAL:
-            yield from self._approval(exchange, tools)
+        tools = self._session.negotiated.known_tools
+        approval = approval_of(exchange.request.raw, exchange.request, tools)
+        if approval is not None:
+            yield from self._approval(approval)
             return
         inquiry = inquiry_of(exchange.request)
         if inquiry is None:
@@ -164,12 +166,14 @@ class StatusTxt:
         if inquiry.options:
             yield f"    {self._say('choose' if inquiry.free_text else 'choose only')}"
 
-    def _approval(self, exchange: Exchange, tools: Mapping[str, Json] | None) -> Iterator[str]:
+    def _approval(self, approval: Approval) -> Iterator[str]:
         """Return what is to be allowed and the words that decide; for a long one, its file."""
         from humanmcp.answering.approvals import card_of  # noqa: PLC0415 - no start needs it
 
-        approval = approval_of(exchange.request.raw, exchange.request, tools)
-        if approval is None or not approval.digest:
+        if not approval.digest:
+            return
+        if approval.questions:
+            yield from self._asked(approval)
             return
         card = card_of(approval)
         may_be_allowed = not (approval.problem or approval.questions or card.is_long)
@@ -179,6 +183,16 @@ class StatusTxt:
             yield from (f"        {line.sign}{line.text}" for line in part.lines)
         code = "allow" if may_be_allowed else "deny only"
         yield f"    {self._say(code, digest=approval.digest[:DIGEST])}"
+
+    def _asked(self, approval: Approval) -> Iterator[str]:
+        """Return each question with its numbered options, and the words that answer them."""
+        for question in approval.questions:
+            for text in (question.text, question.context):
+                yield from [f"    {one_line(text, LONGEST)}"] if text else []
+            for number, (label, description) in enumerate(question.options, 1):
+                note = f" ({one_line(description, LONGEST)})" if description else ""
+                yield f"      {number}  {one_line(label, LONGEST)}{note}"
+        yield f"    {self._say('answer', digest=approval.digest[:DIGEST])}"
 
     def _entry(self, line: int, event: Event) -> StatusLine | None:
         match event:

@@ -2,15 +2,17 @@
 
 import html
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.conversation.approvals import digest_of
 from tests.desk.desking import Desking
-from tests.terminal.rooms import Room, approving, permission
+from tests.terminal.rooms import Room, approving, permission, question
 
 
 @pytest.fixture
@@ -107,3 +109,110 @@ def test_only_codes_of_ours_become_sentences(room: Room, own: Desking) -> None:
     key = _asked(room, permission("Bash", command="ls"))
     page = own.page(f"/m/{key.session}/1?why=It+is+safe")
     assert "It is safe" not in page
+
+
+# -- the questions of a tool that asks ------------------------------------------------------------
+
+SEVERAL = [
+    {"question": "Which?", "options": ["A", {"label": "B", "description": "two"}], "default": "A"},
+    {"question": "Where?", "options": ["x", "y"], "multiple": True, "context": "More <b>here</b>"},
+]
+
+
+def _outcome(room: Room, key: Key) -> object:
+    answer = room.inbox.item(key).answer
+    return answer and json.loads(answer.line)["result"]["structuredContent"]
+
+
+def test_several_questions_of_an_agent_stand_on_one_card(room: Room, own: Desking) -> None:
+    """With what each brings; all that came over the wire is text."""
+    line = question(questions=SEVERAL)
+    key = _asked(room, line)
+    page = own.page(f"/m/{key.session}/1")
+    for told in ("claude-code 2.1 asks you", "two", "the agent takes: A", "&lt;b&gt;here"):
+        assert told in page
+    assert 'id="allow"' not in page
+    values = {"answer 0": "1", "answer 1 0": "on", "answer 1 1": "on"}
+    own.submit(f"/m/{key.session}/1", act="answers", shown=digest_of(line), **values)
+    answers = {"Which?": "B", "Where?": ["x", "y"]}
+    assert _outcome(room, key) == {"status": "answered", "answers": answers}
+
+
+def test_one_question_of_an_agent_can_be_declined_with_the_reason(room: Room, own: Desking) -> None:
+    """Its options are buttons as before."""
+    line = question(question="Tea?", options=["yes", "no"], default="yes")
+    key = _asked(room, line)
+    page = own.page(f"/m/{key.session}/1")
+    assert "the agent takes: yes" in page
+    assert 'id="options"' in page
+    own.submit(f"/m/{key.session}/1", act="deny", shown=digest_of(line), reason="not mine")
+    assert _outcome(room, key) == {"status": "declined", "answers": {}, "reason": "not mine"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({}, "asks nothing that can be read"),
+        ({"questions": {"question": "Tea?"}}, "asks nothing that can be read"),
+        ({"questions": [*SEVERAL, *SEVERAL]}, "asks the same question twice"),
+        ({"questions": [{"question": f"{n}?"} for n in range(11)]}, "more than 10 questions"),
+        ({"questions": "x" * 5_000_000}, "too large to be shown"),
+        ({"question": "x" * 9_000_000}, "too large to be shown"),
+    ],
+    ids=range(6),
+)
+def test_nonsense_in_the_place_of_questions_is_explained_and_can_only_be_declined(
+    room: Room, own: Desking, arguments: dict[str, Any], told: str
+) -> None:
+    """Nothing is sent until a person declines, and the request waits on."""
+    key = _asked(room, question(**arguments))
+    page = own.page(f"/m/{key.session}/1")
+    assert told in html.unescape(page)
+    shown = re.search(r'name="shown" value="([0-9a-f]*)"', page)
+    assert shown is not None
+    for act in ("allow", "answers", "like"):
+        _nothing_went_out(room, own, key, act=act, shown=shown[1], pattern="0")
+
+
+def test_options_that_cannot_be_offered_are_said_to_be_so_beside_the_question(
+    room: Room, own: Desking
+) -> None:
+    """They are shown as they came."""
+    key = _asked(room, question(question="Which?", options=[1, 2]))
+    page = own.page(f"/m/{key.session}/1")
+    assert "Its options cannot be offered" in page
+    own.submit(f"/m/{key.session}/1", act="send", form="text", text="the first")
+    assert _outcome(room, key) == {"status": "answered", "answers": {"Which?": "the first"}}
+
+
+def test_an_answer_to_one_call_is_none_of_another(room: Room, own: Desking) -> None:
+    """Two tabs: what the first shows is not sent to the call of the second."""
+    first, second = question(questions=SEVERAL), question(questions=[*SEVERAL, {"question": "C?"}])
+    key, other = _asked(room, first), _asked(room, second)
+    values = {"answer 0": "1", "answer 1 0": "on", "own 2": "c"}
+    page = _nothing_went_out(room, own, other, act="answers", shown=digest_of(first), **values)
+    assert "The request changed after you saw it" in page
+    own.submit(f"/m/{other.session}/1", act="answers", shown=digest_of(second), **values)
+    own.submit(f"/m/{other.session}/1", act="deny", shown=digest_of(second), reason="late")
+    assert json.loads(json.dumps(_outcome(room, other)))["status"] == "answered"
+    assert _outcome(room, key) is None
+
+
+def test_a_question_that_paints_itself_as_an_approval_allows_nothing(
+    room: Room, own: Desking
+) -> None:
+    """Headings, buttons and markdown in it are text; its answer is an answer and no permission."""
+    paint = '# claude-code wants to run a command\n<button id="allow">Allow</button>\n**rm -rf /**'
+    asks = {"question": paint, "options": ["Allow", "Deny"]}
+    line = question(**asks)
+    key = _asked(room, line)
+    page = own.page(f"/m/{key.session}/1")
+    assert '<button id="allow"' not in page
+    assert "A question for you" in page
+    page = _nothing_went_out(room, own, key, act="allow", shown=digest_of(line))
+    assert "Answer them, or decline" in page
+    both = question(questions=[asks, {"question": "And?"}])
+    key = _asked(room, both)
+    page = own.page(f"/m/{key.session}/1")
+    assert ('<button id="allow"' not in page) is ("claude-code 2.1 asks you" in page) is True
+    _nothing_went_out(room, own, key, act="allow", shown=digest_of(both), seen="all")

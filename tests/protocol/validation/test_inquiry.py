@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from humanmcp.protocol.conversation.questions import MOST_OPTIONS
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.rules.answer_book import Book
 from humanmcp.protocol.validation.incoming import (
     CONTEXT,
     FREE_TEXT,
-    MOST_OPTIONS,
     OPTIONS,
     QUESTION,
     Inquiry,
@@ -104,7 +104,9 @@ def test_the_default_tool_says_what_may_be_asked_and_that_asking_changes_nothing
     """Without `readOnlyHint` Claude Code asks one question after the other."""
     (tool,) = Book().tools
     assert tool["name"] == "ask_human"
-    assert set(tool["inputSchema"]["properties"]) == {QUESTION, CONTEXT, OPTIONS, FREE_TEXT}
-    assert tool["inputSchema"]["required"] == ["question"]
+    one = {QUESTION, CONTEXT, OPTIONS, FREE_TEXT, "multiple", "default"}
+    given = tool["inputSchema"]["properties"]
+    assert set(given) == {*one, "questions", "timeout_seconds"}
+    assert set(given["questions"]["items"]["properties"]) == one
     assert tool["annotations"]["readOnlyHint"] is True
     assert tool["annotations"]["openWorldHint"] is True

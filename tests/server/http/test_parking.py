@@ -10,7 +10,7 @@ from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.spec import versions
-from tests.serving_http import ServingHttp, modern, own_port
+from tests.serving_http import ServingHttp, answer_in, modern, own_port
 from tests.waiting import until
 
 TASKS: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
@@ -72,5 +72,5 @@ def test_a_task_is_known_to_the_next_process_and_to_its_own_client(
         state = until(done, "the task to be completed")
         if version == "2025-11-25":
             state = client.ask(second, "tasks/result", taskId=task)
-        assert state["result"]["content"][0]["text"] == "go"
+        assert answer_in(state) == "go"
         until(lambda: (answer := inbox.item(key).answer) and answer.fetched, "that it was fetched")

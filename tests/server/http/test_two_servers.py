@@ -16,7 +16,7 @@ from humanmcp.inbox.contract import Inbox, Key, Life, Reply, SessionFacts
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.postgres_server import PostgresServer
-from tests.serving_http import Open, ServingHttp, call, modern, own_port
+from tests.serving_http import Open, ServingHttp, answer_in, call, modern, own_port
 from tests.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
@@ -105,7 +105,7 @@ def test_what_a_visitor_of_2026_waits_for_is_taken_over_from_a_server_that_was_k
         desk.send(key, Reply(f"to {question}", TextForm.TEXT))
     for question, response in again.items():
         answered = json.loads(response.response.read())
-        assert (answered["id"], answered["result"]["content"][0]["text"]) == (7, f"to {question}")
+        assert (answered["id"], answer_in(answered)) == (7, f"to {question}")
     out = [frame for each in desk.sessions() for frame in desk.frames(each.name)]
     assert len([frame for frame in out if frame.direction is Direction.OUT]) == 2
 

@@ -13,7 +13,7 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.browser.seats import INITIALIZE, request
 from tests.serving import Serving
-from tests.terminal.rooms import permission
+from tests.terminal.rooms import permission, question
 from tests.waiting import until
 
 
@@ -83,3 +83,76 @@ def test_the_server_itself_refuses_a_decision_about_other_arguments(
     refused = until(lambda: inbox.item(item.key).diagnostics, "the reply is given back")
     assert [one.code for one in refused] == ["N40"]
     assert inbox.item(item.key).answer is None
+
+
+def _outcome(host: Serving) -> Any:  # noqa: ANN401 - any JSON value
+    return json.loads(host.hear())["result"]["structuredContent"]
+
+
+def test_a_line_in_a_file_answers_the_questions_that_status_txt_shows(
+    host: Serving, tmp_path: Path
+) -> None:
+    """A line with too few answers sends nothing, and problems.txt says so."""
+    several = [
+        {"question": "Which?", "options": ["A", {"label": "B", "description": "second"}]},
+        {"question": "Where?", "options": ["x", "y"], "multiple": True},
+        {"question": "Why?"},
+    ]
+    do, folder = tmp_path / "mcp" / "out.do.txt", tmp_path / "mcp"
+    digest = _ask(host, tmp_path, question(questions=several), "txt: answer")
+    assert "2  B (second)" in (folder / "status.txt").read_text("utf-8")
+    do.write_text(f"answer {digest} 2", "utf-8")
+    told = until(lambda: "one answer for each" in _text(folder / "problems.txt"), "the problem")
+    assert told
+    do.write_text(f'answer {digest} 2 1,2 "no reason"', "utf-8")
+    answers = {"Which?": "B", "Where?": ["x", "y"], "Why?": "no reason"}
+    assert _outcome(host) == {"status": "answered", "answers": answers}
+
+
+def _text(path: Path) -> str:
+    return path.read_text("utf-8") if path.exists() else ""
+
+
+TYPED = '{"jsonrpc": "2.0", "id": 3, "result": {"content": [{"type": "text", "text": "a little"}]}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sent"),
+    [
+        ("out.do.txt", "answer {} 2", {"status": "answered", "answers": {"Tea?": "no"}}),
+        (
+            "out.do.txt",
+            "deny {} not now",
+            {"status": "declined", "answers": {}, "reason": "not now"},
+        ),
+        (
+            "out.txt",
+            TYPED,
+            {"status": "answered", "answers": {"Tea?": "a little"}},
+        ),
+    ],
+)
+def test_one_question_is_answered_with_a_line_or_with_words_in_out_txt(
+    host: Serving, tmp_path: Path, name: str, text: str, sent: object
+) -> None:
+    """Or declined; words in out.txt become the answer in its shape."""
+    line = question(question="Tea?", options=["yes", "no"])
+    digest = _ask(host, tmp_path, line, "txt: answer")
+    (tmp_path / "mcp" / name).write_text(text.replace("{}", digest, 1), "utf-8")
+    assert _outcome(host) == sent
+
+
+def test_after_the_limit_of_the_asker_nobody_has_answered(host: Serving, tmp_path: Path) -> None:
+    """The rule of the tool says so, to the second; status.txt says when."""
+    line = question(question="Tea?", default="yes", timeout_seconds=1)
+    host.process.stdin.write(line.encode() + b"\n")  # type: ignore[union-attr]
+    host.process.stdin.flush()  # type: ignore[union-attr]
+    expected = {"status": "no_answer", "answers": {}, "defaults": {"Tea?": "yes"}}
+    assert _outcome(host) == expected
+    sent = [one for one in _transcript(tmp_path) if "no_answer" in one and "Tea?" in one]
+    assert json.loads(sent[-1])["by"] == "book"
+
+
+def _transcript(tmp_path: Path) -> list[str]:
+    (found,) = (tmp_path / "home").glob("sessions/*/transcript.jsonl")
+    return found.read_text("utf-8").splitlines()

@@ -6,6 +6,7 @@ import binascii
 import json
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.protocol.conversation.approvals import outcome_of_words, words_in
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import (
     PLACEHOLDER,
@@ -141,7 +142,7 @@ def structured_content(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     if "structuredContent" in answer.value:
         structured, at = answer.value["structuredContent"], answer.at("structuredContent")
         yield from validator.first_found(kinds.structured_content_mismatch, structured, schema, at)
-    else:
+    elif not outcome_of_words(answer.exchange, words_in(answer.value), answer.negotiated):
         yield kinds.missing_structured_content(answer.path, tool=shown(tool))
 
 
@@ -167,7 +168,8 @@ def structured_content_as_text(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 def _structures(answer: JudgedAnswer) -> bool:
     """Return True if it is a result that may be structured: no question, and no task."""
     may = features(answer.exchange.version).structured_content
-    return may and not answer.asks_back and "task" not in answer.value
+    is_task = "task" in answer.value or answer.value.get("resultType") == "task"
+    return may and not answer.asks_back and not is_task
 
 
 BEGINNINGS: Final = (
