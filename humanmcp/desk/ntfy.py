@@ -428,7 +428,14 @@ class Phone(Target):
         """Send what a button stands for, if that still counts; return the code of its sentence."""
         if code in self._used:
             return "repeated"
-        if opened.item.state is not ExchangeState.PENDING or not opened.is_open:
+        before, is_pending = opened.item.reply, opened.item.state is ExchangeState.PENDING
+        ours = before is not None and (before.who, before.text) == (
+            self.rule.device,
+            button.reply.text,
+        )
+        if ours:  # it was sent by a desk that died before it noted the tap
+            outcome = "on its way" if is_pending else "sent"
+        elif not is_pending or not opened.is_open:
             outcome = "late"
         elif not _is_sendable(opened, button):
             outcome = "unfit"

@@ -490,6 +490,20 @@ def test_a_server_that_never_answers_is_given_up(
         assert raised.value.code == "silent"
 
 
+def test_a_tap_that_was_sent_by_a_desk_that_died_is_not_called_late(site: Site, home: Path) -> None:
+    """That desk had no time to note that it had read it."""
+    site.begin()
+    site.serve()
+    key = site.ask()
+    event = site.publish(code(site.notice(), "Tea"))
+    assert site.answer(key) == "Tea"
+    site.notice(2)
+    again = Phone(site.phone.rule, replace(site.phone.record, heard=[]), lambda: None)
+    again._heard(site.desk, json.dumps(event).encode())
+    assert site.notice(3)["message"] == "Sent: Tea"
+    assert site.ignored() == []
+
+
 # -- its file -------------------------------------------------------------------------------------
 
 
