@@ -32,7 +32,7 @@ from humanmcp.desk.guard import API, PUBLIC
 from humanmcp.desk.launch import LOG_NAME
 from humanmcp.desk.login import ONLY_SESSION, linked
 from humanmcp.desk.notices import Looked
-from humanmcp.desk.ntfy import TapNotes
+from humanmcp.desk.ntfy import PressNotes
 from humanmcp.desk.presenters import rendering, server_definition
 from humanmcp.desk.presenters.rendering import ROOM, render, web_folder
 from humanmcp.desk.presenters.rules import rules_on
@@ -86,8 +86,8 @@ class Desk:
     notices: Sequence[Target] = ()
     """Where it tells people who are elsewhere that something waits."""
     looked: Looked = field(default_factory=Looked)
-    taps: TapNotes = field(default_factory=TapNotes)
-    """What was tapped on phones and sent nothing."""
+    presses: PressNotes = field(default_factory=PressNotes)
+    """What was pressed on phones and sent nothing."""
     around: Callable[[Request], Mapping[str, Any]] | None = None
     """What stands around each page of a desk in a room; None elsewhere."""
     lesson_steps: Callable[[str], LessonSteps] = weather

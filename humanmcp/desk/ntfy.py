@@ -1,4 +1,4 @@
-"""Phones with ntfy: notices with buttons, and the taps that come back.
+"""Phones with ntfy: notices with buttons, and the presses that come back.
 
 Theory of operation. Each phone has two random topics on an ntfy server: its app shows what is
 published in one, its buttons publish in the other, which this desk reads. All connections go out.
@@ -6,7 +6,7 @@ A button publishes a code: the request, the option, and a signature over both, o
 were shown, over the text that will be sent, and over the phone. Whoever knows the reply topic can
 publish there, so a text without a signature does nothing. A code counts once, while its request
 waits; that is decided by the inbox, not by a clock. The place in the reply topic is kept after a
-tap was acted on, so a desk that died in between reads the tap again.
+press was acted on, so a desk that died in between reads the press again.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ FIRST_WAIT: Final = 0.5
 LONGEST_WAIT: Final = 60.0
 """Seconds until a server that is away is asked again: from the first time on, and at most."""
 REMEMBERED: Final = 200
-"""Taps whose repeated delivery is recognised."""
+"""Presses whose repeated delivery is recognised."""
 LONGEST_LINE: Final = 1 << 20
 _CODE: Final = re.compile(r"([0-9A-Za-z-]{1,64})\.(\d{1,9})\.(\d)\.[\w-]{22}", re.ASCII)
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -82,14 +82,14 @@ class NtfyError(StopError):
 
 
 class Button(NamedTuple):
-    """A button of a notice: what stands on it, and what a tap sends."""
+    """A button of a notice: what stands on it, and what a press sends."""
 
     label: str
     reply: Reply
 
 
 def buttons_of(opened: OpenExchange) -> tuple[Button, ...]:
-    """Return what one tap may send; empty where a person must see more, or write.
+    """Return what one press may send; empty where a person must see more, or write.
 
     Nothing can be allowed: what is allowed must have been seen whole. A question has buttons only
     if the notice shows it whole, with each option.
@@ -144,11 +144,11 @@ def _lines(question: str, context: str, options: Sequence[tuple[str, str]]) -> l
     return [question, *([context] if context else ()), *notes]
 
 
-# -- what came of taps ----------------------------------------------------------------------------
+# -- what came of presses --------------------------------------------------------------------------
 
 
-class TapNote(NamedTuple):
-    """A tap that sent nothing. `code` is that of its sentence, `at` is in seconds since 1970."""
+class PressNote(NamedTuple):
+    """A press that sent nothing. `code` is that of its sentence, `at` is in seconds since 1970."""
 
     at: float
     code: str
@@ -160,18 +160,18 @@ class TapNote(NamedTuple):
     def sentence(self) -> str:
         """Say it."""
         return say(
-            ROOM, f"tap {self.code}", device=self.device, label=self.label, number=self.key.number
+            ROOM, f"press {self.code}", device=self.device, label=self.label, number=self.key.number
         )
 
 
-class TapNotes:
-    """The taps that sent nothing, the newest first: people at the desk see them."""
+class PressNotes:
+    """The presses that sent nothing, the newest first: people at the desk see them."""
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._notes: deque[TapNote] = deque(maxlen=50)
+        self._notes: deque[PressNote] = deque(maxlen=50)
 
-    def add(self, note: TapNote) -> None:
+    def add(self, note: PressNote) -> None:
         """Keep a note; of several of the same kind in a row the last one."""
         if self._notes and self._notes[0]._replace(at=0) == note._replace(at=0):
             self._notes.popleft()
@@ -179,11 +179,11 @@ class TapNotes:
             _log.warning("%s", note.sentence)
         self._notes.appendleft(note)
 
-    def all(self) -> tuple[TapNote, ...]:
+    def all(self) -> tuple[PressNote, ...]:
         """List them."""
         return tuple(self._notes)
 
-    def of(self, key: Key) -> tuple[TapNote, ...]:
+    def of(self, key: Key) -> tuple[PressNote, ...]:
         """List those for one request."""
         return tuple(note for note in self.all() if note.key == key)
 
@@ -250,7 +250,7 @@ class Phone(Target):
     # -- notices ----------------------------------------------------------------------------------
 
     def send(self, desk: Desk, row: Row | None, client: str) -> None:
-        """Publish a notice, with buttons where a tap may answer.
+        """Publish a notice, with buttons where a press may answer.
 
         Raises:
             NtfyError: the server did not take it.
@@ -317,7 +317,7 @@ class Phone(Target):
         if "id" not in taken:
             raise self._error("no ntfy")
 
-    # -- taps -------------------------------------------------------------------------------------
+    # -- presses ----------------------------------------------------------------------------------
 
     def begin(self, desk: Desk) -> None:
         """Read the reply topic from now on."""
@@ -342,7 +342,7 @@ class Phone(Target):
             except (NtfyError, InboxError, OSError) as error:
                 self._cannot_read(error)
             except Exception:  # noqa: BLE001 - a phone that is heard no more would be worse
-                _log.exception("a tap of %s could not be read", self.rule.device)
+                _log.exception("a press by %s could not be read", self.rule.device)
             if self._ended.wait(wait):
                 return
             wait = min(wait * 2, LONGEST_WAIT)
@@ -388,21 +388,21 @@ class Phone(Target):
         if kind != "message":
             return kind == "keepalive"
         if _ID.fullmatch(name) and name not in self.record.heard:
-            self._tapped(desk, str(event.get("message", "")))
+            self._pressed(desk, str(event.get("message", "")))
             self.record.heard = [*self.record.heard, name][-REMEMBERED:]
             self._save()
         return True
 
-    def _tapped(self, desk: Desk, code: str) -> None:
+    def _pressed(self, desk: Desk, code: str) -> None:
         found = self._button(desk, code)
         if found is None:
-            desk.taps.add(TapNote(time.time(), "unknown", self.rule.device))
+            desk.presses.add(PressNote(time.time(), "unknown", self.rule.device))
             return
         opened, button = found
         outcome = self._act_on(desk, opened, button, code)
-        note = TapNote(time.time(), outcome, self.rule.device, opened.key, button.label)
+        note = PressNote(time.time(), outcome, self.rule.device, opened.key, button.label)
         if outcome not in _SENT:
-            desk.taps.add(note)
+            desk.presses.add(note)
             desk.board.poke(opened.key)
         if outcome != "repeated":  # who repeats a code may have been listening
             with contextlib.suppress(NtfyError):
@@ -433,7 +433,7 @@ class Phone(Target):
             self.rule.device,
             button.reply.text,
         )
-        if ours:  # it was sent by a desk that died before it noted the tap
+        if ours:  # it was sent by a desk that died before it noted the press
             outcome = "on its way" if is_pending else "sent"
         elif not is_pending or not opened.is_open:
             outcome = "late"

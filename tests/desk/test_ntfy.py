@@ -1,4 +1,4 @@
-"""Phones with ntfy: what their buttons may send, and what becomes of each tap."""
+"""Phones with ntfy: what their buttons may send, and what becomes of each press."""
 
 import json
 import logging
@@ -24,7 +24,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from tests.browser.seats import INITIALIZE, begin, call
 from tests.desk.desking import Desking
 from tests.serving import Serving
-from tests.support.ntfy import Ntfy, code, labels, tap
+from tests.support.ntfy import Ntfy, code, labels, press
 from tests.terminal.rooms import QUESTION, Room, approving, permission
 from tests.waiting import until
 
@@ -84,8 +84,8 @@ class Site:
         return json.loads(item.answer.line)["result"]["content"][0]["text"]
 
     def ignored(self) -> list[str]:
-        """List what people at the desk see of taps that sent nothing."""
-        return [note.sentence for note in self.desk.taps.all()]
+        """List what people at the desk see of presses that sent nothing."""
+        return [note.sentence for note in self.desk.presses.all()]
 
     def publish(self, text: str) -> dict[str, Any]:
         """Publish something in the reply topic."""
@@ -120,7 +120,7 @@ def site(home: Path, server: Ntfy, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 # -- what a notice offers -------------------------------------------------------------------------
 
 
-def test_a_notice_shows_the_question_and_a_tap_answers_it(site: Site) -> None:
+def test_a_notice_shows_the_question_and_a_press_answers_it(site: Site) -> None:
     """The device stands beside the answer, and the phone is told that it was taken."""
     site.begin()
     site.serve()
@@ -129,7 +129,7 @@ def test_a_notice_shows_the_question_and_a_tap_answers_it(site: Site) -> None:
     assert notice["title"] == "claude-code"
     assert notice["message"] == "Tea or coffee?\nIt is late."
     assert labels(notice) == ["Tea", "Coffee"]
-    tap(notice, "Coffee")
+    press(notice, "Coffee")
     assert site.answer(key) == "Coffee"
     assert site.notice(2)["message"] == "Sent: Coffee"
     assert site.ignored() == []
@@ -145,7 +145,7 @@ def test_an_approval_can_be_denied_and_not_allowed_by_a_button(site: Site) -> No
         "claude-code 2.1 wants to run a command\ncommand: git push\ndescription: Push"
     )
     assert labels(notice) == ["Deny"]
-    tap(notice, "Deny")
+    press(notice, "Deny")
     assert json.loads(site.answer(key))["behavior"] == "deny"
 
 
@@ -158,7 +158,7 @@ def test_a_question_of_a_host_is_answered_by_its_option(site: Site) -> None:
     key = site.ask(permission("AskUserQuestion", questions=[question]))
     notice = site.notice()
     assert notice["message"] == "Which?\nTea: hot"
-    tap(notice, "Tea")
+    press(notice, "Tea")
     assert json.loads(site.answer(key))["updatedInput"]["answers"] == {"Which?": "Tea"}
 
 
@@ -242,17 +242,17 @@ def test_a_button_shows_its_own_token_and_never_that_of_the_desk(site: Site) -> 
     assert notice["actions"][0]["headers"] == {"Authorization": "Bearer tk_button"}
 
 
-# -- taps that do nothing -------------------------------------------------------------------------
+# -- presses that do nothing -----------------------------------------------------------------------
 
 
-def test_a_late_tap_is_ignored_and_shown(site: Site) -> None:
-    """The answer that was first stays, and the text of the tap is not kept either."""
+def test_a_late_press_is_ignored_and_shown(site: Site) -> None:
+    """The answer that was first stays, and the text of the press is not kept either."""
     site.begin()
     site.serve()
     key = site.ask()
     notice = site.notice()
     assert site.desk.send(key, Reply("Water", TextForm.TEXT)).outcome.value == "sent"
-    tap(notice, "Tea")
+    press(notice, "Tea")
     late = f"The button “Tea” for message 1 was pressed too late, so nothing was sent ({DEVICE})."
     assert site.notice(2)["message"] == late
     assert site.ignored() == [late]
@@ -262,32 +262,32 @@ def test_a_late_tap_is_ignored_and_shown(site: Site) -> None:
     assert item.kept == ()
 
 
-def test_a_tap_after_the_client_gave_up_is_late(site: Site) -> None:
+def test_a_press_after_the_client_gave_up_is_late(site: Site) -> None:
     """Nothing waits any more."""
     site.begin()
     key = site.ask()
     notice = site.notice()
     site.room.inbox.close(key, ExchangeState.CANCELLED)
-    tap(notice, "Tea")
+    press(notice, "Tea")
     until(site.ignored, "a note")
     assert "too late" in site.ignored()[0]
     assert site.room.inbox.item(key).reply is None
 
 
-def test_a_second_tap_does_nothing_and_tells_the_phone_nothing(site: Site) -> None:
+def test_a_second_press_does_nothing_and_tells_the_phone_nothing(site: Site) -> None:
     """Whoever listens on the server and repeats a code gets nothing shown on the phone."""
     site.begin()
     site.serve()
     key = site.ask()
     notice = site.notice()
-    tap(notice, "Tea")
+    press(notice, "Tea")
     assert site.answer(key) == "Tea"
-    tap(notice, "Tea")
+    press(notice, "Tea")
     until(site.ignored, "a note")
     assert site.ignored() == [
         f"The button “Tea” for message 1 was pressed again, so nothing was sent ({DEVICE})."
     ]
-    tap(notice, "Coffee")
+    press(notice, "Coffee")
     until(lambda: len(site.ignored()) == 2, "another note")
     assert "“Coffee” for message 1 was pressed too late" in site.ignored()[0]
     told = [site.notice(number)["message"] for number in (2, 3)]
@@ -304,7 +304,7 @@ def test_a_message_that_is_delivered_twice_counts_once(site: Site) -> None:
     site.server.deliver(event)
     site.publish("the end")
     until(site.ignored, "the last message was read")
-    assert [note.code for note in site.desk.taps.all()] == ["unknown"]
+    assert [note.code for note in site.desk.presses.all()] == ["unknown"]
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_a_code_that_this_desk_did_not_sign_does_nothing(
     first, other = site.ask(), site.ask(asks(), 2)
     site.publish(forge(code(site.notice(), "Tea")))
     until(site.ignored, "a note")
-    assert [note.code for note in site.desk.taps.all()] == ["unknown"]
+    assert [note.code for note in site.desk.presses.all()] == ["unknown"]
     assert site.room.inbox.item(first).reply is None
     assert site.room.inbox.item(other).reply is None
 
@@ -369,8 +369,8 @@ def test_many_unknown_texts_are_one_line_for_people(
     assert sum("reply topic" in one.message for one in caplog.records) == 1
 
 
-def test_taps_that_come_out_of_order_count_each_for_its_own_question(site: Site) -> None:
-    """Which question a tap is for stands in its code."""
+def test_presses_that_come_out_of_order_count_each_for_its_own_question(site: Site) -> None:
+    """Which question a press is for stands in its code."""
     site.begin()
     site.serve()
     site.server.mute = True
@@ -393,7 +393,7 @@ def test_a_held_call_is_denied_in_the_server_s_place(site: Site, home: Path) -> 
     key = site.ask(call("5", "rm", path="/"), purpose=Purpose.HELD)
     notice = site.notice()
     assert labels(notice) == ["Deny"]
-    tap(notice, "Deny")
+    press(notice, "Deny")
     reply = until(lambda: site.room.inbox.item(key).reply, "a reply")
     assert (reply.action, reply.form) == (Action.ANSWER, TextForm.TOOL_ERROR)
 
@@ -401,17 +401,17 @@ def test_a_held_call_is_denied_in_the_server_s_place(site: Site, home: Path) -> 
 # -- servers that are away ------------------------------------------------------------------------
 
 
-def test_a_tap_during_an_interruption_is_read_afterwards(site: Site) -> None:
+def test_a_press_during_an_interruption_is_read_afterwards(site: Site) -> None:
     """The reply topic is read on after the last message that was acted on."""
     site.begin()
     site.serve()
     site.ask(number=1)
-    tap(site.notice(), "Tea")
-    until(lambda: site.phone.record.heard, "the first tap was acted on")
+    press(site.notice(), "Tea")
+    until(lambda: site.phone.record.heard, "the first press was acted on")
     site.server.mute = True
     key = site.ask(number=2)
     until(lambda: len(site.server.kept[site.phone.record.topic]) == 3, "two notices and a word")
-    tap(next(one for one in site.server.kept[site.phone.record.topic][1:] if labels(one)), "Tea")
+    press(next(one for one in site.server.kept[site.phone.record.topic][1:] if labels(one)), "Tea")
     site.server.hang_up()
     site.server.mute = False
     assert site.answer(key) == "Tea"
@@ -431,7 +431,7 @@ def test_a_server_that_is_away_loses_no_notice(site: Site) -> None:
     )
     assert site.room.inbox.item(key).state is ExchangeState.PENDING
     site.server.status = 200
-    tap(site.notice(), "Tea")
+    press(site.notice(), "Tea")
     assert site.answer(key) == "Tea"
     assert site.phone.trouble is None
     assert site.phone.reply_trouble is None
@@ -490,7 +490,9 @@ def test_a_server_that_never_answers_is_given_up(
         assert raised.value.code == "silent"
 
 
-def test_a_tap_that_was_sent_by_a_desk_that_died_is_not_called_late(site: Site, home: Path) -> None:
+def test_a_press_that_was_sent_by_a_desk_that_died_is_not_called_late(
+    site: Site, home: Path
+) -> None:
     """That desk had no time to note that it had read it."""
     site.begin()
     site.serve()
@@ -537,8 +539,8 @@ def test_a_broken_file_of_topics_is_said(home: Path, text: str) -> None:
 # -- with real processes --------------------------------------------------------------------------
 
 
-def test_question_notice_tap_and_answer_are_quick(home: Path, server: Ntfy) -> None:
-    """A notice within three seconds of the question, the answer within one of the tap."""
+def test_question_notice_press_and_answer_are_quick(home: Path, server: Ntfy) -> None:
+    """A notice within three seconds of the question, the answer within one of the press."""
     write_rule(home, server.url)
     with Desking(home) as desk, Serving(home, "--by-hand") as host:
         begin(host, desk)
@@ -547,7 +549,7 @@ def test_question_notice_tap_and_answer_are_quick(home: Path, server: Ntfy) -> N
         notice = until(
             lambda: next((one for one in server.kept[topic] if labels(one)), None), "it", 3.0
         )
-        tap(notice, "Coffee")
+        press(notice, "Coffee")
         answer = json.loads(host.hear(1.0))
         assert (answer["id"], answer["result"]["content"][0]["text"]) == (7, "Coffee")
         frames = FolderInbox(home).frames(host.session.name)
@@ -557,7 +559,7 @@ def test_question_notice_tap_and_answer_are_quick(home: Path, server: Ntfy) -> N
         assert topic in desk.page("/settings")
         server.publish(notice["actions"][0]["url"].rpartition("/")[2], {"message": "junk"})
         until(lambda: "without a valid code" in desk.page("/settings"), "it is shown")
-        tap(notice, "Tea")
+        press(notice, "Tea")
         page = f"/m/{record['session']}/{record['exchange']}"
         until(
             lambda: "The button “Tea” for message" in desk.page(page),
@@ -565,8 +567,8 @@ def test_question_notice_tap_and_answer_are_quick(home: Path, server: Ntfy) -> N
         )
 
 
-def test_a_desk_that_dies_after_a_tap_sends_it_when_it_is_back(home: Path, server: Ntfy) -> None:
-    """The tap waits at the server; topics and key are those of before."""
+def test_a_desk_that_dies_after_a_press_sends_it_when_it_is_back(home: Path, server: Ntfy) -> None:
+    """The press waits at the server; topics and key are those of before."""
     write_rule(home, server.url)
     with Serving(home, "--handshake", "book") as host:
         with Desking(home) as desk:
@@ -576,7 +578,7 @@ def test_a_desk_that_dies_after_a_tap_sends_it_when_it_is_back(home: Path, serve
             host.say(asks(7))
             notice = server.notice(topic)
             desk.kill()
-            tap(notice, "Tea")
+            press(notice, "Tea")
         with Desking(home):
             assert json.loads(host.hear())["result"]["content"][0]["text"] == "Tea"
 

@@ -5,6 +5,7 @@ import queue
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Self
 from urllib.parse import parse_qs, urlsplit
@@ -120,7 +121,7 @@ def code(notice: Mapping[str, Any], label: str) -> str:
     return str(action["body"])
 
 
-def tap(notice: Mapping[str, Any], label: str) -> None:
+def press(notice: Mapping[str, Any], label: str) -> None:
     """Press a button, as the app on a phone does."""
     (action,) = (one for one in notice["actions"] if one["label"] == label)
     assert action["action"] == "http"
@@ -159,8 +160,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         self.close_connection = True
-        while line := lines.get():
-            self.wfile.write(b"%x\r\n%s\n\r\n" % (len(line) + 1, line))
+        with suppress(OSError):  # who read it has gone
+            while line := lines.get():
+                self.wfile.write(b"%x\r\n%s\n\r\n" % (len(line) + 1, line))
 
     def _refuses(self) -> bool:
         token = self.headers.get("Authorization", "")

@@ -476,7 +476,7 @@ def _standing(desk: Desk, opened: OpenExchange) -> dict[str, Any]:
         "living": living,
         "state": state.value,
         "writers": desk.board.writers,
-        "taps": desk.taps.of(item.key),
+        "presses": desk.presses.of(item.key),
         "client_setting": "" if client is None else client.setting,
         "arrived": seconds_of(item.arrived),
         "refusals": diagnostic_shapes(item.diagnostics),

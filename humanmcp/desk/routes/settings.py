@@ -109,7 +109,7 @@ def _page(
             for phone in desk.notices
             if isinstance(phone, Phone)
         ],
-        taps=[(note, stamp(note.at)) for note in desk.taps.all()],
+        presses=[(note, stamp(note.at)) for note in desk.presses.all()],
     )
 
 
