@@ -9,41 +9,45 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.locales import say
 from humanmcp.locales.stop import USAGE_ERROR, StopError
-from humanmcp.protocol.json.tree import array_at, object_at
+from humanmcp.protocol.json.tree import object_at
+from humanmcp.protocol.spec.schemas import Choice, Field
 from humanmcp.protocol.validation.json_schema import validator
-from humanmcp.protocol.validation.json_schema.validator import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
 
-@dataclass(frozen=True, slots=True)
-class FormField:
-    """One field: its name, what it takes, and what it is for. `default` is as a person types it.
+def takes_many(field: Field) -> bool:
+    """Return True if its value is a list of its choices."""
+    return field.item is not None and bool(field.item.choices)
 
-    `takes_many` says that the value is a list of the choices. `schema` is the field's own.
-    """
 
-    name: str
-    kind: str
-    about: str = ""
-    choices: tuple[Choice, ...] = ()
-    default: str = ""
-    required: bool = False
-    takes_many: bool = False
-    schema: Mapping[str, Any] = field(default_factory=dict)
+def kind_of(field: Field) -> str:
+    """Return the one type that a field has, "any" for one of several or none."""
+    return field.kind if isinstance(field.schema.get("type"), str) else "any"
 
-    @property
-    def wanted(self) -> str:
-        """What it takes, in one line."""
-        if not self.choices:
-            return self.kind
-        return ("…, " if self.takes_many else "|").join(one.title for one in self.choices)
+
+def default_of(field: Field) -> str:
+    """Return the default of a field as a person types it, "" without one."""
+    return _typed(field.schema["default"]) if "default" in field.schema else ""
+
+
+def choices_of(field: Field) -> tuple[Choice, ...]:
+    """Return the values that a field names, each with what a person reads for it."""
+    found = field.item.choices if field.item is not None else ()
+    if not found and "const" not in field.schema:
+        found = field.choices
+    return tuple(Choice(one.value, one.title or _typed(one.value)) for one in found)
+
+
+def _wanted(field: Field) -> str:
+    """Return what a field takes, in one line."""
+    titles = [one.title for one in choices_of(field)]
+    return ("…, " if takes_many(field) else "|").join(titles) or kind_of(field)
 
 
 class MistypedError(StopError):
@@ -60,10 +64,8 @@ class FieldError(MistypedError):
     it is not even of the right kind.
     """
 
-    def __init__(
-        self, field: FormField, typed: str, broken: tuple[tuple[str, str], ...] = ()
-    ) -> None:
-        super().__init__("wrong field", name=field.name, wanted=field.wanted)
+    def __init__(self, field: Field, typed: str, broken: tuple[tuple[str, str], ...] = ()) -> None:
+        super().__init__("wrong field", name=field.name, wanted=_wanted(field))
         self.field = field
         self.typed = typed
         self.broken = broken
@@ -71,7 +73,7 @@ class FieldError(MistypedError):
     def sentence(self) -> str:
         """Return why it does not fit."""
         name, detail = self.field.name, dict(self.broken)
-        if not self.typed and self.field.required:
+        if not self.typed and self.field.needed:
             return say(self.room, "needed field", name=name)
         rule = detail.get("rule", "")
         why = say("schema_rule", rule, **detail) if rule else detail.get("why", "")
@@ -88,39 +90,6 @@ class TypingError(MistypedError):
         self.at = at
 
 
-def fields(schema: object) -> tuple[FormField, ...]:
-    """List the fields of an object's schema, the required ones as such."""
-    if not isinstance(schema, dict) or not isinstance(schema.get("properties"), dict):
-        return ()
-    names = array_at(schema, "required")
-    return tuple(
-        _field(str(name), object_at(part), required=name in names)
-        for name, part in schema["properties"].items()
-    )
-
-
-def _field(name: str, part: Mapping[str, Any], *, required: bool) -> FormField:
-    items = part.get("items")
-    several = _choices(items) if part.get("type") == "array" and isinstance(items, dict) else ()
-    kind = part.get("type")
-    return FormField(
-        name=name,
-        kind=kind if isinstance(kind, str) else "any",
-        about=str(part.get("description") or part.get("title") or ""),
-        choices=several or _choices(part),
-        default=_typed(part["default"]) if "default" in part else "",
-        required=required,
-        takes_many=bool(several),
-        schema=part,
-    )
-
-
-def _choices(part: Mapping[str, Any]) -> tuple[Choice, ...]:
-    """Return the values that a part of a form names, each with what a person reads for it."""
-    found = validator.choices(dict(part)) if "const" not in part else []
-    return tuple(Choice(one.value, one.title or _typed(one.value)) for one in found)
-
-
 def _typed(value: Any) -> str:  # noqa: ANN401 - any JSON value
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
@@ -132,7 +101,7 @@ _YES: Final = frozenset({"true", "yes", "y", "1", "on", "はい"})
 _NO: Final = frozenset({"false", "no", "n", "0", "off", "いいえ"})
 
 
-def value(field: FormField, typed: str, *, numbered: bool = False) -> Any:  # noqa: ANN401 - any JSON value
+def value(field: Field, typed: str, *, numbered: bool = False) -> Any:  # noqa: ANN401 - any JSON value
     """Turn what a person typed into the value that the field takes.
 
     `numbered` says that the choices were shown with numbers, from 1.
@@ -141,31 +110,32 @@ def value(field: FormField, typed: str, *, numbered: bool = False) -> Any:  # no
         FieldError: it cannot be one, or breaks a rule of the field.
     """
     found = _read(field, typed, numbered=numbered)
-    wrong = validator.mismatch(found, dict(field.schema))
+    wrong = validator.mismatch(found, field.schema)
     if wrong is not None:
         raise FieldError(field, typed, wrong[1])
     return found
 
 
-def _read(field: FormField, typed: str, *, numbered: bool) -> Any:  # noqa: ANN401 - any JSON value
-    if field.takes_many:
+def _read(field: Field, typed: str, *, numbered: bool) -> Any:  # noqa: ANN401 - any JSON value
+    if takes_many(field):
         return _several(field, typed, numbered=numbered)
-    if field.choices:
+    if choices_of(field):
         return _chosen(field, typed, numbered=numbered)
-    if field.kind == "string":
+    kind = kind_of(field)
+    if kind == "string":
         return typed
     plain = _plain(typed)
-    if field.kind == "boolean":
+    if kind == "boolean":
         if plain.lower() in _YES | _NO:
             return plain.lower() in _YES
         raise FieldError(field, typed)
     try:
         found = json.loads(plain)
     except ValueError:
-        if field.kind == "any":
+        if kind == "any":
             return typed
         raise FieldError(field, typed) from None
-    if field.kind != "any" and validator.mismatch(found, {"type": field.kind}) is not None:
+    if kind != "any" and validator.mismatch(found, {"type": kind}) is not None:
         raise FieldError(field, typed)
     return found
 
@@ -175,15 +145,16 @@ def _plain(typed: str) -> str:
     return unicodedata.normalize("NFKC", typed).strip() if len(typed) < LONGEST_NUMBER else typed
 
 
-def _chosen(field: FormField, typed: str, *, numbered: bool) -> Any:  # noqa: ANN401 - any JSON value
+def _chosen(field: Field, typed: str, *, numbered: bool) -> Any:  # noqa: ANN401 - any JSON value
     """Return the choice that was meant: by its value, its title, or its number."""
-    for one in field.choices:
+    offered = choices_of(field)
+    for one in offered:
         if typed in (_typed(one.value), one.title):
             return one.value
     meant = _plain(typed).casefold()
-    if numbered and meant.isdecimal() and 1 <= int(meant) <= len(field.choices):
-        return field.choices[int(meant) - 1].value
-    alike = [one for one in field.choices if meant in (_folded(one.value), _folded(one.title))]
+    if numbered and meant.isdecimal() and 1 <= int(meant) <= len(offered):
+        return offered[int(meant) - 1].value
+    alike = [one for one in offered if meant in (_folded(one.value), _folded(one.title))]
     if len(alike) == 1:
         return alike[0].value
     raise FieldError(field, typed)
@@ -196,7 +167,7 @@ def _folded(shown: Any) -> str:  # noqa: ANN401 - any JSON value
 _BETWEEN: Final = "[,\u3001\uff0c]"  # the last two are the commas of Japanese input methods
 
 
-def _several(field: FormField, typed: str, *, numbered: bool) -> list[Any]:
+def _several(field: Field, typed: str, *, numbered: bool) -> list[Any]:
     """Return the list that was meant: JSON, or choices with commas between them."""
     if typed.lstrip().startswith("["):
         try:
@@ -253,9 +224,9 @@ def arguments(typed: str, schema: object) -> dict[str, Any]:
         except ValueError as error:
             raise TypingError(typed) from error
         return dict(found)
-    known = {field.name: field for field in fields(schema)}
+    known = {field.name: field for field in Field("", object_at(schema)).fields}
     return {
-        name: _argument(known.get(name, FormField(name, "any")), text)
+        name: _argument(known.get(name, Field(name, {})), text)
         for name, text in _pairs(typed.strip())
     }
 
@@ -274,8 +245,8 @@ def texts(typed: str) -> dict[str, str]:
     }
 
 
-def _argument(field: FormField, text: str) -> Any:  # noqa: ANN401 - any JSON value
-    if text.startswith('"') and field.kind in ("string", "any"):
+def _argument(field: Field, text: str) -> Any:  # noqa: ANN401 - any JSON value
+    if text.startswith('"') and kind_of(field) in ("string", "any"):
         return json.loads(text)
     return value(field, text)
 

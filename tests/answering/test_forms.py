@@ -6,13 +6,15 @@ import pytest
 
 from humanmcp.answering.forms import (
     FieldError,
-    FormField,
     TypingError,
     arguments,
-    fields,
+    choices_of,
+    default_of,
+    kind_of,
     value,
 )
-from humanmcp.protocol.validation.json_schema.validator import Choice
+from humanmcp.protocol.json.tree import object_at
+from humanmcp.protocol.spec.schemas import Choice, Field
 
 SCHEMA = {
     "type": "object",
@@ -32,19 +34,18 @@ SCHEMA = {
 
 def test_fields_say_what_they_take_and_what_they_are_for() -> None:
     """Name, kind, description, choices, default and whether it is needed."""
-    found = {field.name: field for field in fields(SCHEMA)}
-    assert found["city"] == FormField(
-        "city", "string", "where", required=True, schema={"type": "string", "description": "where"}
-    )
-    assert found["days"].default == "3"
-    assert found["unit"].choices == (Choice("C", "C"), Choice("F", "F"))
-    assert found["level"].choices == (Choice("low", "Low"), Choice("high", "high"))
+    found = {field.name: field for field in Field("", SCHEMA).fields}
+    city = found["city"]
+    assert (kind_of(city), city.about, city.needed) == ("string", "where", True)
+    assert default_of(found["days"]) == "3"
+    assert choices_of(found["unit"]) == (Choice("C", "C"), Choice("F", "F"))
+    assert choices_of(found["level"]) == (Choice("low", "Low"), Choice("high", "high"))
 
 
 @pytest.mark.parametrize("schema", [None, 7, {}, {"properties": []}, {"type": "string"}])
 def test_a_schema_without_properties_has_no_fields(schema: object) -> None:
     """It came over a wire: it may be anything."""
-    assert fields(schema) == ()
+    assert Field("", object_at(schema)).fields == ()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_what_is_no_pair_is_refused(typed: str) -> None:
 
 def test_an_integer_may_be_written_as_json_writes_it() -> None:
     """`2.0` is a whole number in JSON Schema."""
-    assert value(FormField("n", "integer"), "2.0") == 2.0
+    assert value(Field("n", {"type": "integer"}), "2.0") == 2.0
 
 
 MANY = {"type": "array", "items": {"anyOf": [{"const": "g", "title": "Guitar"}, {"const": "p"}]}}
@@ -125,7 +126,7 @@ def test_a_choice_is_made_by_number_title_or_value(
     part: dict[str, Any], typed: str, found: object
 ) -> None:
     """`enum` with and without names, `oneOf`, `anyOf` in a list; with wide digits too."""
-    (field,) = fields({"type": "object", "properties": {"it": part}})
+    field = Field("it", part)
     assert value(field, typed, numbered=True) == found
 
 
@@ -148,7 +149,7 @@ def test_a_value_that_breaks_its_field_is_refused_where_it_is_typed(
     part: dict[str, Any], typed: str
 ) -> None:
     """By the one check of JSON Schema that all of humanmcp uses."""
-    (field,) = fields({"type": "object", "properties": {"it": part}})
+    field = Field("it", part)
     with pytest.raises(FieldError):
         value(field, typed, numbered=True)
 

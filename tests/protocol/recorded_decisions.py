@@ -12,7 +12,7 @@ from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge, on_one_li
 from humanmcp.protocol.rules import answer_book, book_format, timeouts
 from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
 from humanmcp.protocol.spec import methods
-from humanmcp.protocol.spec.schemas import rows_of
+from humanmcp.protocol.spec.schemas import choices, rows_of
 from humanmcp.protocol.validation import addressing, secret_shapes
 from humanmcp.protocol.validation.json_schema import validator
 from tests.asking import R2025, R2026, asked, stating
@@ -179,7 +179,7 @@ def schemas() -> Iterator[str]:
         yield json.dumps(schema)
         if isinstance(schema, dict):
             yield f"  {validator.trouble_in(schema)}"
-            yield f"  {[tuple(one) for one in validator.choices(schema)]}"
+            yield f"  {[tuple(one) for one in choices(schema)]}"
             yield f"  {rows_of(schema)}"
         for value in VALUES:
             found = validator.compare(value, schema)

@@ -20,13 +20,12 @@ from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.locate import json_text
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
 from humanmcp.protocol.json.jsonrpc import Message, is_large
-from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.json.tree import follow, object_at
 from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.spec import methods, types
 from humanmcp.protocol.spec.examples import example
 from humanmcp.protocol.spec.objects import SHAPES
-from humanmcp.protocol.spec.schemas import KINDS, SchemaRow
-from humanmcp.protocol.validation.json_schema.validator import choices
+from humanmcp.protocol.spec.schemas import KINDS, Field, SchemaRow
 from humanmcp.protocol.validation.results import plain_result
 from humanmcp.protocol.validation.starting_draft import calls, first_value, message, tools_in
 
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import Item
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.json.jsonrpc import JsonObject
     from humanmcp.protocol.spec.types import Kind, Member
 
 LARGEST_SCHEMA: Final = 200_000
@@ -264,48 +264,49 @@ class ArmShape(TypedDict):
     blank: str
 
 
-def field_of(schema: Any, name: str = "", *, needed: bool = False, depth: int = 0) -> FieldShape:  # noqa: ANN401 - it came over a wire
-    """Return the field of a schema, with the fields inside it."""
-    if not isinstance(schema, dict):
-        schema = {}
-    help_text, title = schema.get("description"), schema.get("title")
-    field = FieldShape(
+def field_of(schema: Any) -> FieldShape:  # noqa: ANN401 - it came over a wire
+    """Return the field of a schema as the page draws it."""
+    return shape_of(Field("", object_at(schema)))
+
+
+def shape_of(field: Field, depth: int = 0) -> FieldShape:
+    """Return a field, with the fields inside it, as the page draws it."""
+    shape = FieldShape(
         kind="json",
-        name=name,
-        label=title[:LONGEST_HELP] if isinstance(title, str) and title else name,
-        help=help_text[:LONGEST_HELP] if isinstance(help_text, str) else "",
-        needed=needed,
+        name=field.name,
+        label=field.title[:LONGEST_HELP] or field.name,
+        help=field.about[:LONGEST_HELP],
+        needed=field.needed,
         fields=[],
         item=None,
         blank="",
-        choices=_choices(schema),
+        choices=_choices(field),
         arms=[],
     )
-    kind = _type_of(schema)
+    schema = field.schema
     if isinstance(schema, Switch):
-        field["kind"], field["choices"] = "switch", []
-        field["blank"] = "true" if kind == "boolean" else "{}"
-        field["fields"] = _members({"properties": schema.get("properties", {})}, depth)
+        shape["kind"], shape["choices"] = "switch", []
+        shape["blank"] = "true" if field.kind == "boolean" else "{}"
+        shape["fields"] = _inner(field, depth)
     elif isinstance(schema, ByType):
-        field["kind"] = "arms"
-        field["arms"] = [_arm(name, one, depth) for name, one in schema.items()]
-    elif field["choices"]:
-        field["kind"] = "choice"
+        shape["kind"] = "arms"
+        shape["arms"] = [_arm(name, one, depth) for name, one in schema.items()]
+    elif shape["choices"]:
+        shape["kind"] = "choice"
     elif depth >= DEEPEST or any(word in schema for word in _COMBINED):
         pass
-    elif kind == "object" and isinstance(schema.get("properties"), dict):
-        field["kind"] = "group"
-        field["fields"] = _members(schema, depth)
-    elif kind == "array":
-        item = schema.get("items")
-        field["kind"] = "list"
-        field["item"] = field_of(item, depth=depth + 1)
-        field["blank"] = json.dumps(_blank(item or {}), ensure_ascii=False, indent=2)
-    elif kind == "string":
-        field["kind"] = _STRINGS.get(str(schema.get("format")), "text")
-    elif kind in ("number", "integer"):
-        field["kind"] = "number"
-    return field
+    elif field.kind == "object" and isinstance(schema.get("properties"), dict):
+        shape["kind"] = "group"
+        shape["fields"] = _inner(field, depth)
+    elif field.item is not None:
+        shape["kind"] = "list"
+        shape["item"] = shape_of(field.item, depth + 1)
+        shape["blank"] = json.dumps(_blank(field.item.schema), ensure_ascii=False, indent=2)
+    elif field.kind == "string":
+        shape["kind"] = _STRINGS.get(str(schema.get("format")), "text")
+    elif field.kind in ("number", "integer"):
+        shape["kind"] = "number"
+    return shape
 
 
 def _blank(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
@@ -320,35 +321,22 @@ def _blank(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
     return value
 
 
-def _arm(name: str, schema: Mapping[str, Any], depth: int) -> ArmShape:
+def _arm(name: str, schema: JsonObject, depth: int) -> ArmShape:
     blank = {**first_value(schema), "type": name}
-    return {"type": name, "field": field_of(schema, depth=depth + 1), "blank": json_text(blank)}
+    field = shape_of(Field("", schema), depth + 1)
+    return {"type": name, "field": field, "blank": json_text(blank)}
 
 
-def _members(schema: Mapping[str, Any], depth: int) -> list[FieldShape]:
-    """List the fields of an object; a member with one possible value leaves nothing to choose."""
-    needed = schema.get("required")
-    names = needed if isinstance(needed, list) else []
-    return [
-        field_of(part, name, needed=name in names, depth=depth + 1)
-        for name, part in schema["properties"].items()
-        if not (isinstance(part, dict) and "const" in part)
-    ]
+def _inner(field: Field, depth: int) -> list[FieldShape]:
+    """List the fields of an object; one possible value leaves nothing to choose."""
+    return [shape_of(one, depth + 1) for one in field.fields if "const" not in one.schema]
 
 
-def _type_of(schema: Mapping[str, Any]) -> object:
-    """Return the type of a schema; of several the first that says something."""
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        return next((one for one in kind if one != "null"), None)
-    return kind
-
-
-def _choices(schema: dict[str, Any]) -> list[tuple[str, str]]:
+def _choices(field: Field) -> list[tuple[str, str]]:
     """List the few values that are allowed, as JSON, each with its title or ""."""
-    if _type_of(schema) == "boolean":
+    if field.kind == "boolean":
         return [("true", ""), ("false", "")]
-    return [(json_text(one.value), one.title) for one in choices(schema)]
+    return [(json_text(one.value), one.title) for one in field.choices]
 
 
 def unread(raw: str) -> tuple[Diagnostic, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import summary
-from humanmcp.desk.presenters.forms import FieldShape, field_of
+from humanmcp.desk.presenters.forms import FieldShape, field_of, shape_of
 from humanmcp.desk.presenters.rendering import ROOM
 from humanmcp.inbox.contract import Life, Purpose
 from humanmcp.locales import say
@@ -19,7 +19,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Kind, Message, one_line, read
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, pretty
-from humanmcp.protocol.spec.schemas import expanded, template_form
+from humanmcp.protocol.spec.schemas import Field, expanded, template_form
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import input_requests
 from humanmcp.protocol.validation.input_requests import AskedBack, InputRequest
@@ -107,10 +107,12 @@ def picked_forms(lists: Mapping[str, list[dict[str, Any]]]) -> list[RequestForm]
         given = one.get("arguments")
         named = [each for each in given or () if isinstance(each, dict)]
         fields = tuple(
-            field_of(
-                {"type": "string", "description": each.get("description")},
-                str(each.get("name")),
-                needed=each.get("required") is True,
+            shape_of(
+                Field(
+                    str(each.get("name")),
+                    {"type": "string", "description": each.get("description")},
+                    needed=each.get("required") is True,
+                )
             )
             for each in named
         )

@@ -15,10 +15,13 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.forms import FieldError, FormField, fields, value
+from humanmcp.answering import forms
+from humanmcp.answering.forms import FieldError, value
 from humanmcp.common.terminal import Painted, rewrite, to_stdout
 from humanmcp.locales import say
 from humanmcp.protocol.json.jsonrpc import visible
+from humanmcp.protocol.json.tree import object_at
+from humanmcp.protocol.spec.schemas import Field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -245,7 +248,7 @@ class FormAtTerminal:
     """One form, put to the person as often as it takes."""
 
     def __init__(self, schema: object, typist: Typist) -> None:
-        self.fields = fields(schema)
+        self.fields = Field("", object_at(schema)).fields
         self.typist = typist
         self._typed: dict[str, str] = {}
 
@@ -268,14 +271,14 @@ class FormAtTerminal:
                 at = max(0, at - 1)
         return filled
 
-    def _fill(self, field: FormField, filled: dict[str, Any]) -> bool:
+    def _fill(self, field: Field, filled: dict[str, Any]) -> bool:
         """Ask for one field until it fits. False when the person wants to go back."""
         self._show_choices(field)
         while True:
             typed = self._asked(field)
             if typed == BACK:
                 return False
-            if not typed and not field.required:
+            if not typed and not field.needed:
                 self._typed.pop(field.name, None)
                 return True
             try:
@@ -286,18 +289,19 @@ class FormAtTerminal:
                 self._typed[field.name] = typed
                 return True
 
-    def _value(self, field: FormField, typed: str) -> Any:  # noqa: ANN401 - any JSON value
+    def _value(self, field: Field, typed: str) -> Any:  # noqa: ANN401 - any JSON value
         if not typed:
             raise FieldError(field, typed)
-        if typed == NOTHING and field.kind == "string" and not field.choices:
+        if typed == NOTHING and field.kind == "string" and not forms.choices_of(field):
             return value(field, "")
         return value(field, typed, numbered=True)
 
-    def _asked(self, field: FormField) -> str:
-        kind = self._say("several") if field.takes_many else field.kind
-        needed = "*" if field.required else ""
-        about = f": {field.about}" if field.about else ""
-        ready = self._typed.get(field.name, field.default)
+    def _asked(self, field: Field) -> str:
+        kind = self._say("several") if forms.takes_many(field) else forms.kind_of(field)
+        needed = "*" if field.needed else ""
+        use = field.about or field.title
+        about = f": {use}" if use else ""
+        ready = self._typed.get(field.name, forms.default_of(field))
         default = f" [{ready}]" if ready else ""
         prompt = f"  {field.name}{needed} ({kind}){about}{default}: "
         try:
@@ -308,8 +312,8 @@ class FormAtTerminal:
             raise LeftError
         return BACK if typed.strip() == BACK else typed or ready
 
-    def _show_choices(self, field: FormField) -> None:
-        for number, one in enumerate(field.choices, 1):
+    def _show_choices(self, field: Field) -> None:
+        for number, one in enumerate(forms.choices_of(field), 1):
             own = f" ({one.value})" if str(one.value) != one.title else ""
             to_stdout("    ", Painted(f"{number}", "bold"), f"  {one.title}{own}")
 

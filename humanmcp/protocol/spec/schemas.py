@@ -3,17 +3,19 @@
 `Schemas` is the table of objects for an editor that offers what can be written at a place: names,
 kinds and the few allowed values of a version. The check says what is wrong. A template of RFC 6570,
 as resources have them, becomes a form of its variables. The rows of a table in which a person
-describes a tool become a schema, and a schema rows.
+describes a tool become a schema, and a schema rows. `Field` reads a schema as a form does.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import zip_longest
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote
 
+from humanmcp.protocol.json.tree import array_at, object_at, text_at
 from humanmcp.protocol.spec import types
 from humanmcp.protocol.spec.methods import NOTIFICATIONS, REQUESTS
 from humanmcp.protocol.spec.objects import SHAPES
@@ -21,7 +23,7 @@ from humanmcp.protocol.spec.objects import SHAPES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from humanmcp.protocol.json.jsonrpc import JsonObject
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
     from humanmcp.protocol.spec.types import Kind, Member
 
 
@@ -302,3 +304,77 @@ def _plain(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
     if kept.get("type") == "object" and not kept.get("properties"):
         kept.pop("properties", None)
     return kept
+
+
+# -- fields that a person fills in -----------------------------------------------------------------
+
+
+class Choice(NamedTuple):
+    """One of the few values that a schema allows, and its title, "" for none."""
+
+    value: Json
+    title: str = ""
+
+
+def choices(schema: JsonObject) -> list[Choice]:
+    """List the few values that a schema allows; none where it allows others, too.
+
+    MCP, elicitation: `enum`, with `enumNames` until 2025-11-25; `oneOf` and, in a list, `anyOf` of
+    `const` and `title` since then.
+    """
+    values, names = schema.get("enum"), schema.get("enumNames")
+    if isinstance(values, list):
+        titles = names if isinstance(names, list) and len(names) == len(values) else []
+        return [Choice(one, str(title)) for one, title in zip_longest(values, titles, fillvalue="")]
+    if "const" in schema:
+        return [Choice(schema["const"])]
+    forms = (schema[key] for key in ("oneOf", "anyOf") if isinstance(schema.get(key), list))
+    titled: list[Json] = next(forms, [])
+    if not all(isinstance(one, dict) and "const" in one for one in titled):
+        return []
+    return [Choice(one["const"], str(one.get("title", ""))) for one in titled]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One value that a schema describes; forms are made of these. The schema may be anything."""
+
+    name: str
+    schema: JsonObject
+    needed: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Its type in JSON; of several the first that is not null; "" for any."""
+        kind = self.schema.get("type")
+        kinds = kind if isinstance(kind, list) else [kind]
+        return next((one for one in kinds if isinstance(one, str) and one != "null"), "")
+
+    @property
+    def title(self) -> str:
+        """Its title, "" without one."""
+        return text_at(self.schema, "title")
+
+    @property
+    def about(self) -> str:
+        """Its description, "" without one."""
+        return text_at(self.schema, "description")
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """The few values that it can have; () for others."""
+        return tuple(choices(self.schema))
+
+    @property
+    def item(self) -> Field | None:
+        """What each item of a list is; None if it is no list."""
+        return Field("", object_at(self.schema, "items")) if self.kind == "array" else None
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields of an object."""
+        needed = array_at(self.schema, "required")
+        return tuple(
+            Field(str(name), object_at(part), name in needed)
+            for name, part in object_at(self.schema, "properties").items()
+        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
 from humanmcp.protocol.diagnostics.locate import PLACEHOLDER
 from humanmcp.protocol.json.tree import follow, mapped, objects_at
-from humanmcp.protocol.spec import examples, methods, versions
+from humanmcp.protocol.spec import examples, methods, schemas, versions
 from humanmcp.protocol.spec.objects import SHAPES
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.json_schema import validator
@@ -170,7 +170,7 @@ def _is_open_number(field: Json) -> bool:
         isinstance(field, dict)
         and field.get("type") in ("number", "integer")
         and field.get("default") is None
-        and not validator.choices(field)
+        and not schemas.choices(field)
     )
 
 
@@ -211,7 +211,7 @@ def first_value(field: Json, depth: int = 0) -> Json:  # noqa: PLR0911 - one lin
         return ""
     if field.get("default") is not None:
         return field["default"]
-    choices = validator.choices(field)
+    choices = schemas.choices(field)
     if choices:
         return choices[0].value
     kind = field.get("type")
@@ -219,7 +219,7 @@ def first_value(field: Json, depth: int = 0) -> Json:  # noqa: PLR0911 - one lin
         return _nearest_to_zero(field)
     if kind == "array":
         least, items = field.get("minItems"), field.get("items")
-        offered = validator.choices(items) if isinstance(items, dict) else []
+        offered = schemas.choices(items) if isinstance(items, dict) else []
         taken = offered[: least if type(least) is int and least > 0 else 0]
         return [one.value for one in taken]
     if kind == "object":

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from humanmcp.protocol.diagnostics import kinds
@@ -173,32 +172,6 @@ def first_found(kind: ProblemKind, value: Json, schema: Json, path: Path) -> lis
 def unchecked_at(path: Path, missed: Detail) -> list[RawDiagnostic]:
     """Report as a hint that something was not held against its schema, where it was not."""
     return [kinds.schema_not_checked(path, broken=missed)] if missed else []
-
-
-class Choice(NamedTuple):
-    """One of the few values that a schema allows, and its title, "" for none."""
-
-    value: Json
-    title: str = ""
-
-
-def choices(schema: JsonObject) -> list[Choice]:
-    """List the few values that a schema allows; none where it allows others, too.
-
-    MCP, elicitation: `enum`, with `enumNames` until 2025-11-25; `oneOf` and, in a list, `anyOf` of
-    `const` and `title` since then.
-    """
-    values, names = schema.get("enum"), schema.get("enumNames")
-    if isinstance(values, list):
-        titles = names if isinstance(names, list) and len(names) == len(values) else []
-        return [Choice(one, str(title)) for one, title in zip_longest(values, titles, fillvalue="")]
-    if "const" in schema:
-        return [Choice(schema["const"])]
-    forms = (schema[key] for key in ("oneOf", "anyOf") if isinstance(schema.get(key), list))
-    titled: list[Json] = next(forms, [])
-    if not all(isinstance(one, dict) and "const" in one for one in titled):
-        return []
-    return [Choice(one["const"], str(one.get("title", ""))) for one in titled]
 
 
 def is_large(value: Json) -> bool:

@@ -8,7 +8,7 @@ from humanmcp.protocol.conversation.state import declared_by
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import RawDiagnostic, delete, quoted, replace_with, shown
 from humanmcp.protocol.json.tree import alike
-from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec import methods, schemas
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.rules.registry import rule
 
@@ -96,7 +96,7 @@ def _titled(schema: JsonObject, inside: Path, detail: dict[str, str]) -> dict[st
     for step in inside:
         part = part.get("items" if isinstance(step, int) else "properties", {})
         part = part if isinstance(step, int) else part.get(step, {})
-    listed = validator.choices(part) if detail.get("rule") in ("oneOf", "anyOf") else []
+    listed = schemas.choices(part) if detail.get("rule") in ("oneOf", "anyOf") else []
     values = ", ".join(quoted(each.value) for each in listed)
     return {"rule": "enum", "limit": shown(values)} if values else {}
 

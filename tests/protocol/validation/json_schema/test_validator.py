@@ -14,6 +14,7 @@ from hypothesis import assume, example, given
 
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.json.jsonrpc import Json
+from humanmcp.protocol.spec import schemas
 from humanmcp.protocol.validation.json_schema import references, validator
 from tests.protocol.validation.json_schema.hostile_schemas import HOSTILE
 from tests.waiting import PATIENCE
@@ -338,4 +339,4 @@ def test_the_choices_of_a_schema_come_with_their_titles(
     schema: dict[str, Any], found: list[tuple[Json, str]]
 ) -> None:
     """MCP has had three ways to write them; where other values are allowed, too, there are none."""
-    assert validator.choices(schema) == found
+    assert schemas.choices(schema) == found
