@@ -265,7 +265,7 @@ def test_a_session_over_http_goes_on_in_the_next_process_whenever_one_is_killed(
         was_killed = killer.run(folder, ("live on", "inbox"), "tmp", call=call)
         assert not killer.run(folder, ("live on", "inbox"))
         inbox = FolderInbox(folder / "inbox")
-        (facts,) = inbox.orphaned_sessions(PORT)
+        (facts,) = inbox.orphaned_sessions(str(PORT))
         frames = [*inbox.frames(facts.name)]
         assert sorted(ids_of(frames, Direction.IN)) == [1, 2, 3, 4, 5, 6, 7], call
         assert sorted(ids_of(frames, Direction.OUT)) == sorted(ANSWERED), call

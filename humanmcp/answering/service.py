@@ -186,7 +186,7 @@ def possible_faults(opened: OpenExchange) -> tuple[Fault, ...]:
         return ()
     return (
         *faults.faults(opened.exchange),
-        *(OF_HTTP if opened.facts.http_port else ()),
+        *(OF_HTTP if opened.facts.http_at else ()),
     )
 
 
@@ -209,7 +209,7 @@ def with_fault(opened: OpenExchange, draft: Draft, fault: Fault) -> str:
 
 def remove_http_fault(opened: OpenExchange, by: str) -> None:
     """Remove the HTTP fault from the next answer."""
-    if opened.facts.http_port:
+    if opened.facts.http_at:
         order = Reply(TAKEN_BACK, by=by, order=Order.HTTP)
         submit_outgoing(opened.inbox, opened.key.session, order, within=0)
 

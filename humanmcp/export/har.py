@@ -46,8 +46,8 @@ def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 
 
 def _address(recording: Recording) -> str:
     """Return the address of the session's server, or "" over a pipe."""
-    port = recording.facts.http_port if recording.facts else 0
-    return HttpAddress("127.0.0.1", port).url if port else ""
+    port = recording.facts.http_at if recording.facts else ""
+    return HttpAddress("127.0.0.1", int(port)).url if port.isdecimal() else ""
 
 
 def _entries(

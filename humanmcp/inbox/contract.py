@@ -131,8 +131,8 @@ class SessionFacts(NamedTuple):
     same in every desk, and no other session's while this one is kept. "" before that."""
     http_id: str = ""
     """The `Mcp-Session-Id` under which its client comes again; "" where it cannot."""
-    http_port: int = 0
-    """Where it comes to: the next process that listens there goes on with the session."""
+    http_at: str = ""
+    """Over HTTP, its port: the next process that listens there goes on with the session."""
     http_visitor: str = ""
     """A digest of who its client says that it is, where it has no id to come back under."""
     parked: bool = False
@@ -145,14 +145,14 @@ class SessionFacts(NamedTuple):
         """Return True if the session can still answer its client."""
         return self.life is Life.OPEN
 
-    def comes_back(self, port: int) -> bool:
-        """Return True if its client comes back to this port."""
-        return self.http_port == port and bool(self.http_id or self.http_visitor)
+    def comes_back(self, at: str) -> bool:
+        """Return True if its client comes back to where a process listens at."""
+        return self.http_at == at and bool(self.http_id or self.http_visitor)
 
     @property
     def may_go_on(self) -> bool:
         """Return True if it can answer its client, in this process or the next one."""
-        return self.is_open or (self.life is Life.GONE and self.comes_back(self.http_port))
+        return self.is_open or (self.life is Life.GONE and self.comes_back(self.http_at))
 
 
 class Purpose(enum.StrEnum):
@@ -507,7 +507,7 @@ class ServerInbox(SessionInbox, Protocol):
         `facts.name` may be empty: the inbox then makes one.
         """
 
-    def orphaned_sessions(self, port: int) -> Sequence[SessionFacts]:
+    def orphaned_sessions(self, at: str) -> Sequence[SessionFacts]:
         """List the open sessions at this port that no process owns."""
 
     def session_by_http_id(self, http_id: str) -> SessionFacts | None:

@@ -180,12 +180,10 @@ class FolderInbox:
             else:
                 return folder
 
-    def orphaned_sessions(self, port: int) -> Sequence[SessionFacts]:
+    def orphaned_sessions(self, at: str) -> Sequence[SessionFacts]:
         """List the open sessions at this port that no process owns."""
         return [
-            facts
-            for facts in self._all_facts()
-            if facts.life is Life.GONE and facts.comes_back(port)
+            facts for facts in self._all_facts() if facts.life is Life.GONE and facts.comes_back(at)
         ]
 
     def session_by_http_id(self, http_id: str) -> SessionFacts | None:

@@ -38,7 +38,7 @@ def hand_in(inbox: DeskInbox, session: str, reply: Reply) -> str:
         if facts.life is not Life.OPEN:
             raise OrderError("over")
         code = not_understood(reply.order, reply.text)
-        if reply.order is Order.HTTP and not facts.http_port:
+        if reply.order is Order.HTTP and not facts.http_at:
             code = "no http"
         if code:
             raise OrderError(code, text=reply.text[:60])

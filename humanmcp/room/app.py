@@ -201,9 +201,9 @@ class HostSeats:
     async def go_on(self) -> None:
         """Continue the sessions of the previous process, whose hosts come back."""
         self._loop = asyncio.get_running_loop()
-        port = self._classroom.address.port
+        at = str(self._classroom.address.port)
         for seat in self._classroom.seats:
-            left = list(seat.inbox.orphaned_sessions(port))
+            left = list(seat.inbox.orphaned_sessions(at))
             if left:
                 _, sessions, _ = self._of(seat)
                 await sessions.go_on(left)
@@ -221,7 +221,7 @@ class HostSeats:
             return seat.maker(Mode.NORMAL).session(connection, seat.inbox, facts=facts)
 
         classroom = self._classroom
-        sessions = HttpSessions(make, classroom.attendant, seat.inbox, classroom.address.port)
+        sessions = HttpSessions(make, classroom.attendant, seat.inbox, str(classroom.address.port))
         own = classroom.address
         address = HttpAddress("", own.port, is_open=True, names=own.names, outside=own.outside)
         silence = asyncio.ensure_future(sessions.end_the_silent())

@@ -418,7 +418,7 @@ class ExchangeHandler:
             return
         timers = PendingTimers(now, decision, self.keepalive.plan(exchange), subscribed=subscribed)
         timers.writing = self._is_text_being_written
-        timers.status_open = bool(self.journal.facts.http_port)
+        timers.status_open = bool(self.journal.facts.http_at)
         self.parked.waits(exchange, timers)
         try:
             self.journal.deliver(self._item(exchange, timers))

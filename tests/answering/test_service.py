@@ -125,7 +125,7 @@ def test_a_reply_is_on_its_way_where_the_next_process_goes_on_with_the_session(
     room: Room, monkeypatch: pytest.MonkeyPatch, http_id: str, outcome: Outcome
 ) -> None:
     """The process hung and was killed: the page said "over", and the answer went out later."""
-    session = room.session(http_id=http_id, http_port=8766 if http_id else 0)
+    session = room.session(http_id=http_id, http_at="8766" if http_id else "")
     opened = open_exchange_of(room.inbox, room.ask(session, 3))
     facts = room.inbox.facts(session)
     sent = Reply("sunny", TextForm.TEXT, by="desk")

@@ -478,10 +478,10 @@ class InboxContract:
         self, store: Store, server: Inbox, desk: Inbox
     ) -> None:
         """Promise 8: with all that waits, a reply that nobody took, and for every reader."""
-        name = server.begin(SessionFacts("", AT, http_id="id", http_port=8766))
+        name = server.begin(SessionFacts("", AT, http_id="id", http_at="8766"))
         server.deliver(item_of(name))
         server.record(name, frame_of(1))
-        assert server.orphaned_sessions(8766) == []
+        assert server.orphaned_sessions("8766") == []
         store.kill(server)
         assert desk.facts(name).life is Life.GONE
         desk.send(Key(name, 1), Reply("whole"))
@@ -490,8 +490,8 @@ class InboxContract:
         assert found is not None
         assert (found.name, found.life) == (name, Life.GONE)
         assert following.session_by_http_id("other") is None
-        assert following.orphaned_sessions(8767) == []
-        assert [facts.name for facts in following.orphaned_sessions(8766)] == [name]
+        assert following.orphaned_sessions("8767") == []
+        assert [facts.name for facts in following.orphaned_sessions("8766")] == [name]
         facts, waiting = following.resume(name)
         assert (facts.http_id, facts.life, waiting) == ("id", Life.OPEN, [1])
         assert desk.facts(name).life is Life.OPEN
@@ -501,7 +501,7 @@ class InboxContract:
 
     def test_a_session_goes_on_in_one_process_alone(self, store: Store, server: Inbox) -> None:
         """Promise 8: the first that asks has it; one that left it does not."""
-        name = server.begin(SessionFacts("", AT, http_id="id", http_port=8766))
+        name = server.begin(SessionFacts("", AT, http_id="id", http_at="8766"))
         with pytest.raises(StoreError):
             store.view().resume(name)
         assert server.is_held(name)

@@ -36,7 +36,7 @@ def journal(home: Path) -> tuple[Journal, Notes, FolderInbox]:
     """Begin a session whose transport says things beside the lines."""
     inbox, connection, notes = FolderInbox(home), MemoryConnection(), Notes()
     connection.notes = notes
-    facts = SessionFacts("", "", http_id="id", http_port=1)
+    facts = SessionFacts("", "", http_id="id", http_at="1")
     journal = Journal(
         connection, inbox, facts._replace(name=inbox.begin(facts)), Clock(), Path(home)
     )

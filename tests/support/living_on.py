@@ -88,8 +88,8 @@ class _Living:
             lambda _text: None,
         )
         inbox = FolderInbox(home)
-        new = SessionFacts("", "", http_id="id", http_port=PORT)
-        facts = next(iter(inbox.orphaned_sessions(PORT)), new)
+        new = SessionFacts("", "", http_id="id", http_at=str(PORT))
+        facts = next(iter(inbox.orphaned_sessions(str(PORT))), new)
         self.connection = MemoryConnection()
         self.connection.notes = self.notes = _Notes()
         self.server = parts.session(self.connection, inbox, lambda _one: None, facts)

@@ -231,7 +231,7 @@ def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
 
 def _became(desk: Desk, item: Item) -> list[tuple[Reaction, str]]:
     """Return what the client made of an answer that was wrong on purpose, with its sentence."""
-    is_http = bool(desk.inbox.facts(item.key.session).http_port)
+    is_http = bool(desk.inbox.facts(item.key.session).http_at)
     if item.answer is None or not (item.answer.deliberate or is_http):
         return []
     frames = desk.inbox.last_frames_before(item.key.session, 0, WATCHED)

@@ -149,13 +149,13 @@ class SessionRows:
             raise NotHeldError(session)
         return owned
 
-    def orphaned_sessions(self, port: int) -> Sequence[SessionFacts]:
+    def orphaned_sessions(self, at: str) -> Sequence[SessionFacts]:
         """List the open sessions at this port that no process owns."""
         rows = self._db.run(
             f"{_FACTS} AND NOT ended AND NOT humanmcp.lives(owner)",
             inbox=self._inbox,
         )
-        return [facts for facts in map(_facts, rows) if facts.comes_back(port)]
+        return [facts for facts in map(_facts, rows) if facts.comes_back(at)]
 
     def session_by_http_id(self, http_id: str) -> SessionFacts | None:
         """Return the open session with this HTTP session id, of any process."""

@@ -351,6 +351,11 @@ class HttpAddress:
         return f"http://{shown}:{self.port}{PATH}"
 
     @property
+    def at(self) -> str:
+        """Where the next process must listen so that the clients of this one come back to it."""
+        return str(self.port)
+
+    @property
     def authorities(self) -> frozenset[str]:
         """Every `Host` that is ours."""
         ends = (f":{self.port}", *_bare(self.port))

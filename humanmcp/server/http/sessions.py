@@ -248,14 +248,14 @@ class _HeldElsewhereError(Exception):
 
 
 class HttpSessions:
-    """All sessions of the process. `port` is where their clients come back to."""
+    """All sessions of the process. Their clients come back to `at`."""
 
     def __init__(
         self,
         make: MakeSession,
         attendant: Attendant,
         inbox: ServerInbox,
-        port: int = 0,
+        at: str = "",
         *,
         most: int = MOST_SESSIONS,
     ) -> None:
@@ -266,7 +266,7 @@ class HttpSessions:
         self._most = most
         self._make = make
         self._inbox = inbox
-        self._port = port
+        self._at = at
         self._attendant = attendant
         self._loop = asyncio.get_running_loop()
         self._by_id: dict[str, HttpSession] = {}
@@ -328,7 +328,7 @@ class HttpSessions:
     async def open(self, address: str) -> HttpSession | HttpRefusal:
         """Begin a session: its id is there before `initialize` is answered."""
         name = secrets.token_urlsafe(24)
-        return await self._begin(SessionFacts("", "", http_id=name, http_port=self._port), address)
+        return await self._begin(SessionFacts("", "", http_id=name, http_at=self._at), address)
 
     async def go_on(self, left: Iterable[SessionFacts], address: str = "") -> None:
         """Take over the open sessions of a process that has ended.
@@ -362,7 +362,7 @@ class HttpSessions:
             if found is not None:
                 found.seen(address)
                 return found
-            facts = SessionFacts("", "", http_port=self._port, http_visitor=digest)
+            facts = SessionFacts("", "", http_at=self._at, http_visitor=digest)
             return await self._begin(facts, address)
 
     async def _take_over(self, digest: str, address: str) -> None:
@@ -525,8 +525,8 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
     thread.start()
 
     async def run() -> None:
-        sessions = HttpSessions(make, attendant, inbox, address.port, most=limits.sessions)
-        await sessions.go_on(inbox.orphaned_sessions(address.port))
+        sessions = HttpSessions(make, attendant, inbox, address.at, most=limits.sessions)
+        await sessions.go_on(inbox.orphaned_sessions(address.at))
         silence = asyncio.ensure_future(sessions.end_the_silent())
         try:
             server = FrontServer(sessions, address, ready, most=limits.connections)
