@@ -81,7 +81,7 @@ class AskedSession:
         asker: str = "",
         say: Callable[[str, bool], Verdict] | None = None,
     ) -> None:
-        """Open the session. `asker` is who asks here; `say` sends what a person says first.
+        """Open the session. `asker` is who asks here; `say` sends an outgoing message.
 
         Raises:
             InboxError: the inbox cannot be used.
@@ -150,7 +150,7 @@ class AskedSession:
         )
 
     def describe(self, version: str, negotiated: NegotiatedState) -> None:
-        """Tell the desks what the check needs."""
+        """Store what the check needs, for the desks."""
         if not self._over.is_set():
             self._inbox_session.keep_facts(negotiated, protocol_version=version)
 
@@ -171,7 +171,7 @@ class AskedSession:
         self._schedule.listen(wake)
 
     def step(self, now: float) -> float | None:
-        """Take what was handed in."""
+        """Take the submitted replies."""
         if self._over.is_set():
             return None
         if self._schedule.desks_are_due(now):
@@ -182,7 +182,7 @@ class AskedSession:
         return self._schedule.next_desks
 
     def leave(self) -> None:
-        """Let the one that ends the session know that nothing is taken any more."""
+        """Tell `end` that no more replies are taken."""
         self._left.set()
 
     def _look_once(self) -> None:
@@ -244,9 +244,9 @@ class AskedSession:
 
 
 class PersonAsked:
-    """A person who is asked by us, not by a server: the host is the peer of their session.
+    """A person who is asked by this program: the host is the peer of their session.
 
-    What is asked is a request of MCP all the same (`sampling/createMessage` to a model,
+    The question is nevertheless a request of MCP (`sampling/createMessage` to a model,
     `elicitation/create` of a host's), in a version that has it. So the ordinary check judges the
     answers, and the ordinary pages show them.
     """
@@ -285,14 +285,14 @@ class PersonAsked:
         return found[0] if found else None
 
     def end(self) -> None:
-        """Ask no more: the session ends."""
+        """End the session."""
         self.desk.end()
 
 
 class SessionRecorder(ClientObserver):
     """Writes every line of a client's session into the inbox, for the desks to show.
 
-    As in every transcript, `in` is what comes from the client: here, what we say ourselves.
+    As in every transcript, `in` is what comes from the client: here, our own lines.
     """
 
     def __init__(self, session: AskedSession, observer: ClientObserver) -> None:
@@ -311,7 +311,7 @@ class SessionRecorder(ClientObserver):
         self.session.describe(client.stated or session.version, session.negotiated)
 
     def line_sent(self, line: str) -> None:
-        """Record a line of ours."""
+        """Record a line that goes to the server."""
         self.session.record(Direction.IN, line.encode("utf-8", "surrogatepass"))
         self.observer.line_sent(line)
 
@@ -335,13 +335,13 @@ class SessionRecorder(ClientObserver):
         self.observer.not_taken(error)
 
     def happened(self, event: Event) -> None:
-        """Tell the desks what has been negotiated, and pass it on."""
+        """Store the negotiated state for the desks, and pass the event on."""
         if self.client is not None and isinstance(event, ResponseArrived):
             self._describe(self.client)
         self.observer.happened(event)
 
     def answer_went_astray(self, response: MisdirectedResponse) -> None:
-        """Pass it on: the page finds that out by itself."""
+        """Pass it on: the page finds it in the transcript."""
         self.observer.answer_went_astray(response)
 
     def server_ended(self, error: EndedError) -> None:

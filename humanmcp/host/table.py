@@ -142,7 +142,7 @@ ROLES: Final = (Role.HOST, Role.CLIENT, Role.SERVER, Role.MODEL)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Who sits where. `model` is who plays the model when no person does."""
+    """Who plays which role. `model` plays the model if no person does."""
 
     people: frozenset[Role]
     home: Path
@@ -168,7 +168,7 @@ class Narrator:
         """Wait for the whole turn."""
 
     def turn_ended(self, turn: Turn) -> None:
-        """Tell what the model says and wants."""
+        """Print the model's turn."""
         if turn.text:
             tell(Role.MODEL, turn.text)
         for use in turn.calls:
@@ -186,17 +186,17 @@ class Narrator:
         return self.host.permit(use, tool)
 
     def calling(self, use: ToolUse, tool: ToolAddress) -> None:
-        """Tell what goes over the wire."""
+        """Print a message that goes to the server."""
         self._called.add(use.id)
         given = json.dumps(use.input, ensure_ascii=False)
         tell(Role.CLIENT, f"tools/call {tool.tool} {given}")
 
     def returned(self, use: ToolUse, result: ToolResult) -> None:
-        """Tell what came back: from the server, or from the host, who answered in its place."""
+        """Print the result of a tool call, from the server or from the host in its place."""
         tell(Role.SERVER if use.id in self._called else Role.HOST, result.text)
 
     def waiting(self, seconds: float) -> None:
-        """Tell that a service has no room."""
+        """Print that a service is overloaded."""
         tell(Role.MODEL, f"… {seconds:g} s")
 
 

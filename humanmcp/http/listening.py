@@ -118,7 +118,7 @@ class QuietServer(uvicorn.Server):
 
 
 class Patient(H11Protocol):
-    """Hang up on a connection that never says what it wants, or never reads what it wanted."""
+    """Hang up on a connection that never sends a request, or never reads the response."""
 
     _silent: ClassVar[dict[Patient, None]] = {}
     """Those that have not asked for anything yet; the one that has been there longest is first."""
@@ -142,7 +142,7 @@ class Patient(H11Protocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """Say what is wrong with what is no HTTP; uvicorn says only that something is."""
+        """Explain in the 400 body why the request is not valid HTTP."""
         error = sys.exception()
         why = str(error).encode("ascii", "backslashreplace").decode() if error else msg
         super().send_400_response(say("http", "no http", "en", why=why.rstrip(".")))

@@ -34,7 +34,7 @@ OPEN_FLAGS: Final = (
     | getattr(os, "O_NONBLOCK", 0)  # opening a FIFO must not wait for its other end
     | getattr(os, "O_BINARY", 0)
 )
-"""How a file of ours is opened, besides for what: no link is followed, nothing is waited for."""
+"""Flags of every `open`: follow no link, do not block."""
 
 _NO_LINKS: Final = frozenset(
     {errno.EPERM, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.ENOTSUP, errno.EOPNOTSUPP}
@@ -54,7 +54,7 @@ fdatasync = getattr(os, "fdatasync", os.fsync)  # macOS and Windows have fsync a
 
 
 class Signature(NamedTuple):
-    """What tells one version of a file from the next without reading it."""
+    """Identifies one version of a file without reading it."""
 
     inode: int
     mtime_ns: int
@@ -120,7 +120,7 @@ def read_file(path: Path) -> bytes:
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Open a file of ours (0600) for writing, following no link, closed in children."""
+    """Open a private file (0600) for writing, without following a link."""
     return os.open(path, flags | OPEN_FLAGS, 0o600)
 
 
@@ -132,12 +132,12 @@ def write_all(descriptor: int, content: bytes) -> None:
 
 
 def temporary_name(folder: Path) -> Path:
-    """Return a name of its own in a folder."""
+    """Return an unused name in a folder."""
     return folder / f"{os.getpid()}-{os.urandom(6).hex()}"
 
 
 def make_temporary_folder(folder: Path) -> Path:
-    """Make a new folder with a name of its own."""
+    """Make a folder with an unused name."""
     path = temporary_name(folder)
     folder.mkdir(mode=0o700, exist_ok=True)
     path.mkdir(mode=0o700)
@@ -145,7 +145,7 @@ def make_temporary_folder(folder: Path) -> Path:
 
 
 def write_temporary(folder: Path, content: bytes, *, durable: bool) -> tuple[Path, Signature]:
-    """Write a new file with a name of its own; on any error none is left."""
+    """Write a file with an unused name; remove it on any error."""
     path = temporary_name(folder)
     try:
         return path, write_new(path, content, durable=durable)

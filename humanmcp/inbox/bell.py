@@ -47,7 +47,7 @@ class Bell:
 
     @classmethod
     def hang(cls, path: Path) -> Bell | None:
-        """Make a bell. None where there are no FIFOs: who waits must look by itself."""
+        """Make a bell. Return None where there are no FIFOs: the process must poll then."""
         if not hasattr(os, "mkfifo"):  # pragma: no cover - Windows
             return None
         try:

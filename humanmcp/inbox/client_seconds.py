@@ -20,7 +20,7 @@ MOST_CLIENTS: Final = 100
 LONGEST_NAME: Final = 100
 LARGEST: Final = 64 * 1024
 LONGEST: Final = 7 * 86400.0
-"""Seconds. What stands there as longer was not written here."""
+"""Seconds. This program never writes a larger number."""
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class ClientSeconds:
         self._keep({**dict(newest), name: round(seconds, 1)})
 
     def forget(self, client: str) -> None:
-        """Forget it: the client has waited longer since, or it is set no more."""
+        """Forget a client's seconds."""
         name = client[:LONGEST_NAME]
         if name in self.all():
             self._keep(self._others(name))

@@ -316,12 +316,12 @@ def _read_answer(path: Path) -> Answer | None:
 
 
 def read_reply(path: Path) -> Reply | None:
-    """Read the reply of an exchange; None when there is none that can be read."""
+    """Read the reply of an exchange; None if there is no readable one."""
     return _read(path / records.REPLY, records.read_reply)
 
 
 def read_draft(path: Path) -> Draft | None:
-    """Read the draft of an exchange; None when there is none that can be read."""
+    """Read the draft of an exchange; None if there is no readable one."""
     return _read_draft_file(path / records.DRAFT)
 
 
@@ -363,7 +363,7 @@ def _kept_numbers(path: Path) -> list[int]:
 
 
 def discard(folder: Path) -> None:
-    """Remove a folder of ours that no reader has seen yet. What cannot be removed stays."""
+    """Remove a folder that no reader has seen yet. What cannot be removed stays."""
     with suppress(OSError):
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -479,7 +479,7 @@ class Outbox:
     # -- the server's side ----------------------------------------------------------------------
 
     def outgoing(self) -> Sequence[tuple[str, Reply]]:
-        """Return what is not settled, oldest first."""
+        """Return the unsettled messages, oldest first."""
         if self._may_have_changed():
             self._look()
         return sorted(self._waiting.items(), key=lambda outgoing: int(outgoing[0]))
@@ -567,7 +567,7 @@ class ReplyReader:
         return poll.reply_taken if poll else None
 
     def drop(self, number: int) -> None:
-        """Ask for it no more."""
+        """Stop reading it."""
         with self._lock:
             self._polls.pop(number, None)
 

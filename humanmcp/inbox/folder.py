@@ -113,7 +113,7 @@ class FolderInbox:
         return Watch(self.home, wake)
 
     def sweep(self) -> None:
-        """Take away what is no longer needed.
+        """Remove what is no longer needed.
 
         Files that a crash left without a name, and letters of sessions that were removed.
         """
@@ -228,7 +228,7 @@ class FolderInbox:
         self._let_go(self._owned(session))
 
     def describe(self, facts: SessionFacts, negotiated: NegotiatedState) -> None:
-        """Replace what is known of a session."""
+        """Replace the facts of a session."""
         owned = self._owned(facts.name)
         with keeping("session", session=facts.name):
             if negotiated != owned.negotiated:
@@ -441,7 +441,7 @@ class FolderInbox:
             raise UnsafeFolderError("link", folder=self._path, place=self._path.resolve())
 
     def facts(self, session: str) -> SessionFacts:
-        """Return what is known of one session."""
+        """Return the facts of one session."""
         facts = self._sessions.facts(self._folder(session).name)
         if facts is None:
             raise UnknownItemError(session)
@@ -477,7 +477,7 @@ class FolderInbox:
         self._ring(key.session)
 
     def note_writer(self, key: Key, writer: Writer) -> None:
-        """Note a sign of somebody who writes an answer."""
+        """Note that somebody is writing an answer."""
         self._folder(key.session)
         with keeping("draft", number=key.number):
             self._writers.note(key, writer)
@@ -487,7 +487,7 @@ class FolderInbox:
         self._writers.clear(page)
 
     def writers(self) -> Mapping[Key, tuple[Writer, ...]]:
-        """Return who gave a sign lately, by exchange."""
+        """Return who is writing an answer, by exchange."""
         return self._writers.lately()
 
     def submit(self, session: str, reply: Reply) -> str:

@@ -151,7 +151,7 @@ class InboxSession:
         self.seq = self._last = last
 
     def keep_facts(self, negotiated: NegotiatedState, **facts: Any) -> None:  # noqa: ANN401 - as `SessionFacts`
-        """Keep what is known of the session and of both sides, if that has changed."""
+        """Store the facts and the negotiated state, if they changed."""
         with self._lock:
             self.facts = self.facts._replace(**facts)
             kept = (self.facts, negotiated)

@@ -25,7 +25,7 @@ class OrderError(StopError):
 
 
 def hand_in(inbox: DeskInbox, session: str, reply: Reply) -> str:
-    """Hand in what is said first, or an order. Returns the ticket.
+    """Submit an outgoing message or an order. Return the ticket.
 
     Raises:
         OrderError: it cannot be followed; the sentence says why.

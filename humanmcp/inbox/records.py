@@ -117,7 +117,7 @@ NAMES: Final = (
 """Every name, with an example where a number is part of it. The manual lists the same ones."""
 
 FORMAT: Final = 1
-"""The number of this layout. It stands in each `session.json`; readers skip what is newer."""
+"""The version of this layout, in each `session.json`. Readers skip newer ones."""
 
 # Neither a dot nor a slash: no name leads out of the folder. Windows keeps some names for devices.
 _SESSION_NAME: Final = re.compile(
@@ -183,7 +183,7 @@ _Value = TypeVar("_Value")
 
 
 class UnreadableError(ValueError):
-    """A file holds no record of ours: torn by a crash, or written by something else."""
+    """A file is not a record: it was torn by a crash, or another program wrote it."""
 
 
 def encode(record: Record) -> bytes:

@@ -76,7 +76,7 @@ class SessionCache:
                     yield entry.name
 
     def facts(self, name: str) -> SessionFacts | None:
-        """Return what is known of a session; None when its record cannot be read."""
+        """Return the facts of a session; None if its record cannot be read."""
         facts = self._read(name)
         if facts is None or facts.life is not Life.OPEN:
             return facts

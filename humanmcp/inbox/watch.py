@@ -1,4 +1,4 @@
-"""Tell when files change, as far as the system reports it: an inbox, or the text files of a folder.
+"""Report changed files, as far as the system does: of an inbox, or the text files of a folder.
 
 Who wants to know is woken; what changed, it reads itself. One recursive observer serves all
 sessions, of several inboxes below one folder too: a machine
@@ -279,14 +279,14 @@ _taken = threading.Lock()
 
 
 class FolderEvents:
-    """Calls `saved`, from a thread of its own, when a file in a folder has changed.
+    """Calls `saved`, from a separate thread, when a file in a folder has changed.
 
     A process has one at most: of several sessions the first that asks gets it, and the others look
     themselves, as all do where there are no events.
     """
 
     def __init__(self, folder: Path, own: Collection[str], saved: Callable[[], object]) -> None:
-        """Tell of changes in `folder`, but not of the files of ours, whose names are `own`."""
+        """Report changes in `folder`, except of the files with the names `own`."""
         self._folder = folder
         self._own = own
         self._saved = saved
@@ -296,7 +296,7 @@ class FolderEvents:
 
     @classmethod
     def start(cls, folder: Path, own: Collection[str], saved: Callable[[], object]) -> Self | None:
-        """Return what tells of a folder; None where this process has told of one already."""
+        """Report changes of a folder; return None if this process already watches one."""
         if not _taken.acquire(blocking=False):
             return None
         events = cls(folder, own, saved)
@@ -304,7 +304,7 @@ class FolderEvents:
         return events
 
     def close(self) -> None:
-        """Tell of nothing more. A second time changes nothing."""
+        """Stop reporting. Calling it again does nothing."""
         with self._changing:
             if self._closed:
                 return
@@ -314,7 +314,7 @@ class FolderEvents:
         _taken.release()
 
     def begin(self) -> None:
-        """Watch the folder, or leave it to those who look."""
+        """Watch the folder; where the system cannot, polling finds the changes."""
         leave_signals_to_the_main_thread()
         try:
             from watchdog import events, observers  # noqa: PLC0415 - no start waits for it

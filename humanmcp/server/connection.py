@@ -189,7 +189,7 @@ class Connection(Protocol):
 
 
 class SentLine(NamedTuple):
-    """What a client in memory was sent: a line, or bytes; and the request that it belongs to."""
+    """What a client in memory received: a line or bytes, and the request that it belongs to."""
 
     content: bytes
     related_to: int = 0

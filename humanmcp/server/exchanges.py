@@ -191,7 +191,7 @@ class ExchangeHandler:
     def _cannot_record(self, arrival: _Arrival, error: InboxError) -> None:
         """Answer requests that could not be stored with an error.
 
-        Anything else has happened all the same: who cancels a request waits for it no longer.
+        Everything else has happened anyway: a client that cancels no longer waits.
         """
         for event in arrival.events:
             if isinstance(event, RequestArrived):

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 class ParkedCalls:
-    """The parked calls of one session, and what its client asks of those of others."""
+    """The parked calls of one session, and its client's requests about calls of other sessions."""
 
     def __init__(self, handler: ExchangeHandler, secret: Callable[[], str]) -> None:
         """Begin with none. `secret` makes the part of a ticket that cannot be guessed."""

@@ -53,7 +53,7 @@ logger = logging.getLogger(__name__)
 
 
 class ServerDefinition:
-    """What the played server offers, from the book, and what its client was told of it."""
+    """The server definition from the book, and the one that the client knows."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class ServerDefinition:
         self._book_file = book_file
         self._keepalive = keepalive
         self._told = book_file.book
-        """The book that the client was last told of."""
+        """The book that the client knows."""
         self._complaint = book_file.complaint
         self._prepare()
 

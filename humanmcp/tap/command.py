@@ -244,7 +244,7 @@ def _say_what_is_left(listening: Listening | None, recorder: TapRecorder, *, qui
 
 
 def _so_far(recorder: TapRecorder, listening: Listening) -> ConversationState:
-    """Return what was heard of every line that has passed."""
+    """Return the state of the conversation after every line so far."""
     recorder.catch_up()
     return listening.so_far()
 

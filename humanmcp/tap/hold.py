@@ -93,7 +93,7 @@ class Held:
 
     @property
     def raw(self) -> bytes:
-        """The line as it stands in a transcript: without its line feed."""
+        """The line as the transcript has it: without its line feed."""
         return self.line.removesuffix(b"\n")
 
 
@@ -174,7 +174,7 @@ class HoldPolicy:
     # -- in the pumps' threads ------------------------------------------------------------------
 
     def passes(self, direction: Direction, line: bytes) -> bool:
-        """Return True if a line goes on now. If not, it was recorded and given to the loop."""
+        """Return True if a line is forwarded now; a held line is recorded and given to the loop."""
         found = jsonrpc.read(line.rstrip(_END))
         with self._lock:
             match found:
@@ -219,7 +219,7 @@ class HoldPolicy:
         return None if wanted is None else self._hold(direction, line, wanted, batch=tuple(asked))
 
     def _rule(self, observed: ObservedMessage) -> tuple[int, Rule] | None:
-        """Find the rule that is meant for a request of the client's."""
+        """Find the rule that matches a request of the client."""
         request = observed.request
         is_request = observed.message.kind is Kind.REQUEST and observed.direction is Direction.IN
         if self._book is None or request is None or not is_request:
@@ -290,7 +290,7 @@ _OTHER: Final[Mapping[Direction, Direction]] = {
 
 @dataclass(slots=True)
 class _HeldLine:
-    """A held message. `due` is when something happens by itself; None for never."""
+    """A held message. `due` is when something happens automatically; None for never."""
 
     held: Held
     passing: HeldMessage
@@ -362,7 +362,7 @@ class HeldQueue:
         )
 
     def _waits(self, held: Held) -> Waiting:
-        """Return how long the client will wait, and when the message goes on by itself."""
+        """Return how long the client will wait, and when the message is released automatically."""
         release = self._release_after or None
         request = held.observed.request
         if request is None or request.direction is not Direction.IN:
@@ -372,7 +372,7 @@ class HeldQueue:
         return Waiting(limit=timeout.limit, source=timeout.source, book_at=book_at)
 
     def cancelled(self, cancelled: Cancelled) -> None:
-        """Hold a request no more whose answer is not awaited: the other side never sees it."""
+        """Drop a held request that was cancelled: the other side never sees it."""
         held = self._waiting.pop(cancelled.number, None)
         if held is not None:
             self._hold_policy.settled(held.held, went_on=False)
@@ -393,12 +393,12 @@ class HeldQueue:
             self._inbox_session.settle(ticket, (kinds.own_message_at_tap().unplaced(),))
 
     def next(self) -> float:
-        """Return when something happens by itself; infinity for never."""
+        """Return when something happens automatically; infinity for never."""
         due = (held.due for held in self._waiting.values() if held.due is not None)
         return min(due, default=math.inf)
 
     def come_due(self, now: float, at: str) -> None:
-        """Do what is to happen by itself now."""
+        """Do what is due automatically."""
         for held in tuple(self._waiting.values()):
             if held.due is not None and now >= held.due:
                 self._come_due(held, at)
@@ -557,12 +557,12 @@ def taps(inbox: DeskInbox, wanted: str = "") -> tuple[str, ...]:
 
 
 def no_tap(names: Sequence[str]) -> StopError:
-    """Say that no running tap is meant, or more than one."""
+    """Return the error that no running tap matches, or several do."""
     return stopped("hold", "several taps" if names else "no tap", names=", ".join(names))
 
 
 def one_tap(inbox: DeskInbox, wanted: str = "") -> str:
-    """Return the one tap that is meant.
+    """Return the only tap that matches.
 
     Raises:
         StopError: none is, or several are.
@@ -574,7 +574,7 @@ def one_tap(inbox: DeskInbox, wanted: str = "") -> str:
 
 
 def held(inbox: DeskInbox, sessions: Sequence[str]) -> Iterator[Item]:
-    """Yield what is held in these sessions, oldest first, session by session."""
+    """Yield the held messages of these sessions, oldest first, session by session."""
     for session in sessions:
         for item in inbox.items(session):
             if item.purpose is Purpose.HELD:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.transcript import Direction
 
 _CAN_ASK: Final = os.name != "nt"
-"""Whether a pipe tells what waits in it."""
+"""Whether a pipe can be asked if it has unread bytes."""
 
 
 class LineFilter(Protocol):
@@ -39,18 +39,18 @@ class LineFilter(Protocol):
         """Return True if anything is to be held: then each line is looked at before it goes."""
 
     def passes(self, direction: Direction, line: bytes) -> bool:
-        """Return True if a line, with its end, goes on now. If not, the gate has kept it."""
+        """Return True if a line, with its end, is forwarded now. If not, the filter keeps it."""
 
 
 class PumpListener(Protocol):
-    """Hears every line that goes on, and must not wait for anything."""
+    """Hears every forwarded line, and must not block."""
 
     def heard(self, direction: Direction, cut: Cut) -> None:
-        """Take note of a line, just before it goes on."""
+        """Take note of a line, just before it is forwarded."""
 
 
 class Pump:
-    """Moves one stream, in a thread of its own, until it ends or is no longer read."""
+    """Moves one stream, in a separate thread, until it ends or is no longer read."""
 
     def __init__(  # noqa: PLR0913 - the parts of one direction
         self,

@@ -93,7 +93,7 @@ class Output(Protocol):
         """Use a moment in which nothing waits. Says whether there is more to do."""
 
     def hurry(self) -> None:
-        """Hear no more: the end is near, and much still waits."""
+        """Stop listening: the end is near, and much still waits."""
 
     def last_words(self) -> None:
         """Put into the record what can only be said now that nothing more comes."""

@@ -36,7 +36,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Let go, or drop, what is meant. Returns the exit status."""
+    """Release or drop held messages. Return the exit status."""
     try:
         inbox = open_inbox(home_folder(settings.home))
         found = _meant(inbox, arguments.numbers, arguments.session)
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def _meant(inbox: DeskInbox, numbers: Sequence[int], session: str) -> list[Item]:
-    """Find what is meant: numbers are those of one tap, no number means everything."""
+    """Find the messages: numbers are those of one tap, no number means all messages."""
     sessions = (one_tap(inbox, session),) if numbers else taps(inbox, session)
     if not sessions:
         raise no_tap(taps(inbox))

@@ -82,10 +82,10 @@ def _uri_of(request: Message) -> str:
 
 
 class RemoteServer:
-    """A server that is called. The one that takes the descriptors closes them."""
+    """A server at an address. Whoever takes the descriptors closes them."""
 
     def __init__(self, address: ServerAddress, record: Callable[[bytes, str], object]) -> None:
-        """Prepare to call it. `record` writes down what is no line between the two, with a note."""
+        """Prepare to call it. `record` writes HTTP and the tap's own lines, with a note."""
         self.status: int | None = None
         """0 when it is over; None before."""
         self._transport = HttpTransport(address)
@@ -194,11 +194,11 @@ class RemoteServer:
         return self._transport.send_now(line)
 
     def stderr_line(self, line: bytes) -> None:
-        """Say something beside the wire."""
+        """Write a line to stderr."""
         self._write(self._aside, line)
 
     def http_passed(self, number: int, what: HttpPart) -> None:
-        """Write down what HTTP says beside the lines."""
+        """Record a part of an HTTP exchange."""
         self._record(as_json(number, what).encode("utf-8", "replace"), HTTP)
 
     def ended(self) -> None:

@@ -67,19 +67,19 @@ TapEvent: TypeAlias = Held | Cancelled | StreamEnded | ChildEnded
 
 
 class TapEvents:
-    """What the threads of a tap tell, in order, until a step takes it. `put` is for any thread."""
+    """The events of a tap's threads, in order, until a step takes them. `put` is for any thread."""
 
     def __init__(self) -> None:
         self.wake: Callable[[], object] = lambda: None
         self._waiting: deque[TapEvent] = deque()
 
     def put(self, event: TapEvent) -> None:
-        """Tell something."""
+        """Add an event."""
         self._waiting.append(event)
         self.wake()
 
     def take(self) -> TapEvent | None:
-        """Take what was told first; None for nothing."""
+        """Take the oldest event; None if there is none."""
         return self._waiting.popleft() if self._waiting else None
 
 
@@ -137,7 +137,7 @@ class Tap:
         self._known_holds: tuple[str, ...] = hold_policy.patterns
 
     def begin(self, wake: Callable[[], object]) -> None:
-        """Let everything flow."""
+        """Start the pumps and the server's watch."""
         self._events.wake = wake
         self._schedule.listen(wake)
         self._recorder.start()
@@ -157,7 +157,7 @@ class Tap:
     # -- a step ---------------------------------------------------------------------------------
 
     def step(self, now: float) -> float | None:
-        """Take in one thing that was told, and look around."""
+        """Handle one event, then what is due."""
         event = self._events.take()
         self._take_in(event)
         self._look(now)
@@ -264,7 +264,7 @@ class Tap:
         )
 
     def _still_says_something(self, direction: Direction, now: float) -> bool:
-        """Tell a pipe with something in it from one that a grandchild merely holds open."""
+        """Return True if a pipe has unread bytes, and is not merely held open by a grandchild."""
         pump = self._pumps[direction]
         if not pump.running:
             return False
@@ -292,7 +292,7 @@ class Tap:
         return any(self._sinks[direction].open for direction in (Direction.OUT, Direction.ERR))
 
     def leave(self) -> None:
-        """Let what waits be written down, as long as there is time, and end the session."""
+        """Write the waiting lines within the time limit, and end the session."""
         self._recorder.stop()
         began = time.monotonic()
         while not self._recorder.wait(FALLBACK_POLL):

@@ -1,4 +1,4 @@
-"""Who is with a client: the one who answers a server's questions, and the one who looks on."""
+"""What a client calls: who answers the server's requests, and who observes every line."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ class Judge(Protocol):
 
 
 class ServerRequestHandler(Protocol):
-    """Who answers what a server asks of the client: a person, or a stand-in for none."""
+    """Who answers the requests of a server: a person, or `Nobody`."""
 
     def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
-        """Answer one question, however long it takes. Runs in a thread of its own."""
+        """Answer one request, however long it takes. Runs in a separate thread."""
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
-        """Learn that the server no longer wants an answer."""
+        """Learn that the server cancelled the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class MisdirectedResponse:
     """An answer whose id belongs to no request that waits.
 
-    `waiting` are those that wait; `late` is the request of this id that was given up before, and
-    `taken` the one that it was taken for all the same; None for none.
+    `waiting` are the open requests; `late` is the request of this id that was given up before, and
+    `taken` the request that it is treated as the response to. None for none.
     """
 
     message: Message
@@ -55,7 +55,7 @@ class MisdirectedResponse:
 
 
 class ClientObserver:
-    """Sees everything that goes over the wire. This one looks away; others override."""
+    """Sees everything that goes over the wire. This one ignores it; subclasses override."""
 
     def line_sent(self, line: str) -> None:
         """See a line that goes to the server."""
@@ -70,7 +70,7 @@ class ClientObserver:
         """See what HTTP says beside the lines, where it carries them; keys are hidden."""
 
     def happened(self, event: Event) -> None:
-        """See what the line before meant."""
+        """See an event of the previous line."""
 
     def answer_went_astray(self, response: MisdirectedResponse) -> None:
         """See an answer whose id belongs to no request that waits."""
@@ -79,7 +79,7 @@ class ClientObserver:
         """See that a message that awaits no answer did not get to the server."""
 
     def server_ended(self, error: EndedError) -> None:
-        """See that the server is gone, and that it was not us who ended it."""
+        """See that the server ended although it was not asked to."""
 
 
 REFUSED: Final = -1
@@ -91,19 +91,19 @@ REFUSAL: Final[Mapping[str, Any]] = MappingProxyType(
 
 
 class Nobody:
-    """Answers in the place of a person who is not there: shows the roots, refuses the rest."""
+    """Answers without a person: returns the roots, refuses everything else."""
 
     def __init__(self, roots: tuple[Mapping[str, str], ...] = ()) -> None:
-        """Remember the roots to show: none that was not named, since a made-up one misleads."""
+        """Return these roots when asked."""
         self.roots = roots
 
     def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:  # noqa: ARG002 - Respondent
-        """Answer at once."""
+        """Answer immediately."""
         answer, form = self.ready_answer(exchange)
         judge(json.dumps(answer, ensure_ascii=False), form)
 
     def ready_answer(self, exchange: Exchange) -> tuple[dict[str, Any], TextForm]:
-        """Return what is said without a person."""
+        """Return the answer that is given without a person."""
         match exchange.method:
             case "roots/list":
                 return {"roots": list(self.roots)}, TextForm.RESULT
@@ -115,11 +115,11 @@ class Nobody:
                 return {"code": -32601, "message": "Method not found"}, TextForm.ERROR
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
-        """Do nothing: what was asked is answered already."""
+        """Do nothing: the request is answered already."""
 
 
 class WhenAsked:
-    """Sits down at a desk when the first question comes: most servers never ask anything."""
+    """Opens a session in the inbox at the first request: most servers never ask anything."""
 
     def __init__(self, sit_down: Callable[[], AskedSession]) -> None:
         self._sit_down = sit_down
@@ -133,11 +133,11 @@ class WhenAsked:
         self._session.answer(exchange, negotiated, judge)
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
-        """Take the question back from the desk."""
+        """Withdraw the request from the inbox."""
         if self._session is not None:
             self._session.withdraw(exchange, reason)
 
     def end(self) -> None:
-        """Leave the desk."""
+        """End the session."""
         if self._session is not None:
             self._session.end()

@@ -284,7 +284,7 @@ class Client:
 
     @property
     def has_lost_its_server(self) -> bool:
-        """Return True if the server ended by itself, before it was asked to."""
+        """Return True if the server ended before it was asked to."""
         return self._lost
 
     @property
@@ -298,7 +298,7 @@ class Client:
         """Ask, and answer the questions that come back, until there is a final answer.
 
         In 2026-07-28 a server asks by answering `input_required`; the request is then repeated
-        with what was found out and the server's `requestState`.
+        with the answers and the server's `requestState`.
         """
         response = self.request(method, params)
         for _ in range(MOST_ROUNDS):
@@ -356,7 +356,7 @@ class Client:
             return self._await(line)
 
     def wait(self, begun: Begun, timeout: float = 0) -> Response:
-        """Wait for the answer to what was begun.
+        """Wait for the response to a request that was begun.
 
         While the server waits for us, no time passes; progress begins it anew, up to `longest`.
 
@@ -487,7 +487,7 @@ class Client:
         return jsonrpc.encoded(meant), MisdirectedResponse(message, waiting, None, waiting[0])
 
     def unanswered(self, line: str, error: StopError) -> None:
-        """Learn that no answer to what was sent will come, and why."""
+        """Learn that no response will come, and why."""
         message = jsonrpc.read_text(line)
         request = message if isinstance(message, Message) and message.kind is Kind.REQUEST else None
         with self._lock:
@@ -544,7 +544,7 @@ class Client:
                 pass  # the onlooker has seen it
 
     def _hear_progress(self, notice: Message) -> None:
-        """Wait longer for what goes on, as long as it is awaited."""
+        """Extend the wait for a request that made progress."""
         token = as_key(notice.params.get("progressToken"))
         with self._lock:
             if token in {token_of(one) for one in self.session.awaited}:

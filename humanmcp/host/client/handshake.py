@@ -110,10 +110,10 @@ class HandshakeError(StopError):
 
 
 Key: TypeAlias = tuple[str, str | int | float]
-"""What tells ids, and tokens, apart: `7` and `"7"` are two."""
+"""A key for comparing ids and tokens: `7` and `"7"` differ."""
 
 NO_KEY: Final = ("", "")
-"""What stands for a token that is none; no request has it."""
+"""The key of a value that is not a token; no request has it."""
 
 
 def with_progress_token(
@@ -132,12 +132,12 @@ def with_progress_token(
 
 
 def token_of(request: Message) -> Key:
-    """Return what tells the progress token of a request from others; `NO_KEY` without one."""
+    """Return the key of a request's progress token; `NO_KEY` without one."""
     return as_key(request.meta.get("progressToken"))
 
 
 def as_key(token: Any) -> Key:  # noqa: ANN401 - any JSON value
-    """Return what tells a token from others; `NO_KEY` for what is none."""
+    """Return the key of a token; `NO_KEY` for a value that is not a token."""
     if isinstance(token, bool) or not isinstance(token, (str, int)):
         return NO_KEY
     return RequestId("", token).key

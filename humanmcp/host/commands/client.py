@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def target_of(arguments: argparse.Namespace) -> ServerTarget:
-    """Return the server that is meant, with what the flags add to its environment or headers."""
+    """Return the server, with the flags' additions to its environment or headers."""
     command = _server_of(arguments)
     if isinstance(command, ServerAddress):
         put_headers(command.changes, arguments)
@@ -136,7 +136,7 @@ def _variable(typed: str) -> tuple[str, str]:
 
 
 def _server_of(arguments: argparse.Namespace) -> ServerTarget:
-    """Return the server that is meant: a URL, the words after `--`, or one of a configuration."""
+    """Return the server: a URL, the words after `--`, or an entry of a configuration."""
     if arguments.words:
         if not is_address(arguments.words[0]):
             return ChildCommand(tuple(arguments.words))
@@ -223,7 +223,7 @@ def _root(written: str) -> dict[str, str]:
 
 
 class _Company(NamedTuple):
-    """Who is with the client: who answers the server's questions, who looks on, how it waits."""
+    """What the client calls: who answers the server, who observes, how it waits."""
 
     handler: ServerRequestHandler
     log: ClientObserver

@@ -154,7 +154,7 @@ def _patterns(typed: list[str]) -> tuple[str, ...]:
 def _respondents(
     typist: Typist, stack: contextlib.ExitStack, desk: Callable[[Role, str], AskedSession] | None
 ) -> Callable[[str], ServerRequestHandler]:
-    """Return what makes the one who answers a server's questions, which name the server."""
+    """Return a factory of request handlers, by the name of the server."""
     if desk is None:
         return lambda name: AtTerminal(typist, server=name)
 
@@ -195,7 +195,7 @@ def _without_sampling(identity: Identity) -> Identity:
 
 
 def _onlookers(typist: Typist, *, wanted: bool) -> Callable[[str], ClientObserver]:
-    """Return what makes the observer of a server: one that shows its lines, or none at all."""
+    """Return a factory of observers: each shows the lines of its server, or nothing."""
     if not wanted:
         return lambda _name: ClientObserver()
     return lambda name: WireLog(name=name, above=typist.above)

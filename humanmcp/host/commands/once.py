@@ -112,7 +112,7 @@ def _arguments_before_the_server(words: list[str]) -> list[str]:
 
 
 def status_of(error: StopError) -> ExitStatus:
-    """Return what the shell is told of trouble."""
+    """Return the exit status for an error."""
     match error:
         case NoAnswerError():
             return ExitStatus.LATE
@@ -133,10 +133,10 @@ class OneShot:
     anyway: bool = False
 
     def ask(self, client: Client) -> ExitStatus:
-        """Ask, and show what comes of it.
+        """Send the request, and show the result.
 
         Raises:
-            StopError: nothing does; `status_of` says what the shell is told.
+            StopError: there is no result; `status_of` returns the exit status.
         """
         requests = Requests(client)
         if self.kind is RequestKind.LIST:
@@ -163,7 +163,7 @@ class OneShot:
                 return requests.complete(self.name, self.typed)
 
     def _check(self, requests: Requests, asking: Asking) -> None:
-        """Say what is wrong with the request, and do not send it then."""
+        """Print the problems of the request; return True if it must not be sent."""
         found = requests.remarks(*asking)
         for one in found:
             to_stderr(*diagnostic_line_for_asker(one))
@@ -188,7 +188,7 @@ class OneShot:
 
 
 def _status(response: Response) -> ExitStatus:
-    """Return what the shell is told of an answer; an error is told here in words as well."""
+    """Return the exit status for a response, and print an error."""
     method = response.request.method
     if response.error is not None:
         number, why = response.error

@@ -33,7 +33,7 @@ class Model(Protocol):
 
 
 class ModelError(StopError):
-    """The model did not take its turn. What a service says of it is told in its own words."""
+    """The model did not take its turn. The words of a service are quoted."""
 
     room = "model"
 

@@ -86,7 +86,7 @@ class ModelChoice:
 
     @property
     def service(self) -> Service | None:
-        """The service that is meant; None for a person, a script, and an unknown word."""
+        """The service; None for a person, a script, and an unknown word."""
         return SERVICES.get(self.word.partition(":")[0])
 
     @property
@@ -167,7 +167,7 @@ def _is_home(service: Service, address: str) -> bool:
 
 
 def _origin(address: str) -> tuple[str, str | None, int | None]:
-    """Return what tells one service from another: scheme, host and port, not the path."""
+    """Return the origin of a service: scheme, host and port, without the path."""
     try:
         parts = urlsplit(address)
         return parts.scheme.lower(), parts.hostname, parts.port

@@ -86,7 +86,7 @@ def params_of(history: Sequence[Turn], tools: Sequence[ModelTool]) -> dict[str, 
 
 
 def messages_of(history: Sequence[Turn]) -> list[dict[str, Any]]:
-    """Write what was said as the messages of MCP, without the system's words."""
+    """Write the conversation as messages of MCP, without the system prompt."""
     return [_message(turn) for turn in history if turn.role is not TurnRole.SYSTEM]
 
 

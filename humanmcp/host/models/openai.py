@@ -96,7 +96,7 @@ def _gathered(stream: Iterable[Any], heard: Callable[[str], None]) -> Turn:
     """Put the pieces of a streamed answer together; a call comes in pieces too.
 
     Raises:
-        ModelError: there was no piece. A service that does not stream answers 200 all the same.
+        ModelError: there was no piece. A service that does not stream answers 200, too.
     """
     text: list[str] = []
     calls: dict[int, dict[str, str]] = {}

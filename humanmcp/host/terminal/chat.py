@@ -36,7 +36,7 @@ PROMPT: Final = "> "
 STARTED: Final = "MCP Client Started!"
 _LONGEST: Final = 2000
 SAY_AFTER: Final = 2.0
-"""Seconds of starting after which it is said what is waited for."""
+"""Seconds after which a person reads which servers are still starting."""
 WAIT_FOR_TOOLS: Final = 3.0
 """Seconds from the start that a prompt waits for servers that still start: a model that knows no
 tool yet answers without. Later ones do not wait."""
@@ -69,7 +69,7 @@ class AtHost:
             to_stdout(line)
 
     def turn_ended(self, turn: Turn) -> None:
-        """Show the rest of the last line, and why there is no more where that is worth telling."""
+        """Show the rest of the last line, and why the model stopped, unless it simply finished."""
         self.broke_off()
         why = ending_of(turn)
         if why is not None:
@@ -148,7 +148,7 @@ def ending_of(turn: Turn) -> Phrase | None:
 
 
 def state_of(server: Server) -> str:
-    """Return what is known of a server."""
+    """Return the state of a server."""
     if server.entry.trouble is not None:
         return server.entry.trouble.sentence()
     if server.entry.disabled:
@@ -206,7 +206,7 @@ class Chat:
         self.loop.servers.wait_until_settled(max(0.0, left))
 
     def _say_who_is_awaited(self) -> None:
-        """Say what is known of the servers that take their time; no prompt has to wait for them."""
+        """Report the servers that are slow to start; the prompt does not wait for them."""
         servers = self.loop.servers
         for server in servers.awaited:
             asked = ", ".join(server.awaits) or "…"
@@ -284,7 +284,7 @@ class Chat:
         to_stdout(say(ROOM, "will be shown"))
 
     def _server(self, server: Server) -> None:
-        """Show one server, and what is known of it."""
+        """Show one server and its state."""
         with self.typist.above():
             to_stdout("  ", Painted(server.name, "bold"), f"  {state_of(server)}")
 
@@ -312,7 +312,7 @@ class AtHostOnce(AtHost):
         """Wait for the whole answer: it goes to stdout in one piece."""
 
     def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:
-        """Ask the person who is there; else refuse what was not allowed before."""
+        """Ask the person; without one, refuse what was not allowed before."""
         if self.call_all or (self.typist.is_there and is_terminal()):
             return super().permit(use, tool)
         told = {"server": tool.server, "tool": tool.tool}
@@ -320,7 +320,7 @@ class AtHostOnce(AtHost):
         return Refuse()
 
     def calling(self, use: ToolUse, tool: ToolAddress) -> None:
-        """Tell of the call."""
+        """Report the call."""
         to_stderr(Painted(call_of(use, tool), "cyan"))
 
 

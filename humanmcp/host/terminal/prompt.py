@@ -69,7 +69,7 @@ class Prompt:
         return self._requests
 
     def run(self) -> None:
-        """Do what is typed until the end of input."""
+        """Run what is typed until the end of input."""
         if self.typist.is_there:  # elsewhere the library might write into what is being read
             complete_with(self.names)
         while (typed := self.typist.ask(PROMPT)) is not None:
@@ -96,7 +96,7 @@ class Prompt:
         return True
 
     def names(self) -> list[str]:
-        """List what can be completed: commands, methods, and what the server told of."""
+        """List what can be completed: commands, methods, and names that the server listed."""
         commands = [
             "call",
             "call!",

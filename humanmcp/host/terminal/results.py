@@ -1,4 +1,4 @@
-"""What a person at a terminal wants to know of an answer: what it says, what is wrong with it."""
+"""Show responses in a terminal: what they contain, and their problems."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def gist(method: str, result: Any) -> str:  # noqa: ANN401 - any JSON value
 
 
 def _names(method: str, result: Mapping[str, Any]) -> str:
-    """Return the names in a list; "" for what is none."""
+    """Return the names in a list; "" if it is not a list."""
     for each in LISTS.values():
         listed = result.get(each.member)
         if method == each.method and isinstance(listed, list):
@@ -74,7 +74,7 @@ def _names(method: str, result: Mapping[str, Any]) -> str:
 
 
 def line_of(entry: Mapping[str, Any], each: List) -> tuple[str, str]:
-    """Return the name of an entry of a list, and what is said of it: arguments, description."""
+    """Return the name of a list entry, with its arguments and its description."""
     known = objects_at(entry, "arguments") if each.member == "prompts" else []
     takes = [
         f"{one.get('name')}=…" if one.get("required") is True else f"[{one.get('name')}=…]"
@@ -85,7 +85,7 @@ def line_of(entry: Mapping[str, Any], each: List) -> tuple[str, str]:
 
 
 def _said(message: Mapping[str, Any]) -> str:
-    """Return one message of a prompt: who says what."""
+    """Return one message of a prompt, with its role."""
     return f"{message.get('role')}: {text_of({'content': [message.get('content')]})}"
 
 
@@ -125,11 +125,11 @@ def diagnostic_line(diagnostic: Diagnostic, *, seen: bool = False) -> tuple[str 
 
 
 _OF_THE_WRITER: Final = frozenset({"M10", "R15"})
-"""Problems that say who wrote the wrong word: a client's own request is no word of the server."""
+"""Problems whose sentence names the author: a client's request was not written by the server."""
 
 
 def diagnostic_line_for_asker(diagnostic: Diagnostic) -> tuple[str | Painted, ...]:
-    """Return what is wrong with a client's own request, about what the server declared."""
+    """Return the problems of a client's own request with what the server declared."""
     return diagnostic_line(diagnostic, seen=diagnostic.code not in _OF_THE_WRITER)
 
 
@@ -200,7 +200,7 @@ class AtTerminal:
                     to_stdout(*diagnostic_line(one))
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
-        """Tell the person that the answer is no longer awaited."""
+        """Tell the person that the server no longer waits for the answer."""
         self._withdrawn.append(exchange.request)
         why = stop.in_language(reason)
         with self.typist.above():
@@ -306,7 +306,7 @@ class WireLog(ClientObserver):
         self._has_explained_noise = False
 
     def line_sent(self, line: str) -> None:
-        """Show a line of ours."""
+        """Show a line that goes to the server."""
         self._show(f"{self.name}Client :  ", line, "cyan")
 
     def line_arrived(self, line: bytes) -> None:
@@ -334,7 +334,7 @@ class WireLog(ClientObserver):
         self._remark(error.sentence())
 
     def happened(self, event: Event) -> None:
-        """Say what is wrong with what the server sent."""
+        """Show the problems of a message from the server."""
         diagnostics: tuple[Diagnostic, ...] = ()
         match event:
             case ResponseArrived(_, _, diagnostics) | NoticeArrived(_, diagnostics):

@@ -1,4 +1,4 @@
-"""What a person types at the client's and the host's prompt: one reader for all who ask.
+"""Read what a person types at a prompt: one reader for everything that asks.
 
 Lines come from a script first and from the terminal then. Only one question is open at a time: a
 server may ask something while the prompt stands there.
@@ -211,7 +211,7 @@ def _line_editor() -> ModuleType | None:
 
 
 def _half_typed() -> str:
-    """Return what stands in the line that is just being typed."""
+    """Return the unfinished line."""
     editor = _line_editor() if sys.stdin.isatty() else None
     return editor.get_line_buffer() if editor is not None else ""
 
@@ -228,7 +228,7 @@ def complete_with(names: Callable[[], Sequence[str]]) -> None:
 
 
 def completion(names: Sequence[str], start: str, at: int) -> str | None:
-    """Return the completion number `at` of what was typed; None when there are no more."""
+    """Return the completion with number `at`; None after the last one."""
     found = sorted({name for name in names if name.startswith(start)})
     return found[at] if at < len(found) else None
 

@@ -54,7 +54,7 @@ the other (https://www.postgresql.org/docs/current/sql-notify.html), so a ring i
 
 
 class Ringer:
-    """Rings at once, and for what comes within the pause after it once more at its end."""
+    """Rings immediately, and at most once more after a pause for everything within it."""
 
     def __init__(self, ring: Callable[[int], object]) -> None:
         """Ring by calling `ring` with the number of an inbox."""
@@ -89,7 +89,7 @@ class Ringer:
             self.flush()
 
     def flush(self) -> None:
-        """Ring now for what came within a pause."""
+        """Ring for what came within a pause."""
         with self._changing:
             late, self._late = self._late, set()
             self._rung.update(dict.fromkeys(late, time.monotonic()))
@@ -131,7 +131,7 @@ _PROBE: Final = "SELECT pg_notify('humanmcp', '0')"
 
 
 class Follower:
-    """Follows a database from a thread of its own, for all who ask it to."""
+    """Follows a database in one thread, for all callers of this process."""
 
     def __init__(
         self, database: Database, channel: str = "humanmcp", probed_for: float = PROBED_FOR
@@ -160,7 +160,7 @@ class Follower:
         self._looks.append((inbox, look))
 
     def leave(self, look: Callable[[], object]) -> None:
-        """Call it no more."""
+        """Stop calling it."""
         for one in [one for one in self._looks if one[1] == look]:
             self._looks.remove(one)
 
@@ -575,7 +575,7 @@ class Database:
         self.run("SELECT pg_notify('humanmcp', %(inbox)s::text)", inbox=inbox)
 
     def close(self) -> None:
-        """Ring what is still to be rung, and give the connections back."""
+        """Send the pending rings, and close the connections."""
         self._ringer.flush()
         if "follower" in self.__dict__:
             self.follower.stop()

@@ -241,7 +241,7 @@ class ExchangeRows(SessionRows):
         self._ring()
 
     def note_writer(self, key: Key, writer: Writer) -> None:
-        """Note a sign of somebody who writes an answer."""
+        """Note that somebody is writing an answer."""
         named = {"page": writer.page, "name": writer.name}
         self._db.run(_NOTE_WRITER, inbox=self._inbox, **named, **self._this(key))
 
@@ -250,7 +250,7 @@ class ExchangeRows(SessionRows):
         self._db.run(_CLEAR_WRITER, inbox=self._inbox, page=page)
 
     def writers(self) -> Mapping[Key, tuple[Writer, ...]]:
-        """Return who gave a sign lately, by exchange."""
+        """Return who is writing an answer, by exchange."""
         found: dict[Key, tuple[Writer, ...]] = {}
         for session, number, page, name in self._db.run(_WRITERS, inbox=self._inbox):
             key = Key(session, number)

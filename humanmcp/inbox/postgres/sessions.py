@@ -1,4 +1,4 @@
-"""Sessions in the database: who runs them, what is known of them, and their letters."""
+"""Sessions in the database: who owns them, their facts, and their letters."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ class SessionRows:
         self._own.pop(number, None)
 
     def describe(self, facts: SessionFacts, negotiated: NegotiatedState) -> None:
-        """Replace what is known of a session."""
+        """Replace the facts of a session."""
         owned = self._owned(facts.name)
         facts = facts._replace(life=Life.OPEN, letter="")
         if facts != owned.facts or negotiated != owned.negotiated:
@@ -255,7 +255,7 @@ class SessionRows:
         return [one for one in map(_facts, rows) if one.is_open]
 
     def facts(self, session: str) -> SessionFacts:
-        """Return what is known of one session."""
+        """Return the facts of one session."""
         number = self._id(session)
         rows = self._db.run(f"{_FACTS} AND id = %(session)s", inbox=self._inbox, session=number)
         if not rows:

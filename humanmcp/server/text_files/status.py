@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ROOM: Final = "status"
 MOST: Final = 200
-"""How many of the last lines are told of, and how many of those before them that wait."""
+"""How many of the last lines are shown, and how many earlier ones that wait."""
 LONGEST: Final = 200
 """Characters of a name or an id that are shown: both come from the client."""
 
