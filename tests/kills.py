@@ -190,6 +190,11 @@ class Kills:
         return f"answer {self._number} of {at} " + "x" * self.random.choice(SIZES)
 
     def _waiting(self) -> Key | None:
+        if any(one.get("id") == self._number for one in tuple(self._host.heard)):
+            # The server has not found its way back to the database: it cannot keep the call.
+            self._number += 1
+            self._host.call(self._number)
+            return None
         found = [one for one in self._desk.get("/api/exchanges")["waiting"] if self._is_new(one)]
         return Key(found[0]["session"], found[0]["number"]) if found else None
 

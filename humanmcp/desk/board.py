@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.summary import Badge, Row, badge_of, row
 from humanmcp.common.settings import UnsafeFolderError
+from humanmcp.common.timestamps import now
 from humanmcp.desk.login import ONLY_SESSION
 from humanmcp.inbox.contract import InboxError, Key, Purpose, UnknownItemError
 from humanmcp.inbox.records import rank_of
@@ -99,6 +100,7 @@ class Board:
     # The versions of a desk that starts anew are greater than those of the one before it: a page
     # that was connected to that one is then told to look at everything.
     _writers: Mapping[Key, tuple[Writer, ...]] = field(default_factory=dict)
+    _shown: dict[Key, str] = field(default_factory=dict)
     _listening: set[Key] = field(default_factory=set)
     _listeners: list[Callable[[], None]] = field(default_factory=list)
     _away: str = ""
@@ -368,6 +370,19 @@ class Board:
         with self._lock:
             mine = [one for name, one in self._sessions.items() if ONLY_SESSION.get() in {"", name}]
             return sum(map(_count, mine))
+
+    # -- what was shown -------------------------------------------------------------------------
+
+    def show(self, key: Key) -> None:
+        """Note that a page shows a request to somebody."""
+        with self._lock:
+            self._shown.setdefault(key, now())
+            if len(self._shown) > REMEMBERED:
+                del self._shown[next(iter(self._shown))]
+
+    def shown_at(self, key: Key) -> str:
+        """Return when this desk first showed a request, "" if it did not or does not know."""
+        return self._shown.get(key, "")
 
     # -- questions of our own -------------------------------------------------------------------
 

@@ -160,6 +160,12 @@ def called(request: Request) -> str:
     return given or device_of(request)
 
 
+def signed(request: Request, key: Key, reply: Reply) -> Reply:
+    """Return a reply with who sends it, from which device, and when they were shown the request."""
+    shown_at = desk_of(request).board.shown_at(key)
+    return reply._replace(who=called(request), device=device_of(request), shown_at=shown_at)
+
+
 def device_of(request: Request) -> str:
     """Return the name of the device that a request came from, "" for a browser of the desk."""
     return str(getattr(request.state, "device", ""))

@@ -137,6 +137,10 @@ class SessionFacts(NamedTuple):
     """A digest of who its client says that it is, where it has no id to come back under."""
     parked: bool = False
     """Calls were parked in it: they may be answered after it is over."""
+    decisions: int = 0
+    """How many records of decisions its transcript has."""
+    last_decision: str = ""
+    """The digest of the last of them."""
     folder: str = ""
     """The folder in which its client started it, usually that of the project; "" if unknown."""
 
@@ -281,6 +285,10 @@ class Reply(NamedTuple):
     """A digest of the arguments that the person saw: to others nothing is sent. "" asks nothing."""
     who: str = ""
     """The name that the person, or their device, gave themselves."""
+    device: str = ""
+    """The device that it was sent from, "" for the computer of the desk."""
+    shown_at: str = ""
+    """When the desk first showed the request to somebody, "" where that is not known."""
 
     @property
     def as_draft(self) -> Draft:

@@ -16,7 +16,13 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from humanmcp.inbox.contract import InboxError, Key, StoreError
-from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
+from humanmcp.protocol.conversation.transcript import (
+    HTTP,
+    Decision,
+    DecisionChain,
+    Direction,
+    Frame,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -56,6 +62,8 @@ class InboxSession:
         self.facts = facts
         self.stamp = stamp
         self.notes: TransportNotes | None = None
+        self.decisions = DecisionChain()
+        """The records of what people decided in this session."""
         self.changes = 0
         """Counts whatever happens that a person may want to see."""
         self.seq = 0
@@ -219,6 +227,27 @@ class InboxSession:
         """
         replies = self.take()  # first: see above
         return sorted([*self.outgoing(), *replies], key=lambda one: one[1].at)
+
+    # -- what people decided ----------------------------------------------------------------------
+
+    def decided(self, decision: Decision, reply: Reply) -> str:
+        """Return the record of a decision, with what is known of the person's reply."""
+        with self._lock:
+            record = self.decisions.add(
+                decision._replace(
+                    by=reply.by,
+                    who=reply.who,
+                    device=reply.device,
+                    shown=reply.shown,
+                    shown_at=reply.shown_at,
+                    sent_at=reply.at,
+                    taken_at=self.stamp(),
+                    anyway=reply.anyway,
+                )
+            )
+            chain = self.decisions
+            self.facts = self.facts._replace(decisions=chain.number, last_decision=chain.last)
+        return record
 
     # -- what the disk refuses, and the end -------------------------------------------------------
 

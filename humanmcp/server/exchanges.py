@@ -44,6 +44,7 @@ from humanmcp.protocol.conversation.exchange import (
     UnreadableArrived,
 )
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
+from humanmcp.protocol.conversation.transcript import Decision as DecisionRecord
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import Decision
@@ -387,7 +388,16 @@ class ExchangeHandler:
         parks = self.parked.has(exchange.number)
         decision = ""
         if reply is not None:
-            decision = self.journal.decided(exchange, self.journal.name, reply, sent.own)
+            decision = self.journal.decided(
+                DecisionRecord(
+                    self.journal.name,
+                    exchange.number,
+                    exchange.method,
+                    exchange.request.raw,
+                    sent.own,
+                ),
+                reply,
+            )
         if sent.line is not None:
             note = PARKED if parks else DELIBERATE if sent.deliberate else ""
             said = line or sent.line

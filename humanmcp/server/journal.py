@@ -19,8 +19,6 @@ from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.protocol.conversation.transcript import (
     DECIDED,
     DELIBERATE,
-    Decision,
-    DecisionChain,
     Direction,
 )
 
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from humanmcp.inbox.contract import Answer, Reply, ServerInbox, SessionFacts
+    from humanmcp.inbox.contract import Answer, ServerInbox, SessionFacts
     from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
     from humanmcp.protocol.session import Session
     from humanmcp.server.connection import Connection
@@ -116,8 +114,6 @@ class Journal(InboxSession):
         self.limits = ClientSeconds(home)
         self.call_limits = ClientSeconds(home, records.CALL_LIMITS)
         self.graces = ClientSeconds(home, records.GRACE)
-        self.decisions = DecisionChain()
-        """The records of what people decided in this session."""
         self._on_the_way: deque[tuple[int, int, ExchangeState, Answer]] = deque()
         """The exchanges whose responses are not written yet, and up to which byte they go."""
         self.is_mid_line = False
@@ -126,23 +122,6 @@ class Journal(InboxSession):
         """Tells to which request a line of our own belongs that answers none."""
         self.last_spoken_seq = 0
         """The number of the last line whose effect on the client is worth telling, 0 for none."""
-
-    def decided(self, exchange: Exchange, session: str, reply: Reply, answer: str) -> str:
-        """Return the record of a person's answer to a request of a session."""
-        decision = Decision(
-            session,
-            exchange.number,
-            exchange.method,
-            exchange.request.raw,
-            answer,
-            reply.by,
-            reply.who,
-            reply.shown,
-            reply.at,
-            self.clock.stamp(),
-            reply.anyway,
-        )
-        return self.decisions.add(decision)
 
     def note_decision(self, decision: str, by: str) -> None:
         """Record a decision whose response goes out later."""

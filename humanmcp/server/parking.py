@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from humanmcp.inbox.contract import Answer, InboxError, Key, Order, Waiting
 from humanmcp.protocol.conversation.approvals import differs
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState, Sent, watches
+from humanmcp.protocol.conversation.transcript import Decision as DecisionRecord
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
@@ -283,7 +284,9 @@ class ParkedCalls:
             return
         at = self._journal.clock.stamp()
         answer = Answer(line, reply.by, at, deliberate=not verdict.sendable)
-        decision = self._journal.decided(exchange, item.key.session, reply, line)
+        decision = self._journal.decided(
+            DecisionRecord(*item.key, item.method, item.line, line), reply
+        )
         self._journal.note_decision(decision, reply.by)
         self._inbox.close(item.key, ExchangeState.ANSWERED, answer)
         self._journal.changes += 1

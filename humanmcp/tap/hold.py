@@ -33,7 +33,14 @@ from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.protocol.conversation.approvals import approval_of, pattern_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.state import ConversationState
-from humanmcp.protocol.conversation.transcript import CHANGED, DROPPED, INSTEAD, LET_GO, Direction
+from humanmcp.protocol.conversation.transcript import (
+    CHANGED,
+    DROPPED,
+    INSTEAD,
+    LET_GO,
+    Decision,
+    Direction,
+)
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
@@ -415,16 +422,16 @@ class HeldQueue:
             logger.warning("%s does not pass the check: it goes on instead", by_rule(index))
             self._let_go(held.held, BY_TAP, at)
         else:
-            self._answer(held.held, verdict.line, by_rule(index), at)
+            self._answer(held.held, Answer(verdict.line, by_rule(index), at))
 
     def _settle(self, held_line: _HeldLine, reply: Reply, at: str) -> None:
         """Do what a reply asks for, unless the check finds errors in it."""
         held, passing = held_line.held, held_line.passing
         if reply.action is Action.DROP:
-            self._drop(held, reply.by)
+            self._drop(held, reply.by, self._decided(held, reply, "", "drop"))
             return
         if reply.action is Action.FORWARD and reply.text == passing.line:
-            self._let_go(held, reply.by, at)
+            self._allow(held, reply, at)
             return
         answer = reply.action is Action.ANSWER or answers(passing, reply.text, reply.form)
         verdict = judge(
@@ -433,40 +440,59 @@ class HeldQueue:
         line = verdict.line if verdict.sendable or not reply.anyway else verdict.forced
         if line is None:
             self._inbox_session.refuse(held.number, verdict.diagnostics)
-        elif answer and (passing.question is not None or passing.questions):
-            self._answer(held, line, reply.by, at, deliberate=not verdict.sendable)
+            return
+        written = Answer(line, reply.by, at, deliberate=not verdict.sendable)
+        if answer and (passing.question is not None or passing.questions):
+            self._answer(held, written, self._decided(held, reply, line, "deny"))
         elif line == passing.line:
-            self._let_go(held, reply.by, at)
+            self._allow(held, reply, at)
         else:
-            self._change(held, line, reply.by, at, deliberate=not verdict.sendable)
+            self._change(held, written, self._decided(held, reply, line, "change"))
+
+    def _allow(self, held: Held, reply: Reply, at: str) -> None:
+        decision = self._decided(held, reply, _text(held.raw), "allow")
+        self._let_go(held, reply.by, at, decision)
+
+    def _decided(self, held: Held, reply: Reply, answered: str, action: str) -> str:
+        """Return the record of what a person decided about a held message."""
+        key, method = self._inbox_session.key(held.number), held.observed.method
+        decision = Decision(*key, method, _text(held.raw), answered, action=action)
+        return self._inbox_session.decided(decision, reply)
 
     # -- the four ends --------------------------------------------------------------------------
 
-    def _let_go(self, held: Held, by: str, at: str) -> None:
+    def _let_go(self, held: Held, by: str, at: str, decision: str = "") -> None:
         """Let a message go on byte for byte."""
-        self._recorder.put(Direction.NOTE, b"", number=held.number, by=by, note=LET_GO)
+        self._note(held, by, LET_GO, decision)
         self._sinks[held.direction].insert(_whole(held.line))
         self._end(held, Answer(_text(held.raw), by, at), went_on=True)
 
-    def _change(self, held: Held, line: str, by: str, at: str, *, deliberate: bool = False) -> None:
-        raw = line.encode("utf-8", "replace")
-        self._recorder.put(held.direction, raw, number=held.number, by=by, note=CHANGED)
-        self._sinks[held.direction].insert(raw + b"\n")
-        self._end(held, Answer(line, by, at, deliberate), went_on=True)
+    def _change(self, held: Held, answer: Answer, decision: str) -> None:
+        self._put(held.direction, held, answer, CHANGED, decision)
+        self._end(held, answer, went_on=True)
 
-    def _answer(self, held: Held, line: str, by: str, at: str, *, deliberate: bool = False) -> None:
+    def _answer(self, held: Held, answer: Answer, decision: str = "") -> None:
         """Answer a request in the place of the side that it was sent to."""
-        raw = line.encode("utf-8", "replace")
-        back = _OTHER[held.direction]
-        self._recorder.put(back, raw, number=held.number, by=by, note=INSTEAD)
-        self._sinks[back].insert(raw + b"\n")
-        self._end(held, Answer(line, by, at, deliberate), went_on=False)
+        self._put(_OTHER[held.direction], held, answer, INSTEAD, decision)
+        self._end(held, answer, went_on=False)
 
-    def _drop(self, held: Held, by: str) -> None:
-        self._recorder.put(Direction.NOTE, b"", number=held.number, by=by, note=DROPPED)
+    def _drop(self, held: Held, by: str, decision: str) -> None:
+        self._note(held, by, DROPPED, decision)
         del self._waiting[held.number]
         self._hold_policy.settled(held, went_on=False)
         self._close(held.number, ExchangeState.CANCELLED, reason=DROPPED)
+
+    def _note(self, held: Held, by: str, note: str, decision: str) -> None:
+        number = held.number
+        self._recorder.put(Direction.NOTE, b"", number=number, by=by, note=note, decision=decision)
+
+    def _put(
+        self, direction: Direction, held: Held, answer: Answer, note: str, decision: str
+    ) -> None:
+        """Record and send a line of a person's or a rule's."""
+        raw, number, by = answer.line.encode("utf-8", "replace"), held.number, answer.by
+        self._recorder.put(direction, raw, number=number, by=by, note=note, decision=decision)
+        self._sinks[direction].insert(raw + b"\n")
 
     def _end(self, held: Held, answer: Answer, *, went_on: bool) -> None:
         self._waiting.pop(held.number, None)

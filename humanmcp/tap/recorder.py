@@ -149,13 +149,21 @@ class TapRecorder:
         """Write down a line that is about to pass."""
         self.put(direction, cut.line, note=cut.note)
 
-    def put(
-        self, direction: Direction, raw: bytes, *, number: int = 0, by: str = "", note: str = ""
+    def put(  # noqa: PLR0913 - the parts of a frame
+        self,
+        direction: Direction,
+        raw: bytes,
+        *,
+        number: int = 0,
+        by: str = "",
+        note: str = "",
+        decision: str = "",
     ) -> None:
         """Write down a line, or something to be said of one."""
         with self._writing:
             self._seq += 1
-            frame = Frame(self._seq, self._stamps.at(self._now()), direction, raw, number, by, note)
+            at = self._stamps.at(self._now())
+            frame = Frame(self._seq, at, direction, raw, number, by, note, decision=decision)
             for output in self._outputs:
                 try:
                     output.write(frame)

@@ -10,6 +10,7 @@ import base64
 import json
 import mimetypes
 import os
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -19,6 +20,7 @@ from humanmcp.answering.service import Outcome, SendResult
 from humanmcp.common.person_files import STDIN, read_bytes, read_text
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stdout
+from humanmcp.common.timestamps import now
 from humanmcp.inbox.contract import Draft
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -164,6 +166,7 @@ def _answer(answering: Answering, arguments: argparse.Namespace, settings: Setti
     if (why_not := _closed(answering)) is not None:
         result = SendResult(Outcome.OVER, answering.opened.item)
         return not_sent(answering, answering.sentence("too late", happened=why_not), result)
+    answering = replace(answering, shown_at=now())
     with service.writing(answering.opened, f"terminal {os.urandom(6).hex()}"):
         if draft is None and answering.opened.approval is not None and can_ask():
             status = ask(answering)

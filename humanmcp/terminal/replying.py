@@ -66,6 +66,8 @@ class Answering:
     name: str
     who: str
     json: bool
+    shown_at: str = ""
+    """When the request was shown to be answered; "" where the answer came with the command."""
 
     def reader(self, draft: Draft) -> str:
         """Return who gets this text: a held message is forwarded, an answer is returned."""
@@ -83,7 +85,7 @@ class Answering:
 
 def submit(answering: Answering, draft: Draft, *, anyway: bool) -> SendResult:
     """Send a text and wait for what becomes of it."""
-    reply = Reply(draft.text, draft.form, anyway, BY)
+    reply = Reply(draft.text, draft.form, anyway, BY, shown_at=answering.shown_at)
     return service.send(answering.opened, reply, within=LONGEST_WAIT)
 
 
@@ -281,7 +283,8 @@ def _send(answering: Answering, reply: Reply, like: str | None = None) -> int:
     if like is not None and like not in map(str, range(1, len(found) + 1)):
         listed = (f"{at} {pattern_in_words(one)}" for at, one in enumerate(found, 1))
         raise ApprovalError("no pattern", choices="; ".join(listed))
-    result = service.send(answering.opened, reply._replace(by=BY), within=LONGEST_WAIT)
+    signed = reply._replace(by=BY, shown_at=answering.shown_at)
+    result = service.send(answering.opened, signed, within=LONGEST_WAIT)
     if like is not None and result.outcome in (service.Outcome.SENT, service.Outcome.QUEUED):
         allow_like(answering.opened, found[int(like) - 1])
     return tell(answering, reply.as_draft, result)

@@ -389,6 +389,9 @@ def test_each_answer_of_a_person_leaves_a_record(
     assert first["answered"] == sha256(parked.answer.line)
     assert first["sent_at"] <= first["taken_at"]
     assert second["exchange"] == waits[0].key.number
+    last = second["digest"]
+    until(lambda: person.inbox.facts(name).last_decision == last, "the facts of the session")
+    assert person.inbox.facts(name).decisions == 2
     file = tmp_path / "decisions.jsonl"
     file.write_text(written)
     assert main(["verify", str(file), "--lang", "en"]) == 0

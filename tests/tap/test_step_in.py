@@ -13,7 +13,7 @@ from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.inbox.contract import Action, Item, Purpose, Reply
 from humanmcp.protocol.conversation.approvals import patterns_for
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import Direction, sha256, verify_decisions
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.full_disk import empty, fill
 from tests.tap.tapped import Tapped, python, server
@@ -131,6 +131,41 @@ def test_a_person_answers_instead_of_the_server(home: Path, reply: Reply) -> Non
         status, rest, _errors = tapped.close()
         assert (status, rest) == (0, b"")
         assert notes(tapped)[-1] == (Direction.OUT, 1, "desk", "answered instead")
+
+
+def test_each_decision_about_a_held_message_leaves_a_record(home: Path) -> None:
+    """Allowed, changed, dropped, answered in the server's place: of each the exact bytes."""
+    with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
+        replies = (
+            Reply("", by="desk", who="アンナ", device="phone", shown_at="2026-11-21T01:00:00Z"),
+            Reply("6.0", by="desk"),
+            Reply("", action=Action.DROP, by="desk"),
+            Reply("4", TextForm.TEXT, by="desk"),
+        )
+        held: list[Item] = []
+        for at, reply in enumerate(replies, 1):
+            tapped.say(CALL.replace(b"7", b"%d" % at))
+            (item,) = until(tapped.held, "the call")
+            text = {1: item.line, 2: item.line.replace("6.0", "20")}.get(at, reply.text)
+            tapped.send(item.key, reply._replace(text=text))
+            held.append(tapped.settled(item.key))
+        facts = until(
+            lambda: one if (one := tapped.inbox.facts(item.key.session)).decisions == 4 else None,
+            "the facts",
+        )
+        assert tapped.close()[0] == 0
+        written = [frame.decision for frame in tapped.frames() if frame.decision]
+    records = [json.loads(one) for one in written]
+    assert [one["action"] for one in records] == ["allow", "change", "drop", "deny"]
+    assert list(verify_decisions("".join(f"{one}\n" for one in written).encode())) == []
+    assert facts.last_decision == records[-1]["digest"]
+    for item, record in zip(held, records, strict=True):
+        answered = item.answer.line if item.answer else ""
+        assert (record["asked"], record["answered"]) == (sha256(item.line), sha256(answered))
+    first = records[0]
+    assert first["answered"] == first["asked"]
+    assert [first[name] for name in ("who", "device")] == ["アンナ", "phone"]
+    assert first["shown_at"] == "2026-11-21T01:00:00Z"
 
 
 def test_a_wrong_answer_comes_back_with_its_problems(home: Path) -> None:

@@ -22,7 +22,7 @@ from humanmcp.answering.schema import (
 )
 from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
-from humanmcp.desk.context import BY, AsciiJson, CallRoute, called, desk_of
+from humanmcp.desk.context import BY, AsciiJson, CallRoute, called, desk_of, signed
 from humanmcp.desk.presenters.forms import unread
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply, Writer
 from humanmcp.inbox.ordering import OrderError
@@ -230,7 +230,8 @@ def reply(
     although the check finds errors. `action` is for a message that a tap holds.
     """
     reply = Reply(body.text, body.form, body.anyway, action=body.action)
-    sent = desk_of(request).send(Key(session, number), reply._replace(who=called(request)))
+    key = Key(session, number)
+    sent = desk_of(request).send(key, signed(request, key, reply))
     response.status_code = _STATUS[sent.outcome]
     return outcome_shape(sent)
 

@@ -31,12 +31,12 @@ from humanmcp.desk.context import (
     BY,
     Desk,
     FormValues,
-    called,
     desk_of,
     is_quiet,
     note_version,
     page,
     script_json,
+    signed,
     view_of,
 )
 from humanmcp.desk.history import earlier_draft
@@ -266,6 +266,7 @@ def _message(desk: Desk, key: Key, options: ViewOptions = AS_IT_CAME) -> dict[st
     if item.state is ExchangeState.PENDING and draft.touched:
         action = service.action_of(opened, task)
         diagnostics = service.judge(opened, draft.text, draft.form, action).diagnostics
+    desk.board.show(key)
     raw = _laid_out(item.line[:RAW])
     talk = nodes.conversation_of(outlined)
     ours = opened.facts.role.traits.serves
@@ -512,17 +513,17 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
             query = urlencode({"at": f"{key.session}/{key.number}", "member": wanted[7:]})
             return RedirectResponse(f"/server/entry?{query}", 303)
         case "allow" | "deny" | "change" | "change json" | "like" | "answers":
-            return _decide(desk, key, values, here, called(request))
+            return _decide(request, key, values, here)
         case "take back":
             approvals.take_back(desk.open_exchange(key), values.get("pattern", ""))
         case "let go" | "drop" as wanted:
             action = Action.DROP if wanted == "drop" else Action.FORWARD
-            return _send(desk, key, Reply(desk.inbox.item(key).line, action=action), here)
+            return _send(request, key, Reply(desk.inbox.item(key).line, action=action), here)
         case "send":
             action = Action.ANSWER if do == Task.ANSWER else Action.FORWARD
             reply = Reply(values.get("text", ""), _text_form(values.get("form", "")), action=action)
             task = f"?do={do}" if do in {Task.CHANGE, Task.ANSWER} else ""
-            return _send(desk, key, reply._replace(who=called(request)), here + task)
+            return _send(request, key, reply, here + task)
         case wanted:
             raise UnknownItemError(wanted)
     return RedirectResponse(f"{here}#answer", 303)
@@ -544,8 +545,9 @@ def _hold(desk: Desk, key: Key) -> None:
     desk.board.refresh(*key)
 
 
-def _decide(desk: Desk, key: Key, values: dict[str, str], here: str, who: str) -> Response:
+def _decide(request: Request, key: Key, values: dict[str, str], here: str) -> Response:
     """Send what a button of the approval card stands for; say why where nothing is sent."""
+    desk = desk_of(request)
     opened = desk.open_exchange(key)
     try:
         reply = chosen_reply(opened, values)
@@ -553,7 +555,7 @@ def _decide(desk: Desk, key: Key, values: dict[str, str], here: str, who: str) -
     except ApprovalError as error:
         why = error.code
     else:
-        result = desk.send(key, reply._replace(who=who))
+        result = desk.send(key, signed(request, key, reply))
         if result.outcome in (Outcome.SENT, Outcome.QUEUED, Outcome.STORED):
             if pattern is not None:
                 approvals.allow_like(opened, pattern)
@@ -579,9 +581,10 @@ def _pattern(opened: OpenExchange, values: dict[str, str]) -> AllowPattern:
     return chosen[0]
 
 
-def _send(desk: Desk, key: Key, reply: Reply, here: str) -> Response:
+def _send(request: Request, key: Key, reply: Reply, here: str) -> Response:
     """Send a reply and lead on; what the check stops is kept and shown with its problems."""
-    if desk.send(key, reply).outcome in (Outcome.SENT, Outcome.QUEUED, Outcome.STORED):
+    sent = desk_of(request).send(key, signed(request, key, reply))
+    if sent.outcome in (Outcome.SENT, Outcome.QUEUED, Outcome.STORED):
         return RedirectResponse(f"/?{urlencode({'sent': f'{key.session}/{key.number}'})}", 303)
     return RedirectResponse(f"{here}#answer", 303)
 

@@ -290,7 +290,10 @@ _BEGINNING: Final = re.compile(rb'{"number":([1-9][0-9]*),"previous":"([0-9a-f]{
 class Decision(NamedTuple):
     """What is known of an answer. `shown` is the digest that the person's page sent with it.
 
-    `sent_at` is when the person sent it, `taken_at` when the server wrote it.
+    `action` is `answer`; or, of what a tap held, `allow`, `change`, `deny` (answered in the
+    server's place) or `drop`. `device` is the device that it came from, "" for the computer of the
+    desk. `shown_at` is when the desk first showed the request to somebody, `sent_at` when the
+    person sent the answer, `taken_at` when the server or tap wrote it.
     """
 
     session: str
@@ -298,9 +301,12 @@ class Decision(NamedTuple):
     method: str
     asked: str
     answered: str
-    by: str
+    by: str = ""
     who: str = ""
+    device: str = ""
+    action: str = "answer"
     shown: str = ""
+    shown_at: str = ""
     sent_at: str = ""
     taken_at: str = ""
     anyway: bool = False

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from humanmcp.common.timestamps import now
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.conversation.approvals import digest_of
 from tests.desk.desking import Desking
@@ -216,3 +217,19 @@ def test_a_question_that_paints_itself_as_an_approval_allows_nothing(
     page = own.page(f"/m/{key.session}/1")
     assert ('<button id="allow"' not in page) is ("claude-code 2.1 asks you" in page) is True
     _nothing_went_out(room, own, key, act="allow", shown=digest_of(both), seen="all")
+
+
+def test_a_reply_says_when_its_request_was_first_shown(room: Room, own: Desking) -> None:
+    """By this desk; a script that was shown nothing says nothing."""
+    session = room.session()
+    first, other = room.ask(session, 1), room.ask(session, 2)
+    own.page(f"/m/{session}/1")
+    shown_by = now()
+    own.page(f"/m/{session}/1")
+    for key in (first, other):
+        own.post(f"/api/exchanges/{session}/{key.number}/reply", {"text": "sunny", "form": "text"})
+    replies = [room.inbox.item(key).reply for key in (first, other)]
+    assert replies[0] is not None
+    assert replies[1] is not None
+    assert "" < replies[0].shown_at <= shown_by <= replies[0].at
+    assert replies[1].shown_at == ""

@@ -90,6 +90,16 @@ def test_what_was_left_out_or_moved_is_named(order: tuple[int, ...], flaw: Decis
     assert next(iter(verify_decisions(file_of([lines[at] for at in order])))) == flaw
 
 
+def test_records_that_are_missing_at_the_end_are_told_by_their_number_and_the_last_digest() -> None:
+    """No chain shows where it once ended: its number and its last digest are kept elsewhere."""
+    chain, lines = DecisionChain(), records(5)
+    for line in lines:
+        chain.go_on(line.decode())
+    assert list(verify_decisions(file_of(lines[:3]))) == []
+    last = json.loads(lines[2])
+    assert (last["number"], last["digest"]) != (chain.number, chain.last)
+
+
 def test_a_file_may_hold_several_sessions_and_must_end() -> None:
     """Each begins with number 1; a torn last line is told."""
     assert list(verify_decisions(file_of(records(3) + records(2)))) == []
