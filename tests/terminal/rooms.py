@@ -80,6 +80,19 @@ class Room:
         self.inbox.deliver(item)
         return key
 
+    def served(self, number: int = 3, line: str = CALL, **facts: Any) -> Key:  # noqa: ANN401 - facts of any type
+        """Deliver a request to a new session whose server takes replies."""
+        session = self.session(**facts)
+        key = self.ask(session, number, line)
+        self.serve(session)
+        return key
+
+    def sent(self, key: Key) -> Any:  # noqa: ANN401 - any JSON value
+        """Return the answer that was sent, decoded."""
+        answer = self.inbox.item(key).answer
+        assert answer is not None
+        return json.loads(answer.line)
+
     def serve(self, session: str) -> Taker:
         """Let a thread in the server's place take and judge the replies of a session."""
         taker = Taker(self.home, session)

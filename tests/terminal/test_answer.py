@@ -25,29 +25,52 @@ SUNNY = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sun
 @pytest.fixture
 def key(room: Room) -> Key:
     """Deliver one tool call to a session whose server takes replies."""
-    session = room.session()
-    delivered = room.ask(session, 3)
-    room.serve(session)
-    return delivered
+    return room.served()
 
 
-def test_text_answers_a_tool_call(key: Key, shell: Shell) -> None:
-    """The words alone; the exact line that went out is printed, with its size in bytes.
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--text", "sunny"), SUNNY),
+        (
+            ("--tool-error", "遠い"),
+            SUNNY.replace("sunny", "遠い").replace("]}}", '],"isError":true}}'),
+        ),
+        (
+            ("--error", "-32602", "遠い。自分で調べて"),
+            '{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"遠い。自分で調べて"}}',
+        ),
+        (
+            ("--template", "method_not_found", "--as-is"),
+            '{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"Method not found"}}',
+        ),
+    ],
+)
+def test_words_answer_a_tool_call(
+    key: Key, shell: Shell, words: tuple[str, ...], line: str
+) -> None:
+    """The exact line that went out is printed, with its size in bytes."""
+    ran = shell("answer", "3", *words)
+    assert (ran.status, ran.out.splitlines()[-1]) == (0, line)
+    assert f"({len(line.encode()) + 1} bytes)" in ran.out
 
-    BRIDGE-18.
-    """
-    ran = shell("answer", "3", "--text", "sunny")
-    assert ran.status == 0
-    assert ran.out.splitlines()[-1] == SUNNY
-    assert f"({len(SUNNY.encode()) + 1} bytes)" in ran.out
 
-
-def test_a_tool_error_is_told_to_the_model(key: Key, room: Room, shell: Shell) -> None:
-    """The way a tool says no."""
-    assert shell("answer", "--tool-error", "遠い").status == 0
-    answer = room.inbox.item(key).answer
-    assert answer is not None
-    assert json.loads(answer.line)["result"]["isError"] is True
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--call", "dice"), "not a turn of the model with tools"),
+        (("--choose", "1"), "--text"),
+        (("--fault", "wrong-version", "--send-anyway"), "wrong-id"),
+        (("--template", "nonsense", "--as-is"), "method_not_found"),
+        (("--result", "/nowhere/x.json"), "/nowhere/x.json"),
+    ],
+)
+def test_words_that_do_not_fit_a_tool_call_are_a_usage_error(
+    key: Key, shell: Shell, words: tuple[str, ...], said: str
+) -> None:
+    """The sentence says what fits, or what cannot be read."""
+    ran = shell("answer", "3", *words)
+    assert (ran.status, said in ran.err) == (2, True)
 
 
 DICE = {
@@ -64,13 +87,9 @@ TURN = {
 
 def test_the_model_calls_a_tool_with_words(room: Room, shell: Shell) -> None:
     """Each value becomes what the tool takes; words with spaces are one text."""
-    session = room.session()
-    key = room.ask(session, 3, json.dumps(TURN))
-    room.serve(session)
+    key = room.served(3, json.dumps(TURN))
     assert shell("answer", "3", "--call", "dice", "sides=20", "color=deep red").status == 0
-    answer = room.inbox.item(key).answer
-    assert answer is not None
-    content = json.loads(answer.line)["result"]["content"]
+    content = room.sent(key)["result"]["content"]
     assert (content["type"], content["name"]) == ("tool_use", "dice")
     assert content["input"] == {"sides": 20, "color": "deep red"}
 
@@ -92,31 +111,12 @@ def test_a_call_that_cannot_be_made_of_the_words_is_not_sent(
     assert (ran.status, ran.err) == (2, f"{ran.err.partition(said)[0]}{said}\n")
 
 
-def test_only_a_turn_of_a_model_takes_a_call(key: Key, shell: Shell) -> None:
-    """The answer to a tool call is no call."""
-    ran = shell("answer", "3", "--call", "dice")
-    assert ran.status == 2
-    assert "not a turn of the model with tools" in ran.err
-
-
 def test_send_anyway_sends_an_argument_of_a_wrong_kind(room: Room, shell: Shell) -> None:
     """To see what a host does with it."""
-    session = room.session()
-    key = room.ask(session, 3, json.dumps(TURN))
-    room.serve(session)
+    key = room.served(3, json.dumps(TURN))
     words = ("--call", "dice", "sides=many", "--send-anyway")
     assert shell("answer", "3", *words).status == 0
-    answer = room.inbox.item(key).answer
-    assert answer is not None
-    assert json.loads(answer.line)["result"]["content"]["input"] == {"sides": "many"}
-
-
-def test_an_error_takes_a_code_and_a_message(key: Key, shell: Shell) -> None:
-    """The person's own words, Japanese unescaped."""
-    ran = shell("answer", "3", "--error", "-32602", "遠い。自分で調べて")
-    assert ran.out.splitlines()[-1] == (
-        '{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"遠い。自分で調べて"}}'
-    )
+    assert room.sent(key)["result"]["content"]["input"] == {"sides": "many"}
 
 
 def test_a_result_comes_from_a_file(key: Key, shell: Shell, tmp_path: Path) -> None:
@@ -152,19 +152,6 @@ def test_a_wrong_answer_is_explained_kept_and_not_sent(key: Key, room: Room, she
     )
 
 
-def test_an_untouched_tool_call_cannot_be_sent(key: Key, shell: Shell) -> None:
-    """The starting text of a tool call must be replaced by a person's words."""
-    assert shell("answer", "3", "--as-is").status == 1
-
-
-def test_the_draft_of_initialize_can_be_sent_as_it_is(room: Room, shell: Shell) -> None:
-    """It is complete already."""
-    session = room.session()
-    room.ask(session, 1, INITIALIZE)
-    room.serve(session)
-    assert '"protocolVersion":"2025-11-25"' in shell("answer", "1", "--as-is").out
-
-
 def test_an_answer_is_broken_on_purpose(key: Key, room: Room, shell: Shell) -> None:
     """Without the page: refused like any broken one, and sent with --send-anyway."""
     assert shell("answer", "3", "--text", "sunny", "--fault", "wrong-id").status == 1
@@ -174,29 +161,6 @@ def test_an_answer_is_broken_on_purpose(key: Key, room: Room, shell: Shell) -> N
     assert json.loads(ran.json["line"])["id"] == "3"
     assert "sunny" in ran.json["line"]
     assert ran.json["deliberate"] is True
-
-
-def test_a_log_line_stands_in_the_place_of_an_answer(key: Key, shell: Shell) -> None:
-    """Nothing need be written for it: the draft is what is broken, and no editor opens."""
-    ran = shell("answer", "3", "--fault", "log-line", "--send-anyway")
-    assert ran.out.splitlines()[-1] == "Server started on stdio"
-
-
-def test_a_fault_that_there_is_not_lists_those_that_there_are(key: Key, shell: Shell) -> None:
-    """A call of a tool has no protocol version to be wrong about."""
-    ran = shell("answer", "3", "--fault", "wrong-version", "--send-anyway")
-    assert ran.status == 2
-    assert "wrong-id" in ran.err
-
-
-def test_a_template_is_sent_by_its_name(key: Key, shell: Shell) -> None:
-    """A wrong name lists the right ones."""
-    wrong = shell("answer", "3", "--template", "nonsense", "--as-is")
-    assert wrong.status == 2
-    assert "method_not_found" in wrong.err
-    right = shell("answer", "3", "--template", "method_not_found", "--as-is")
-    assert right.status == 0
-    assert '"code":-32601' in right.out
 
 
 def test_a_server_that_does_not_take_the_reply_is_not_waited_for_forever(
@@ -241,13 +205,6 @@ def test_the_verdict_of_the_server_counts(
     assert room.inbox.item(key).diagnostics == strict.diagnostics
 
 
-def test_a_file_that_cannot_be_read_is_a_usage_error(key: Key, shell: Shell) -> None:
-    """Its name and the reason, no traceback."""
-    ran = shell("answer", "3", "--result", "/nowhere/x.json")
-    assert ran.status == 2
-    assert "/nowhere/x.json" in ran.err
-
-
 def test_without_a_terminal_no_editor_is_opened(
     key: Key, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,9 +234,7 @@ def test_in_the_clients_seat_an_answer_goes_to_the_server(
 ) -> None:
     """Who asked there is a server, and it is named; the same in `show`."""
     language = "en" if said.isascii() else "ja"
-    session = room.session("humanmcp-host", role=Role.CLIENT, title=title)
-    room.ask(session, 3, ROOTS)
-    room.serve(session)
+    room.served(3, ROOTS, client="humanmcp-host", role=Role.CLIENT, title=title)
     assert said in shell("show", "3", "--lang", language).out
     file = tmp_path / "roots.json"
     file.write_text('{"roots": []}', "utf-8")
@@ -290,9 +245,7 @@ def test_in_the_clients_seat_an_answer_goes_to_the_server(
 
 def test_an_option_is_chosen_by_its_number(room: Room, shell: Shell) -> None:
     """It goes out word for word."""
-    session = room.session()
-    room.ask(session, 3, QUESTION)
-    room.serve(session)
+    room.served(3, QUESTION)
     ran = shell("answer", "3", "--choose", "2")
     assert ran.status == 0
     assert '"text":"Coffee"' in ran.out.splitlines()[-1]
@@ -305,13 +258,6 @@ def test_a_number_of_no_option_lists_those_there_are(room: Room, shell: Shell, n
     ran = shell("answer", "3", "--choose", number)
     assert ran.status == 2
     assert "1 Tea, 2 Coffee" in ran.err
-
-
-def test_what_has_no_options_cannot_be_chosen_from(key: Key, shell: Shell) -> None:
-    """A call without a question."""
-    ran = shell("answer", "3", "--choose", "1")
-    assert ran.status == 2
-    assert "--text" in ran.err
 
 
 def test_who_types_a_secret_is_told_and_it_goes_out(key: Key, room: Room, shell: Shell) -> None:
@@ -335,9 +281,7 @@ def test_a_text_a_picture_and_files_go_out_in_one_answer(
     picture.write_bytes(PIXEL)
     words.write_text("# sunny", "utf-8")
     raw.write_bytes(b"\xff\x00")
-    session = room.session()
-    room.ask(session, 3)
-    room.serve(session)
+    room.served()
     given = ["--image", str(picture), "--file", str(words), "--file", str(raw)]
     ran = shell("answer", "3", "--text", "Look:", *given)
     assert ran.status == 0, ran.err

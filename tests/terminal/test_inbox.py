@@ -211,10 +211,7 @@ def test_watching_as_json_gives_an_object_a_change(room: Room) -> None:
 
 
 def test_watching_at_a_terminal_redraws_the_list(room: Room, tmp_path: Path) -> None:
-    """The list is drawn anew when something changes, with the new line in it.
-
-    L7: the bell rings once for what is new.
-    """
+    """It is drawn again when something changes, and the bell rings once for what is new."""
     session = room.session()
     pid, master = pty.fork()
     if pid == 0:  # pragma: no cover - the child becomes the command
