@@ -45,12 +45,17 @@ from tests.export.recordings import (
 from tests.waiting import PATIENCE, until
 
 
+def exported_server(folder: Path, recorded: Recording, was: str = "", now: str = "") -> Path:
+    """Export a recording as a server, in which `was` is replaced by `now`."""
+    path = folder / "server.py"
+    path.write_text(write_server(recorded, ExportOptions()).replace(was, now), encoding="utf-8")
+    return path
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Path:
     """Export the weather session as a server."""
-    path = tmp_path / "server.py"
-    path.write_text(write_server(WEATHER, ExportOptions()), encoding="utf-8")
-    return path
+    return exported_server(tmp_path, WEATHER)
 
 
 async def play(path: Path, mode: str) -> dict[str, Any]:
@@ -133,8 +138,7 @@ def test_half_a_character_keeps_no_exported_server_from_answering(tmp_path: Path
         call(3, "東京"),
         answer(3, result=text("😀")),
     )
-    path = tmp_path / "server.py"
-    path.write_text(write_server(recorded, ExportOptions()), encoding="utf-8")
+    path = exported_server(tmp_path, recorded)
 
     async def told() -> list[str]:
         parameters = StdioServerParameters(command=sys.executable, args=[str(path)])
@@ -230,8 +234,7 @@ CALLS = recording(*CALLS_FRAMES)
 
 def test_the_exported_test_passes_where_the_server_answers_as_recorded(tmp_path: Path) -> None:
     """Against the server that was exported from the same session: a real one, of the SDK."""
-    server = tmp_path / "server.py"
-    server.write_text(write_server(CALLS, ExportOptions()), encoding="utf-8")
+    server = exported_server(tmp_path, CALLS)
     status, said = run_exported(exported_test(tmp_path, CALLS), server)
     assert "3 passed" in said
     assert status == 0
@@ -244,8 +247,7 @@ def _listens(port: int) -> bool:
 
 def test_what_is_exported_speaks_http_too(tmp_path: Path) -> None:
     """The exported server with `--http`, and the exported test with its address."""
-    server = tmp_path / "server.py"
-    server.write_text(write_server(WEATHER, ExportOptions()), encoding="utf-8")
+    server = exported_server(tmp_path, WEATHER)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     serving = subprocess.Popen([sys.executable, server, "--http", str(port)])
@@ -293,9 +295,7 @@ def test_the_exported_test_asks_what_reached_the_server(tmp_path: Path) -> None:
 
 def test_the_exported_test_fails_where_the_server_has_changed(tmp_path: Path) -> None:
     """And names the request."""
-    server = tmp_path / "server.py"
-    source = write_server(CALLS, ExportOptions())
-    server.write_text(source.replace("'sunny'", "'rain'"), encoding="utf-8")
+    server = exported_server(tmp_path, CALLS, "'sunny'", "'rain'")
     status, said = run_exported(exported_test(tmp_path, CALLS), server)
     assert status == 1
     assert "1 failed, 2 passed" in said
@@ -304,15 +304,8 @@ def test_the_exported_test_fails_where_the_server_has_changed(tmp_path: Path) ->
 
 def test_the_exported_test_tells_what_was_answered_before_the_server_died(tmp_path: Path) -> None:
     """One request that kills it fails, and those after it; those before it still count."""
-    server = tmp_path / "server.py"
-    source = write_server(CALLS, ExportOptions())
-    server.write_text(
-        source.replace(
-            "    call = CALLS",
-            "    if 'Nowhere' in str(params):\n        __import__('os')._exit(1)\n    call = CALLS",
-        ),
-        encoding="utf-8",
-    )
+    dies = "    if 'Nowhere' in str(params):\n        __import__('os')._exit(1)\n"
+    server = exported_server(tmp_path, CALLS, "    call = CALLS", f"{dies}    call = CALLS")
     status, said = run_exported(exported_test(tmp_path, CALLS), server)
     assert status == 1
     assert "1 failed, 2 passed" in said
@@ -328,8 +321,7 @@ def test_what_was_asked_without_being_offered_is_served_all_the_same(tmp_path: P
             5, result={"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}]}
         ),
     )
-    path = tmp_path / "server.py"
-    path.write_text(write_server(recorded, ExportOptions()), encoding="utf-8")
+    path = exported_server(tmp_path, recorded)
 
     async def told() -> Any:  # noqa: ANN401 - whatever is in the message
         parameters = StdioServerParameters(command=sys.executable, args=[str(path)])
@@ -361,8 +353,7 @@ def test_what_was_called_is_answered_and_only_what_was_listed_is_listed(
         ask(2, "tools/call", name="nosuch", arguments={}),
         answer(2, **said),
     )
-    path = tmp_path / "server.py"
-    path.write_text(write_server(recorded, ExportOptions()), encoding="utf-8")
+    path = exported_server(tmp_path, recorded)
     assert ("async def nosuch" in path.read_text(encoding="utf-8")) is is_tool
     status, told = run_exported(exported_test(tmp_path, recorded), path)
     assert "3 passed" in told
@@ -506,8 +497,7 @@ def test_an_exported_test_starts_the_server_that_the_tap_knew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without MCP_SERVER; another command can be named when it is exported."""
-    server = tmp_path / "server.py"
-    server.write_text(write_server(CALLS, ExportOptions()), encoding="utf-8")
+    server = exported_server(tmp_path, CALLS)
     command = json.dumps([sys.executable, str(server)]).encode()
     note = Frame(99, "", Direction.NOTE, command, by="tap", note=COMMAND)
     recorded = Recording("tapped", (note, *CALLS.frames))
@@ -519,8 +509,7 @@ def test_an_exported_test_starts_the_server_that_the_tap_knew(
 
 def test_an_exported_server_is_complete(tmp_path: Path) -> None:
     """The exported test of the same recording finds nothing missing: title, pages, completion."""
-    server = tmp_path / "server.py"
-    server.write_text(write_server(RICH, ExportOptions()), encoding="utf-8")
+    server = exported_server(tmp_path, RICH)
     status, said = run_exported(exported_test(tmp_path, RICH), server)
     assert "7 passed" in said
     assert status == 0
@@ -528,8 +517,7 @@ def test_an_exported_server_is_complete(tmp_path: Path) -> None:
 
 def test_an_exported_server_says_again_what_it_said_of_its_own(tmp_path: Path) -> None:
     """Progress for the token of today, a log, a question that is waited for, a change after it."""
-    path = tmp_path / "server.py"
-    path.write_text(write_server(RICH, ExportOptions()), encoding="utf-8")
+    path = exported_server(tmp_path, RICH)
     process = subprocess.Popen(
         [sys.executable, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

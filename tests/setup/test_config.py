@@ -6,7 +6,7 @@ import stat
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -84,15 +84,10 @@ def test_the_snippet_alone_goes_to_stdout(run: Callable[..., Ran], tmp_path: Pat
     ran = run("claude-desktop")
     (made,) = json.loads(ran.out)["mcpServers"].values()
     assert Path(made["command"]).is_absolute()
+    assert os.access(made["command"], os.X_OK)
     assert made["args"][-3:] == ["serve", "--handshake", "book"]
     assert "claude_desktop_config.json" in ran.err
     assert "4 minutes" in ran.err
-
-
-def test_the_printed_command_starts_the_server(run: Callable[..., Ran]) -> None:
-    """Absolute, so a host without a PATH and with any working folder finds it."""
-    made = json.loads(run("cursor").out)["mcpServers"]["humanmcp"]
-    assert os.access(made["command"], os.X_OK)
 
 
 def test_what_to_do_next_keeps_the_flags_that_were_typed(run: Callable[..., Ran]) -> None:
@@ -191,17 +186,6 @@ def test_other_servers_the_order_and_the_indentation_stay(
     (kept,) = backups(path)
     assert kept.read_text("utf-8") == old
     assert str(kept) in ran.err
-
-
-def test_writing_twice_changes_nothing(run: Callable[..., Ran], tmp_path: Path) -> None:
-    """No second backup either."""
-    path = write(tmp_path / ".cursor" / "mcp.json", "{}")
-    run("cursor", "--write")
-    once = path.read_bytes()
-    ran = run("cursor", "--write")
-    assert ran.status == 0
-    assert path.read_bytes() == once
-    assert len(backups(path)) == 1
 
 
 @pytest.mark.parametrize(
@@ -348,31 +332,6 @@ def test_a_file_that_is_not_understood_is_left_alone(
     assert backups(path) == []
 
 
-def test_comments_are_kept_where_the_host_allows_them(
-    run: Callable[..., Ran], tmp_path: Path
-) -> None:
-    """VS Code, Zed and some others read JSON with comments: not one is lost."""
-    old = '{\n  // servers\n  "servers": {\n    "a": {"command": "x"}, // mine\n  },\n}\n'
-    path = write(tmp_path / ".vscode" / "mcp.json", old)
-    assert run("vscode", "--write").status == 0
-    new = path.read_text("utf-8")
-    assert "  // servers\n" in new
-    assert '"a": {"command": "x"}, // mine\n' in new
-    assert run("vscode", "--remove").status == 0
-    assert path.read_text("utf-8") == old
-
-
-def test_a_link_is_followed_and_stays_a_link(run: Callable[..., Ran], tmp_path: Path) -> None:
-    """Settings that are kept in another place stay kept there."""
-    real = write(tmp_path / "dotfiles" / "mcp.json", "{}")
-    link = tmp_path / ".cursor" / "mcp.json"
-    link.parent.mkdir()
-    link.symlink_to(real)
-    assert run("cursor", "--write").status == 0
-    assert link.is_symlink()
-    assert "humanmcp" in real.read_text("utf-8")
-
-
 def test_a_file_that_cannot_be_written_stays_whole(
     run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -390,36 +349,6 @@ def test_a_file_that_cannot_be_written_stays_whole(
     assert [one.name for one in path.parent.iterdir() if not one.name.endswith(".bak")] == [
         "mcp.json"
     ]
-
-
-# The entry in seven layouts that TOML has for it; … is its command.
-LAYOUTS: Final = {
-    "spaces in the header": "[ mcp_servers . humanmcp ]\n…\n",
-    "a quoted parent": '["mcp_servers".humanmcp]\n…\n',
-    "a name in single quotes": "[mcp_servers.'humanmcp']\n…\n",
-    "braces in the table of all": "[mcp_servers]\nhumanmcp = { … }\n",
-    "braces alone": "mcp_servers = { humanmcp = { … } }\n",
-    "dotted keys": "mcp_servers.humanmcp.…\n",
-    "dotted keys in the table of all": "[mcp_servers]\nhumanmcp.…\n",
-}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_an_entry_is_written_and_removed_in_any_layout(
-    run: Callable[..., Ran], tmp_path: Path, layout: str
-) -> None:
-    """Six of these seven were refused, two as "not TOML"."""
-    text = LAYOUTS[layout].replace("…", 'command = "humanmcp"') + "# about the theme\n[tui]\n"
-    path = write(tmp_path / ".codex" / "config.toml", text)
-    assert run("codex", "--write").status == 0
-    after = path.read_text("utf-8")
-    assert run("codex").err.count("already has exactly this entry") == 1
-    assert "# about the theme\n[tui]" in after
-    for backup in path.parent.glob("*.bak"):  # from which the entry would come back as it was
-        backup.unlink()
-    assert run("codex", "--remove").status == 0
-    assert "humanmcp" not in path.read_text("utf-8")
-    assert "# about the theme\n[tui]" in path.read_text("utf-8")
 
 
 def test_a_layout_that_cannot_be_changed_is_said_to_be_that(
@@ -506,11 +435,12 @@ def test_no_limit_is_written_for_a_host_that_waits_as_long_by_itself(
 def test_a_limit_that_is_written_is_told_to_the_server(
     run: Callable[..., Ran], host: str, key: str, written: int
 ) -> None:
-    """Where the host would give up sooner; the person then sees the limit that holds."""
+    """Where the host would give up sooner; its own command, which has no limit, promises none."""
     made = entry_of(run, host)
     words = made.get("args") or made["command"]
     assert made[key] == written
     assert words[words.index("--client-limit") + 1] == "600"
+    assert "--client-limit" not in json.loads(run(host, "--json").out)["shell"]
 
 
 def test_the_limit_that_was_asked_for_is_written_and_told(run: Callable[..., Ran]) -> None:
@@ -522,11 +452,6 @@ def test_the_limit_that_was_asked_for_is_written_and_told(run: Callable[..., Ran
     none = entry_of(run, "codex", "--wait", "0")
     assert "tool_timeout_sec" not in none
     assert "--client-limit" not in none["args"]
-
-
-def test_the_hosts_own_command_promises_no_limit(run: Callable[..., Ran]) -> None:
-    """`codex mcp add` cannot say how long a call may take."""
-    assert "--client-limit" not in json.loads(run("codex", "--json").out)["shell"]
 
 
 @pytest.mark.parametrize(
@@ -623,15 +548,6 @@ def test_in_settings_of_vs_code_the_entry_goes_where_it_is_read(
     assert not path.exists() or path.read_text("utf-8") == old
 
 
-def test_a_file_of_its_own_keeps_its_servers_at_the_top(
-    run: Callable[..., Ran], tmp_path: Path
-) -> None:
-    """Mcp.json is what VS Code reads by default, and its place is another one."""
-    path = write(tmp_path / "mcp.json", '{"servers": {}}')
-    assert run("vscode", "--path", str(path), "--write").status == 0
-    assert "humanmcp" in json.loads(path.read_text("utf-8"))["servers"]
-
-
 def test_the_page_opens_by_itself_where_the_entry_says_so(run: Callable[..., Ran]) -> None:
     """`config --open`; the command that tells of a question is in the entry too."""
     made = entry_of(run, "claude-code", "--open", "--notify", "notify-send 'A question'")
@@ -640,32 +556,18 @@ def test_the_page_opens_by_itself_where_the_entry_says_so(run: Callable[..., Ran
     assert "--open" not in entry_of(run, "claude-code")["args"]
 
 
-@pytest.mark.parametrize("act", [(), ("--write",), ("--json",)])
-@pytest.mark.parametrize("opened", [(), ("--open",)])
+@pytest.mark.parametrize("act", [(), ("--write",)])
 @pytest.mark.parametrize(
-    "who",
-    [
-        (),
-        ("--handshake", "book"),
-        ("--handshake", "hand"),
-        ("--by-hand",),
-        ("--auto",),
-        ("--files", "mcp"),
-    ],
+    "who", [(), ("--handshake", "hand"), ("--by-hand",), ("--auto",), ("--files", "mcp")]
 )
-def test_every_way_to_open_sessions_is_told_with_and_without_the_page(
-    run: Callable[..., Ran],
-    tmp_path: Path,
-    who: tuple[str, ...],
-    opened: tuple[str, ...],
-    act: tuple[str, ...],
+def test_every_way_to_open_sessions_goes_with_the_page(
+    run: Callable[..., Ran], tmp_path: Path, who: tuple[str, ...], act: tuple[str, ...]
 ) -> None:
     """`config claude-code --open --write` wrote the entry, and then ended with a traceback."""
     path = tmp_path / "mcp.json"
-    done = run("claude-code", "--path", str(path), *who, *opened, *act)
+    done = run("claude-code", "--path", str(path), *who, "--open", *act)
     assert done.status == 0
-    made = json.loads(path.read_text("utf-8") if act == ("--write",) else done.out)
-    assert ('"--open"' in json.dumps(made["entry"] if act == ("--json",) else made)) is bool(opened)
+    assert '"--open"' in (path.read_text("utf-8") if act else done.out)
 
 
 def test_a_host_that_can_sends_its_permission_prompts_to_us(
