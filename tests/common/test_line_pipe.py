@@ -94,9 +94,3 @@ def lines_of(content: bytes, longest: int) -> list[bytes]:
 def test_lines_of_a_descriptor_end_at_line_feeds_only() -> None:
     """U+2028 and a lone carriage return may stand in a JSON text; blank lines are no lines."""
     assert lines_of("a\u2028b\rc\n\n \nd".encode(), 100) == ["a\u2028b\rc".encode(), b"d"]
-
-
-def test_the_rest_of_a_line_that_is_too_long_is_dropped() -> None:
-    """One mad line costs memory once, its beginning is kept, and the next line is whole."""
-    mad = b"0123456789" * 10_000
-    assert lines_of(mad + b"\nab\n", longest=4) == [mad[:FIRST], b"ab"]

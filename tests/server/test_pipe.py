@@ -15,7 +15,6 @@ from typing import Final
 
 import pytest
 
-from humanmcp.common.line_pipe import FIRST, Cut
 from humanmcp.common.own_process import StopSignals
 from humanmcp.server.connection import EndOfInput, LineError, PipeConnection
 from humanmcp.server.serve import Stderr
@@ -144,59 +143,12 @@ def test_get_returns_none_when_nothing_came(pipes: Pipes) -> None:
     assert pipes.wire.get(0.01) is None
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        b'{"a":1}\r',
-        b'\xef\xbb\xbf{"a":1}',
-        b'{"a":"\x00"}',
-        '{"a":"\u2028\u2029\u0085"}'.encode(),
-        b'{"a":"\r"}',
-        b"\xff\xfe{\x00}\x00",
-        '{"a":"東京"}'.encode(),
-    ],
-    ids=["CRLF", "BOM", "NUL", "U+2028", "lone CR", "UTF-16", "Japanese"],
-)
-def test_only_a_line_feed_ends_a_line(pipes: Pipes, line: bytes) -> None:
-    """The bytes arrive untouched; reading them is `messages.read`'s work."""
-    pipes.say(line + b"\n")
-    assert pipes.next() == line
-
-
-def test_a_last_line_without_a_line_feed_counts(pipes: Pipes) -> None:
-    """Some clients close their end without one."""
-    write_all(pipes.to_server, b'{"id":1}\n{"id":2}')
-    pipes.hang_up()
-    assert [pipes.next(), pipes.next()] == [b'{"id":1}', b'{"id":2}']
-    assert isinstance(pipes.next(), EndOfInput)
-
-
-def test_blank_lines_are_skipped(pipes: Pipes) -> None:
-    """Nothing, spaces and carriage returns are no message."""
-    write_all(pipes.to_server, b"\n\r\n  \t \nx\n\n \r")
-    pipes.hang_up()
-    assert pipes.next() == b"x"
-    assert isinstance(pipes.next(), EndOfInput)
-
-
 @pytest.mark.parametrize("size", [MIB, 15 * MIB])
 def test_a_long_line_passes_and_so_does_the_next(pipes: Pipes, size: int) -> None:
     """No limit of 64 KiB ends the conversation silently."""
     pipes.say(b"x" * size + b"\n" + b"next\n")
     assert pipes.next() == b"x" * size
     assert pipes.next() == b"next"
-
-
-def test_a_line_that_is_too_long_is_a_value(pipes: Pipes) -> None:
-    """Its beginning and its size are told, and the next line is read."""
-    short = Pipes(longest=100_000)
-    try:
-        short.say(b"ab" * 100_000 + b"\nnext\n")
-        end = b"ab" * (FIRST // 2)
-        assert short.next() == Cut(end, ended=True, size=200_000, last=end)
-        assert short.next() == b"next"
-    finally:
-        short.close()
 
 
 def test_a_line_that_is_too_long_takes_no_more_memory_than_the_limit() -> None:

