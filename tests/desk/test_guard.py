@@ -93,7 +93,7 @@ def test_the_answer_to_a_wrong_host_says_nothing(desking: Desking) -> None:
     assert desking.facts.token not in answer.text
 
 
-# -- A2: every route, enumerated ----------------------------------------------------------------
+# -- every route, enumerated ----------------------------------------------------------------
 
 
 def flat(routes: Iterable[Any]) -> Iterator[APIRoute]:
@@ -158,7 +158,7 @@ def test_no_route_answers_another_page(desking: Desking, tmp_path: Path) -> None
         assert answer.status == 403, (method, path)
 
 
-# -- A4: targets --------------------------------------------------------------------------------
+# -- targets --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "inbox"
 
 
-# -- H7: one order a session ----------------------------------------------------------------------
+# -- one order a session ----------------------------------------------------------------------
 
 
 def test_what_is_handed_in_during_a_look_keeps_its_order(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_of_one_moment_what_is_said_comes_before_what_ends_it(home: Path) -> Non
     assert marks == [*tickets[:2], key, tickets[2]]
 
 
-# -- F2: progress can be switched off -------------------------------------------------------------
+# -- progress can be switched off -------------------------------------------------------------
 
 
 def test_by_hand_nothing_keeps_the_client_waiting(home: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_persons_own_progress_ends_ours_for_that_call(home: Path) -> None:
         assert heard["progressToken"] == "u"
 
 
-# -- F5: orders -----------------------------------------------------------------------------------
+# -- orders -----------------------------------------------------------------------------------
 
 
 def test_bytes_go_out_as_they_are_and_the_request_stays_open(home: Path) -> None:

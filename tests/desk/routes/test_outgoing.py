@@ -131,7 +131,7 @@ def test_where_nobody_is_connected_one_is_the_server(tmp_path: Path) -> None:
         assert '<h1 class="motto">You are the MCP server.</h1>' in desk.page("/")
 
 
-# -- F5: the server's role ------------------------------------------------------------------------
+# -- the server's role ------------------------------------------------------------------------
 
 
 def test_the_server_s_seat_says_first_what_a_server_may(seated: Seated) -> None:

@@ -4,7 +4,6 @@ import errno
 import json
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -28,7 +27,7 @@ from humanmcp.protocol.conversation.exchange import (
     RequestArrived,
     Sent,
 )
-from humanmcp.protocol.diagnostics.model import TextForm, Verdict
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.session import Session, SessionRole
 from tests.host.at_keys import Terminal
 from tests.host.seats import SCRIPTED, Way, as_process, in_memory
@@ -480,47 +479,3 @@ def test_a_question_finds_the_person_at_the_prompt(tmp_path: Path) -> None:
     terminal.see("Enter method :  ")
     terminal.type("quit")
     assert terminal.end() == 0
-
-
-def test_at_the_desk_what_was_handed_in_first_goes_out_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An answer overtook what was said before it, in the seats of client and host too."""
-    looks = threading.Event()
-    inbox = FolderInbox(tmp_path)
-    take = inbox.take
-    monkeypatch.setattr(inbox, "take", lambda name: take(name) if looks.is_set() else ())
-    monkeypatch.setattr(inbox, "outgoing", _after(looks, inbox.outgoing))
-    out: list[str] = []
-
-    def say(text: str, anyway: bool) -> Verdict:  # noqa: FBT001 - as the seat calls it
-        out.append(text)
-        return Verdict(text, text, text, ())
-
-    session = AskedSession(inbox, Role.CLIENT, say=say)
-    question = Question("elicitation/create", ELICIT)
-
-    def judge(text: str, form: TextForm = TextForm.MESSAGE, *, anyway: bool = False) -> Outcome:
-        out.append(text)
-        return question.judge(text, form, anyway=anyway)
-
-    known = question.session.negotiated
-    asking = threading.Thread(target=session.answer, args=(question.exchange, known, judge))
-    asking.start()
-    person = FolderInbox(tmp_path)
-    (item,) = until(lambda: list(person.items(session.name)), "the question")
-    until(lambda: session._questions, "the wait")
-    for count in range(3):
-        person.submit(session.name, Reply(f"said {count}", by="desk", at=f"t{count}"))
-    person.send(item.key, Reply('{"action": "decline"}', TextForm.RESULT, by="desk", at="t3"))
-    person.submit(session.name, Reply("said last", by="desk", at="t4"))
-    looks.set()
-    asking.join(20)
-    until(lambda: len(out) == 5, "all of it")
-    assert out == ["said 0", "said 1", "said 2", '{"action": "decline"}', "said last"]
-    session.end()
-
-
-def _after(event: threading.Event, look: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Let somebody look from a moment on, and find nothing before it."""
-    return lambda name: look(name) if event.is_set() else ()
