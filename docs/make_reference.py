@@ -25,6 +25,7 @@ from humanmcp.protocol.diagnostics.kinds import KINDS, ProblemKind, title_of
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.jsonrpc import visible
 from humanmcp.protocol.spec.faults import Fault
+from humanmcp.setup.hosts import HOSTS, Host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -393,7 +394,22 @@ def _hosts() -> Iterator[str]:
         *hosts.lines(rows),
         "",
         *(f"- {row['name']} {row['version']}: {row['ends']}" for row in rows if "ends" in row),
+        "",
+        "## Permission prompts",
+        "",
+        "A host asks a tool of a server, or a command (a hook) before each tool call, or",
+        "nobody. Only a tool reaches you: see",
+        "[approve what an agent does](../how-to/approve-what-an-agent-does.md).",
+        "",
+        "| host | asks | how | version | source |",
+        "| --- | --- | --- | --- | --- |",
+        *(_prompts_of(host) for host in HOSTS if host.prompts),
     )
+
+
+def _prompts_of(host: Host) -> str:
+    cells = (host.prompts[name] for name in ("to", "how", "since", "known"))
+    return f"| {host.label} | {' | '.join(cells)} |"
 
 
 # -- conversations ----------------------------------------------------------------------------

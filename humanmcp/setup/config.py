@@ -267,6 +267,11 @@ def _say_waiting(wanted: Wanted) -> None:
     to_stderr(wanted.sentence(wanted.host.waiting))
     if wanted.prompts_to:
         to_stderr(wanted.sentence("approvals", command=wanted.prompts_to))
+    elif wanted.host.prompts:
+        known = wanted.sentence(f"known {wanted.host.prompts['known']}", **wanted.host.prompts)
+        code = f"prompts {wanted.host.prompts['to']}"
+        label = wanted.host.label
+        to_stderr(wanted.sentence(code, label=label, source=known, how=wanted.host.prompts["how"]))
     if wanted.host.approval:
         to_stderr(wanted.sentence(wanted.host.approval))
 

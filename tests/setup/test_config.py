@@ -12,7 +12,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.setup.config import ConfigFileError, parsed
-from humanmcp.setup.hosts import HOSTS, Format
+from humanmcp.setup.hosts import BY_NAME, HOSTS, Format
 from tests.support.speaking import said_in
 
 TRAILING_COMMA = """{
@@ -582,3 +582,20 @@ def test_a_host_that_can_sends_its_permission_prompts_to_us(
     refused = run("codex", "--approvals", "--write")
     assert refused.status
     assert "tap --hold tools/call" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("host", "told"),
+    [
+        ("claude-code", "add --approvals (measured with 2.1.330)"),
+        ("codex", "before each tool call, but no server: PreToolUse in ~/.codex/hooks.json"),
+        ("opencode", "sends its permission prompts to nobody"),
+        ("vscode", "documented since"),
+    ],
+)
+def test_an_entry_comes_with_where_its_host_sends_permission_prompts(
+    run: Callable[..., Ran], host: str, told: str
+) -> None:
+    """And how that is known."""
+    assert told in run(host).err
+    assert BY_NAME[host].prompts["known"] in {"measured", "documented"}
