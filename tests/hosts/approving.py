@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -27,16 +27,21 @@ WORDS: Final = (
     *("-p", "Do what the script says.", "--permission-mode", "manual"),
     *("--permission-prompt-tool", "mcp__humanmcp__approve"),
 )
+ASK: Final = "mcp__humanmcp__ask_human"
 REASON: Final = "Not today — 今日はだめ."
 
 
 class Step(NamedTuple):
-    """One call of the model, how the person decides, and what comes back to the model then."""
+    """One call of the model, how the person decides, and what comes back to the model then.
+
+    A call of our own tool is allowed first, and then answered with `answers`.
+    """
 
     tool: str
     given: Mapping[str, Any]
     words: tuple[str, ...]
     back: str
+    answers: tuple[str, ...] = ()
 
 
 def script(commands: int, questions: int) -> Iterator[Step]:
@@ -56,6 +61,12 @@ def script(commands: int, questions: int) -> Iterator[Step]:
         asked = [{**one, "options": options} for one in (first, second)]
         words = ("--answers", "1", "1,2")
         yield Step("AskUserQuestion", {"questions": asked}, words, f"one {number}, two")
+        ours = {"multiple": True, "question": second["question"], "options": options}
+        several = {"questions": [{"question": "Why?", "default": "none"}, ours]}
+        yield Step(ASK, several, ("--allow",), '"answered"', ("--answers", REASON, "1,2"))
+        yield Step(ASK, several, ("--allow",), '"declined"', ("--deny", REASON))
+        soon = {"question": "Why?", "default": "none", "timeout_seconds": 1}
+        yield Step(ASK, soon, ("--allow",), '"no_answer"')
 
 
 def approve(
@@ -73,6 +84,8 @@ def approve(
                     said = (room.folder / "said.txt").read_text("utf-8", "replace")
                     return [*faults, f"step {number}: no prompt reached the inbox: {said[-500:]}"]
                 faults += [f"step {number}: {one}" for one in _decide(room, found, step)]
+                if step.tool == ASK and (asked := _next(room, process)) is not None:
+                    faults += [f"step {number}: {one}" for one in _answer(room, asked, step)]
             wait(lambda: process.poll() is not None, COMES_WITHIN)
             if process.poll() != 0:
                 faults.append(f"ended with {process.poll()}")
@@ -99,9 +112,22 @@ def _decide(room: Room, item: Item, step: Step) -> Iterator[str]:
         yield "it is not read as a permission prompt"
     elif (approval.tool, json.loads(approval.text)) != (step.tool, step.given):
         yield f"it is about something else: {approval.tool} {approval.text[:200]}"
+    yield from _send(room, item, step.words)
+
+
+def _answer(room: Room, item: Item, step: Step) -> Iterator[str]:
+    """Answer a call of our own tool, or let the limit of its asker pass."""
+    if step.answers:
+        yield from _send(room, item, step.answers)
+    else:
+        _wait_until_over(room, item)
+
+
+def _send(room: Room, item: Item, words: Sequence[str]) -> Iterator[str]:
+    """Answer with a command; yield why it was not sent."""
     named = f"{item.key.session}/{item.key.number}"
     ran = subprocess.run(
-        [*HUMANMCP, "answer", named, *step.words, "--home", str(room.inbox)],
+        [*HUMANMCP, "answer", named, *words, "--home", str(room.inbox)],
         env=room.environment(),
         capture_output=True,
         timeout=60,
@@ -109,4 +135,8 @@ def _decide(room: Room, item: Item, step: Step) -> Iterator[str]:
     )
     if ran.returncode:
         yield f"not sent: {ran.stderr.decode()[-300:]}"
+    _wait_until_over(room, item)
+
+
+def _wait_until_over(room: Room, item: Item) -> None:
     wait(lambda: item.key not in [one.key for one in waiting(room)], LOOK_EVERY * 100)
