@@ -153,8 +153,8 @@ def test_one_question_of_an_agent_can_be_declined_with_the_reason(room: Room, ow
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({}, "asks nothing that can be read"),
-        ({"questions": {"question": "Tea?"}}, "asks nothing that can be read"),
+        ({}, "cannot read the questions of this call"),
+        ({"questions": {"question": "Tea?"}}, "cannot read the questions of this call"),
         ({"questions": [*SEVERAL, *SEVERAL]}, "asks the same question twice"),
         ({"questions": [{"question": f"{n}?"} for n in range(11)]}, "more than 10 questions"),
         ({"questions": "x" * 5_000_000}, "too large to be shown"),
@@ -181,7 +181,7 @@ def test_options_that_cannot_be_offered_are_said_to_be_so_beside_the_question(
     """They are shown as they came."""
     key = _asked(room, question(question="Which?", options=[1, 2]))
     page = own.page(f"/m/{key.session}/1")
-    assert "Its options cannot be offered" in page
+    assert "cannot offer its options" in page
     own.submit(f"/m/{key.session}/1", act="send", form="text", text="the first")
     assert _outcome(room, key) == {"status": "answered", "answers": {"Which?": "the first"}}
 
