@@ -94,6 +94,12 @@ def test_what_is_no_message_stands_in_no_log(frame: Frame) -> None:
     assert write_log_line(frame, TIME) is None
 
 
+def test_only_a_carriage_return_is_taken_from_the_end_of_a_line() -> None:
+    """It belongs to the end of the line."""
+    line = write_log_line(Frame(1, "", Direction.IN, b"no JSON: X\r\r"), TIME)
+    assert line == f"[{TIME}] IN: no JSON: X"
+
+
 @pytest.mark.parametrize("line", ["", "hello", f"[{TIME}] UP: {{}}", f"[{TIME[:-4]}] IN: {{}}"])
 def test_other_lines_are_none(line: str) -> None:
     """Another label, no time, no milliseconds."""

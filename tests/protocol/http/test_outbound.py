@@ -65,6 +65,16 @@ def test_pieces_change_nothing(lines: list[str], end: str, cuts: list[int]) -> N
     assert read(*pieces) == read("".join(line + "\n" for line in lines).encode())
 
 
+def test_a_byte_order_mark_is_dropped_at_the_beginning_only() -> None:
+    """Of each stream: later the same characters belong to a text."""
+    reader = EventReader(1000)
+    mark = b"\xef\xbb\xbf"
+    for _stream in range(2):
+        found = [event.data for event in reader.feed(mark + b"data: a\ndata: " + mark + b"b\n\n")]
+        assert found == [b"a\n" + mark + b"b"]
+        reader.begin_anew()
+
+
 def test_the_last_id_and_the_pause_stay_known() -> None:
     """An event without an id does not undo the one before; a new stream keeps what was learned."""
     reader = EventReader(1000)

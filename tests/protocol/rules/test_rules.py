@@ -300,6 +300,14 @@ def test_an_answer_to_a_later_call_knows_the_gaps_of_the_address_and_the_record(
     assert json.loads(found.text)["contents"] == ["7", {}]
 
 
+def test_a_text_of_a_rule_goes_out_with_its_own_characters() -> None:
+    """Also where what every result of 2026-07-28 carries is added to it."""
+    rules = "[[rules]]\ntool = 'greet'\n[[rules.then]]\nresult = { content = ['東京'] }"
+    later = said(rules + "\n[rules.result]\ncontent = ['大阪']", call(version=R2026), used={0: 1})
+    assert "東京" in later.text
+    assert '"resultType"' in later.text
+
+
 def test_a_name_of_a_capability_may_have_dots_in_it() -> None:
     """Those of extensions do."""
     rules = "[[rules]]\nclient_has = ['extensions.io.example/a']\ntext = 'a'\n[[rules]]\ntext = 'b'"

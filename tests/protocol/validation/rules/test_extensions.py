@@ -37,6 +37,21 @@ def files(count: int, size: int = 1) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
+    ("listed", "fixed"), [([], "dynamic"), ([{**OWN, "uri": URI[:-8] + "a.md"}], None)]
+)
+def test_a_skill_that_lists_no_file_may_call_them_dynamic(listed: list[Any], fixed: Any) -> None:  # noqa: ANN401 - any JSON value
+    """Of a list with files only the person knows what is missing."""
+    skill = {**SKILL, "resources": listed}
+    text = json.dumps(
+        {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "skill": skill}
+    )
+    exchange = asked("skills/get", {"_meta": stating()}, version=R2026)
+    (diagnostic,) = check(exchange, text, TextForm.RESULT).diagnostics
+    fix = diagnostic.fix
+    assert (fix and json.loads(fix.apply(text))["skill"]["resources"]) == fixed
+
+
+@pytest.mark.parametrize(
     ("change", "found"),
     [
         ({}, []),
