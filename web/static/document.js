@@ -120,7 +120,7 @@ export const TEXT_PATH = ["result", "content", 0, "text"];
 const FLAG_PATH = ["result", "isError"];
 
 /** @param {string} text */
-export function kindOf(text) {
+function kindOf(text) {
   const root = parse(text);
   if (find(root, ["error"])) return "error";
   if (!find(root, ["result"])) return null;
@@ -146,6 +146,6 @@ export function messageOf(facts, form, body) {
 }
 
 /** @param {InitialState} facts */
-export function emptyError(facts) {
+function emptyError(facts) {
   return messageOf(facts, "error", '{"code":-32602,"message":""}');
 }

@@ -172,7 +172,6 @@ class ShownRequest:
     """
 
     input_request: InputRequest
-    token: str
     words: str
     outcome: str = ""
     fields: tuple[tuple[str, str], ...] = ()
@@ -209,13 +208,13 @@ def _shown_request(asked: AskedBack) -> ShownRequest:
     words = one_line(_words(asked), 300)
     heard = asked.answer
     if heard is None:
-        return ShownRequest(asked.input_request, asked.token, words)
+        return ShownRequest(asked.input_request, words)
     line = pretty(heard.raw)
     if heard.kind is Kind.ERROR:
         why = (("error", summary.outcome(heard.body)),)
-        return ShownRequest(asked.input_request, asked.token, words, "error", why, line)
+        return ShownRequest(asked.input_request, words, "error", why, line)
     outcome, fields = _heard(asked.input_request, object_at(heard.body, "result"))
-    return ShownRequest(asked.input_request, asked.token, words, outcome, fields, line)
+    return ShownRequest(asked.input_request, words, outcome, fields, line)
 
 
 def _words(asked: AskedBack) -> str:

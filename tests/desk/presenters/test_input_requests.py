@@ -193,7 +193,7 @@ def test_an_open_question_stands_at_the_call(asked: Asked) -> None:
     asked.record(Direction.OUT, USER)
     for _ in range(250):
         asked.record(Direction.OUT, '{"jsonrpc":"2.0","method":"notifications/progress"}')
-    assert asked.told == (ShownRequest(InputRequest.USER, "ask-1-1", "Which\\npart?"),)
+    assert asked.told == (ShownRequest(InputRequest.USER, "Which\\npart?"),)
     page = html.unescape(asked.desk.page(asked.path))
     assert "The user has not answered yet." in page
 
