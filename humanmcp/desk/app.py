@@ -199,7 +199,7 @@ class StaticFiles:
         """Return one file. Parts of it (Range) are not to be had.
 
         A browser may keep it for good under an address with its edition in it: so a page with its
-        forty scripts opens without a question about any of them.
+        thirty scripts opens without a question about any of them.
         """
         found = self._files.get(name)
         if found is None:

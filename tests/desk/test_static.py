@@ -52,6 +52,7 @@ def test_what_is_put_in_unescaped_was_made_for_that() -> None:
     ]
     assert sorted(found) == [
         "{{ drawn | safe }}",
+        "{{ drawn | safe }}",
         "{{ initial_state | safe }}",
         "{{ words | safe }}",
     ]

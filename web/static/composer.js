@@ -6,8 +6,7 @@ import { byId, maybe } from "./dom.js";
 import { DraftStore } from "./draftstore.js";
 import { isComposing } from "./keys.js";
 import { Sender } from "./sender.js";
-import { StartingPoints } from "./startingpoints.js";
-import { Toolbar } from "./toolbar.js";
+import { StartingPoints, Toolbar } from "./toolbar.js";
 import { Views } from "./views.js";
 
 /** @param {OnSent} onSent @returns {Composer | null} null where nothing can be answered */

@@ -2,16 +2,16 @@
 
 import { startChoices } from "./choices.js";
 import { startClock } from "./clock.js";
+import { EditHistory } from "./document.js";
 import { all, keyOfOpen, maybe } from "./dom.js";
-import { EditHistory } from "./edithistory.js";
-import { loadEditor } from "./editor.js";
 import { startForms } from "./forms.js";
+import { loadEditor } from "./editor.js";
 import { onUndo, startKeys } from "./keys.js";
 import { listChanged } from "./list.js";
 import { startLive } from "./live.js";
+import { keep, loginPath } from "./loginpath.js";
 import { choiceChanged } from "./notice.js";
 import { Page } from "./page.js";
-import { keep, loginPath } from "./loginpath.js";
 import { call, follow } from "./talk.js";
 import { startWriting } from "./writing.js";
 

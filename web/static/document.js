@@ -1,7 +1,7 @@
-// The whole message that answers. Text, form and JSON are views of it; each changes only the place it shows.
+// The whole message that answers, what stood in it before, and what the form cannot read yet as JSON.
+// Text, form and JSON are views of it; each changes only the place it shows.
 
-import { EditHistory } from "./edithistory.js";
-import { compact, drop, find, itemsAt, layOut, parse, put, stringAt, textAt } from "./jsontext.js";
+import { compact, drop, find, itemsAt, layOut, parse, pointerOf, put, stringAt, textAt } from "./jsontext.js";
 
 export class MessageDocument {
   /** @param {InitialState} facts @param {string} text @param {UnreadFields | null} fields @param {AddedFault | null} fault */
@@ -148,4 +148,110 @@ export function messageOf(facts, form, body) {
 /** @param {InitialState} facts */
 function emptyError(facts) {
   return messageOf(facts, "error", '{"code":-32602,"message":""}');
+}
+
+// -- What stood in the box before: every change can be undone
+
+const TOGETHER = 1000; // milliseconds between two keys of one step
+const MOST = 200;
+const LONGEST = 4_000_000; // characters of all steps together
+
+export class EditHistory {
+  constructor() {
+    /** @type {Snapshot[]} */
+    this.past = [];
+    /** @type {Snapshot[]} */
+    this.future = [];
+    this.last = { from: "", at: 0 };
+  }
+
+  // What is typed in one go is one step.
+  /** @param {Snapshot} before @param {string} from */
+  keep(before, from) {
+    const at = Date.now();
+    const together = ["text", "form", "json"].includes(from) && from === this.last.from && at - this.last.at < TOGETHER;
+    this.last = { from, at };
+    this.future = [];
+    if (!together) this.past.push(before);
+    let length = this.past.reduce((sum, one) => sum + one.text.length, 0);
+    while (this.past.length > MOST || (length > LONGEST && this.past.length > 1)) length -= this.past.shift()?.text.length ?? 0;
+  }
+
+  /** @param {"past" | "future"} from where what is shown next comes from @param {Snapshot} now */
+  step(from, now) {
+    const found = this[from].pop();
+    if (!found) return null;
+    this[from === "past" ? "future" : "past"].push(now);
+    this.last.from = "";
+    return found;
+  }
+}
+
+// -- Fields whose text is no JSON yet, and the document without them
+
+export class UnreadFields {
+  /** @param {string} base the document, with something valid in the place of each @param {Unread[]} [unread] */
+  constructor(base, unread = []) {
+    this.base = base;
+    this.unread = unread;
+  }
+
+  get text() {
+    const root = parse(this.base);
+    const places = this.unread.flatMap(({ path, raw }) => {
+      const node = find(root, path);
+      return node ? [{ node, raw }] : [];
+    }).sort((one, other) => other.node.start - one.node.start);
+    return places.reduce((text, { node, raw }) => text.slice(0, node.start) + raw + text.slice(node.end), this.base);
+  }
+
+  /** By the place of each in the document: what the check is asked. */
+  get byPointer() {
+    return Object.fromEntries(this.unread.map(({ path, raw }) => [pointerOf(path), raw]));
+  }
+
+  /** @param {string} pointer */
+  at(pointer) {
+    return this.unread.find(({ path }) => pointerOf(path) === pointer);
+  }
+
+  /** @param {Path} path */
+  rawAt(path) {
+    return this.at(pointerOf(path))?.raw ?? null;
+  }
+
+  /** @param {Path} path @param {string | null} raw null takes the member out */
+  write(path, raw) {
+    const others = this.without(path);
+    if (raw === null) return new UnreadFields(drop(this.base, path), others);
+    if (parse(raw)) return new UnreadFields(put(this.base, path, raw), others);
+    const base = find(parse(this.base), path) ? this.base : put(this.base, path, "null");
+    return new UnreadFields(base, [...others, { path, raw }]);
+  }
+
+  /** Take an item out of a list: those behind it move up. @param {Path} path */
+  removeItem(path) {
+    const [list, at] = [path.slice(0, -1), Number(path.at(-1))];
+    const moved = this.without(path).map((one) => {
+      const step = Number(one.path[list.length]);
+      if (!isBelow(one.path, list) || step < at) return one;
+      return { ...one, path: [...list, step - 1, ...one.path.slice(path.length)] };
+    });
+    return new UnreadFields(drop(this.base, path), moved);
+  }
+
+  /** @param {string} base */
+  withBase(base) {
+    return new UnreadFields(base, this.unread);
+  }
+
+  /** @param {Path} path */
+  without(path) {
+    return this.unread.filter((one) => !isBelow(one.path, path));
+  }
+}
+
+/** @param {Path} path @param {Path} above */
+function isBelow(path, above) {
+  return above.every((step, at) => step === path[at]);
 }

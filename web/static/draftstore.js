@@ -1,10 +1,9 @@
 // Where a draft is kept: at the desk, and in this browser for the time in which the desk is away.
 
 import { keep } from "./choices.js";
+import { MessageDocument, UnreadFields } from "./document.js";
 import { byId } from "./dom.js";
-import { MessageDocument } from "./document.js";
 import { call, oneAtATime, Pause } from "./talk.js";
-import { UnreadFields } from "./unreadfields.js";
 import { say } from "./words.js";
 import { whoAmI } from "./writing.js";
 

@@ -1,10 +1,10 @@
 // The document as a form: each field changes its own place alone, and holds what is no JSON yet as it was typed.
 
+import { FieldMarks } from "./diagnostics.js";
+import { UnreadFields } from "./document.js";
 import { all, byId, first, Shown } from "./dom.js";
-import { FieldMarks } from "./fieldmarks.js";
 import { FormFields } from "./formfields.js";
 import { append, compact, drop, itemsAt, parse, pointerOf, put, steps, textAt } from "./jsontext.js";
-import { UnreadFields } from "./unreadfields.js";
 import { say } from "./words.js";
 
 const READ_BY_MODEL = ["result", "content", 0, "text"];

@@ -1,17 +1,16 @@
-// What is open on this page, and how something else is opened in its place.
+// What is open on this page: how it stands, and how something else is opened in its place.
 
 import { rememberCards } from "./choices.js";
 import { tick } from "./clock.js";
 import { openComposer } from "./composer.js";
-import { all, atRest, first, isWide, keyOfOpen, maybe } from "./dom.js";
+import { all, atRest, button, first, isWide, keyOfOpen, make, maybe } from "./dom.js";
 import { refreshList } from "./list.js";
 import { version } from "./live.js";
-import { takeBackSeen } from "./notice.js";
-import { oneAtATime, part } from "./talk.js";
 import { at, here } from "./loginpath.js";
-import { listenToCopies, listenToStatus, takeStatus } from "./status.js";
-import { composed, goOnTyping } from "./typeahead.js";
-import { tell } from "./words.js";
+import { takeBackSeen } from "./notice.js";
+import { composed, goOnTyping } from "./sender.js";
+import { oneAtATime, part } from "./talk.js";
+import { copy, say, tell } from "./words.js";
 import { hideOwn, leave } from "./writing.js";
 
 export class Page {
@@ -143,4 +142,52 @@ function nameOpen() {
     history.replaceState(null, "", at(`/m/${key}${session ? `?${new URLSearchParams({ session })}` : ""}`));
   }
   for (const back of all("header [name=back]", document, HTMLInputElement)) back.value = here();
+}
+
+// -- The banner and the times of what is open, taken anew without touching the box
+
+/** @param {Page} page */
+async function takeStatus(page) {
+  const key = keyOfOpen();
+  const answer = key ? await part(`/m/${key}/status`) : null;
+  const [old, fresh] = [maybe("status"), answer?.getElementById("status")];
+  if (!old || !fresh || keyOfOpen() !== key) return; // another one was opened in its place meanwhile
+  hideOwn(fresh);
+  if (fresh.querySelector("[data-go]")) { // the teacher opened another step
+    location.assign(at("/"));
+    return;
+  }
+  const heard = fresh.querySelectorAll(".question.told").length;
+  if (heard > old.querySelectorAll(".question.told").length) tell("told");
+  if (old.querySelector("details[open]")) fresh.querySelector("details")?.setAttribute("open", "");
+  old.replaceWith(fresh);
+  tick();
+  const { composer } = page;
+  if (fresh.dataset.state !== "pending" && composer && !composer.locked && !composer.sender.sending) {
+    // What nobody wrote in is shown as what became of it.
+    if (fresh.dataset.state === "answered" && !composer.draft.touched) page.reopen(`/m/${key}`);
+    composer.lock(fresh.dataset.state === "answered" ? composer.sender.tooLate() : null);
+  }
+}
+
+
+// The box with the answer stays as it is.
+/** @param {Page} page */
+function listenToStatus(page) {
+  document.addEventListener("click", async (event) => {
+    const one = event.target instanceof Element && event.target.closest("#status [name=act]");
+    if (!(one instanceof HTMLButtonElement)) return;
+    event.preventDefault();
+    one.disabled = true;
+    const key = keyOfOpen();
+    if (!(await part(`/m/${key}`, new URLSearchParams({ act: one.value })))) return;
+    tell(one.id === "hold" ? "held" : "ordered");
+    page.refreshStatus();
+  });
+}
+
+function listenToCopies() {
+  for (const text of all(".copyable")) {
+    text.after(make("div", {}, button(say("copy"), "small", () => copy(text.textContent ?? ""))));
+  }
 }

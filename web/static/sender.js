@@ -1,10 +1,10 @@
 // Sending what is written, once: the check before it, a moment to take it back, and what became of it.
+// What is typed until the next box is there is caught in a field, where an input method goes on.
 
-import { askAnyway, undoWindow } from "./asking.js";
 import { chosen } from "./choices.js";
-import { all, byId } from "./dom.js";
+import { all, byId, isWide, make } from "./dom.js";
 import { call, Refused } from "./talk.js";
-import { catchTyping, giveTypingBack } from "./typeahead.js";
+import { askAnyway, undoWindow } from "./toolbar.js";
 import { say, tell, tellFailed } from "./words.js";
 
 const SLOW = 5000; // milliseconds until a person is told that the desk is silent
@@ -136,4 +136,45 @@ export class Sender {
     for (const field of all("textarea, input", box)) /** @type {HTMLInputElement} */ (field).readOnly = on || draft.locked;
     views.json.setReadOnly(on || draft.locked);
   }
+}
+
+// -- What is typed between Send and the next box
+
+const field = make("textarea", { class: "hidden", "aria-label": say("ahead") });
+let composing = false;
+/** @type {Element | null} where the cursor was */
+let before = null;
+
+document.addEventListener("compositionstart", () => { composing = true; });
+document.addEventListener("compositionend", () => { composing = false; });
+
+function catchTyping() {
+  if (!isWide() || document.querySelector("dialog[open]")) return;
+  before = document.activeElement;
+  field.value = "";
+  document.body.append(field);
+  field.focus({ preventScroll: true });
+}
+
+export async function composed() {
+  if (composing) await new Promise((done) => document.addEventListener("compositionend", done, { once: true }));
+}
+
+/** Nothing went out. Returns whether something was typed meanwhile. */
+function giveTypingBack() {
+  if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+  return goOnTyping();
+}
+
+/** Go on in the field that has the focus now. Returns whether something was typed. */
+export function goOnTyping() {
+  const typed = field.value;
+  field.value = "";
+  field.remove();
+  composing = false;
+  before = null;
+  const active = document.activeElement;
+  const writable = active?.matches("textarea, input:not([type=radio], [type=checkbox])") || active?.shadowRoot;
+  if (typed && writable) document.execCommand("insertText", false, typed);
+  return typed !== "";
 }

@@ -12,7 +12,7 @@ type Diagnostics = import("../static/diagnostics.js").Diagnostics;
 type FormView = import("../static/formview.js").FormView;
 type MessageDocument = import("../static/document.js").MessageDocument;
 type Page = import("../static/page.js").Page;
-type UnreadFields = import("../static/unreadfields.js").UnreadFields;
+type UnreadFields = import("../static/document.js").UnreadFields;
 
 /** How an element is found: by its id, or by a selector, in a place or on the page; of a kind, or any. */
 type ById = <T extends HTMLElement = HTMLElement>(name: string, kind?: new () => T) => T;
