@@ -194,10 +194,7 @@ def test_a_person_at_the_client_says_something_first(tmp_path: Path) -> None:
 
 
 def test_the_host_may_answer_in_the_tool_s_place_or_refuse(tmp_path: Path) -> None:
-    """At the desk: what the host types is what the model reads; the server is not asked.
-
-    LOOP-12.
-    """
+    """At the desk: what the host types is what the model reads; the server is not asked."""
     with Playing(tmp_path / "box", "host,model") as table:
         table.answer(Role.HOST, "elicitation/create", prompt("weather?"))
         table.answer(Role.MODEL, "sampling/createMessage", asks("東京"))

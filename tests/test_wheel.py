@@ -199,10 +199,7 @@ def test_the_source_distribution_can_be_tested(built: Path) -> None:
 
 
 def test_the_installed_program_has_the_weather_session(installed: Path, tmp_path: Path) -> None:
-    """With what a user installs, outside the source, without any other package.
-
-    BRIDGE-2 to BRIDGE-8.
-    """
+    """With what a user installs, outside the source, without any other package."""
     conversation = read(WEATHER)
     command = (str(installed / "humanmcp"), "serve")
     with Serving(tmp_path / "home", *conversation.flags, command=command) as serving:

@@ -32,11 +32,13 @@ def by_hand(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
             child.kill()
 
 
-def started(home: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start a command of humanmcp without a terminal."""
+def started(
+    home: Path, *words: str, language: str = "en", stdin: int = subprocess.DEVNULL
+) -> subprocess.Popen[str]:
+    """Start a command of humanmcp, by default without a terminal."""
     return subprocess.Popen(
-        [sys.executable, "-m", "humanmcp", *arguments, "--lang", "en"],
-        stdin=subprocess.DEVNULL,
+        [sys.executable, "-m", "humanmcp", *words, "--lang", language],
+        stdin=stdin,
         stdout=subprocess.PIPE,
         env=bare_environment(home),
         text=True,
@@ -44,17 +46,17 @@ def started(home: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
+def played(home: Path, *words: str, language: str = "en") -> str:
+    """Run a command of humanmcp to its good end, and return what it shows."""
+    with started(home, *words, language=language) as child:
+        said, _ = child.communicate(timeout=PATIENCE)
+    assert child.returncode == 0
+    return said
+
+
 def test_a_book_plays_it_to_the_end(tmp_path: Path) -> None:
     """Without a terminal nobody is there to answer: six steps, each understood."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "humanmcp", "demo", "--lang", "en"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env=bare_environment(tmp_path),
-        timeout=PATIENCE,
-        check=True,
-    )
-    said = ended.stdout.decode()
+    said = played(tmp_path, "demo")
     assert re.findall(r"^(\d)/6 ", said, re.MULTILINE) == list("123456")
     assert said.count("The host understood") == 5
     assert "your tools are get-japan-forecast (1 in total)" in said
@@ -92,14 +94,7 @@ def test_every_example_can_be_pasted_and_moves_it_on(by_hand: subprocess.Popen[s
 def test_every_example_can_be_pasted_into_the_terminal_of_the_demo(tmp_path: Path) -> None:
     """One terminal is enough; an answer may have several lines, and a wrong one can be replaced."""
     keyboard, terminal = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "humanmcp", "demo", "--lang", "en"],
-        stdin=terminal,
-        stdout=subprocess.PIPE,
-        env=bare_environment(tmp_path),
-        text=True,
-        encoding="utf-8",
-    ) as child:
+    with started(tmp_path, "demo", stdin=terminal) as child:
         os.close(terminal)
         assert child.stdout is not None
         pasted = 0
@@ -112,19 +107,6 @@ def test_every_example_can_be_pasted_into_the_terminal_of_the_demo(tmp_path: Pat
         assert pasted == 5
         assert child.wait(PATIENCE) == 0
     os.close(keyboard)
-
-
-def played(home: Path, *flags: str) -> str:
-    """Play the demo from a book, and return what it shows."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "humanmcp", "demo", "--lang", "en", *flags],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env=bare_environment(home),
-        timeout=PATIENCE,
-        check=True,
-    )
-    return ended.stdout.decode()
 
 
 def book(folder: Path, text: str) -> str:
@@ -150,7 +132,7 @@ def test_it_calls_what_was_offered(tmp_path: Path) -> None:
         text = "done"
         """,
     )
-    said = played(tmp_path, "--book", offered)
+    said = played(tmp_path, "demo", "--book", offered)
     assert '"name":"add","arguments":{"a":0,"unit":"Tokyo"}' in said
     assert "The model chose your tool and filled in its arguments" in said
     assert "get-japan-forecast" not in said
@@ -158,7 +140,7 @@ def test_it_calls_what_was_offered(tmp_path: Path) -> None:
 
 def test_without_a_tool_the_model_answers_by_itself(tmp_path: Path) -> None:
     """Nothing is called, and the three steps say why."""
-    said = played(tmp_path, "--book", book(tmp_path, "tools = []"))
+    said = played(tmp_path, "demo", "--book", book(tmp_path, "tools = []"))
     assert said.count("You have no tool, so the model answers alone") == 3
     assert "tools/call" not in said.split("The whole session:")[1].split("transcript.jsonl")[0]
 
@@ -168,7 +150,7 @@ def test_the_host_speaks_the_language_of_its_reader(
     tmp_path: Path, language: str, place: str
 ) -> None:
     """Places, answers and the picture at the end; and it does not pretend to be another program."""
-    said = played(tmp_path, "--lang", language)
+    said = played(tmp_path, "demo", language=language)
     assert f'"location":"{place}"' in said
     assert "Visual Studio Code" not in said
     assert ("host  ──▶  you" in said) == (language == "en")
@@ -179,14 +161,7 @@ def test_a_second_demo_names_its_own_files(tmp_path: Path, by_hand: subprocess.P
     """The folder of the first one is taken: what is pasted must not answer that one."""
     assert by_hand.stdout is not None
     first = next(filter(None, map(EXAMPLE.match, by_hand.stdout)))
-    with subprocess.Popen(
-        [sys.executable, "-m", "humanmcp", "demo", "--by-hand", "--lang", "en"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        env=bare_environment(tmp_path),
-        text=True,
-        encoding="utf-8",
-    ) as second:
+    with started(tmp_path, "demo", "--by-hand") as second:
         try:
             assert second.stdout is not None
             example = next(filter(None, map(EXAMPLE.match, second.stdout)))
@@ -233,16 +208,8 @@ def test_a_lesson_is_played_over_http_with_the_headers_of_its_version(
     tmp_path: Path, language: str, place: str
 ) -> None:
     """Each message is a POST to the server at its address; the headers repeat the body."""
-    words = ("lesson", "over-http", "--lang", language, "--book", book(tmp_path, FORECAST))
-    ended = subprocess.run(
-        [sys.executable, "-m", "humanmcp", *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env=bare_environment(tmp_path),
-        timeout=PATIENCE,
-        check=True,
-    )
-    said = ended.stdout.decode()
+    words = ("lesson", "over-http", "--book", book(tmp_path, FORECAST))
+    said = played(tmp_path, *words, language=language)
     assert re.findall(r"^     (M[\w-]+): (.+)$", said, re.MULTILINE) == [
         ("MCP-Protocol-Version", "2026-07-28"),
         ("Mcp-Method", "tools/list"),

@@ -199,10 +199,7 @@ def test_an_argument_that_is_no_text_is_not_dropped_silently(tmp_path: Path) -> 
 
 
 def test_what_cannot_be_wrapped_is_said_and_left_alone(tmp_path: Path) -> None:
-    """The trailing comma of an article is named with its line; an unknown server with the known.
-
-    CAPTURE-9.
-    """
+    """The trailing comma of an article is named with its line; an unknown server with the known."""
     path = tmp_path / "config.json"
     broken = PLAIN.replace('"b"}}', '"b"}},')
     path.write_text(broken, encoding="utf-8")
