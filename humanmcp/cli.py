@@ -1,7 +1,7 @@
-"""The command line: which commands there are, and where each one lives.
+"""The command line: all commands, and the module of each one.
 
 A command is a module with `add_arguments(parser)` and `run(arguments, settings) -> exit status`.
-It is imported when it is called, so that `serve` starts without the weight of the others.
+It is imported when it is called, so that `serve` starts without the other modules.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "hosts": "humanmcp.export.hosts",
     },
 }
-"""Every command and the module that is it, in the groups of the help. Their words: `locales/`."""
+"""Every command and its module, in the groups of the help. Their help is in `locales/`."""
 
 COMMANDS: Final[Mapping[str, str]] = {
     name: module for group in GROUPS.values() for name, module in group.items()
@@ -76,9 +76,9 @@ COMMANDS: Final[Mapping[str, str]] = {
 SHELL_NAMES: Final = ("bash", "zsh", "fish")
 """The shells whose completion can be printed."""
 _FILES: Final = frozenset({"FILE", "FILE|-", "DIR", "TRANSCRIPT", "HOME", "FILES", "BOOK"})
-"""How an argument is called that is a file or a folder."""
+"""The metavars of arguments that are files or folders."""
 INTERRUPTED: Final = 130
-"""What shells say of a program that Ctrl-C ended: 128 and the number of SIGINT."""
+"""The exit status after Ctrl-C: 128 plus the number of SIGINT."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not words:
             return _welcome()
         if words[0] not in COMMANDS:
-            _overview().parser.parse_args(words)  # leaves: it knows no command of its own
+            _overview().parser.parse_args(words)  # exits with an error
             return USAGE_ERROR
         return _run(words[0], words[1:])
     except StopError as error:
@@ -105,8 +105,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(name: str, words: Sequence[str]) -> int:
-    # Nothing that is imported becomes garbage; looking for some costs a server 6 ms of its start,
-    # and once more when the collector is back: `freeze` tells it not to look there.
+    # Imported modules are no garbage; collecting during the import costs a server 6 ms,
+    # and once more afterwards: `freeze` excludes them.
     gc.disable()
     module = importlib.import_module(COMMANDS[name])
     arguments = parser_of(name, module, words).parse_args(words)
@@ -125,7 +125,7 @@ def _welcome() -> int:
 
 
 def _language(words: Sequence[str]) -> str:
-    """Return the language to speak before the command line is read: by its flags all the same."""
+    """Return the language for errors of the command line, before it is parsed."""
     flags = {name: _flag(words, f"--{name}") for name in ("home", "lang")}
     try:
         return language_of(load(flags).lang)
@@ -134,14 +134,14 @@ def _language(words: Sequence[str]) -> str:
 
 
 def _ordered(words: Sequence[str]) -> list[str]:
-    """Put `--lang` behind the command or flag that it stands before."""
+    """Move `--lang` behind the command or flag that follows it."""
     first = words[0] if words else ""
     taken = 2 if first == "--lang" else 1 if first.startswith("--lang=") else 0
     return [*words[taken : taken + 1], *words[:taken], *words[taken + 1 :]]
 
 
 def _flag(words: Sequence[str], name: str) -> str:
-    """Return what stands after a flag; "" where it is not given."""
+    """Return the value of a flag, or ""."""
     for word, after in itertools.pairwise((*words, "")):
         if word == "--":
             break
@@ -153,7 +153,7 @@ def _flag(words: Sequence[str], name: str) -> str:
 
 
 def parser_of(name: str, module: ModuleType, words: Sequence[str] = HELP) -> Parser:
-    """Make the parser of one command, for a reader who typed these words."""
+    """Make the parser of one command. Its help is only loaded if these words ask for it."""
     parser = Parser(words, prog=f"humanmcp {name}")
     parser.description = parser.words("command")(name)
     module.add_arguments(parser)
@@ -161,7 +161,7 @@ def parser_of(name: str, module: ModuleType, words: Sequence[str] = HELP) -> Par
 
 
 def _stdin_is_a_pipe() -> bool:
-    """Return True if a program talks to us: then plain `humanmcp` is the server."""
+    """Return True if a program starts us: then `humanmcp` without arguments is the server."""
     try:
         mode = os.fstat(0).st_mode
     except OSError:
@@ -170,14 +170,14 @@ def _stdin_is_a_pipe() -> bool:
 
 
 class _Overview(NamedTuple):
-    """The parser of the whole command line, and that of each command, without its arguments."""
+    """The parser of the command line, and that of each command, without its arguments."""
 
     parser: Parser
     commands: Mapping[str, Parser]
 
 
 def _overview() -> _Overview:
-    """Make the parser that explains itself: what there is, and where to start."""
+    """Make the parser of the overview of all commands."""
     parser = Parser(prog="humanmcp")
     words, summary = parser.words("cli"), parser.words("command")
     parser.description, parser.epilog = words("description"), words("epilog")
@@ -195,7 +195,7 @@ def _overview() -> _Overview:
 
 
 class _Completion(argparse.Action):
-    """Print what a shell completes, and end."""
+    """Print the completion script of a shell, and exit."""
 
     def __call__(
         self,
@@ -212,7 +212,7 @@ class _Completion(argparse.Action):
 
 
 def _completion(shell: str) -> str:
-    """Return what a shell reads to complete every command, with its flags and their values."""
+    """Return the completion script of a shell, for all commands, flags and values."""
     shtab = importlib.import_module("shtab")  # no server needs it
     overview = _overview()
     for name, command in overview.commands.items():

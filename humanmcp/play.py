@@ -1,7 +1,7 @@
-"""`humanmcp play`: a whole table of MCP, people play any of its four roles.
+"""`humanmcp play`: all four roles of MCP on one computer; people play any of them.
 
-Starts the desk, gives each person a link to the view of their role, and plays the other roles. What
-stands above the desk and the host puts them together here, so that neither knows the other.
+Starts the desk, prints a link for each person, and plays the other roles. This module is
+above desk and host, so that neither knows the other.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DEFAULT: Final = "model,server"
 
 
 class PlayError(StopError):
-    """The table cannot be laid."""
+    """The roles cannot be played."""
 
     room = ROOM
     status = USAGE_ERROR
@@ -49,7 +49,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Play until the host has nothing more to say. Returns the exit status."""
+    """Play until the host ends. Returns the exit status."""
     with in_order(), contextlib.ExitStack() as stack:
         home = home_folder(settings.home)
         plan = Plan(people_of(arguments.people), home, arguments.model)
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def people_of(text: str) -> frozenset[Role]:
-    """Read which roles people play.
+    """Parse the roles that people play.
 
     Raises:
         PlayError: there is no such role.
@@ -81,7 +81,7 @@ def people_of(text: str) -> frozenset[Role]:
 
 
 def _seated(table: Table, port: int | None) -> None:
-    """Print the link of each role, now and anew at each Enter: a link opens only once."""
+    """Print the link of each role, and new links after each Enter: a link opens only once."""
     if _announce(table, port):
         to_stdout(say(ROOM, "again"))
         threading.Thread(target=_announce_again, args=(table, port), daemon=True).start()
@@ -95,7 +95,7 @@ def _announce_again(table: Table, port: int | None) -> None:
 
 
 def _announce(table: Table, port: int | None) -> bool:
-    """Say who sits where, and give each person their link. Returns True if there are links.
+    """Print the roles, and a link for each person. Return True if there are links.
 
     Without a port there is no page.
     """
@@ -111,9 +111,9 @@ def _announce(table: Table, port: int | None) -> bool:
 
 
 def _end_desk_with(stack: contextlib.ExitStack, home: Path) -> None:
-    """End the page that we start, where the play is broken off. At its end people go on reading.
+    """Stop the desk that was started here, after Ctrl-C. At the regular end it keeps running.
 
-    One that was there before stays, as does one in which a person answers another session.
+    A desk that ran before keeps running, and so does one in use for another session.
     """
     from humanmcp.desk import launch  # noqa: PLC0415 - only where a page is wanted
 
@@ -127,7 +127,7 @@ def _end_desk_with(stack: contextlib.ExitStack, home: Path) -> None:
 
 
 def _links(home: Path, table: Table, port: int) -> dict[Role, str]:
-    """Make one address a person: each opens the desk once, for their role alone."""
+    """Make one address per person: each opens the desk once, for one role."""
     from humanmcp.desk import launch  # noqa: PLC0415 - only where a page is wanted
 
     try:

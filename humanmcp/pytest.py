@@ -5,8 +5,8 @@ r"""A mock MCP server for the tests of a client: a plugin of pytest.
         ...                                # start your client with server.command
         assert server.calls("tools/call")[0].arguments == {"city": "Tokyo"}
 
-pytest loads this module wherever humanmcp is installed. So it imports nothing but pytest, and all
-else when a test asks for a server.
+pytest loads this module wherever humanmcp is installed. So it imports only pytest, and the rest
+when a test asks for a server.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from humanmcp.answering.summary import ReceivedCall
 
 BY: Final = "pytest"
-"""How a test signs what it sends."""
+"""The author of answers of a test."""
 
 TIMEOUT: Final = 10.0
 """Seconds to wait for a request that a test wants to answer."""
@@ -35,7 +35,7 @@ TIMEOUT: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class MockServer:
-    """A server for one test: what it answers, what it was asked. Its client starts the command."""
+    """A server for one test: its answers and its requests. The tested client starts its command."""
 
     home: Path
     """Its inbox folder; `humanmcp desk --home` shows it."""
@@ -44,27 +44,27 @@ class MockServer:
 
     @property
     def command(self) -> list[str]:
-        """What a client starts, word by word: the program first."""
+        """The command that a client starts, as a list of words."""
         words = (sys.executable, "-m", "humanmcp", "serve", "--handshake", "book")
         return [*words, "--home", str(self.home), "--book", str(self.book), *self.flags]
 
     @property
     def _refuses(self) -> bool:
-        """Whether it refuses what no rule answers: then no test can answer it."""
+        """Return True if it refuses requests without a rule, so that no test can answer them."""
         return dict(pairwise(self.flags)).get("--otherwise") == "error"
 
     @property
     def address(self) -> str:
-        """Where it is over Streamable HTTP; it is started when this is asked for first."""
+        """Its address over Streamable HTTP; the first use starts it."""
         if not self._started:
             self._started.append(self._start())
         return self._started[0][1]
 
     def _start(self) -> tuple[Popen[bytes], str]:
         import re  # noqa: PLC0415 - see the head of this module
-        import subprocess  # noqa: PLC0415 - likewise
+        import subprocess  # noqa: PLC0415 - as above
 
-        from humanmcp.answering.service import await_result  # noqa: PLC0415 - likewise
+        from humanmcp.answering.service import await_result  # noqa: PLC0415 - as above
 
         log_file = self.home / "http.log"
         with log_file.open("wb") as log:
@@ -93,9 +93,9 @@ class MockServer:
         return self.home / "book.toml"
 
     def calls(self, method: str = "", name: str = "") -> list[ReceivedCall]:
-        """Return what it was asked so far, in order; of one method, tool, prompt or address."""
+        """Return the requests so far, in order; of one method, tool, prompt or address."""
         from humanmcp.answering.summary import calls  # noqa: PLC0415 - see the head of this module
-        from humanmcp.inbox import open_inbox  # noqa: PLC0415 - likewise
+        from humanmcp.inbox import open_inbox  # noqa: PLC0415 - as above
 
         inbox = open_inbox(self.home)
         named = sorted((facts.started, facts.name) for facts in inbox.sessions())
@@ -118,8 +118,8 @@ class MockServer:
         """Answer the request that has waited longest, or the next one that comes.
 
         Raises:
-            AssertionError: none came in time, or the check refuses the answer and says why.
-            ValueError: this server refuses what no rule answers, and so nothing waits.
+            AssertionError: no request came in time, or the check refuses the answer.
+            ValueError: this server refuses requests without a rule, so nothing waits.
         """
         if self._refuses:
             raise ValueError(
@@ -136,7 +136,7 @@ class MockServer:
 
     def _waiting(self) -> OpenExchange | None:
         from humanmcp.answering.open_exchange import OpenExchange  # noqa: PLC0415 - as above
-        from humanmcp.inbox import open_inbox  # noqa: PLC0415 - likewise
+        from humanmcp.inbox import open_inbox  # noqa: PLC0415 - as above
 
         inbox = open_inbox(self.home)
         for facts in sorted(inbox.sessions(), key=lambda one: one.started):
@@ -152,7 +152,7 @@ def _reply(
     result: Mapping[str, Any] | None,
     error: Mapping[str, Any] | None,
 ) -> tuple[str, str]:
-    """Return the text of an answer, and what it stands for."""
+    """Return the text of an answer, and its form."""
     import json  # noqa: PLC0415 - as above
 
     given = {"text": text, "tool error": tool_error, "result": result, "error": error}
@@ -165,9 +165,9 @@ def _reply(
 
 def _send(opened: OpenExchange, text: str, form: str) -> None:
     from humanmcp import locales  # noqa: PLC0415 - as above
-    from humanmcp.answering import service  # noqa: PLC0415 - likewise
-    from humanmcp.inbox.contract import Reply  # noqa: PLC0415 - likewise
-    from humanmcp.protocol.diagnostics.model import TextForm  # noqa: PLC0415 - likewise
+    from humanmcp.answering import service  # noqa: PLC0415 - as above
+    from humanmcp.inbox.contract import Reply  # noqa: PLC0415 - as above
+    from humanmcp.protocol.diagnostics.model import TextForm  # noqa: PLC0415 - as above
 
     result = service.send(opened, Reply(text, TextForm(form), by=BY), within=TIMEOUT)
     if result.outcome is not service.Outcome.SENT:
@@ -179,7 +179,7 @@ def _send(opened: OpenExchange, text: str, form: str) -> None:
 def humanmcp_server(tmp_path: Path) -> Iterator[Callable[..., MockServer]]:
     """Make a mock MCP server: `humanmcp_server(BOOK, *FLAGS)`. BOOK is a path, or a TOML text.
 
-    It refuses what no rule answers, and the error says which rule is missing; with the flags
+    It refuses a request without a rule, and the error names the missing rule; with the flags
     "--otherwise", "hand" that waits for `answer`. So does each call without a book, where the
     server offers the tool `ask_human`.
 

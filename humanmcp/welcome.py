@@ -1,4 +1,4 @@
-"""`humanmcp` alone at a terminal: what runs and waits here, and the four things to do now."""
+"""`humanmcp` without arguments at a terminal: print what runs and waits, and what to do."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ COMMANDS: Final = {
     "browser": "humanmcp desk --open",
     "terminal": "humanmcp inbox",
 }
-"""What one can do now, by the code of the sentence on it."""
+"""The commands to run now, by the code of their sentence."""
 
 
 def welcome(settings: Settings) -> None:
-    """Print it. A folder that is not there yet is not made for this."""
+    """Print the overview. A missing inbox folder is not created."""
     home = home_folder(settings.home)
     to_stdout(Painted(say(ROOM, "you"), "bold"))
     for line in _now(home) if home.exists() else ():
@@ -40,7 +40,7 @@ def welcome(settings: Settings) -> None:
 
 
 def _now(home: Path) -> Iterator[str]:
-    """Say what runs and what waits; nothing where nothing does."""
+    """Yield what runs and what waits."""
     inbox = open_inbox(home)
     connected = [facts for facts in inbox.sessions() if facts.is_open]
     if connected:

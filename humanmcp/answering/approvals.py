@@ -1,6 +1,6 @@
 """The approval card: what a person reads before they allow something, and what their choice sends.
 
-The same at every desk. What stands on the card is the whole input: a command with its description,
+The same in every front end. The card shows the whole input: a command with its description,
 an edit as a difference, a file as its text, and every other member beside it.
 """
 
@@ -38,11 +38,11 @@ LONG_TEXT: Final = 3_000
 _UNUSUAL_SPACE: Final = re.compile(
     "[\t\xa0\u034f\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\ufe00-\ufe0f]"
 )
-"""What looks like a space, or like nothing, and is none to a program."""
+"""Characters that look like a space or like nothing, but are something else to a program."""
 
 
 def plainly(text: str) -> str:
-    """Return a text with everything shown that could hide: also spaces that are none."""
+    """Make everything visible that could hide in a text, also unusual spaces."""
     return _UNUSUAL_SPACE.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", visible(text))
 
 
@@ -62,9 +62,9 @@ class CardPart(NamedTuple):
 
 
 class ApprovalCard(NamedTuple):
-    """What is to be done: the code of its headline, and its parts.
+    """What the person allows: the code of the headline, and the parts.
 
-    `is_long` says that it must be opened before it can be allowed.
+    With `is_long` it must be opened before it can be allowed.
     """
 
     kind: str
@@ -88,7 +88,7 @@ class ApprovalCard(NamedTuple):
 
 
 def card_of(approval: Approval) -> ApprovalCard:
-    """Lay out what is to be allowed; every member of the input is on the card."""
+    """Lay out an input on a card, with every member."""
     given = approval.input
     edits = _edits(given)
     content = given.get("content")
@@ -129,7 +129,7 @@ def _part(name: str, text: str, kind: str = "code") -> CardPart:
 
 
 def _edits(given: Mapping[str, object]) -> list[tuple[str, str]]:
-    """Return each pair of an old and a new text; nothing where there is more to it."""
+    """Return the pairs of old and new texts, or nothing for other members."""
     several = objects_at(given, "edits") if "edits" in given else [dict(given)]
     pairs = [(one.get("old_string"), one.get("new_string")) for one in several]
     found = [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, str)]
@@ -143,7 +143,7 @@ def _edits(given: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 _MOST_COMPARED: Final = 1_000
-"""Lines of which a difference is made; of more, all go and all come."""
+"""The most lines that are compared; longer texts are shown as removed and added."""
 
 
 def _difference(old: str, new: str) -> tuple[CardLine, ...]:
@@ -166,7 +166,7 @@ def headline(opened: OpenExchange, approval: Approval, card: ApprovalCard) -> st
 
 
 def pattern_in_words(pattern: AllowPattern) -> str:
-    """Say what a pattern allows."""
+    """Describe what a pattern allows."""
     tool, value = one_line(pattern.tool, 80), plainly(pattern.value)
     return say(ROOM, f"like {pattern.way}", tool=tool, value=value)
 
@@ -181,10 +181,10 @@ class ApprovalError(StopError):
 
 
 def allow(opened: OpenExchange, approval: Approval, *, seen: bool, shown: str = "") -> Reply:
-    """Return the reply that allows what was shown, unchanged. `seen` says that all of it was.
+    """Return the reply that allows the input unchanged. With `seen` all of it was shown.
 
     Raises:
-        ApprovalError: it cannot be allowed, or was not seen whole.
+        ApprovalError: it cannot be allowed, or was not shown completely.
     """
     reply = permission(approval, seen=seen)._replace(shown=shown)
     if opened.held is not None:
@@ -196,7 +196,7 @@ def permission(approval: Approval, *, seen: bool = False) -> Reply:
     """Return the reply that allows a permission prompt, unchanged.
 
     Raises:
-        ApprovalError: it cannot be allowed, or was not seen whole.
+        ApprovalError: it cannot be allowed, or was not shown completely.
     """
     _may_be_allowed(approval)
     if card_of(approval).is_long and not seen:
@@ -208,7 +208,7 @@ def change(opened: OpenExchange, approval: Approval, text: str, *, shown: str = 
     """Return the reply that allows another input, which is JSON.
 
     Raises:
-        ApprovalError: it cannot be allowed, or the text is no JSON object.
+        ApprovalError: it cannot be allowed, or the text is not a JSON object.
     """
     _may_be_allowed(approval)
     try:
@@ -225,7 +225,7 @@ def change(opened: OpenExchange, approval: Approval, text: str, *, shown: str = 
 
 
 def input_as_typed(approval: Approval) -> dict[str, str]:
-    """Return each member of the input as its form shows it: a text as it is, else JSON."""
+    """Return the fields of a form for the input: text as text, other members as JSON."""
     given = approval.input
     return {
         name: _newlines(given[name]) if isinstance(given[name], str) else raw
@@ -234,7 +234,7 @@ def input_as_typed(approval: Approval) -> dict[str, str]:
 
 
 def changed_input(approval: Approval, typed: Mapping[str, str]) -> str:
-    """Return the input with what was typed in its form; the other members as they were written."""
+    """Return the input with the changed fields of its form; other members are unchanged."""
     changed: dict[str, str] = {}
     for name, before in input_as_typed(approval).items():
         words = _newlines(typed.get(name, before))
@@ -250,7 +250,7 @@ def _newlines(text: str) -> str:
 
 
 def deny(opened: OpenExchange, reason: str, *, shown: str = "") -> Reply:
-    """Return the reply that denies or declines it; the model reads the reason."""
+    """Return the reply that denies or declines the request; the model reads the reason."""
     if opened.held is not None:
         words = reason.strip() or approvals.DENIED
         return Reply(words, TextForm.TOOL_ERROR, action=Action.ANSWER, shown=shown)
@@ -284,7 +284,7 @@ def _outcome(outcome: JsonObject, version: str, negotiated: NegotiatedState) -> 
 def typed_answers(
     asked: Sequence[AskedQuestion], words: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return what was typed for each question: numbers of options with commas, or own words.
+    """Return the answer to each question: numbers of options with commas, or own words.
 
     Raises:
         ApprovalError: a question has no answer.
@@ -296,7 +296,7 @@ def typed_answers(
 
 
 def typed_answer(at: int, question: AskedQuestion, words: str) -> dict[str, str]:
-    """Return what was typed for a question as a form has it."""
+    """Return the answer to a question as fields of a form."""
     numbers = [one.strip() for one in words.split(",")]
     known = [str(number + 1) for number in range(len(question.options))]
     if all(one in known for one in numbers) and (question.multiple or len(numbers) == 1):
@@ -305,7 +305,7 @@ def typed_answer(at: int, question: AskedQuestion, words: str) -> dict[str, str]
 
 
 def told_beside(question: AskedQuestion) -> Iterator[str]:
-    """Yield what stands beside a question: its context, its default, what cannot be offered."""
+    """Yield the notes of a question: its context, its default, what cannot be offered."""
     if question.context:
         yield question.context
     if question.unread:
@@ -319,7 +319,7 @@ def told_beside(question: AskedQuestion) -> Iterator[str]:
 def chosen_answers(
     asked: Sequence[AskedQuestion], typed: Mapping[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return what was chosen for each question, and written in own words, from a form.
+    """Return the chosen options and own words for each question, from a form.
 
     An option is `answer 0 1`, or the value of `answer 0` where one is chosen; both count from 0.
     Own words are `own 0`.
@@ -351,7 +351,7 @@ def answer(
     """Return the reply that answers the questions.
 
     Raises:
-        ApprovalError: it asks nothing.
+        ApprovalError: it has no questions.
     """
     approval = opened.asked
     if approval is None or not approval.questions:
@@ -371,18 +371,18 @@ def _may_be_allowed(approval: Approval) -> None:
 
 
 def allowed_patterns(opened: OpenExchange) -> tuple[AllowPattern, ...]:
-    """List what a person has allowed for the session of this request."""
+    """List the patterns that are allowed in the session of this request."""
     found = map(pattern_of, opened.inbox.holds(opened.key.session))
     return tuple(one for one in found if one is not None)
 
 
 def allow_like(opened: OpenExchange, pattern: AllowPattern) -> None:
-    """Allow what fits a pattern in this session from now on."""
+    """Allow inputs that match a pattern in this session from now on."""
     kept = opened.inbox.holds(opened.key.session)
     opened.inbox.hold(opened.key.session, tuple(dict.fromkeys((*kept, str(pattern)))))
 
 
 def take_back(opened: OpenExchange, pattern: str) -> None:
-    """Ask again for what fits a pattern."""
+    """Ask again for inputs that match a pattern."""
     kept = opened.inbox.holds(opened.key.session)
     opened.inbox.hold(opened.key.session, tuple(one for one in kept if one != pattern))

@@ -1,7 +1,7 @@
-"""From a JSON Schema to the fields a person fills in, and from what they type to values.
+"""Convert a JSON Schema to the fields of a form, and typed text to values.
 
-The forms of MCP are flat: the arguments of most tools, and every elicitation. A field that is no
-plain value is typed as JSON. Knows no terminal and no page.
+The forms of MCP are flat: the arguments of most tools, and every elicitation. A field without a
+plain type is typed as JSON. Knows no terminal and no page.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def takes_many(field: Field) -> bool:
 
 
 def kind_of(field: Field) -> str:
-    """Return the one type that a field has, "any" for one of several or none."""
+    """Return the type of a field, or "any" for several types or none."""
     return field.kind if isinstance(field.schema.get("type"), str) else "any"
 
 
@@ -37,7 +37,7 @@ def default_of(field: Field) -> str:
 
 
 def choices_of(field: Field) -> tuple[Choice, ...]:
-    """Return the values that a field names, each with what a person reads for it."""
+    """Return the choices of a field, each with its title."""
     found = field.item.choices if field.item is not None else ()
     if not found and "const" not in field.schema:
         found = field.choices
@@ -45,7 +45,7 @@ def choices_of(field: Field) -> tuple[Choice, ...]:
 
 
 def _wanted(field: Field) -> str:
-    """Return what a field takes, in one line."""
+    """Describe the values of a field in one line."""
     titles = [one.title for one in choices_of(field)]
     return ("…, " if takes_many(field) else "|").join(titles) or kind_of(field)
 
@@ -58,10 +58,10 @@ class MistypedError(StopError):
 
 
 class FieldError(MistypedError):
-    """What was typed is not what the field takes.
+    """The typed text does not fit the field.
 
-    `broken` is the rule of its schema that it breaks, with what fills that rule's sentence; () when
-    it is not even of the right kind.
+    `broken` is the rule of its schema that it breaks, with the fillings of the sentence; () if
+    it has the wrong type.
     """
 
     def __init__(self, field: Field, typed: str, broken: tuple[tuple[str, str], ...] = ()) -> None:
@@ -83,7 +83,7 @@ class FieldError(MistypedError):
 
 
 class TypingError(MistypedError):
-    """A line of `key=value` cannot be read. `at` is what it breaks at."""
+    """A line of `key=value` cannot be read. `at` is the wrong part."""
 
     def __init__(self, at: str) -> None:
         super().__init__("no pairs", at=at)
@@ -95,19 +95,19 @@ def _typed(value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 
 LONGEST_NUMBER: Final = 400
-"""Characters of what may be a number; more than that is left as it was typed."""
+"""The most characters that are read as a number."""
 
 _YES: Final = frozenset({"true", "yes", "y", "1", "on", "はい"})
 _NO: Final = frozenset({"false", "no", "n", "0", "off", "いいえ"})
 
 
 def value(field: Field, typed: str, *, numbered: bool = False) -> Any:  # noqa: ANN401 - any JSON value
-    """Turn what a person typed into the value that the field takes.
+    """Convert typed text to a value of the field.
 
-    `numbered` says that the choices were shown with numbers, from 1.
+    With `numbered` the choices were shown with numbers, from 1.
 
     Raises:
-        FieldError: it cannot be one, or breaks a rule of the field.
+        FieldError: the text has the wrong type, or breaks a rule of the field.
     """
     found = _read(field, typed, numbered=numbered)
     wrong = validator.mismatch(found, field.schema)
@@ -141,12 +141,12 @@ def _read(field: Field, typed: str, *, numbered: bool) -> Any:  # noqa: ANN401 -
 
 
 def _plain(typed: str) -> str:
-    """Return digits and letters as JSON knows them: an input method types wide ones."""
+    """Convert wide digits and letters, which input methods type, to those of JSON."""
     return unicodedata.normalize("NFKC", typed).strip() if len(typed) < LONGEST_NUMBER else typed
 
 
 def _chosen(field: Field, typed: str, *, numbered: bool) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the choice that was meant: by its value, its title, or its number."""
+    """Return a choice by its value, its title, or its number."""
     offered = choices_of(field)
     for one in offered:
         if typed in (_typed(one.value), one.title):
@@ -168,7 +168,7 @@ _BETWEEN: Final = "[,\u3001\uff0c]"  # the last two are the commas of Japanese i
 
 
 def _several(field: Field, typed: str, *, numbered: bool) -> list[Any]:
-    """Return the list that was meant: JSON, or choices with commas between them."""
+    """Return a list: JSON, or choices with commas between them."""
     if typed.lstrip().startswith("["):
         try:
             found = json.loads(typed)
@@ -187,7 +187,7 @@ _DECODER: Final = json.JSONDecoder()
 
 
 def typed_of(words: Iterable[str]) -> str:
-    """Write the words of a shell, `name=value` each, as they are typed at the prompt."""
+    """Join words of a shell, `name=value` each, to a line as typed at the prompt."""
     return " ".join(_pair_typed(word) for word in words)
 
 
@@ -215,8 +215,8 @@ def arguments(typed: str, schema: object) -> dict[str, Any]:
     A value that begins with `[`, `{` or `"` is JSON; any other goes up to the next space.
 
     Raises:
-        TypingError: there is something that is no `key=value`.
-        FieldError: a value is not what the schema says.
+        TypingError: a part is not `key=value`.
+        FieldError: a value does not fit the schema.
     """
     if typed.lstrip().startswith("{"):
         try:
@@ -235,7 +235,7 @@ def texts(typed: str) -> dict[str, str]:
     """Read `key=value …` where every value is a text, as the arguments of a prompt are.
 
     Raises:
-        TypingError: there is something that is no `key=value`.
+        TypingError: a part is not `key=value`.
     """
     if typed.lstrip().startswith("{"):
         return {name: _typed(value) for name, value in arguments(typed, None).items()}

@@ -1,6 +1,6 @@
-"""One exchange, or one message that a tap holds, with what a desk asks of it.
+"""One exchange, or one message that a tap holds, as the front ends read it.
 
-Reads the inbox and changes nothing. The line is decoded once however many questions are asked.
+Reads the inbox and changes nothing. Each line is decoded once.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from humanmcp.protocol.validation.incoming import Inquiry
 
 CONVERSATION: Final = "humanmcp/messages"
-"""The member of `_meta` in which a table's host gives its user what was said so far."""
+"""The member of `_meta` with the conversation so far, from the host of `humanmcp play`."""
 LARGEST: Final = 16 * 1024 * 1024
-"""Characters of lines that are remembered together; a decoded one takes several times as much."""
+"""Characters of the lines in the cache; decoded they take several times as much."""
 _MOST: Final = 1024
 
 
 class Decoded:
-    """Remembers the lines that were decoded last. Threads may share one."""
+    """A cache of decoded lines. Threads may share it."""
 
     def __init__(self, largest: int = LARGEST) -> None:
         self._largest = largest
@@ -84,7 +84,7 @@ _lines: Final = Decoded()
 def read_line(line: str) -> Message | Batch | Malformed:
     """Return the message of an item's line, decoded once in this process.
 
-    Of a line that is too large only the beginning is read: others wait while it is decoded.
+    Only the beginning of a very large line is read, because other requests wait meanwhile.
     """
     return _lines.read(outline(line))
 
@@ -151,9 +151,9 @@ class OpenExchange:
 
     @property
     def exchange(self) -> Exchange | None:
-        """The exchange to answer; None if there is nothing to answer.
+        """The exchange to answer, or None.
 
-        Of an answer that a tap holds, that is the exchange which it belongs to.
+        For an answer that a tap holds, it is the exchange of that answer.
         """
         item = self.item
         found = self.read(item.asked or item.line)
@@ -177,7 +177,7 @@ class OpenExchange:
 
     @property
     def inquiry(self) -> Inquiry | None:
-        """The question that it asks the person; None if it asks none."""
+        """Its question to the person, or None."""
         found = self.message
         if not isinstance(found, Message) or self.held is not None or self.approval is not None:
             return None
@@ -185,15 +185,15 @@ class OpenExchange:
 
     @property
     def approval(self) -> Approval | None:
-        """What it asks the person on a card; None if it needs none."""
+        """The approval or questions of its card, or None."""
         found = self.asked
         return None if found is None or found.is_alone else found
 
     @property
     def asked(self) -> Approval | None:
-        """What it asks the person to allow, or to answer in its own shape; None for nothing.
+        """What the person allows, or answers in a special form; or None.
 
-        Of a call that a tap holds, that is the call, unless it cannot be read.
+        For a held call, it is the call, unless it cannot be read.
         """
         item, held = self.item, self.item.purpose is Purpose.HELD
         if not isinstance(self.message, Message) or (held and item.way is Direction.OUT):
@@ -203,7 +203,7 @@ class OpenExchange:
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
-        """The problems of the message; empty for a line that is no message."""
+        """The problems of the message; empty for a line that is not a message."""
         found, held = self.message, self.held
         if not isinstance(found, Message) or self.is_large:
             return ()
@@ -251,7 +251,7 @@ class OpenExchange:
 
 
 def open_exchange_of(inbox: DeskInbox, key: Key) -> OpenExchange:
-    """Return the case of an exchange.
+    """Return an exchange of the inbox by its key.
 
     Raises:
         UnknownItemError: there is no such exchange.
@@ -270,7 +270,7 @@ PARSE_ERROR: Final = """{
 
 
 def why_unreadable(frame: Frame, *, batches: bool = False) -> tuple[Diagnostic, ...]:
-    """Return why a line is no message, or parts of a batch; () for one that is.
+    """Return why a line or parts of a batch are not messages; () if they are.
 
     With `batches` a batch is allowed as such.
     """

@@ -1,13 +1,13 @@
 """The client's reactions to what was sent, read from the transcript of a session.
 
-    a list is another one   listed again, never, listed and the old tool called all the same
-    a question              answered, declined by a person or by itself, refused, open
+    a changed list          listed again, never, or listed and the old tool called anyway
+    a question              answered, declined by a person or automatically, refused, open
     progress                how long the client waited with it
     a cancellation          after how long; what an answer after it led to
-    a wrong line            no message, or an id that was never asked with: did the client go on
-    a fault of HTTP         put into what carried an answer: did the client go on
+    a wrong line            not a message, or an unknown id: did the client continue
+    a fault of HTTP         in the response with an answer: did the client continue
 
-Pure: everything stands in the transcript. The sentences are in `locales/`, table `[reaction]`.
+Pure: it reads only the transcript. The sentences are in `locales/`, section `[reaction]`.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.transcript import Frame
 
 BY_ITSELF: Final = 1.0
-"""Seconds within which no person reads a question and says no."""
+"""Seconds in which no person can read and decline a question."""
 WATCHED: Final = 2000
-"""Lines of a session in which a desk looks for what the client did."""
+"""The most lines of a session that are searched for reactions."""
 _OF_AN_ANSWER: Final = ("wrong", "late", "carried")
 _CARRIED: Final = f"{ON_PURPOSE}http "
 _CHANGED: Final = "/list_changed"
 _LISTS: Final = {one.name: one.capability for one in methods.LISTS}
 _NAMES: Final = {"tools": ("tools", "tools/call"), "prompts": ("prompts", "prompts/get")}
-"""Of what is called by its name: the member of its list, and how it is called."""
+"""Lists whose entries are called by name: the member of the list, and the calling method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class Reaction:
 
     @property
     def is_open(self) -> bool:
-        """Return True if the client has done nothing about it so far."""
+        """Return True if the client has not reacted so far."""
         return self.became.endswith(("open", "never"))
 
     @property
     def is_of_an_answer(self) -> bool:
-        """Return True if it is about an answer that was wrong, late or carried wrongly."""
+        """Return True if it is about an answer that was wrong, late or wrong in HTTP."""
         return self.became.startswith(_OF_AN_ANSWER)
 
     def sentence(self) -> str:
@@ -73,7 +73,7 @@ class Reaction:
 
 
 def reactions(frames: Iterable[Frame]) -> tuple[Reaction, ...]:
-    """Return the client's reaction to each thing that we sent, in order."""
+    """Return the client's reactions to the sent lines, in order."""
     watch = _Watch()
     for frame in _with_orders(frames):
         found = message_in(frame)
@@ -107,12 +107,12 @@ class _Watch:
         self.asked: dict[object, tuple[Frame, Message]] = {}
         """The client's open requests, by id."""
         self.ids: set[object] = set()
-        """Every id that the client has asked with."""
+        """Every id that the client has used."""
         self.tokens: dict[object, object] = {}
         """From a progress token to the id of its request."""
         self.cancelled: dict[object, Frame] = {}
         self.carried = ""
-        """The fault of HTTP that the next answer meets."""
+        """The HTTP fault of the next answer."""
         self.listed: dict[str, set[str]] = {}
         self.gone: dict[str, set[str]] = {}
         """Names that were listed once and are not in the last list."""

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SETTLES_WITHIN: Final = 2.0
-"""Seconds that a desk waits to learn what became of a reply."""
+"""Seconds that a front end waits for the result of a reply."""
 FIRST_NAP: Final = 0.002
 LONGEST_NAP: Final = 0.05
 _NAP_GROWTH: Final = 1.5
@@ -67,11 +67,11 @@ class Outcome(enum.Enum):
 
     SENT = "sent"
     QUEUED = "on its way"
-    """Handed in; the process has not answered yet."""
+    """Submitted; the process has not taken it yet."""
     BLOCKED = "blocked"
-    """The check found errors: nothing was handed in, the text was kept."""
+    """The check found errors: nothing was submitted, the text was kept."""
     REFUSED = "refused"
-    """The process gave it back with problems."""
+    """The process returned it with problems."""
     TAKEN = "taken"
     """Another reply was first; the text was kept."""
     OVER = "over"
@@ -109,9 +109,9 @@ def judge(
     form: TextForm = TextForm.MESSAGE,
     action: Action = Action.FORWARD,
 ) -> Verdict:
-    """Return what is wrong with a text, as the process will find it.
+    """Check a text as the process will.
 
-    `action` says whether a text for a held request is to go on in its place or to answer it.
+    `action` says whether a text for a held request replaces it or answers it.
     """
     held, exchange = opened.held, opened.exchange
     if held is not None and action is Action.FORWARD and text == opened.item.line:
@@ -159,7 +159,7 @@ def draft_of(opened: OpenExchange) -> Draft:
 def document(opened: OpenExchange, draft: Draft) -> str:
     """Return the whole message of a draft, as the JSON view shows it.
 
-    A text that is no JSON stays what it is, inside its envelope: it is theirs to fix.
+    A text that is not JSON is kept inside its envelope, for the person to fix.
     """
     exchange = opened.exchange
     if draft.form is TextForm.MESSAGE or exchange is None:
@@ -193,7 +193,7 @@ def possible_faults(opened: OpenExchange) -> tuple[Fault, ...]:
 def with_fault(opened: OpenExchange, draft: Draft, fault: Fault) -> str:
     """Return the whole message of a draft, with a fault in it.
 
-    One of HTTP leaves the message as it is: the server is asked to carry the next one wrongly.
+    An HTTP fault does not change the message: the server sends the next one with wrong HTTP.
     """
     whole = document(opened, draft)
     if fault.is_of_http:
@@ -256,10 +256,10 @@ def writing(opened: OpenExchange, page: str) -> Iterator[None]:
 
 
 class Task(enum.StrEnum):
-    """What a person does on the page of an exchange."""
+    """The task of a person on the page of an exchange."""
 
     NOTHING = ""
-    """Nothing yet: a held message is let go, dropped, or one of the others is chosen."""
+    """Nothing yet: a held message can be released or dropped, or another task is chosen."""
     CHANGE = "change"
     ANSWER = "answer"
 
@@ -297,7 +297,7 @@ def goes_on(opened: OpenExchange, task: Task) -> bool:
 def draft_for(opened: OpenExchange, task: Task) -> Draft:
     """Return the person's draft for a task, or the starting draft.
 
-    The draft is what they wrote last; what they had written for the other task was put aside.
+    The draft is the newest text; a text for the other task is kept separately.
     """
     held, item = opened.held, opened.item
     if held is None:
@@ -316,7 +316,7 @@ def draft_for(opened: OpenExchange, task: Task) -> Draft:
 def await_result(look: Callable[[], T | None], within: float, wake: Wake = time.sleep) -> T | None:
     """Return the result of `look`; None after the timeout.
 
-    The page's board has a wake of its own. The others look again after short naps that grow, so
+    The page's board wakes it. Other front ends look again after short, growing pauses, so
     that an answer is seen within milliseconds and a slow process costs little.
     """
     end = time.monotonic() + within
@@ -336,7 +336,7 @@ def send(
 ) -> SendResult:
     """Send a reply, and wait for its result.
 
-    Nothing is handed in that the check blocks, or for which nothing waits any more: the text is
+    A text that the check blocks, or that nothing waits for, is not submitted: it is
     kept as the draft, and the answer book waits for the person.
     """
     opened, reply = opened.again(), reply._replace(at=now())

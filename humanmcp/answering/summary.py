@@ -1,7 +1,7 @@
-"""A message in a few words: what a row of a list says of it, in every desk and every export.
+"""Summarise a message in a few words, for the rows of every front end and export.
 
-Pure. Text from the wire is made visible and fits on one line; it is still text, and a caller
-that shows it escapes it for its own medium.
+Pure. Control characters are made visible, and the text fits on one line. It is not escaped: a
+caller escapes it for its medium.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.transcript import Frame
 
     ReadLine: TypeAlias = Callable[[str], Message | Batch | Malformed]
-    """Decodes a line, or remembers what it decoded to."""
+    """Decodes a line, or returns it from a cache."""
 
 GIST: Final = 160
 """Characters of a message that a row of a list shows."""
@@ -53,11 +53,11 @@ INLINE: Final = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
 """Code, or strong words, in a line of Markdown."""
 
 COLOURS: Final = 6
-"""Sessions take turns in this many accent colours; the letter tells them apart for certain."""
+"""Number of accent colours of sessions; only the letter is unique."""
 
 
 class LineKind(enum.Enum):
-    """What a recorded line is."""
+    """The kind of a recorded line."""
 
     REQUEST = "request"
     NOTIFICATION = "notification"
@@ -71,7 +71,7 @@ class LineKind(enum.Enum):
 
 
 def message_in(frame: Frame) -> Message | Batch | Malformed | None:
-    """Decode a recorded line, of a large one the beginning; None for what neither side said."""
+    """Decode a recorded line, or the beginning of a large one; None for notes and stderr."""
     if frame.direction not in (Direction.IN, Direction.OUT):
         return None
     long = len(frame.raw) > MOST_VALUES
@@ -79,7 +79,7 @@ def message_in(frame: Frame) -> Message | Batch | Malformed | None:
 
 
 def line_kind(frame: Frame, found: Message | Batch | Malformed | None) -> LineKind:
-    """Return what a recorded line is, by what was found in it."""
+    """Return the kind of a recorded line from its decoded message."""
     match found:
         case None:
             return LineKind(frame.direction.value)
@@ -92,14 +92,14 @@ def line_kind(frame: Frame, found: Message | Batch | Malformed | None) -> LineKi
 
 
 class Summary(NamedTuple):
-    """What tells one message from another: the tool or prompt it names, and what it holds."""
+    """The summary of a message: the tool or prompt that it names, and its content."""
 
     name: str = ""
     gist: str = ""
 
 
 def summary_of(message: Message) -> Summary:
-    """Return a message in a few words; a question to a person is told by the question."""
+    """Summarise a message; the summary of a question to a person is the question."""
     match message.kind:
         case Kind.REQUEST | Kind.NOTIFICATION:
             name, words = _words(message.method, message.params)
@@ -112,7 +112,7 @@ def summary_of(message: Message) -> Summary:
 
 
 def _permission(params: dict[str, Any]) -> str:
-    """Return what a permission prompt is about: `Bash: git push`; "" for any other call."""
+    """Return the subject of a permission prompt, such as `Bash: git push`, else ""."""
     arguments = object_at(params, "arguments")
     tool, given = text_at(arguments, "tool_name"), arguments.get("input")
     if not tool or not isinstance(given, dict):
@@ -122,7 +122,7 @@ def _permission(params: dict[str, Any]) -> str:
 
 
 def _words(method: str, params: dict[str, Any]) -> tuple[str, str]:
-    """Return which one and with what: the name and the gist of a row."""
+    """Return name and content of a row."""
     record = methods.of(method)
     if record.arguments:
         return _text(params.get("name")), gist(params.get(record.arguments, {}))
@@ -158,7 +158,7 @@ def _client(params: dict[str, Any]) -> tuple[str, str]:
 
 
 def gist(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Say in a few words what an object holds: `city: "Tokyo", days: 3`."""
+    """Summarise an object, such as `city: "Tokyo", days: 3`."""
     if isinstance(value, dict):
         words = ", ".join(f"{key}: {_short(part)}" for key, part in islice(value.items(), 12))
     else:
@@ -191,7 +191,7 @@ def _text(value: object) -> str:
 
 
 def outcome(body: dict[str, Any]) -> str:
-    """Return what an answer holds in a few words: its text, its error, or its members."""
+    """Summarise an answer: its text, its error, or its members."""
     error = body.get("error")
     if isinstance(error, dict):
         return one_line(f"{_short(error.get('code'))} {_text(error.get('message'))}", GIST)
@@ -236,7 +236,7 @@ class Row:
     badge: Badge
     method: str
     name: str
-    """The tool, the prompt, the address of a resource: what tells two calls apart."""
+    """The tool, the prompt, or the address of a resource."""
     gist: str
     state: ExchangeState
     arrived: float
@@ -246,25 +246,25 @@ class Row:
     on_its_way: bool
     refused: bool
     subscription: bool = False
-    """An open subscription, or a question for a parked call: no answer of a person is awaited."""
+    """An open subscription, or a request about a parked call: no person answers it."""
     parked: bool = False
-    """Its client comes for the answer later."""
+    """Its client fetches the answer later."""
 
     @property
     def anchor(self) -> str:
-        """The part of an address that names this exchange. It is made of our own names only."""
+        """The part of an address that names this exchange, from our own names only."""
         return f"{self.key.session}/{self.key.number}"
 
 
 def summary_of_item(item: Item, read: ReadLine = read_line) -> Summary:
-    """Return an exchange in a few words; an answer goes by the name of what it answers."""
+    """Summarise an exchange; an answer has the name of its request."""
     found, asked = read(item.line), read(item.asked) if item.asked else None
     said = summary_of(found) if isinstance(found, Message) else Summary()
     return said._replace(name=summary_of(asked).name) if isinstance(asked, Message) else said
 
 
 def row(item: Item, badge: Badge, read: ReadLine = read_line) -> Row:
-    """Make the row of an exchange."""
+    """Return the row of an exchange."""
     said, draft = summary_of_item(item, read), item.draft
     return Row(
         key=item.key,
@@ -298,7 +298,7 @@ class ReceivedCall:
     """A request of the client's. `result` and `error` are None as long as there is no answer.
 
     `arguments` are those of a tool or a prompt, the whole `params` elsewhere. `at` and
-    `answered_at` are the moments in UTC, `by` says who answered: `book: rule 2`, `desk`, …
+    `answered_at` are in UTC, `by` is who answered: `book: rule 2`, `desk`, …
     """
 
     number: int
@@ -347,7 +347,7 @@ def answered_at_once(
 ) -> Iterator[Item]:
     """List the answered requests of a session whose numbers are not among those that waited.
 
-    They are in no folder of the inbox: the book answered, or humanmcp itself, as they came.
+    They are not in the inbox: the book or humanmcp answered them immediately.
     """
     for call in calls(inbox.frames(facts.name)) if facts.role.traits.serves else ():
         asked = jsonrpc.read(jsonrpc.encoded(call.line))
