@@ -15,10 +15,10 @@ from humanmcp.host.conversation import (
     images_of,
     text_of,
 )
-from humanmcp.host.models import anthropic, openai
 from humanmcp.host.models.choose import BlindModel, ModelChoice
 from humanmcp.host.models.human import params_of
 from humanmcp.host.models.script import ScriptModel
+from humanmcp.host.models.services import anthropic_messages, openai_messages
 from tests.host.hosting import says
 
 PNG: Final = ImageBlock("image/png", "UE5H")
@@ -45,7 +45,7 @@ def test_a_result_has_pictures_and_a_text_that_names_them() -> None:
 def test_anthropic_gets_pictures_inside_the_result() -> None:
     """The form of its messages API."""
     source = {"type": "base64", "media_type": "image/png", "data": "UE5H"}
-    asked, _called, returned = anthropic.messages_of(HISTORY)
+    asked, _called, returned = anthropic_messages(HISTORY)
     assert asked["content"][1] == {"type": "image", "source": source}
     picture, plain = returned["content"]
     assert picture["content"] == [
@@ -58,7 +58,7 @@ def test_anthropic_gets_pictures_inside_the_result() -> None:
 def test_openai_gets_pictures_after_all_results() -> None:
     """A message of a tool holds text only, and all of them follow the call directly."""
     url = {"type": "image_url", "image_url": {"url": "data:image/png;base64,UE5H"}}
-    said = openai.messages_of(HISTORY)
+    said = openai_messages(HISTORY)
     assert [one["role"] for one in said] == ["user", "user", "assistant", "tool", "tool", "user"]
     assert said[1]["content"] == [url]
     assert said[-1]["content"] == [{"type": "text", "text": "The images of 1:"}, url]

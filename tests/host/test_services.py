@@ -18,10 +18,9 @@ from humanmcp.host.conversation import (
     TurnRole,
 )
 from humanmcp.host.models import Model, ModelError, OverloadedError
-from humanmcp.host.models.anthropic import AnthropicModel
 from humanmcp.host.models.choose import ModelChoice, ModelChoiceError, key_kept_back, make_model
-from humanmcp.host.models.openai import OpenAIModel
 from humanmcp.host.models.script import ScriptError, ScriptModel, ScriptRecorder
+from humanmcp.host.models.services import AnthropicModel, OpenAIModel
 from humanmcp.host.terminal.chat import ending_of
 from tests.host.hosting import table
 from tests.host.services import DONE, Say, chunk, error, message, piece, service

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from humanmcp.common.person_files import ApiKey, find_key
 from humanmcp.host.conversation import ImageBlock, TextBlock, ToolResult
 from humanmcp.host.models.script import ScriptModel, ScriptRecorder
+from humanmcp.host.models.services import AnthropicModel, OpenAIModel
 from humanmcp.locales.stop import Phrase, StopError
 
 if TYPE_CHECKING:
@@ -148,13 +149,8 @@ def _service(kind: str, name: str, choice: ModelChoice) -> Model:
     key = _key(service, choice, is_home=is_home)
     own = is_home and kind == service.library
     more: dict[str, Any] = {"is_home": own, "max_tokens": choice.max_tokens}
-    if service.library == "anthropic":
-        from humanmcp.host.models import anthropic as claude  # noqa: PLC0415 - heavy, an extra
-
-        return claude.AnthropicModel(name, key, address, **more)
-    from humanmcp.host.models import openai as compatible  # noqa: PLC0415 - heavy, an extra
-
-    return compatible.OpenAIModel(name, key, address, **more)
+    make = AnthropicModel if service.library == "anthropic" else OpenAIModel
+    return make(name, key, address, **more)
 
 
 def _address(service: Service, choice: ModelChoice) -> str:
