@@ -14,7 +14,7 @@ from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import SessionStart
-from humanmcp.host.commands.once import ExitStatus, OneShot, RequestKind
+from humanmcp.host.commands.client import ExitStatus, OneShot, RequestKind
 from tests.host.seats import SAMPLES, SCRIPTED, as_process
 from tests.serving import bare_environment
 

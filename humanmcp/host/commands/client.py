@@ -1,19 +1,25 @@
-"""`humanmcp client`: be the client of a real server, at a terminal."""
+"""`humanmcp client`: be the client of a real server, at a terminal, or for one request of a script.
+
+One request: the result on stdout, all else on stderr; the exit status says what came of it.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import enum
+import itertools
 import os
 import shlex
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.common.child import ChildCommand
+from humanmcp.answering.forms import MistypedError, typed_of
+from humanmcp.common.child import ChildCommand, EndedError, StartError
 from humanmcp.common.own_process import in_order, undisturbed
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.settings import add_flags, home_folder
-from humanmcp.common.terminal import to_stderr, to_stdout
+from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.host.at_inbox import AskedSession, SessionRecorder
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import (
@@ -25,17 +31,32 @@ from humanmcp.host.client.client import (
     connect,
     first_done,
 )
-from humanmcp.host.client.handshake import Identity, SessionStart
-from humanmcp.host.commands import once
+from humanmcp.host.client.handshake import (
+    HandshakeError,
+    Identity,
+    NoAnswerError,
+    SessionStart,
+    entries_of,
+)
+from humanmcp.host.client.requests import LISTS, Requests
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
 from humanmcp.host.terminal.prompt import Prompt
-from humanmcp.host.terminal.results import AtTerminal, WireLog
+from humanmcp.host.terminal.results import (
+    AtTerminal,
+    WireLog,
+    as_json,
+    diagnostic_line_for_asker,
+    gist,
+    line_of,
+)
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Role
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
@@ -46,6 +67,9 @@ if TYPE_CHECKING:
     from humanmcp.common.settings import Settings
     from humanmcp.host.client.callbacks import ClientObserver, ServerRequestHandler
     from humanmcp.host.client.client import ServerTarget, Wait
+    from humanmcp.host.client.handshake import Response
+    from humanmcp.host.client.requests import Asking
+
 
 ROOM: Final = "client"
 CAPABILITIES: Final = ("roots", "sampling", "elicitation")
@@ -84,7 +108,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--root", metavar="[NAME=]URI", action="append", default=[])
     flag("--timeout", metavar="SECONDS", type=seconds, default=TIMEOUT)
     flag("--longest", metavar="SECONDS", type=seconds, default=LONGEST)
-    once.add_arguments(parser)
+    _add_request_arguments(parser)
     flag("--script", metavar="FILE", default="")
     flag("--example", action="store_true")
     flag("--first-id", metavar="N", type=from_one, default=FIRST_ID)
@@ -101,17 +125,17 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Be the client until the end of input, or for one request. Returns the exit status."""
     try:
         script = _script(arguments)
-        wanted = once.wanted(arguments)
+        wanted = _request_of(arguments)
         target = target_of(arguments)
         with in_order():
             if wanted is not None:
                 return _ask_once(arguments, settings, target, wanted)
             return _sit(arguments, settings, target, script)
     except StopError as error:
-        if not once.is_wanted(arguments):
+        if not _asks_once(arguments):
             raise
         to_stderr("humanmcp: ", error.sentence())
-        return once.status_of(error)
+        return status_of(error)
 
 
 def target_of(arguments: argparse.Namespace) -> ServerTarget:
@@ -203,7 +227,7 @@ def _sit(
 
 
 def _ask_once(
-    arguments: argparse.Namespace, settings: Settings, target: ServerTarget, wanted: once.OneShot
+    arguments: argparse.Namespace, settings: Settings, target: ServerTarget, wanted: OneShot
 ) -> int:
     """Make one request for a script. Nothing but its result goes to stdout."""
     log = WireLog(laid_out=arguments.pretty, lines=arguments.wire)
@@ -299,3 +323,186 @@ def _desk(settings: Settings, target: ServerTarget) -> AskedSession:
     session = AskedSession(inbox, Role.CLIENT, title=title)
     to_stderr(say(ROOM, "at the desk", name=session.name))
     return session
+
+
+# -- one request ------------------------------------------------------------------------------
+
+
+class ExitStatus(enum.IntEnum):
+    """What came of it, for the shell."""
+
+    DONE = 0
+    TOOL_ERROR = 1
+    """The tool said `isError`."""
+    MISTYPED = 2
+    """It was asked in a way that cannot be done; nothing was sent."""
+    ERROR = 3
+    """The server answered with an error, or with nothing that is a result."""
+    LOST = 4
+    """The server could not be started or talked to, or ended too early."""
+    LATE = 5
+    """The server did not answer in time."""
+
+
+class RequestKind(enum.Enum):
+    """What is asked for."""
+
+    CALL = "call"
+    LIST = "list"
+    READ = "read"
+    GET = "get"
+    COMPLETE = "complete"
+
+
+_METAVARS: Final = {
+    RequestKind.CALL: ("TOOL", "name=value"),
+    RequestKind.READ: ("URI", "name=value"),
+    RequestKind.GET: ("PROMPT", "name=value"),
+    RequestKind.COMPLETE: ("PROMPT", "name=value"),
+}
+
+
+def _add_request_arguments(parser: Parser) -> None:
+    """Add the flags of one request."""
+    flag = parser.flags(ROOM, "help ")
+    one_of = parser.add_mutually_exclusive_group()
+    for kind, metavars in _METAVARS.items():
+        flag(f"--{kind.value}", to=one_of, nargs="+", metavar=metavars)
+    flag("--list", to=one_of, choices=list(LISTS))
+    flag("--arguments", metavar="JSON", default="")
+    for name in ("json", "anyway", "wire"):
+        flag(f"--{name}", action="store_true")
+    parser.epilog = say(ROOM, "statuses")
+
+
+def _asks_once(arguments: argparse.Namespace) -> bool:
+    """Return True if one request is wanted, and no prompt."""
+    return any(getattr(arguments, kind.value) for kind in RequestKind)
+
+
+def _request_of(arguments: argparse.Namespace) -> OneShot | None:
+    """Return what is asked for; None for a prompt.
+
+    Raises:
+        MistypedError: it does not go together.
+    """
+    for kind in RequestKind:
+        given = getattr(arguments, kind.value)
+        if given and (arguments.script or arguments.example):
+            raise MistypedError("once and lines", flag=f"--{kind.value}")
+        if given:
+            name, *words = [given] if isinstance(given, str) else given
+            words += _arguments_before_the_server(arguments.words)
+            if words and arguments.arguments:
+                raise MistypedError("arguments twice")
+            typed = arguments.arguments or typed_of(words)
+            return OneShot(kind, name, typed, as_json=arguments.json, anyway=arguments.anyway)
+    for flag in ("json", "arguments", "anyway", "wire"):
+        if getattr(arguments, flag):
+            raise MistypedError("only once", flag=f"--{flag}")
+    return None
+
+
+def _arguments_before_the_server(words: list[str]) -> list[str]:
+    """Take off what is no command: `name=value` behind a flag, which argparse cannot tell apart."""
+    taken = list(itertools.takewhile(lambda word: "=" in word, words))
+    del words[: len(taken)]
+    return taken
+
+
+def status_of(error: StopError) -> ExitStatus:
+    """Return the exit status for an error."""
+    match error:
+        case NoAnswerError():
+            return ExitStatus.LATE
+        case StartError() | HandshakeError() | EndedError():
+            return ExitStatus.LOST
+        case _:
+            return ExitStatus.MISTYPED
+
+
+@dataclass(frozen=True, slots=True)
+class OneShot:
+    """One request: what kind, of what, and with which arguments, as typed."""
+
+    kind: RequestKind
+    name: str
+    typed: str
+    as_json: bool = False
+    anyway: bool = False
+
+    def ask(self, client: Client) -> ExitStatus:
+        """Send the request, and show the result.
+
+        Raises:
+            StopError: there is no result; `status_of` returns the exit status.
+        """
+        requests = Requests(client)
+        if self.kind is RequestKind.LIST:
+            return self._list(requests)
+        asking = self._asking(requests)
+        if not self.anyway:
+            self._check(requests, asking)
+        response = client.call(*asking)
+        status = _status(response)
+        if status in (ExitStatus.DONE, ExitStatus.TOOL_ERROR):
+            text = "" if self.as_json else gist(asking.method, response.result)
+            raw_to_stdout(text or _result_of(response))
+        return status
+
+    def _asking(self, requests: Requests) -> Asking:
+        match self.kind:
+            case RequestKind.CALL:
+                return requests.call(self.name, self.typed, anyway=self.anyway)
+            case RequestKind.READ:
+                return requests.read(self.name, self.typed)
+            case RequestKind.GET:
+                return requests.prompt(self.name, self.typed)
+            case _:
+                return requests.complete(self.name, self.typed)
+
+    def _check(self, requests: Requests, asking: Asking) -> None:
+        """Print the problems of the request; return True if it must not be sent."""
+        found = requests.remarks(*asking)
+        for one in found:
+            to_stderr(*diagnostic_line_for_asker(one))
+        if any(one.severity is not Severity.HINT for one in found):
+            raise MistypedError("not asked", name=self.name)
+
+    def _list(self, requests: Requests) -> ExitStatus:
+        """Show everything that a list holds, of all its pages."""
+        each = LISTS[self.name]
+        entries: list[dict[str, Any]] = []
+        for page in requests.pages(self.name):
+            status = _status(page)
+            if status is not ExitStatus.DONE:
+                return status
+            entries += entries_of(page, each.member)
+        if self.as_json:
+            raw_to_stdout(as_json({each.member: entries}))
+            return ExitStatus.DONE
+        for entry in entries:
+            to_stdout("  ".join(part for part in line_of(entry, each) if part))
+        return ExitStatus.DONE
+
+
+def _status(response: Response) -> ExitStatus:
+    """Return the exit status for a response, and print an error."""
+    method = response.request.method
+    if response.error is not None:
+        number, why = response.error
+        to_stderr(say(ROOM, "error", method=method, number=number, why=why))
+        return ExitStatus.ERROR
+    if response.result is None:
+        to_stderr(say(ROOM, "no result", method=method))
+        return ExitStatus.ERROR
+    is_error = method == "tools/call" and response.result.get("isError") is True
+    return ExitStatus.TOOL_ERROR if is_error else ExitStatus.DONE
+
+
+def _result_of(response: Response) -> str:
+    """Return the result as the server wrote it."""
+    raw = response.message.raw
+    spans = {name: (start, end) for name, start, end in jsonrpc.members(raw)}
+    start, end = spans["result"]
+    return raw[start:end]
