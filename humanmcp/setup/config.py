@@ -81,7 +81,7 @@ class Wanted(HostEntry):
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
     flag = parser.flags(ROOM, "help ")
-    flag("host", metavar="HOST", choices=tuple(BY_NAME))
+    flag("host", metavar="HOST", nargs="?", choices=tuple(BY_NAME))
     flag("--name", default=DEFAULT_NAME)
     where = parser.add_mutually_exclusive_group()
     flag("--path", to=where, metavar="FILE")
@@ -102,7 +102,12 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Print, write or remove an entry. Returns the exit status."""
+    """Print, write or remove an entry; without a host, list all. Returns the exit status."""
+    if arguments.host is None:
+        to_stderr(say(ROOM, "which host"))
+        for name, host in BY_NAME.items():
+            raw_to_stdout(f"{name:<16}{host.label}")
+        return REFUSED if arguments.write or arguments.remove else 0
     try:
         wanted = _wanted(arguments, settings)
         if arguments.remove:

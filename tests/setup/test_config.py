@@ -90,6 +90,15 @@ def test_the_snippet_alone_goes_to_stdout(run: Callable[..., Ran], tmp_path: Pat
     assert "4 minutes" in ran.err
 
 
+def test_without_a_host_the_hosts_are_listed(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """For who reads it first; where something was to be written, nothing is."""
+    listed = run()
+    assert (listed.status, listed.err) == (0, "Choose a host: humanmcp config HOST\n")
+    assert [line.split()[0] for line in listed.out.splitlines()] == [*BY_NAME]
+    assert run("--write").status == 1
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_to_do_next_keeps_the_flags_that_were_typed(run: Callable[..., Ran]) -> None:
     """A command without them would write another entry, or into another file."""
     told = run("vscode", "--user", "--files", "mcp").err
