@@ -13,6 +13,7 @@ import pytest
 from humanmcp.export import readable as forms
 from humanmcp.export.command import FORMATS
 from humanmcp.export.recording import ExportOptions, find
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import visible
 from tests.export.recordings import SEED, WEATHER, recording, write
@@ -112,3 +113,9 @@ def test_nothing_of_the_wire_acts_on_the_terminal_that_shows_an_export(
     if form in ("log", "jsonl"):
         piped = subprocess.run(command, capture_output=True, check=True).stdout.decode()
         assert "\x7f" in piped
+
+
+def test_an_empty_inbox_says_how_to_record_a_session(tmp_path: Path) -> None:
+    """Nobody has named `last`, the default."""
+    with pytest.raises(StopError, match="There is no session yet"):
+        find("last", tmp_path)
