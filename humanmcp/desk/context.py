@@ -171,6 +171,16 @@ def device_of(request: Request) -> str:
     return str(getattr(request.state, "device", ""))
 
 
+def not_for_devices(request: Request) -> None:
+    """Refuse what a device may not do.
+
+    Raises:
+        HTTPException: the request came from a device.
+    """
+    if device_of(request):
+        raise HTTPException(403, say("refusal", "device"))
+
+
 def script_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Write a value for a data block of a page: nothing in it may end the block."""
     # ASCII only: a lone surrogate, which JSON can carry, has no place in a page's UTF-8.

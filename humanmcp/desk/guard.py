@@ -102,10 +102,14 @@ STRANGER: Final = Refusal(401, "stranger")
 OTHER_SESSION: Final = Refusal(403, "session")
 NOT_FOR_DEVICES: Final = Refusal(403, "device")
 
-_FOR_DEVICES: Final = re.compile(
-    r"/(?:(?:m|media|line|say|mistake)/.*(?<!/keep)|list|history|compare|taps(?:/.*)?"
-    r"|preferences|logout|worker\.js|manifest\.webmanifest"
-    r"|api/(?:state|events|sessions|exchanges|history|calls|answers|looking|logout)(?:/.*)?)?"
+_DEVICES_READ: Final = re.compile(
+    r"/(?:(?:m|media|line|say|mistake)/.*(?<!/keep)|list|history|compare|taps"
+    r"|worker\.js|manifest\.webmanifest"
+    r"|api/(?:state|events|sessions|exchanges|history|calls|answers)(?:/.*)?)?"
+)
+_DEVICES_SEND: Final = re.compile(
+    r"/(?:m/[^/]+/\d+(?:/ask)?|say/[^/]+|preferences|logout"
+    r"|api/(?:looking|logout|exchanges/[^/]+/\d+/\w+|sessions/[^/]+/(?:say|complete)))"
 )
 """What a device may do: read and answer. It changes no settings, rules or other devices."""
 
@@ -139,20 +143,15 @@ class Address:
     @property
     def authorities(self) -> frozenset[str]:
         """Every `Host` header that is ours."""
-        with_port = {f"{name}:{self.port}" for name in self.names}
-        usual = self.port == _USUAL_PORTS[self.scheme]
-        return frozenset(
-            with_port
-            | (set(self.names) if usual else set())
-            | {one.partition("://")[2] for one in self.outside}
-        )
+        return frozenset(one.partition("://")[2] for one in self.origins)
 
     @property
     def origins(self) -> frozenset[str]:
-        """Every `Origin` header that is ours."""
-        return frozenset(
-            {f"{self.scheme}://{authority}" for authority in self.authorities} | {*self.outside}
-        )
+        """Every `Origin` header that is ours: a proxy's address with its own scheme only."""
+        near = {f"{name}:{self.port}" for name in self.names}
+        if self.port == _USUAL_PORTS[self.scheme]:
+            near |= {*self.names}
+        return frozenset({f"{self.scheme}://{one}" for one in near} | {*self.outside})
 
     @property
     def cookie(self) -> str:
@@ -320,7 +319,7 @@ class Guard:
             found = self._door.known(login)
             session, device = (found.session, found.device) if found else ("", "")
             scope.setdefault("state", {}).update(login=login, device=device)
-            if device and not is_for_devices(path):
+            if device and not is_for_devices(scope["method"], path):
                 return NOT_FOR_DEVICES
             ONLY_SESSION.set(session)
             asked = scope["raw_path"] + b"?" + scope.get("query_string", b"")
@@ -359,9 +358,10 @@ _REFUSALS: Final[Mapping[BodyTrouble, Refusal]] = {
 }
 
 
-def is_for_devices(path: str) -> bool:
-    """Return True if a device may come to this path."""
-    return _FOR_DEVICES.fullmatch(path) is not None
+def is_for_devices(method: str, path: str) -> bool:
+    """Return True if a device may read this path, or send something there."""
+    wanted = _DEVICES_SEND if method == "POST" else _DEVICES_READ
+    return wanted.fullmatch(path) is not None
 
 
 def _is_stranger(scope: Scope) -> bool:

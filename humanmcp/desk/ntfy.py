@@ -440,7 +440,7 @@ class Phone(Target):
         elif not _is_sendable(opened, button):
             outcome = "unfit"
         else:
-            reply = button.reply._replace(who=self.rule.device)
+            reply = button.reply._replace(who=self.rule.device, device=self.rule.device)
             outcome = _OUTCOMES[desk.send(opened.key, reply).outcome]
         self._used.add(code)
         return outcome

@@ -79,7 +79,7 @@ def test_an_installed_page_says_that_the_desk_is_away_and_keeps_the_draft(
     until(lambda: "half" in str(phone.evaluate("k => localStorage.getItem(k)", key)), "a draft")
     desk.kill()
     phone.reload()
-    expect(phone.locator("main")).to_contain_text("cannot be reached")
+    expect(phone.locator("main")).to_contain_text("cannot reach the computer")
     with Desking(home, *FLAGS, port=desk.port):
         phone.locator("main a").tap()
         expect(phone.locator("#sentence")).to_have_value("half a sentence")
@@ -100,3 +100,22 @@ def test_the_page_of_devices_fits_a_phone_and_removes_one(desk: Desking, phone: 
     desk.submit("/devices", remove=found[1])
     phone.reload()
     expect(phone.locator("body")).to_contain_text("Log in")
+
+
+def test_a_removed_device_sends_nothing_and_keeps_its_draft(
+    desk: Desking, host: Serving, phone: Page
+) -> None:
+    """Its page was open, with an answer in it; it says that it has to log in."""
+    open_call(phone, desk, host)
+    phone.locator("#sentence").fill("half a sentence")
+    key = phone.evaluate("() => Object.keys(localStorage).find((key) => key.includes('draft'))")
+    until(lambda: "half" in str(phone.evaluate("k => localStorage.getItem(k)", key)), "a draft")
+    found = re.search(r'My phone</strong>.*?name="remove" value="(\w+)"', desk.page("/devices"))
+    assert found
+    desk.submit("/devices", remove=found[1])
+    phone.locator("#send").tap()
+    expect(phone.locator("body")).to_contain_text("Log in")
+    kept = phone.evaluate("k => localStorage.getItem(k)", key)
+    assert "half a sentence" in str(kept)
+    (item,) = desk.get("/api/exchanges")["waiting"]
+    assert desk.get(f"/api/exchanges/{item['session']}/{item['number']}")["state"] == "pending"

@@ -1,18 +1,25 @@
 """Devices with a link of their own: what they may do, and how long."""
 
+import http.client
 import json
 import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
 from humanmcp.desk.guard import is_for_devices
 from humanmcp.desk.login import DEVICE_IDLE, DEVICE_KEY_LIFE, LONGEST, Door
+from humanmcp.inbox.contract import Order
 from tests.desk.desking import JSON, Desking
 from tests.desk.test_guard import routes
 from tests.desk.test_login import Clock
 from tests.serving_http import Got
-from tests.waiting import until
+from tests.terminal.rooms import Room
+from tests.waiting import PATIENCE, until
 
 
 class Phone:
@@ -36,16 +43,16 @@ class Phone:
         """Look at a page."""
         return self.desk.ask("GET", self.login_path + path, headers=self.headers)
 
-    def post(self, path: str) -> Got:
-        """Press a button."""
-        own = f"http://127.0.0.1:{self.desk.port}"
-        more = {"Content-Type": "application/x-www-form-urlencoded", "Origin": own}
+    def post(self, path: str, record: object = None, **headers: str) -> Got:
+        """Press a button, or make a call; `headers` are sent in place of those of the own page."""
+        own = {"Origin": f"http://127.0.0.1:{self.desk.port}"}
+        kind = {"Content-Type": "application/x-www-form-urlencoded"}
+        body = urlencode(record).encode() if isinstance(record, dict) else b"x=1"
         if path.startswith("/api/"):
-            more |= JSON
-        body = b"{}" if path.startswith("/api/") else b"x=1"
-        return self.desk.ask(
-            "POST", self.login_path + path, body=body, headers={**self.headers, **more}
-        )
+            kind, body = JSON, json.dumps(record or {}).encode()
+        more = {name.replace("_", "-"): value for name, value in headers.items()}
+        given = {**self.headers, **kind, **(more or own)}
+        return self.desk.ask("POST", self.login_path + path, body=body, headers=given)
 
 
 def link_of(desk: Desking, name: str) -> str:
@@ -83,14 +90,150 @@ def test_a_device_answers_and_changes_no_settings(open_desk: Desking) -> None:
 
 def test_what_a_device_may_do_is_decided_for_each_route(home: Path) -> None:
     """A new page or call is not for devices until it stands here."""
-    allowed = {path for _method, path in routes(home) if is_for_devices(path)}
-    assert "/m/1/1/keep" not in allowed
-    assert {re.sub("/(api/)?([a-z.]*).*", r"/\1\2", path) for path in allowed} == {
+    allowed = {one for one in routes(home) if is_for_devices(*one)}
+    read = {path for method, path in allowed if method == "GET"}
+    assert "/m/1/1/keep" not in read
+    assert {re.sub("/(api/)?([a-z.]*).*", r"/\1\2", path) for path in read} == {
         *("/", "/m", "/media", "/line", "/say", "/mistake", "/list", "/history", "/compare"),
-        *("/taps", "/worker.js", "/manifest.webmanifest", "/preferences", "/logout"),
+        *("/taps", "/worker.js", "/manifest.webmanifest"),
         *("/api/state", "/api/events", "/api/sessions", "/api/exchanges", "/api/history"),
-        *("/api/calls", "/api/answers", "/api/looking", "/api/logout"),
+        *("/api/calls", "/api/answers"),
     }
+    assert {path for method, path in allowed if method == "POST"} == {
+        *("/m/1/1", "/m/1/1/ask", "/say/1", "/preferences", "/logout"),
+        *(f"/api/exchanges/1/1/{what}" for what in ("autofix", "check", "draft", "fault")),
+        *(f"/api/exchanges/1/1/{what}" for what in ("hold", "reply", "writer")),
+        *("/api/sessions/1/say", "/api/sessions/1/complete", "/api/looking", "/api/logout"),
+    }
+
+
+@pytest.fixture
+def room(home: Path) -> Iterator[Room]:
+    """An inbox folder, with a server that takes what is sent."""
+    made = Room(home)
+    yield made
+    made.close()
+
+
+def test_a_device_gives_no_orders_and_deletes_nothing(room: Room, open_desk: Desking) -> None:
+    """Routes that it may use take more than answers from a browser of the desk."""
+    session = room.session()
+    room.serve(session)
+    key = room.ask(session, 1)
+    with open_desk:
+        phone = Phone(open_desk, link_of(open_desk, "phone"))
+        saying, page = f"/api/sessions/{session}/say", f"/say/{session}"
+        for order in Order:
+            record = {"text": "{}", "order": order.value}
+            assert (phone.post(saying, record).status == 403) == (order is not Order.SAY), order
+        for act in ("exit 0", "crash", "raw", "silence on", "progress off"):
+            assert phone.post(page, {"act": act, "text": "{}"}).status == 403, act
+        assert phone.post(f"/taps/{session}", {"act": "release"}).status == 403
+        answer = f"/api/exchanges/{session}/1/reply"
+        assert phone.post(answer, {"text": "sunny", "form": "text"}).status == 200
+        here = f"/m/{session}/1"
+        assert phone.post(here, {"act": "forget"}).status == 403
+        assert room.inbox.item(key).answer is not None
+        shown = phone.get(here).text
+        assert 'value="forget"' not in shown
+        assert "/keep" not in shown
+        assert 'value="crash"' not in phone.get(page).text
+
+
+def test_no_name_hides_which_device_answered(room: Room, open_desk: Desking) -> None:
+    """The record of decisions has it beside the name that a person typed."""
+    session = room.session()
+    room.serve(session)
+    key = room.ask(session, 1)
+    with open_desk:
+        phone = Phone(open_desk, link_of(open_desk, "phone"))
+        phone.headers = {"Cookie": f"{phone.headers['Cookie']}; name=Anna"}
+        assert 'value="Anna"' in phone.get("/").text
+        answer = f"/api/exchanges/{session}/1/reply"
+        assert phone.post(answer, {"text": "sunny", "form": "text"}).status == 200
+        reply = room.inbox.item(key).reply
+        assert reply is not None
+        assert (reply.who, reply.device) == ("Anna", "phone")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://desk.example"},
+        {"Origin": "https://desk.example.evil.example"},
+        {"Origin": "https://desk.example", "Sec_Fetch_Site": "cross-site"},
+        {"Origin": "https://desk.example", "Sec_Fetch_Site": "same-site"},
+        {"Referer": "https://desk.example/"},
+    ],
+    ids=str,
+)
+def test_another_page_cannot_act_as_a_device(
+    room: Room, open_desk: Desking, headers: dict[str, str]
+) -> None:
+    """Not even one that the proxy's name is reached by without encryption."""
+    session = room.session()
+    key = room.ask(session, 1)
+    with open_desk:
+        phone = Phone(open_desk, link_of(open_desk, "phone"))
+        for path in (f"/m/{session}/1", f"/api/exchanges/{session}/1/reply", "/logout"):
+            sent = phone.post(path, {"text": "x", "form": "text"}, Host="desk.example", **headers)
+            assert sent.status == 403, path
+        assert room.inbox.item(key).reply is None
+        own = phone.post("/preferences", None, Host="desk.example", Origin="https://desk.example")
+        assert own.status == 303
+
+
+def test_what_one_device_knows_opens_nothing_for_another(open_desk: Desking) -> None:
+    """Neither its address with another's cookie, nor its cookie at another's address."""
+    with open_desk:
+        one, other = (Phone(open_desk, link_of(open_desk, name)) for name in ("one", "other"))
+        one.login_path, other.login_path = other.login_path, one.login_path
+        assert (one.get("/").status, other.get("/").status) == (401, 401)
+
+
+def test_of_many_who_follow_one_link_at_once_one_gets_in() -> None:
+    """Whoever comes second, however quick, sees the page to log in."""
+    door = Door()
+    key = door.new_key(device="phone")
+    with ThreadPoolExecutor(16) as threads:
+        found = list(threads.map(lambda _: door.enter_with_key(key), range(64)))
+    assert sum(one is not None for one in found) == 1
+    assert len(door.devices()) == 1
+
+
+def test_the_cookie_of_a_device_behind_https_goes_out_encrypted_only(open_desk: Desking) -> None:
+    """On this computer there is no encryption, so there it does."""
+    with open_desk:
+        for host, secure in (("desk.example", True), (f"127.0.0.1:{open_desk.port}", False)):
+            key = link_of(open_desk, "phone").partition("#k=")[2]
+            body = json.dumps({"key": key}).encode()
+            answer = open_desk.ask("POST", "/api/login", body=body, headers={**JSON, "Host": host})
+            assert ("Secure" in answer.headers["set-cookie"]) == secure
+
+
+def test_the_live_stream_of_a_removed_device_ends_and_it_sends_no_more(
+    room: Room, open_desk: Desking
+) -> None:
+    """Its page is still open."""
+    session = room.session()
+    key = room.ask(session, 1)
+    with open_desk:
+        phone = Phone(open_desk, link_of(open_desk, "phone"))
+        connection = http.client.HTTPConnection("127.0.0.1", open_desk.port, timeout=PATIENCE)
+        with closing(connection):
+            connection.request("GET", f"{phone.login_path}/api/events", headers=phone.headers)
+            stream = connection.getresponse()
+            assert b"hello" in stream.readline() + stream.readline() + stream.readline()
+            listed = open_desk.page("/devices")
+            found = re.search(r'name="remove" value="(\w+)"', listed)
+            assert found
+            open_desk.submit("/devices", remove=found[1])
+            assert b"event: bye" in stream.read()
+        answer = f"/api/exchanges/{session}/1/reply"
+        assert phone.post(answer, {"text": "sunny", "form": "text"}).status == 401
+        assert room.inbox.item(key).reply is None
 
 
 def test_the_link_of_a_device_works_once(open_desk: Desking) -> None:
@@ -150,8 +293,9 @@ def test_a_desk_for_the_network_is_called_by_the_names_that_it_printed(home: Pat
         assert "█" in desk.out.read_text("utf-8")
         own = f"{printed[1]}:{printed[2]}"
         assert desk.ask("GET", "/login", headers={"Host": own}).status == 200
-        evil = f"evil.example:{printed[2]}"
-        assert desk.ask("GET", "/login", headers={"Host": evil}).status == 421
+        others = ("evil.example", f"{printed[1]}.evil.example", f"{printed[1]}.", "0.0.0.0", "[::]")
+        for host in (*(f"{one}:{printed[2]}" for one in others), printed[1], f"{printed[1]}:1"):
+            assert desk.ask("GET", "/login", headers={"Host": host}).status == 421, host
 
 
 def test_a_device_that_was_not_seen_for_months_needs_a_new_link() -> None:

@@ -80,7 +80,7 @@ class Site:
         )
         assert item.answer is not None
         assert item.reply is not None
-        assert item.reply.who == DEVICE
+        assert (item.reply.who, item.reply.device) == (DEVICE, DEVICE)
         return json.loads(item.answer.line)["result"]["content"][0]["text"]
 
     def ignored(self) -> list[str]:

@@ -22,7 +22,7 @@ from humanmcp.answering.schema import (
 )
 from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
-from humanmcp.desk.context import BY, AsciiJson, CallRoute, called, desk_of, signed
+from humanmcp.desk.context import BY, AsciiJson, CallRoute, called, desk_of, not_for_devices, signed
 from humanmcp.desk.presenters.forms import unread
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply, Writer
 from humanmcp.inbox.ordering import OrderError
@@ -271,6 +271,8 @@ def submit_outgoing(request: Request, session: str, body: SayBody) -> TicketShap
     is base64), `progress` and `silence` take `on` or `off`, `exit` takes a status, `crash`
     nothing. If an order is not possible, 422 says why.
     """
+    if body.order is not Order.SAY:
+        not_for_devices(request)
     reply = Reply(body.text, TextForm.MESSAGE, body.anyway, BY, now(), order=body.order)
     try:
         return {"ticket": hand_in_order(desk_of(request).inbox, session, reply)}

@@ -33,6 +33,7 @@ from humanmcp.desk.context import (
     FormValues,
     desk_of,
     is_quiet,
+    not_for_devices,
     note_version,
     page,
     script_json,
@@ -496,6 +497,7 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
     here = f"/m/{key.session}/{key.number}"
     match values.get("act", "send"):
         case "forget":
+            not_for_devices(request)
             return _forget(desk, key)
         case "hold":
             _hold(desk, key)

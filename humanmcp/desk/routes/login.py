@@ -20,7 +20,6 @@ from humanmcp.desk.context import (
     YEAR,
     AsciiJson,
     CallRoute,
-    Desk,
     FormValues,
     desk_of,
     form_values,
@@ -67,15 +66,16 @@ async def enter(request: Request, response: Response, body: LoginBody) -> Logged
     login = door.enter_with_key(body.key) if body.key else door.enter_with_code(body.code)
     if login is None:
         raise HTTPException(401, say("desk", "login.failed"))
-    set_cookie(response, desk, login)
+    set_cookie(request, response, login)
     return {"in": True, "path": parts_of(login)[0]}
 
 
-def set_cookie(response: Response, desk: Desk, login: str) -> None:
+def set_cookie(request: Request, response: Response, login: str) -> None:
     """Give a browser the cookie of its login session, for the login path alone.
 
-    The desk speaks plain HTTP to itself, so it is not `Secure`.
+    The desk speaks plain HTTP to itself. Behind an HTTPS proxy the cookie is `Secure`.
     """
+    desk = desk_of(request)
     login_path, cookie = parts_of(login)
     known = desk.door.known(login)
     response.set_cookie(
@@ -83,6 +83,7 @@ def set_cookie(response: Response, desk: Desk, login: str) -> None:
         cookie,
         max_age=YEAR if known is not None and known.device else int(LONGEST),
         path=login_path,
+        secure=f"https://{request.headers['host'].lower()}" in desk.address.origins,
         httponly=True,
         samesite="strict",
     )
@@ -163,7 +164,7 @@ async def log_in(request: Request) -> Response:
     if login is None:
         return page(request, "login.html", 401, count=0, sessions=(), failed=True)
     response = RedirectResponse(f"{parts_of(login)[0]}/", 303)
-    set_cookie(response, desk, login)
+    set_cookie(request, response, login)
     return response
 
 

@@ -25,7 +25,15 @@ from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import Outcome, SayResult, await_result
 from humanmcp.answering.summary import Row, badge_of, row
 from humanmcp.desk.board import SessionView
-from humanmcp.desk.context import BY, Desk, FormValues, desk_of, note_version, page
+from humanmcp.desk.context import (
+    BY,
+    Desk,
+    FormValues,
+    desk_of,
+    not_for_devices,
+    note_version,
+    page,
+)
 from humanmcp.desk.presenters.forms import rows_in
 from humanmcp.desk.presenters.request_form import (
     QuestionChoice,
@@ -148,6 +156,8 @@ def act(request: Request, name: str, values: FormValues) -> Response:
         return _page(request, name, Said(text))
     heard = _heard(desk.inbox, name)
     reply = _reply(act, text)
+    if reply.order is not Order.SAY:
+        not_for_devices(request)
     said = Said(text, begun=begun, values=values, late="late" in values)
     try:
         result = service.submit_outgoing(desk.inbox, name, reply, wake=desk.board.wait)
