@@ -33,7 +33,7 @@ from humanmcp.http.server_address import CallError, HttpCall, ServerAddress
 from humanmcp.inbox.contract import InboxError, Key, Reply, UnknownItemError
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of
-from humanmcp.protocol.conversation.approvals import digest_of
+from humanmcp.protocol.conversation.approvals import QUESTION, digest_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import OutgoingRequest
@@ -97,6 +97,8 @@ def buttons_of(opened: OpenExchange) -> tuple[Button, ...]:
     if opened.is_large:
         return ()
     shown, approval, inquiry = digest_of(opened.item.line), opened.approval, opened.inquiry
+    if approval is not None and approval.kind == QUESTION and approval.problem:
+        return ()
     if approval is not None and not approval.questions:
         return (Button(say(ROOM, "deny"), approvals.deny(opened, "", shown=shown)),)
     found: list[Button] = []
