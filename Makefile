@@ -78,6 +78,7 @@ hosts: $(DEV) ## let real hosts from npm ask a person (2 GB, no account); see te
 
 screenshots: $(DEV) browser editor ## take a picture of every view: light, dark, phone, Japanese
 	@$(BIN)/python -m tests.browser.screenshots
+	@$(BIN)/python -m tests.browser.screenshots --manual
 
 dist: $(DEV) editor ## build the wheel and the source distribution, in dist/
 	@rm -rf dist

@@ -103,12 +103,20 @@ def summary_of(message: Message) -> Summary:
     match message.kind:
         case Kind.REQUEST | Kind.NOTIFICATION:
             name, words = _words(message.method, message.params)
-            asked = incoming.inquiry_of(message)
-            if asked is not None:
-                words = one_line(INLINE.sub(lambda one: one[1] or one[2], asked.question), GIST)
-            return Summary(name, _permission(message.params) or words)
+            return Summary(name, _permission(message.params) or _question(message) or words)
         case Kind.RESULT | Kind.ERROR:
             return Summary("", outcome(message.body))
+
+
+def _question(message: Message) -> str:
+    """Return what a call asks a person, or of several questions each; "" for any other message."""
+    asked = incoming.inquiry_of(message)
+    if asked is not None:
+        return one_line(INLINE.sub(lambda one: one[1] or one[2], asked.question), GIST)
+    several = objects_at(message.params, "arguments", "questions")
+    if message.method != "tools/call":
+        return ""
+    return one_line(" · ".join(text_at(one, "question")[:GIST] for one in several), GIST)
 
 
 def _permission(params: dict[str, Any]) -> str:

@@ -1,11 +1,13 @@
 """Take a picture of every view: light, dark, phone and Japanese; and the moving one.
 
 `python -m tests.browser.screenshots [FOLDER]` writes them to `screenshots/`, which git ignores.
-A real server and a real desk are behind each of them.
+A real server and a real desk are behind each of them. `--manual` writes the pictures of the cards
+in the manual instead, to `docs/images/`.
 """
 
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,28 +55,100 @@ def main(folder: Path) -> None:
             with Serving(home, "--by-hand") as other:
                 _greet(desk, other)
                 _all(browser, desk, folder, session)
-        _approval(browser, folder, Path(scratch) / "agent" / "inbox")
+        _cards(browser, folder, Path(scratch) / "agent")
         browser.close()
     moving_picture.main(folder)
 
 
-def _approval(browser: Browser, folder: Path, home: Path) -> None:
-    """Show a permission prompt: on a screen, on a phone, in Japanese."""
-    given = {"command": "git push origin main", "description": "Publish the fix"}
+COMMAND: Final = {"command": "git push origin main", "description": "Publish the fix"}
+QUESTIONS: Final[dict[str, list[dict[str, Any]]]] = {
+    "en": [
+        {
+            "question": "Which database?",
+            "context": "One process writes, and all data fits on one computer.",
+            "options": [
+                {"label": "SQLite", "description": "one file, nothing to install"},
+                {"label": "PostgreSQL", "description": "for several computers"},
+            ],
+            "default": "SQLite",
+        },
+        {
+            "question": "Which systems must work?",
+            "options": ["Linux", "macOS", "Windows"],
+            "multiple": True,
+        },
+    ],
+    "ja": [
+        {
+            "question": "どのデータベースにしますか?",
+            "context": "書き込むプロセスは一つで、データは一台に収まります。",
+            "options": [
+                {"label": "SQLite", "description": "ファイル一つ。インストール不要"},
+                {"label": "PostgreSQL", "description": "複数のコンピューターで使うとき"},
+            ],
+            "default": "SQLite",
+        },
+        {
+            "question": "対応するシステムは?",
+            "options": ["Linux", "macOS", "Windows"],
+            "multiple": True,
+        },
+    ],
+}
+"""What an agent asks in the pictures of the cards, in each language."""
+CARD: Final[dict[str, Any]] = {"viewport": {"width": 1120, "height": 720}}
+"""The window of the pictures in the manual."""
+
+
+def _cards(browser: Browser, folder: Path, home: Path) -> None:
+    """Show a permission prompt, one question and several: light, dark, on a phone, in Japanese."""
+    for name in ("light", "dark", "phone", "japanese"):
+        language = "ja" if name == "japanese" else "en"
+        for view, page in _each_card(browser, home / name, language, MANNERS[name]):
+            page.screenshot(path=folder / f"{view}-{name}.png", full_page=name == "phone")
+
+
+def of_manual(folder: Path) -> None:
+    """Take the pictures of the manual."""
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as scratch:
+        browser = chromium.launch(playwright)
+        for language, ending in (("en", ""), ("ja", "-ja")):
+            manner = {**CARD, "locale": "ja-JP" if language == "ja" else "en-US"}
+            home = Path(scratch) / language / "app" / "inbox"
+            for view, page in _each_card(browser, home, language, manner):
+                if view != "question":
+                    page.locator(".folder").evaluate("one => { one.textContent = '/home/me/app' }")
+                    page.screenshot(path=folder / f"{view}{ending}.png")
+        browser.close()
+
+
+def _each_card(
+    browser: Browser, home: Path, language: str, manner: dict[str, Any]
+) -> Iterator[tuple[str, Page]]:
+    """Yield the page of each card, with its name."""
+    home.mkdir(parents=True)
+    several = QUESTIONS[language]
     with Desking(home) as desk, Serving(home, "--handshake", "book", "--approvals") as host:
         host.say(INITIALIZE.replace("test-host", "claude-code"))
         host.hear()
         host.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
         host.say(request("tools/list", {}, "1"))
         host.hear()
-        host.say(call("7", "approve", tool_name="Bash", input=given, tool_use_id="toolu_01"))
-        key = until(lambda: desk.get("/api/exchanges")["waiting"], "the prompt waits")[0]
-        for name in ("light", "phone", "japanese"):
-            window = Window(browser, desk, **MANNERS[name])
+        host.say(call("7", "approve", tool_name="Bash", input=COMMAND, tool_use_id="toolu_01"))
+        host.say(call("8", "ask_human", **several[0]))
+        host.say(call("9", "ask_human", questions=several))
+        until(lambda: len(_waiting(desk)) == 3, "the prompts wait")
+        for view, key in zip(("approve", "question", "questions"), _waiting(desk), strict=True):
+            window = Window(browser, desk, **manner)
             page = window.goto(f"/m/{key['session']}/{key['number']}")
-            page.locator(".approval").wait_for()
-            page.screenshot(path=folder / f"approve-{name}.png")
+            page.locator(".approval").first.wait_for()
+            yield view, page
             window.close()
+
+
+def _waiting(desk: Desking) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = desk.get("/api/exchanges")["waiting"]
+    return sorted(found, key=lambda one: int(one["number"]))
 
 
 def _all(browser: Browser, desk: Desking, folder: Path, session: str) -> None:
@@ -166,4 +240,7 @@ def _restore(page: Page) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "screenshots"))
+    if sys.argv[1:] == ["--manual"]:
+        of_manual(Path("docs/images"))
+    else:
+        main(Path(sys.argv[1] if len(sys.argv) > 1 else "screenshots"))

@@ -158,3 +158,74 @@ def test_nonsense_is_explained_and_can_only_be_denied(
     press(page, "a")
     press(page, "d")
     assert decided(host)["behavior"] == "deny"
+
+
+SEVERAL = [
+    {"question": "Which?", "options": ["A", {"label": "B", "description": "two"}], "default": "A"},
+    {"question": "Where?", "options": ["x", "y", "z"], "multiple": True, "context": "More."},
+    {"question": "Why?"},
+]
+
+
+def outcome(host: Serving) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the data of the answer."""
+    return json.loads(host.hear())["result"]["structuredContent"]
+
+
+def test_several_questions_of_our_own_tool_take_one_key_each(
+    desk: Desking, host: Serving, window: Callable[..., Window]
+) -> None:
+    """The first is taken back for the second option; what is missing keeps the others."""
+    host.say(call("11", "ask_human", questions=SEVERAL))
+    page = window().page
+    expect(page.locator("h1")).to_have_text("test-host 1.0 asks you")
+    expect(page.locator("#rows .row").first).to_contain_text("Which? · Where? · Why?")
+    expect(page.locator(".beside").first).to_have_text("If nobody answers, the agent takes: A")
+    for key in ("1", "2", "3", "5"):
+        press(page, key)
+    page.locator('[name="own 2"]').fill("because")
+    page.locator("h1").click()
+    press(page, "a")
+    answers = {"Which?": "B", "Where?": ["x", "z"], "Why?": "because"}
+    assert outcome(host) == {"status": "answered", "answers": answers}
+
+
+def test_on_a_phone_questions_are_answered_and_declined_with_taps(
+    desk: Desking, host: Serving, window: Callable[..., Window]
+) -> None:
+    """One question alone can be declined, too, with the reason."""
+    host.say(call("11", "ask_human", questions=SEVERAL[:2]))
+    page = window(**PHONE).page
+    page.locator("#rows a").first.tap()
+    for option in ("B", "y", "z"):
+        page.locator(".option").filter(has_text=option).first.tap()
+    assert fits(page)
+    page.locator("#send-answers").tap()
+    answers = {"Which?": "B", "Where?": ["y", "z"]}
+    assert outcome(host) == {"status": "answered", "answers": answers}
+    host.say(call("12", "ask_human", question="Tea?", options=["yes", "no"]))
+    page.locator("#rows a").first.tap()
+    page.locator("#reason").fill("not mine")
+    page.locator("#deny").tap()
+    assert outcome(host) == {"status": "declined", "answers": {}, "reason": "not mine"}
+
+
+def test_words_typed_on_the_page_are_the_answer_in_its_shape(
+    desk: Desking, host: Serving, window: Callable[..., Window]
+) -> None:
+    """The line that goes out is shown before; an option needs one key, D declines."""
+    host.say(call("11", "ask_human", question="Tea?"))
+    page = window().page
+    page.locator("#sentence").fill("a little")
+    expect(page.locator("#wire")).to_contain_text("structuredContent")
+    page.keyboard.press("Control+Enter")
+    assert outcome(host) == {"status": "answered", "answers": {"Tea?": "a little"}}
+    host.say(call("12", "ask_human", question="Milk?", options=["yes", "no"]))
+    expect(page.locator("h1")).to_have_text("Milk?")
+    expect(page.locator(".from")).to_contain_text("A question for you")
+    press(page, "2")
+    assert outcome(host) == {"status": "answered", "answers": {"Milk?": "no"}}
+    host.say(call("13", "ask_human", question="Rum?", options=["yes", "no"]))
+    expect(page.locator("h1")).to_have_text("Rum?")
+    press(page, "d")
+    assert outcome(host) == {"status": "declined", "answers": {}}
