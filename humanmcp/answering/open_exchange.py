@@ -164,7 +164,7 @@ class OpenExchange:
             found,
             item.protocol_version,
             item.state,
-            parked=bool(item.waiting.parked),
+            parked=item.waiting.parked_as,
         )
 
     @property

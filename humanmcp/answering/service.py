@@ -397,7 +397,9 @@ def _became(opened: OpenExchange, reply: Reply) -> SendResult | None:
     item = opened.inbox.item(opened.key)
     match item.state:
         case ExchangeState.PENDING if item.reply is None:
-            return SendResult(Outcome.REFUSED, item, item.diagnostics, reply.text)
+            # Without problems it has gone to the client of a task, as a question.
+            outcome = Outcome.REFUSED if item.diagnostics else Outcome.SENT
+            return SendResult(outcome, item, item.diagnostics, reply.text)
         case ExchangeState.PENDING if item.outlives and not facts.is_open:
             return SendResult(Outcome.STORED, item)
         case ExchangeState.PENDING:

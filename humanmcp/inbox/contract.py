@@ -206,7 +206,8 @@ class Waiting(NamedTuple):
     `parked` is the ticket under which its client asks for the answer later, "" where it waits for
     it; `parked_as` says how (`protocol/rules/parking.py`), `parked_at` since when. `status` is what
     the person tells it meanwhile. `can_park` is how a waiting call can be parked, "" where it
-    cannot.
+    cannot. `asks` are the questions that the client of a task has not answered yet, `heard` what
+    it answered to others: JSON objects with a member for each question, "" without any.
     """
 
     limit: float | None = None
@@ -221,6 +222,8 @@ class Waiting(NamedTuple):
     parked_at: str = ""
     status: str = ""
     can_park: str = ""
+    asks: str = ""
+    heard: str = ""
 
 
 class Draft(NamedTuple):
@@ -505,6 +508,9 @@ class SessionInbox(Protocol):
             UnknownItemError: there is none.
         """
 
+    def save(self, key: Key, draft: Draft) -> None:
+        """Save the person's draft, even after the exchange was closed."""
+
 
 class ServerInbox(SessionInbox, Protocol):
     """The inbox as its process uses it: it begins sessions and delivers exchanges."""
@@ -637,9 +643,6 @@ class DeskInbox(SessionInbox, Protocol):
 
     def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
         """List the exchanges of a session in one state, oldest first."""
-
-    def save(self, key: Key, draft: Draft) -> None:
-        """Save the person's draft, even after the exchange was closed."""
 
     def put_aside(self, key: Key, draft: Draft) -> None:
         """Save a replaced text beside the draft (`Item.kept`)."""

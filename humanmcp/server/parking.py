@@ -12,10 +12,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from humanmcp.inbox.contract import Answer, InboxError, Key, Order, Waiting
+from humanmcp.inbox.contract import Answer, Draft, InboxError, Key, Order, Waiting
+from humanmcp.locales import spoken_language
 from humanmcp.protocol.conversation.approvals import differs
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState, Sent, watches
 from humanmcp.protocol.conversation.transcript import Decision as DecisionRecord
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
@@ -24,7 +26,8 @@ from humanmcp.protocol.rules import parking
 from humanmcp.protocol.rules.answer_book import Decision, Mode
 from humanmcp.protocol.rules.parking import ParkedAs, ParkedCall, Ticket
 from humanmcp.protocol.spec import methods
-from humanmcp.protocol.validation import check
+from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.validation import check, input_requests
 from humanmcp.server.journal import BY_US
 
 if TYPE_CHECKING:
@@ -56,6 +59,8 @@ class ParkedCalls:
         """Which requests wait for the answer to a parked call."""
         self._gives: dict[int, Key] = {}
         """Which requests are about to be answered with the answer to a parked call."""
+        self._asking: set[Key] = set()
+        """The calls of 2025-11-25 whose client is asked something."""
 
     @property
     def _seconds(self) -> float | None:
@@ -168,9 +173,7 @@ class ParkedCalls:
 
     def _tell(self, number: int, words: str) -> None:
         item = self._inbox.item(self._journal.key(number))
-        waiting = item.waiting._replace(status=words[: parking.LONGEST_STATUS])
-        self._inbox.update(item.key, line=item.line, id=item.id, waiting=waiting)
-        self._changed(item.key)
+        self._told(item, item.waiting._replace(status=words[: parking.LONGEST_STATUS]))
 
     # -- a client asks for it ---------------------------------------------------------------------
 
@@ -192,6 +195,8 @@ class ParkedCalls:
         reply = parking.reply_to(exchange, call)
         if exchange.method == "tasks/cancel" and not call.is_over:
             self._cancel(item)
+        if exchange.method == "tasks/update" and not call.is_over:
+            self._hear(item, exchange)
         if reply is None:
             self._followers[exchange.number] = ticket
             if parking.asks_with_ticket(exchange):
@@ -209,7 +214,7 @@ class ParkedCalls:
             return None
         tasks = [number for number, one in self._own.items() if one is ParkedAs.TASK]
         items = [self._inbox.item(self._journal.key(number)) for number in tasks]
-        return _decision(TextForm.RESULT, parking.listed(exchange.version, map(_call, items)))
+        return _decision(TextForm.RESULT, parking.listed(exchange.version, map(self._call, items)))
 
     def _find(self, ticket: Ticket) -> tuple[Item, ParkedCall] | None:
         """Return the call that a ticket names, if this client may know of it."""
@@ -230,7 +235,24 @@ class ParkedCalls:
         if is_other and theirs.name != ours.name:
             return None
         since = self._journal.clock.since(item.waiting.parked_at)
-        return (item, _call(item)) if since < parking.KEPT_FOR else None
+        return (item, self._call(item)) if since < parking.KEPT_FOR else None
+
+    def _hear(self, item: Item, exchange: Exchange) -> None:
+        """Show the person what the client of a task answers to their questions."""
+        waiting = item.waiting
+        answered = parking.answered_in(exchange, waiting.asks)
+        if answered:
+            asks = parking.by_key(waiting.asks)
+            left = {name: one for name, one in asks.items() if name not in answered}
+            heard = {**parking.by_key(waiting.heard), **answered}
+            still, told = parking.as_object(left), parking.as_object(heard)
+            self._told(item, waiting._replace(asks=still, heard=told))
+
+    def _told(self, item: Item, waiting: Waiting) -> None:
+        """Note what person and client tell each other about a parked call."""
+        self._inbox.update(item.key, line=item.line, id=item.id, waiting=waiting)
+        self._journal.changes += 1
+        self._changed(item.key)
 
     def _cancel(self, item: Item) -> None:
         self._inbox.close(item.key, ExchangeState.CANCELLED, reason="tasks/cancel")
@@ -276,7 +298,8 @@ class ParkedCalls:
         if differs(reply.shown, item.line):
             self._inbox.refuse(item.key, (kinds.other_request_shown().unplaced(),))
             return
-        exchange = Exchange(item.key.number, request, item.protocol_version, parked=True)
+        parked_as = item.waiting.parked_as
+        exchange = Exchange(item.key.number, request, item.protocol_version, parked=parked_as)
         verdict = check.check(exchange, reply.text, reply.form, negotiated)
         line = verdict.line if verdict.sendable or not reply.anyway else verdict.forced
         if line is None:
@@ -288,13 +311,30 @@ class ParkedCalls:
             DecisionRecord(*item.key, item.method, item.line, line), reply
         )
         self._journal.note_decision(decision, reply.by)
+        asked = parking.asked_in(line, (item.waiting.asks, item.waiting.heard))
+        if asked:
+            # The client gets it with the task; the person writes on.
+            asks = parking.as_object({**parking.by_key(item.waiting.asks), **asked})
+            self._told(item, item.waiting._replace(asks=asks))
+            self._inbox.refuse(item.key, ())
+            start = check.start(exchange, negotiated, spoken_language())
+            self._inbox.save(item.key, Draft(start, by=BY_US, at=at))
+            return
         self._inbox.close(item.key, ExchangeState.ANSWERED, answer)
         self._journal.changes += 1
 
     # -- whoever waits for it ---------------------------------------------------------------------
 
     def look(self) -> None:
-        """Answer the requests that wait for a call of another session, if it was answered."""
+        """Answer the requests that wait for a call of another session, if it was answered.
+
+        Tell the client which of its tasks ask it something, and which do no more.
+        """
+        keys = map(self._journal.key, self._own)
+        asking = {key for key in keys if self._is_asking(key)}
+        changed, self._asking = asking ^ self._asking, asking
+        for key in changed:
+            self._changed(key)
         for number, ticket in list(self._followers.items()):
             if ticket.session != self._journal.name:
                 found = self._find(ticket)
@@ -304,31 +344,40 @@ class ParkedCalls:
     def _changed(self, key: Key) -> None:
         """Tell whoever waits for a call of this session that it is another one now."""
         item = self._inbox.item(key)
-        call = _call(item)
+        call = self._call(item)
         for exchange in self._session.pending:
             if methods.of(exchange.method).stays_open and watches(exchange, call.token):
                 line = parking.changed_task(call, exchange.id.token)
                 self._journal.write(line, exchange.number, by=BY_US)
                 if call.line:
                     self._fetched(key)
+        if call.parked_as is ParkedAs.TASK and features(item.protocol_version).asked_for_tasks:
+            self._journal.write(parking.status_notice(item.protocol_version, call), by=BY_US)
         for number, ticket in list(self._followers.items()):
             if call.is_over and (ticket.session, ticket.number) == key:
                 self._handler.decide_again(number)
 
+    def _call(self, item: Item) -> ParkedCall:
+        """Return what the inbox knows of a parked call, and what its client is asked."""
+        waiting, answer = item.waiting, item.answer
+        return ParkedCall(
+            waiting.parked,
+            ParkedAs(waiting.parked_as),
+            waiting.parked_at,
+            answer.at if answer else waiting.parked_at,
+            waiting.status,
+            answer.line if answer else "",
+            item.state in (ExchangeState.CANCELLED, ExchangeState.ABANDONED),
+            waiting.asks or ("{}" if self._is_asking(item.key) else ""),
+        )
+
+    def _is_asking(self, key: Key) -> bool:
+        """Return True if a question of a person is open that belongs to a call of 2025-11-25."""
+        prefix = input_requests.prefix(key.number)
+        open_ids = (one.id.value for one in self._session.state.in_flight(Direction.OUT))
+        is_open = any(isinstance(one, str) and one.startswith(prefix) for one in open_ids)
+        return is_open and key.session == self._journal.name
+
 
 def _decision(form: TextForm, text: str, after: float = 0.0) -> Decision:
     return Decision(after, text, form, BY_US)
-
-
-def _call(item: Item) -> ParkedCall:
-    """Return what the inbox knows of a parked call."""
-    waiting, answer = item.waiting, item.answer
-    return ParkedCall(
-        waiting.parked,
-        ParkedAs(waiting.parked_as),
-        waiting.parked_at,
-        answer.at if answer else waiting.parked_at,
-        waiting.status,
-        answer.line if answer else "",
-        item.state in (ExchangeState.CANCELLED, ExchangeState.ABANDONED),
-    )

@@ -16,6 +16,8 @@ from humanmcp.inbox.ordering import hand_in
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import sha256
 from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.validation import input_requests
+from humanmcp.protocol.validation.input_requests import InputRequest
 from tests.asking import stating
 from tests.serving import Serving
 from tests.waiting import until
@@ -50,12 +52,16 @@ class Client(Serving):
             command=(sys.executable, "-c", SHIFTED, str(self.clock), "serve"),
         )
         self.version = version
+        self.notices: list[Any] = []
         self.capabilities = capabilities or {}
         self.last = 0
         if version != NEW:
             client = {"name": f"of {version}", "version": "1"}
             opened = self.ask(
-                "initialize", protocolVersion=version, capabilities={}, clientInfo=client
+                "initialize",
+                protocolVersion=version,
+                capabilities={name: {} for name in self.capabilities if name == "elicitation"},
+                clientInfo=client,
             )
             self.offered = opened["result"]["capabilities"]
             self.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
@@ -75,10 +81,15 @@ class Client(Serving):
         return self.response()
 
     def response(self) -> Any:  # noqa: ANN401 - JSON
-        """Return the response to the last request."""
-        found = json.loads(self.hear())
+        """Return the response to the last request. Notes what the server says before it."""
+        while "id" not in (found := json.loads(self.hear())):
+            self.notices.append(found)
         assert found["id"] == self.last
         return found
+
+    def notice(self) -> Any:  # noqa: ANN401 - JSON
+        """Return the next notification."""
+        return self.notices.pop(0) if self.notices else json.loads(self.hear())
 
     def later(self, seconds: int) -> None:
         """Move its clocks on."""
@@ -246,6 +257,7 @@ def test_a_result_is_waited_for_and_comes_with_the_answer(home: Path, person: Pe
         key = person.call()
         result = '{"content":[],"structuredContent":{"n":1e5}}'
         assert person.answer(key, result, TextForm.RESULT).outcome is service.Outcome.SENT
+        assert json.loads(client.hear())["params"]["status"] == "completed"
         line = client.hear()
         assert '"n":1e5' in line
         meta = json.loads(line)["result"]["_meta"]
@@ -338,14 +350,89 @@ def test_a_task_is_known_to_its_own_client_for_its_ttl_only(home: Path, person: 
     assert person.call()
 
 
-def test_the_client_of_a_parked_call_is_asked_nothing(home: Path, person: Person) -> None:
+def test_a_client_without_a_task_is_asked_nothing(home: Path, person: Person) -> None:
     """The check says so before anything is sent."""
-    with Client(home, NEW, {**TASKS, "elicitation": {}}) as client:
+    with Client(home, NEW, {"elicitation": {}}) as client:
         client.ask("tools/call", name="deploy")
         ask = '{"resultType":"input_required","requestState":"x"}'
         blocked = person.answer(person.call(), ask, TextForm.RESULT)
     assert blocked.outcome is service.Outcome.BLOCKED
     assert [one.code for one in blocked.diagnostics] == ["M109"]
+
+
+def question(words: str) -> str:
+    """Return an answer that asks the user of the client something."""
+    params = {
+        "mode": "form",
+        "message": words,
+        "requestedSchema": {"type": "object", "properties": {}},
+    }
+    asked = {"user": {"method": "elicitation/create", "params": params}}
+    return json.dumps({"resultType": "input_required", "inputRequests": asked})
+
+
+def test_the_client_of_a_task_is_asked_and_the_person_reads_what_it_answers(
+    home: Path, person: Person
+) -> None:
+    """2026-07-28: a key is used once; a part may be answered; what was not asked is ignored."""
+    with Client(home, NEW, {**TASKS, "elicitation": {}}) as client:
+        task = client.ask("tools/call", name="deploy")["result"]["taskId"]
+        client.start("subscriptions/listen", notifications={"taskIds": [task]})
+        client.notice()
+        key = person.call()
+
+        def state() -> Any:  # noqa: ANN401 - JSON
+            return client.ask("tasks/get", taskId=task)["result"]
+
+        for words in ("Which?", "Where?"):
+            sent = person.answer(key, question(words), TextForm.RESULT)
+            assert sent.outcome is service.Outcome.SENT
+            assert client.notice()["params"]["status"] == "input_required"
+        asked = state()["inputRequests"]
+        assert [one["params"]["message"] for one in asked.values()] == ["Which?", "Where?"]
+        assert list(asked) == ["user", "user-2"]
+        accepted = {"action": "accept", "content": {}}
+        told = {"user-2": accepted, "user-9": accepted}
+        assert client.ask("tasks/update", taskId=task, inputResponses=told)["result"] == {
+            "resultType": "complete"
+        }
+        assert list(state()["inputRequests"]) == ["user"]
+        client.ask("tasks/update", taskId=task, inputResponses={"user": {"action": "decline"}})
+        assert state()["status"] == "working"
+        waiting = person.inbox.item(key).waiting
+        assert waiting.asks == ""
+        assert json.loads(waiting.heard) == {"user-2": accepted, "user": {"action": "decline"}}
+        person.answer(key, question("Again?"), TextForm.RESULT)
+        assert list(state()["inputRequests"]) == ["user-3"]
+        person.answer(key, "go")
+        assert words_of(state()["result"]) == "go"
+
+
+def test_a_task_requires_input_while_its_client_is_asked_something(
+    home: Path, person: Person
+) -> None:
+    """2025-11-25: the question is a request that names the task; each change is notified."""
+    with Client(home, OLD, {"elicitation": {}}) as client:
+        task = client.ask("tools/call", name="deploy", task={})["result"]["task"]["taskId"]
+        key = person.call()
+        opened = open_exchange_of(person.inbox, key)
+        assert opened.exchange is not None
+        asked = input_requests.params(InputRequest.USER, "Which?")
+        text = input_requests.request(opened.exchange, InputRequest.USER, asked, "1", task)
+        hand_in(person.inbox, key.session, Reply(text, by="desk"))
+        heard = json.loads(client.hear())
+        assert heard["params"]["_meta"] == {
+            "io.modelcontextprotocol/related-task": {"taskId": task}
+        }
+        told = client.notice()
+        assert told["method"] == "notifications/tasks/status"
+        assert told["params"]["status"] == "input_required"
+        assert client.ask("tasks/get", taskId=task)["result"]["status"] == "input_required"
+        answer = {"jsonrpc": "2.0", "id": heard["id"], "result": {"action": "decline"}}
+        client.say(json.dumps(answer))
+        assert client.notice()["params"]["status"] == "working"
+        person.answer(key, "go")
+        assert client.notice()["params"]["status"] == "completed"
 
 
 def test_without_park_in_the_book_nothing_is_parked(home: Path, person: Person) -> None:

@@ -146,7 +146,7 @@ class ExchangeRows(SessionRows):
 
     def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
         """Replace the request and how long it may wait. After it was closed nothing changes."""
-        self._owned(key.session)
+        self._may_settle(key)
         item = self.item(key)
         same = (item.line, item.id) == (line, id)
         request = None if same else records.request_record(item._replace(line=line, id=id))

@@ -118,7 +118,7 @@ class Exchange(NamedTuple):
     runs the check of the request: a request that is answered at once waits for no remarks.
     `transport_facts` is what the transport says of it. `direction` is where it came from: IN from
     the client, OUT from the server. A party and who observes one keep the same record.
-    A `parked` one has got a task or a ticket: its answer is fetched later.
+    The answer to a `parked` one is fetched later: it says how (`rules/parking.py`), "" for no.
     """
 
     number: int
@@ -132,7 +132,7 @@ class Exchange(NamedTuple):
     make_remarks: Callable[[], tuple[Diagnostic, ...]] = tuple
     transport_facts: TransportFacts | None = None
     direction: Direction = Direction.IN
-    parked: bool = False
+    parked: str = ""
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:

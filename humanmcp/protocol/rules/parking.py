@@ -121,7 +121,10 @@ class Ticket(NamedTuple):
 
 
 class ParkedCall(NamedTuple):
-    """What the inbox knows of a parked call. `line` is the response that the person wrote."""
+    """What the inbox knows of a parked call. `line` is the response that the person wrote.
+
+    `asks` are the questions that its client has not answered yet, as JSON by key.
+    """
 
     token: str
     parked_as: ParkedAs
@@ -130,6 +133,7 @@ class ParkedCall(NamedTuple):
     status: str = ""
     line: str = ""
     cancelled: bool = False
+    asks: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -226,14 +230,16 @@ def _task(version: str, call: ParkedCall) -> dict[str, Any]:
 def _status(version: str, call: ParkedCall) -> str:
     """Return the status of a task.
 
-    2025-11-25: "For tool calls specifically, […] `failed` [is] when the tool call result has
+    2025-11-25: "When the task receiver has messages for the requestor that are necessary to
+    complete the task, the receiver **SHOULD** move the task to the `input_required` status."
+    "For tool calls specifically, […] `failed` [is] when the tool call result has
     `isError` set to true". 2026-07-28: "The `failed` status MUST NOT be used to represent
     non-JSON-RPC errors, such as a tool result that completed with `isError: true`."
     """
     if call.cancelled:
         return "cancelled"
     if not call.line:
-        return "working"
+        return "input_required" if call.asks else "working"
     if jsonrpc.member(call.line, "error") is not None:
         return "failed"
     failed = jsonrpc.member(call.line, "result", "isError") == "true"
@@ -277,8 +283,7 @@ def reply_to(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | Non
         case "tasks/get":
             return TextForm.RESULT, task_state(exchange.version, call)
         case "tasks/update":
-            # Nothing is asked of the client of a parked call: "A server SHOULD ignore any
-            # `inputResponses` responses mapped to a key that is not currently outstanding".
+            # "On success, the server **MUST** acknowledge the request with an empty result."
             return TextForm.RESULT, _text({"resultType": "complete"})
         case "tasks/cancel":
             return _cancelled(exchange, call)
@@ -345,7 +350,62 @@ def task_state(version: str, call: ParkedCall) -> str:
         inside = jsonrpc.member(call.line, name) if call.line else None
         if inside is not None:
             state = f'{state[:-1]},"{name}":{inside}}}'
+    if call.asks and not call.is_over:
+        # "The `inputRequests` field **MUST** contain all outstanding requests from the server to
+        # the client that need to be fulfilled before the task can proceed."
+        state = f'{state[:-1]},"inputRequests":{call.asks}}}'
     return state
+
+
+# -- what its client is asked (2026-07-28) --------------------------------------------------------
+
+
+def asked_in(line: str, waiting: Sequence[str]) -> dict[str, str]:
+    """Return the questions in a person's answer by key, as JSON; {} for a result.
+
+    `waiting` are the questions and answers so far, as JSON by key: "Each request key in
+    `inputRequests` **MUST** be unique over the lifetime of a single task." One that was used gets
+    a number.
+    """
+    if jsonrpc.member(line, "result", "resultType") != '"input_required"':
+        return {}
+    used = {name for text in waiting for name in by_key(text)}
+    found: dict[str, str] = {}
+    for name, question in by_key(jsonrpc.member(line, "result", "inputRequests") or "").items():
+        keys = (name, *(f"{name}-{count}" for count in range(2, len(used) + 3)))
+        found[next(key for key in keys if key not in used)] = question
+    return found
+
+
+def answered_in(exchange: Exchange, asks: str) -> dict[str, str]:
+    """Return what a `tasks/update` answers of these questions, by key, as JSON.
+
+    "A server **SHOULD** ignore any `inputResponses` responses mapped to a key that is not currently
+    outstanding for the task". "A server **MAY** accept a partial set of responses".
+    """
+    given = by_key(jsonrpc.member(exchange.request.raw, "params", "inputResponses") or "")
+    return {name: given[name] for name in by_key(asks) if name in given}
+
+
+def by_key(text: str) -> dict[str, str]:
+    """Return the members of an object as they were written."""
+    return {name: text[start:end].strip() for name, start, end in jsonrpc.members(text)}
+
+
+def as_object(found: Mapping[str, str]) -> str:
+    """Return the object with these members, as JSON; "" without any."""
+    return f"{{{','.join(f'{_text(name)}:{one}' for name, one in found.items())}}}" if found else ""
+
+
+def status_notice(version: str, call: ParkedCall) -> str:
+    """Return the `notifications/tasks/status` of a task of 2025-11-25.
+
+    "When a task status changes, receivers **MAY** send a `notifications/tasks/status` notification
+    to inform the requestor of the change. This notification includes the full task state."
+    https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
+    """
+    task = _text(_task(version, call))
+    return f'{{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{task}}}'
 
 
 def listed(version: str, calls: Iterable[ParkedCall]) -> str:

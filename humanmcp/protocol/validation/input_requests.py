@@ -19,7 +19,7 @@ from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.objects import ASKS
 from humanmcp.protocol.spec.schemas import SchemaRow, schema_of
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.spec.versions import META_RELATED_TASK, features
 from humanmcp.protocol.validation.starting_draft import message
 
 if TYPE_CHECKING:
@@ -102,15 +102,24 @@ def params(
 
 
 def request(
-    exchange: Exchange, input_request: InputRequest, asked: JsonObject | None, mark: str
+    exchange: Exchange,
+    input_request: InputRequest,
+    asked: JsonObject | None,
+    mark: str,
+    task: str = "",
 ) -> str:
     """Write a question as a request of the server's own, under an id that names the request.
 
-    `mark` tells it from other questions at the same request.
+    `mark` tells it from other questions at the same request. `task` is the task that the request
+    got: "The receiver **MUST** include the `io.modelcontextprotocol/related-task` metadata in the
+    request to associate it with the task."
+    https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
     """
+    if task:
+        asked = {**(asked or {}), "_meta": {META_RELATED_TASK: {"taskId": task}}}
     body: JsonObject = {
         "jsonrpc": "2.0",
-        "id": f"{_prefix(exchange.number)}{mark}",
+        "id": f"{prefix(exchange.number)}{mark}",
         "method": input_request.method,
     }
     return _pretty(body if asked is None else {**body, "params": asked})
@@ -129,12 +138,13 @@ def answer(
     result = {
         "resultType": "input_required",
         "inputRequests": {input_request.value: inner},
-        "requestState": f"{_prefix(exchange.number)}{mark}",
+        "requestState": f"{prefix(exchange.number)}{mark}",
     }
     return message(exchange, "result", result)
 
 
-def _prefix(number: int) -> str:
+def prefix(number: int) -> str:
+    """Return what the ids of the questions at a request begin with."""
     return f"ask-{number}-"
 
 
@@ -160,16 +170,16 @@ def asked_at(number: int, lines: Iterable[tuple[Direction, bytes]]) -> tuple[Ask
 
     `lines` are those of the transcript, oldest first.
     """
-    prefix = _prefix(number)
+    begins = prefix(number)
     found: dict[str, AskedBack] = {}
     for direction, raw in lines:
-        if prefix.encode() not in raw:
+        if begins.encode() not in raw:
             continue
         heard = jsonrpc.read(raw)
         if not isinstance(heard, Message) or heard.id is None:
             continue
         token = heard.id.value
-        if not isinstance(token, str) or not token.startswith(prefix):
+        if not isinstance(token, str) or not token.startswith(begins):
             continue
         if direction is Direction.OUT and heard.kind is Kind.REQUEST and heard.method in _BY_METHOD:
             found[token] = AskedBack(_BY_METHOD[heard.method], token, heard)

@@ -238,7 +238,7 @@ def _typed_arm(  # noqa: PLR0911 - one return an arm
         if not asking:
             can = sorted(one.name for one in methods.REQUESTS.values() if one.asks_back)
             return "", [kinds.input_required_not_allowed(at, allowed=", ".join(can))]
-        if exchange.parked:
+        if exchange.parked and (exchange.parked != "task" or not asks):
             return "", [kinds.question_while_parked(at)]
         return "InputRequiredResult", _asked_and_answered(value, path)
     extension = methods.answering(exchange.method, result_type)

@@ -844,3 +844,39 @@ def test_plain_text_becomes_the_result_that_the_template_has(version: str) -> No
     typed = json.loads(verdict.line)["result"]
     names = {*typed, *template} - {"_meta"}  # who says it
     assert {one: typed.get(one) for one in names} == {one: template.get(one) for one in names}
+
+
+_TASK = '"taskId":"t","createdAt":"2026-11-21T01:00:00Z","lastUpdatedAt":"2026-11-21T01:00:00Z","ttlMs":null'
+_QUESTION = (
+    '{"method":"elicitation/create","params":{"mode":"form","message":"Who?",'
+    '"requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "members"),
+    [
+        ("tools/call", '"resultType":"task","status":"working","pollIntervalMs":5000'),
+        ("tasks/get", '"resultType":"complete","status":"working"'),
+        (
+            "tasks/get",
+            f'"resultType":"complete","status":"input_required","inputRequests":{{"a":{_QUESTION}}}',
+        ),
+        ("tasks/get", '"resultType":"complete","status":"completed","result":{"content":[]}'),
+        (
+            "tasks/get",
+            '"resultType":"complete","status":"completed","result":{"content":[],"isError":true}',
+        ),
+        (
+            "tasks/get",
+            '"resultType":"complete","status":"failed","error":{"code":-1,"message":"m"}',
+        ),
+        ("tasks/get", '"resultType":"complete","status":"cancelled","statusMessage":"enough"'),
+    ],
+)
+def test_a_task_of_the_extension_in_any_state_is_sound(method: str, members: str) -> None:
+    """2026-07-28: nothing is said of what the extension's own page shows."""
+    params = {"_meta": stating({"extensions": {"io.modelcontextprotocol/tasks": {}}})}
+    named = {"name": "t"} if method == "tools/call" else {"taskId": "t"}
+    exchange = asked(method, {**named, **params}, version=R2026)
+    assert codes(check(exchange, f"{{{members},{_TASK}}}", TextForm.RESULT).diagnostics) == []
