@@ -11,8 +11,8 @@ from bench.way import CRASHES, ways
 if TYPE_CHECKING:
     from pathlib import Path
 
-MOST_IN: Final = 35
-MOST_OUT: Final = 35
+MOST_IN: Final = 34
+MOST_OUT: Final = 31
 """What acts at a moment of each request adds its files to both. The way out has those of the look
 for outgoing messages, which comes after a reply was taken."""
 

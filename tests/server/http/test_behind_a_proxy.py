@@ -117,11 +117,11 @@ def test_a_client_behind_a_proxy_keeps_its_session_when_the_server_that_owns_it_
         with anyio.fail_after(2 * PATIENCE):
             async with Client(proxy, mode="legacy") as client:
                 for turn in range(3):
-                    assert await asked(client, desk, f"sunny {turn}") == f"sunny {turn}"
+                    assert f"sunny {turn}" in await asked(client, desk, f"sunny {turn}")
                 name, pid = running(desk).name, running(desk).pid
                 owner = next(one for one in servers if one.process.pid == pid)
                 owner.kill()
-                assert await asked(client, desk, "after") == "after"
+                assert "after" in await asked(client, desk, "after")
                 assert (running(desk).name, running(desk).pid != pid) == (name, True)
 
     anyio.run(play)

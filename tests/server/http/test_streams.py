@@ -52,6 +52,16 @@ def test_a_batch_is_one_stream_whichever_of_its_requests_a_line_is_about() -> No
     assert streams.is_idle
 
 
+def test_a_batch_may_be_answered_one_by_one() -> None:
+    """As a server behind a tap does: the stream ends with the last answer."""
+    streams, stream = Streams(), Stream()
+    streams.posted(stream, (3, 4))
+    for line, number in ((b'{"id":2,"result":{}}', 4), (b'{"id":1,"result":{}}', 3)):
+        streams.send(line, number)
+    assert [event.last for event in heard(stream)] == [False, True]
+    assert streams.is_idle
+
+
 def test_a_batch_that_is_resumed_is_complete() -> None:
     """What was said of the second request, and the array under whichever number."""
     frames = recorded(
