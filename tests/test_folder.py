@@ -57,7 +57,8 @@ def test_everything_that_is_written_is_explained(tmp_path: Path) -> None:
     found = {
         numberless(path.name)
         for path in home.rglob("*")
-        if path.name not in sessions and path.parent.name != records.TEMPORARY
+        if path.name not in sessions
+        and path.parent.name not in {records.TEMPORARY, records.WRITERS}
     }
     assert {"book.toml", "logins.json", "holds.json", "1.result.json", "desk.log"} <= found
     exchange = numberless(records.exchange_name(1))
