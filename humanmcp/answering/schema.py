@@ -6,7 +6,6 @@ from which `docs/make_api.py` makes the reference and the types for the scripts 
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
@@ -338,25 +337,13 @@ class KeptTextShape(TypedDict):
     at: str
 
 
-class CardShape(TypedDict):
-    """The explanation of a message. `silence`: what happens without an answer."""
-
-    method: str
-    title: str
-    what: str
-    sender: str
-    silence: str
-    note: str
-    page: str
-
-
 class ShownShape(ListedShape):
     """An exchange as `show` prints it. `draft` is the text; `options`: what a person can choose.
 
     `remarks` are about the request; `problems` say why the last reply came back.
     """
 
-    card: CardShape
+    card: Card
     draft: str
     problems: list[DiagnosticShape]
     remarks: list[DiagnosticShape]
@@ -468,7 +455,7 @@ def shown_shape(
     item, asked = opened.item, opened.inquiry
     return {
         **listed_shape(opened, name, waited, opened.inbox.writers().get(item.key, ())),
-        "card": cast("CardShape", dataclasses.asdict(card)),
+        "card": card,
         "draft": draft,
         "problems": diagnostic_shapes(item.diagnostics),
         "remarks": diagnostic_shapes(opened.remarks),

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import unicodedata
+from dataclasses import asdict
 from typing import Any, Final, NamedTuple, TextIO
 
 from humanmcp.protocol.diagnostics.model import Severity
@@ -76,7 +77,7 @@ def rewrite(text: str) -> None:
 
 def json_to_stdout(value: Any) -> None:  # noqa: ANN401 - any JSON value
     """Write a value as one line of JSON, for machines."""
-    _raw(sys.stdout, json.dumps(value, ensure_ascii=True))  # noqa: TID251 - this module writes to stdout
+    _raw(sys.stdout, json.dumps(value, ensure_ascii=True, default=asdict))  # noqa: TID251 - this module writes to stdout
 
 
 def raw_to_stdout(text: str) -> None:

@@ -12,7 +12,7 @@ import shlex
 import subprocess
 import sys
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -139,7 +139,9 @@ class AsciiJson(JSONResponse):
 
     def render(self, content: Any) -> bytes:  # noqa: ANN401 - any JSON value
         """Write the value."""
-        return json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode()
+        return json.dumps(
+            content, ensure_ascii=True, separators=(",", ":"), default=asdict
+        ).encode()
 
 
 class CallRoute(APIRoute):
@@ -184,7 +186,7 @@ def not_for_devices(request: Request) -> None:
 def script_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Write a value for a data block of a page: nothing in it may end the block."""
     # ASCII only: a lone surrogate, which JSON can carry, has no place in a page's UTF-8.
-    text = json.dumps(value, ensure_ascii=True)
+    text = json.dumps(value, ensure_ascii=True, default=asdict)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text

@@ -12,7 +12,6 @@ import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.schema import TypedDict
 from humanmcp.desk import history
 from humanmcp.desk.login import write_private
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -33,17 +32,6 @@ _FILE: Final = re.compile(r"(\d{4})\.json", re.ASCII)
 @dataclass(frozen=True, slots=True)
 class Saved:
     """A saved answer. `method` and `tool` say what it is for; `text` is in the given form."""
-
-    number: int
-    name: str
-    method: str
-    tool: str
-    form: TextForm
-    text: str
-
-
-class SavedShape(TypedDict):
-    """A saved answer."""
 
     number: int
     name: str

@@ -114,4 +114,5 @@ def fits(found: dict[str, object], shape: Any, command: str) -> None:  # noqa: A
     """Fail where an object has a member too many, or one too few."""
     assert found.keys() <= shape.__annotations__.keys(), command
     assert found.keys() >= shape.__required_keys__, command
-    assert TypeAdapter(shape).validate_python(found) == found, command
+    adapter = TypeAdapter(shape)
+    assert adapter.dump_python(adapter.validate_python(found)) == found, command

@@ -127,7 +127,7 @@ export class StartingPoints {
     tell("reused");
   }
 
-  /** @param {SavedShape} saved */
+  /** @param {Saved} saved */
   insert(saved) {
     const { draft, facts } = this.composer;
     if (draft.locked) return;

@@ -33,7 +33,7 @@ from humanmcp.desk.live import MOST, ChangeShape, EventStream, report
 from humanmcp.desk.presenters import rules
 from humanmcp.desk.presenters.forms import form_of
 from humanmcp.desk.routes.outgoing import request_text
-from humanmcp.desk.saved_answers import SavedShape
+from humanmcp.desk.saved_answers import Saved
 from humanmcp.inbox.contract import Key, Life, Reply, Role, UnknownItemError
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import Direction
@@ -332,7 +332,7 @@ class RemoveBody:
 class SavedAnswersShape(TypedDict):
     """The saved answers."""
 
-    answers: list[SavedShape]
+    answers: list[Saved]
 
 
 @prepared.get("/answers")
@@ -340,13 +340,13 @@ def answers(request: Request, method: str = "", tool: str = "") -> SavedAnswersS
     """List the saved answers; with a method, only those for this method."""
     shelf = desk_of(request).shelf
     found = shelf.fitting(method, tool) if method else shelf.all()
-    return {"answers": [filled(SavedShape, one) for one in found]}
+    return {"answers": list(found)}
 
 
 @prepared.post("/answers")
-def save_answer(request: Request, body: SavedBody) -> SavedShape:
+def save_answer(request: Request, body: SavedBody) -> Saved:
     """Save an answer for the next time."""
-    return filled(SavedShape, desk_of(request).shelf.add(**vars(body)))
+    return desk_of(request).shelf.add(**vars(body))
 
 
 class RemovedShape(TypedDict):

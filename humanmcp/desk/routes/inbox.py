@@ -21,7 +21,7 @@ from humanmcp.answering import approvals, service, summary
 from humanmcp.answering.approvals import ApprovalError
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
-from humanmcp.answering.schema import TypedDict, diagnostic_shapes, filled
+from humanmcp.answering.schema import TypedDict, diagnostic_shapes
 from humanmcp.answering.service import Outcome, Task
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.lesson import Lesson, lesson_of, lesson_of_client
@@ -56,7 +56,7 @@ from humanmcp.desk.presenters.rendering import FaultShape, media_in
 from humanmcp.desk.presenters.rows import copies
 from humanmcp.desk.presenters.server_definition import LISTS
 from humanmcp.desk.routes.settings import shown_snippets
-from humanmcp.desk.saved_answers import Saved, SavedShape
+from humanmcp.desk.saved_answers import Saved
 from humanmcp.inbox.contract import (
     Action,
     Draft,
@@ -392,7 +392,7 @@ class InitialState(TypedDict):
     textual: bool
     form: FormShape | None
     mirror: bool
-    saved: list[SavedShape]
+    saved: list[Saved]
 
 
 def _initial_state(desk: Desk, opened: OpenExchange, task: Task) -> InitialState | None:
@@ -431,7 +431,7 @@ def _initial_state(desk: Desk, opened: OpenExchange, task: Task) -> InitialState
         "textual": item.method == "tools/call" and not goes_on,
         "form": None if form is None else _form(form),
         "mirror": form is not None and form.mirror,
-        "saved": [filled(SavedShape, _filled(one, opened)) for one in fitting],
+        "saved": [_filled(one, opened) for one in fitting],
     }
 
 
