@@ -389,9 +389,9 @@ def _check_entry(
     command, args = command_in(one) or ("", ())
     about = {"label": host.label, "name": name, "path": path, "command": command}
     if not Path(command).is_absolute():
-        return warning("host relative", **about)
+        return warning("host relative", **about, host=host.name)
     if not os.access(command, os.X_OK):
-        return problem("host missing", **about)
+        return problem("host missing", **about, host=host.name)
     words = (command, *args) if args else (command, _SERVE)
     if _SERVE not in words or is_wrapped(one):
         return ok("host", **about)
