@@ -39,6 +39,7 @@ PROTO: Final = 2
 
 START_WITHIN: Final = 10.0
 END_WITHIN: Final = 3.0
+STOPS_WITHIN: Final = 20.0
 _LOOK_EVERY: Final = 0.02
 
 
@@ -125,7 +126,7 @@ def end(folder: Path) -> bool:
         return False
     with contextlib.suppress(OSError):  # it ends by itself just now
         os.kill(facts.pid, signal.SIGTERM)
-    until = time.monotonic() + START_WITHIN
+    until = time.monotonic() + STOPS_WITHIN
     while is_held(folder / LOCK_NAME):
         if time.monotonic() > until:
             raise NoDeskError("no end", pid=facts.pid)

@@ -241,7 +241,7 @@ class Phone(Target):
         self._save = save
         self._used: set[str] = set()
         self._ended = threading.Event()
-        self._reading: HttpCall | None = None
+        self._calls: set[HttpCall] = set()
 
     @property
     def link(self) -> str:
@@ -330,8 +330,8 @@ class Phone(Target):
     def end(self) -> None:
         """Hang up."""
         self._ended.set()
-        if self._reading is not None:
-            self._reading.close()
+        for call in tuple(self._calls):
+            call.close()
 
     def _read(self, desk: Desk) -> None:
         wait = FIRST_WAIT
@@ -361,7 +361,6 @@ class Phone(Target):
     def _lines(self) -> Iterator[bytes]:
         since, rest, speaks = (self.record.heard or ["all"])[-1], b"", False
         with self._called("GET", f"{self.record.replies}/json?since={since}") as call:
-            self._reading = call
             timer = threading.Timer(SILENT_FOR, call.close)
             timer.start()
             try:
@@ -458,6 +457,7 @@ class Phone(Target):
             headers.append(("Authorization", f"Bearer {self.rule.token}"))
         address = ServerAddress(f"{self.rule.to}/{target}")
         call = HttpCall(address, OutgoingRequest(method, tuple(headers), body))
+        self._calls.add(call)
         try:
             yield call
         except CallError as error:
@@ -467,6 +467,7 @@ class Phone(Target):
                 raise self._error("no ntfy") from error
             raise self._error("away", why=error.fillings.get("why", error.code)) from error
         finally:
+            self._calls.discard(call)
             call.end()
 
     def _expect_success(self, call: HttpCall) -> None:

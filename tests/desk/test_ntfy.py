@@ -3,6 +3,7 @@
 import json
 import logging
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -26,7 +27,7 @@ from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.support.ntfy import Ntfy, code, labels, press
 from tests.terminal.rooms import QUESTION, Room, approving, permission
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 DEVICE: Final = "Aya's phone"
 
@@ -512,6 +513,21 @@ def test_a_press_that_was_sent_by_a_desk_that_died_is_not_called_late(
     again._heard(site.desk, json.dumps(event).encode())
     assert site.notice(3)["message"] == "Sent: Tea"
     assert site.ignored() == []
+
+
+def test_a_desk_ends_although_a_server_never_answers(home: Path) -> None:
+    """What is being sent is given up."""
+    with socket.create_server(("127.0.0.1", 0)) as silent, ExitStack() as stack:
+        silent.settimeout(PATIENCE)
+        write_rule(home, f"http://127.0.0.1:{silent.getsockname()[1]}")
+        desk = stack.enter_context(Desking(home))
+        host = stack.enter_context(Serving(home, "--by-hand"))
+        host.say(asks(7))
+        for _ in ("the phone's answers are read", "the notice is sent"):
+            stack.enter_context(silent.accept()[0])
+        began = time.monotonic()
+        desk.stop()
+        assert time.monotonic() - began < ntfy.TAKEN_WITHIN / 2
 
 
 # -- its file -------------------------------------------------------------------------------------
