@@ -16,7 +16,7 @@ from humanmcp.common.terminal import is_terminal, raw_to_stdout, to_stderr
 from humanmcp.export.recording import LAST, ExportOptions, find
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import say
-from humanmcp.locales.stop import StopError, trouble
+from humanmcp.locales.stop import stopped, trouble
 from humanmcp.protocol.json.jsonrpc import visible, visible_json
 
 if TYPE_CHECKING:
@@ -58,8 +58,6 @@ FORMATS: Final = MappingProxyType(
 )
 """Every format, in the order of the page; its label is `export.NAME` in `page.toml`."""
 
-FAILED: Final = 1
-
 
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `export`."""
@@ -79,11 +77,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Write one session. Returns the exit status."""
     zone = UTC if arguments.utc else None
     options = ExportOptions(zone, tuple(shlex.split(arguments.server)))
-    try:
-        recording = find(arguments.session, home_folder(settings.home), zone, inbox=settings.inbox)
-    except StopError as error:
-        to_stderr(error.sentence())
-        return FAILED
+    recording = find(arguments.session, home_folder(settings.home), zone, inbox=settings.inbox)
     form = FORMATS[arguments.format]
     redact = not form.is_lossless if arguments.redact is None else arguments.redact
     if redact:
@@ -93,8 +87,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     text = written(form, recording, options)
     if not arguments.output:
         raw_to_stdout(_shown(text.removesuffix("\n"), form))
-        return 0
-    return _deliver(text, arguments.output)
+    else:
+        _deliver(text, arguments.output)
+    return 0
 
 
 def without_secrets(
@@ -127,11 +122,14 @@ def _redaction_note(form: ExportFormat, names: tuple[str, ...]) -> str:
     return say("export", "redacted by name", count=len(names), names=", ".join(names))
 
 
-def _deliver(text: str, output: str) -> int:
+def _deliver(text: str, output: str) -> None:
+    """Write the output file.
+
+    Raises:
+        StopError: it cannot be written.
+    """
     try:
         write_whole(Path(output).expanduser(), text.encode("utf-8"))
     except OSError as error:
-        to_stderr(say("export", "unwritable", file=output, why=trouble(error)))
-        return FAILED
+        raise stopped("export", "unwritable", file=output, why=trouble(error)) from error
     to_stderr(say("export", "written", file=output))
-    return 0

@@ -108,16 +108,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         for name, host in BY_NAME.items():
             raw_to_stdout(f"{name:<16}{host.label}")
         return REFUSED if arguments.write or arguments.remove else 0
-    try:
-        wanted = _wanted(arguments, settings)
-        if arguments.remove:
-            return _remove(wanted, as_json=arguments.json)
-        if arguments.write:
-            return _write(wanted, as_json=arguments.json)
-        return _print(wanted, as_json=arguments.json)
-    except StopError as error:
-        to_stderr(Painted(error.sentence(), "yellow"))
-        return REFUSED
+    wanted = _wanted(arguments, settings)
+    if arguments.remove:
+        return _remove(wanted, as_json=arguments.json)
+    if arguments.write:
+        return _write(wanted, as_json=arguments.json)
+    return _print(wanted, as_json=arguments.json)
 
 
 # -- what goes in -----------------------------------------------------------------------------

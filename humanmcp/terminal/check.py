@@ -55,7 +55,7 @@ from humanmcp.protocol.validation.whole_conversation import (
     judge_messages,
 )
 from humanmcp.terminal import command
-from humanmcp.terminal.problems import explained, summary
+from humanmcp.terminal.problems import explained, print_problems, summary
 
 if TYPE_CHECKING:
     import argparse
@@ -299,9 +299,7 @@ def _print(opened: TypedCase, verdict: Verdict, name: str, *, guessed: bool) -> 
     exchange = opened.exchange
     code = "as guessed" if guessed else "as"
     to_stdout(Painted(say(ROOM, code, method=exchange.method, version=exchange.version), "dim"))
-    for diagnostic in verdict.diagnostics:
-        for parts in explained(diagnostic, verdict.text, name=name):
-            to_stdout(*parts)
+    print_problems(verdict.diagnostics, verdict.text, name=name)
     if verdict.line is not None:
         size = len(verdict.line.encode("utf-8", "surrogatepass")) + 1
         to_stdout(Painted(say(ROOM, "sendable", size=size), "green"))
@@ -585,11 +583,8 @@ def _print_conversation(
         ]
         if noted:
             to_stdout(Painted(_heading(one), "dim"))
-        for diagnostic in noted:
-            for parts in explained(
-                _placed(diagnostic, one), one.text, name=name, shift=one.line - 1
-            ):
-                to_stdout(*parts)
+        placed = [_placed(diagnostic, one) for diagnostic in noted]
+        print_problems(placed, one.text, name=name, shift=one.line - 1)
     bad = [diagnostic for diagnostic in diagnostics if diagnostic.severity in _SHOWN]
     if bad:
         to_stdout(Painted(hint(diagnostic.code for diagnostic in bad), "dim"))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.terminal import SEVERITY_COLOURS, Painted
+from humanmcp.common.terminal import SEVERITY_COLOURS, Painted, to_stdout
 from humanmcp.locales import UnknownSentenceError, say, titled
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.jsonrpc import one_line, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from humanmcp.protocol.diagnostics.model import Diagnostic, Fix
 
@@ -48,6 +48,20 @@ def explained(
         yield ("    ", Painted(f"= {because}", "dim"))
     if diagnostic.page:
         yield ("    ", Painted(f"= {diagnostic.page}", "dim"))
+
+
+def print_problems(
+    diagnostics: Iterable[Diagnostic],
+    text: str,
+    *,
+    name: str = "",
+    shift: int = 0,
+    indent: str = "",
+) -> None:
+    """Print problems with `text` to stdout, as `explained` describes them."""
+    for diagnostic in diagnostics:
+        for parts in explained(diagnostic, text, name=name, shift=shift):
+            to_stdout(indent, *parts)
 
 
 def _why(diagnostic: Diagnostic) -> str:

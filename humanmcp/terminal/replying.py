@@ -33,7 +33,7 @@ from humanmcp.protocol.json.jsonrpc import one_line
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.validation import held as held_check
 from humanmcp.terminal.inbox import outlook, request_in_short, utc_now
-from humanmcp.terminal.problems import explained, summary
+from humanmcp.terminal.problems import explained, print_problems, summary
 
 if TYPE_CHECKING:
     import argparse
@@ -126,7 +126,7 @@ def _went_out(answering: Answering, result: SendResult, draft: Draft) -> int:
         deliberate = bool(answer and answer.deliberate)
         json_to_stdout(_shape(answering, result, sent=True, deliberate=deliberate))
         return 0
-    _explain(result)
+    print_problems(result.diagnostics, result.text)
     code = "sent parked" if result.item.waiting.parked else "sent"
     to_stdout(Painted(answering.sentence(code, who=answering.reader(draft), size=size), "green"))
     to_stdout(result.line)
@@ -137,16 +137,10 @@ def _shape(answering: Answering, result: SendResult, **more: object) -> Answered
     return cast("AnsweredShape", {**outcome_shape(result), "name": answering.name, **more})
 
 
-def _explain(result: SendResult) -> None:
-    for diagnostic in result.diagnostics:
-        for parts in explained(diagnostic, result.text):
-            to_stdout(*parts)
-
-
 def refused(answering: Answering, result: SendResult) -> int:
     """Show what keeps a text from being sent. Returns the exit status."""
     if not answering.json:
-        _explain(result)
+        print_problems(result.diagnostics, result.text)
     counted = summary(result.diagnostics)
     return not_sent(
         answering, answering.sentence("refused", counted=counted, name=answering.name), result

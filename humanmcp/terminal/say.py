@@ -23,7 +23,7 @@ from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import whole_conversation
 from humanmcp.terminal import command
 from humanmcp.terminal.inbox import choose, choose_session, open_inbox
-from humanmcp.terminal.problems import explained
+from humanmcp.terminal.problems import print_problems
 from humanmcp.terminal.replying import BY, LONGEST_WAIT
 
 if TYPE_CHECKING:
@@ -163,7 +163,5 @@ def _not_said(result: SayResult, text: str, *, json: bool) -> int:
         json_to_stdout(said_shape(result))
         return REFUSED
     to_stderr(sentence(ROOM, "waits" if waits else "refused"))
-    for diagnostic in result.diagnostics:
-        for parts in explained(diagnostic, text):
-            to_stdout(*parts)
+    print_problems(result.diagnostics, text)
     return REFUSED

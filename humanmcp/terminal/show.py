@@ -32,7 +32,7 @@ from humanmcp.terminal.inbox import (
     utc_now,
     waited,
 )
-from humanmcp.terminal.problems import explained
+from humanmcp.terminal.problems import print_problems
 from humanmcp.terminal.replying import next_commands, print_card
 
 if TYPE_CHECKING:
@@ -252,9 +252,7 @@ def _diagnostics(title: str, diagnostics: Sequence[Diagnostic], text: str) -> No
         return
     to_stdout("")
     to_stdout(Painted(title, "bold"))
-    for diagnostic in diagnostics:
-        for line in explained(diagnostic, text):
-            to_stdout("  ", *line)
+    print_problems(diagnostics, text, indent="  ")
 
 
 def _as_json(shown: ShownExchange) -> ShownShape:
