@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation import input_requests
 from humanmcp.protocol.validation.input_requests import InputRequest
 from tests.asking import stating
+from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
 
@@ -239,6 +241,71 @@ def test_a_call_that_was_repeated_too_early_still_gets_its_answer(
         assert person.answer(person.call(), "go").outcome is service.Outcome.STORED
         found = second.ask("tools/call", name="deploy", requestState=again["requestState"])
         assert words_of(found["result"]) == "go"
+
+
+def task_of(client: Client) -> str:
+    """Let a client with tasks call, and return its task."""
+    return str(client.ask("tools/call", name="deploy")["result"]["taskId"])
+
+
+def ask_for_task(client: Client, task: str) -> Any:  # noqa: ANN401 - JSON
+    """Return the result that a task has by now."""
+    return client.ask("tasks/get", taskId=task)["result"]["result"]
+
+
+def ask_with_ticket(client: Client, ticket: str) -> Any:  # noqa: ANN401 - JSON
+    """Call the tool for the answer."""
+    return client.ask("tools/call", name="ask_human_result", arguments={"ticket": ticket})["result"]
+
+
+def ask_by_repeat(client: Client, state: str) -> Any:  # noqa: ANN401 - JSON
+    """Repeat the call."""
+    return client.ask("tools/call", name="deploy", requestState=state)["result"]
+
+
+@pytest.mark.parametrize(
+    ("client", "begin", "fetch"),
+    [
+        ((NEW, TASKS), task_of, ask_for_task),
+        (
+            (OLD, None),
+            lambda one: ticket_of(one.ask("tools/call", name="deploy", arguments={})["result"]),
+            ask_with_ticket,
+        ),
+        (
+            (NEW, None, "--client-limit", "2"),
+            lambda one: one.ask("tools/call", name="deploy")["result"]["requestState"],
+            ask_by_repeat,
+        ),
+    ],
+    ids=["task", "ticket", "retry"],
+)
+def test_a_question_is_answered_two_hours_later_after_server_and_desk_were_killed(
+    home: Path,
+    person: Person,
+    client: tuple[Any, ...],
+    begin: Callable[[Client], str],
+    fetch: Callable[[Client, str], Any],
+) -> None:
+    """What was half written is at the new desk, whose clock is two hours on; it is killed, too."""
+    with Client(home, *client) as first, Desking(home) as desk:
+        token = begin(first)
+        key = person.call()
+        path = f"/api/exchanges/{key.session}/{key.number}"
+        until(lambda: desk.get("/api/exchanges")["waiting"], "the desk shows the call")
+        assert desk.post(f"{path}/draft", {"text": "half", "form": "text"}).status == 200
+        desk.kill()
+        first.kill()
+        first.later(HOURS)
+    moved = (sys.executable, "-c", SHIFTED, str(home.parent / "clock"), "desk")
+    with Desking(home, command=moved) as desk:
+        assert desk.get(path)["draft"]["text"] == "half"
+        sent = desk.post(f"{path}/reply", {"text": "go", "form": "text"})
+        assert (sent.status, sent.json["became"]) == (202, "stored")
+        desk.kill()
+    with Client(home, *client) as second:
+        assert words_of(fetch(second, token)) == "go"
+        until(lambda: person.fetched(key), "the answer to be fetched")
 
 
 # -- while the process runs ----------------------------------------------------------------------
