@@ -329,3 +329,16 @@ def test_a_broken_answer_goes_out_and_its_request_stays_open(room: Room, shell: 
         assert shell("answer", "--text", "sunny").status == 0
         assert json.loads(server.hear())["result"]["content"][0]["text"] == "sunny"
         assert server.close()[1] == []
+
+
+def test_who_is_second_is_told_who_was_first_and_keeps_the_text(room: Room, shell: Shell) -> None:
+    """By the name that the other person gave themselves."""
+    session = room.session()
+    room.serve(session)
+    key = room.ask(session, 1)
+    room.inbox.send(key, Reply("rain", TextForm.TEXT, by="desk", who="花子"))
+    until(lambda: room.inbox.item(key).answer, "the first answer")
+    ran = shell("answer", "1", "--text", "sunny")
+    assert ran.status != 0
+    assert "花子" in ran.out + ran.err
+    assert [one.text for one in room.inbox.item(key).kept] == ["sunny"]
