@@ -8,8 +8,6 @@ import json
 import logging
 import os
 import re
-import shlex
-import subprocess
 import sys
 import traceback
 from dataclasses import asdict, dataclass, field
@@ -25,15 +23,14 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
-from humanmcp.common.book_file import parse_book
 from humanmcp.common.own_process import FORMAT, LogFile
 from humanmcp.demo.steps import weather
 from humanmcp.desk.guard import API, PUBLIC
 from humanmcp.desk.launch import LOG_NAME
-from humanmcp.desk.login import ONLY_SESSION, linked
+from humanmcp.desk.login import linked
 from humanmcp.desk.notices import Looked
 from humanmcp.desk.ntfy import PressNotes
-from humanmcp.desk.presenters import rendering, server_definition
+from humanmcp.desk.presenters import rendering
 from humanmcp.desk.presenters.rendering import ROOM, render, web_folder
 from humanmcp.desk.presenters.rules import rules_on
 from humanmcp.locales import LANGUAGES, say, spoken_language
@@ -305,54 +302,6 @@ async def form_values(request: Request) -> dict[str, str]:
 
 FormValues = Annotated[dict[str, str], Depends(form_values)]
 """What a page sent, for a function that FastAPI runs in a thread: it may wait for the inbox."""
-
-
-WITHIN: Final = 30.0
-"""Seconds that a server has to start and to list its definition."""
-_ADDRESSES: Final = ("http://", "https://")
-
-
-def asked(command: str, home: Path) -> server_definition.Lists:
-    """Return the lists of the server that a command starts, or that has an address.
-
-    Someone whose login shows one session only starts nothing on this computer.
-
-    Raises:
-        ServerDefinitionError: it does not list its definition; the sentence says why.
-    """
-    if ONLY_SESSION.get():
-        raise server_definition.ServerDefinitionError("seat")
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise server_definition.ServerDefinitionError("not asked", why=error) from error
-    if not words:
-        raise server_definition.ServerDefinitionError("no command")
-    source = [words[0]] if words[0].startswith(_ADDRESSES) else ["--", *words]
-    try:
-        done = subprocess.run(  # noqa: S603 - the owner of this computer typed it; there is no shell
-            [
-                sys.executable,
-                "-m",
-                "humanmcp",
-                "book",
-                "--lang",
-                spoken_language(),
-                "--from",
-                *source,
-            ],
-            capture_output=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            timeout=WITHIN,
-            cwd=home,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise server_definition.ServerDefinitionError("too slow", seconds=f"{WITHIN:g}") from error
-    if done.returncode:
-        why = done.stderr.decode("utf-8", "replace").strip()[-500:]
-        raise server_definition.ServerDefinitionError("not asked", why=why)
-    return server_definition.of_book(parse_book(done.stdout.decode("utf-8", "replace"), home))
 
 
 _log = logging.getLogger(__name__)

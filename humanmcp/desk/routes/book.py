@@ -6,8 +6,12 @@ The pages work without a script: each button is a form.
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
 import json
+import shlex
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, Depends, Request
@@ -15,13 +19,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
-from humanmcp.common.book_file import BookFileError, read_book
+from humanmcp.common.book_file import BookFileError, parse_book, read_book
 from humanmcp.common.timestamps import stamp
-from humanmcp.desk import context
 from humanmcp.desk.context import Desk, FormValues, desk_of, note_version, page
+from humanmcp.desk.login import ONLY_SESSION
 from humanmcp.desk.presenters import rules, server_definition
 from humanmcp.desk.presenters.rows import body_of
 from humanmcp.inbox.contract import Draft, Key
+from humanmcp.locales import spoken_language
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.tree import object_at
@@ -102,9 +107,57 @@ def _be_a_server(desk: Desk, act: str, values: dict[str, str]) -> None:
     elif desk.around is not None:  # whose computer this is sits elsewhere
         raise server_definition.ServerDefinitionError("seat")
     else:
-        found = context.asked(values.get("command", ""), desk.home)
+        found = _lists_of(values.get("command", ""), desk.home)
     before = server_definition.of_book(read_book(desk.book) if desk.book.exists() else Book())
     rules.put_lists(desk.book, {**before, **found})
+
+
+WITHIN: Final = 30.0
+"""Seconds that a server has to start and to list its definition."""
+_ADDRESSES: Final = ("http://", "https://")
+
+
+def _lists_of(command: str, home: Path) -> server_definition.Lists:
+    """Return the lists of the server that a command starts, or that has an address.
+
+    Someone whose login shows one session only starts nothing on this computer.
+
+    Raises:
+        ServerDefinitionError: it does not list its definition; the sentence says why.
+    """
+    if ONLY_SESSION.get():
+        raise server_definition.ServerDefinitionError("seat")
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise server_definition.ServerDefinitionError("not asked", why=error) from error
+    if not words:
+        raise server_definition.ServerDefinitionError("no command")
+    source = [words[0]] if words[0].startswith(_ADDRESSES) else ["--", *words]
+    try:
+        done = subprocess.run(  # noqa: S603 - the owner of this computer typed it; there is no shell
+            [
+                sys.executable,
+                "-m",
+                "humanmcp",
+                "book",
+                "--lang",
+                spoken_language(),
+                "--from",
+                *source,
+            ],
+            capture_output=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            timeout=WITHIN,
+            cwd=home,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise server_definition.ServerDefinitionError("too slow", seconds=f"{WITHIN:g}") from error
+    if done.returncode:
+        why = done.stderr.decode("utf-8", "replace").strip()[-500:]
+        raise server_definition.ServerDefinitionError("not asked", why=why)
+    return server_definition.of_book(parse_book(done.stdout.decode("utf-8", "replace"), home))
 
 
 class Kept(NamedTuple):
