@@ -27,7 +27,7 @@ from humanmcp.protocol.rules.answer_book import Decision, Mode
 from humanmcp.protocol.rules.parking import ParkedAs, ParkedCall, Ticket
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import features
-from humanmcp.protocol.validation import check, input_requests
+from humanmcp.protocol.validation import check
 from humanmcp.server.journal import BY_US
 
 if TYPE_CHECKING:
@@ -373,6 +373,8 @@ class ParkedCalls:
 
     def _is_asking(self, key: Key) -> bool:
         """Return True if a question of a person is open that belongs to a call of 2025-11-25."""
+        from humanmcp.protocol.validation import input_requests  # noqa: PLC0415 - seldom wanted
+
         prefix = input_requests.prefix(key.number)
         open_ids = (one.id.value for one in self._session.state.in_flight(Direction.OUT))
         is_open = any(isinstance(one, str) and one.startswith(prefix) for one in open_ids)

@@ -9,7 +9,6 @@ describes a tool become a schema, and a schema rows. `Field` reads a schema as a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import zip_longest
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -118,8 +117,7 @@ _RESERVED: Final = ":/?#[]@!$&'()*+,;=%"
 """What `+` and `#` leave as it is, with what is already encoded (RFC 6570, 3.2.1)."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Operator:
+class _Operator(NamedTuple):
     """RFC 6570, appendix A: what stands first and between, and what each value looks like."""
 
     first: str
@@ -198,8 +196,7 @@ _SHOWN: Final = frozenset({"type", "properties", "required", "items", "enum", "d
 """What rows show of a schema."""
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaRow:
+class SchemaRow(NamedTuple):
     """One value of a schema. `choices` make it one of these; `object` has rows below its name."""
 
     name: str
@@ -335,8 +332,7 @@ def choices(schema: JsonObject) -> list[Choice]:
     return [Choice(one["const"], str(one.get("title", ""))) for one in titled]
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One value that a schema describes; forms are made of these. The schema may be anything."""
 
     name: str
