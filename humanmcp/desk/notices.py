@@ -45,7 +45,7 @@ BEFORE_LIMIT: Final = 30.0
 """Seconds before its client gives up in which a request has its second notice."""
 LOOKED_WITHIN: Final = 30.0
 """Seconds for which a page that was looked at counts as being looked at."""
-LOOK_EVERY: Final = 0.5
+LOOK_EVERY: Final = 0.25
 """Seconds between two looks at what waits."""
 AGAIN_AFTER: Final = 2.0
 """Seconds until a notice is sent again that was not taken; twice as long each time."""

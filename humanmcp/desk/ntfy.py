@@ -266,11 +266,13 @@ class Phone(Target):
             opened = desk.open_exchange(row.key)
             words = words_of(opened) or f"{row.name or row.method} {row.gist}"
             record |= {
-                "title": client,
+                "title": one_line(client, 80),
                 "message": _cut(words),
                 "actions": self._actions(opened, link),
             }
         self.publish(record)
+        if row is not None and "title" in record:
+            desk.board.show(row.key)
 
     def _actions(self, opened: OpenExchange, link: str) -> list[dict[str, Any]]:
         buttons = buttons_of(opened) if self.rule.buttons else ()
@@ -441,7 +443,8 @@ class Phone(Target):
         elif not _is_sendable(opened, button):
             outcome = "unfit"
         else:
-            reply = button.reply._replace(who=self.rule.device, device=self.rule.device)
+            name, shown_at = self.rule.device, desk.board.shown_at(opened.key)
+            reply = button.reply._replace(who=name, device=name, shown_at=shown_at)
             outcome = _OUTCOMES[desk.send(opened.key, reply).outcome]
         self._used.add(code)
         return outcome

@@ -578,8 +578,9 @@ def test_question_notice_press_and_answer_are_quick(home: Path, server: Ntfy) ->
         assert (json.loads(answer)["id"], chosen(answer)) == (7, "Coffee")
         frames = FolderInbox(home).frames(host.session.name)
         record = [json.loads(frame.decision) for frame in frames if frame.decision][-1]
-        assert record["who"] == DEVICE
+        assert (record["who"], record["device"]) == (DEVICE, DEVICE)
         assert record["shown"]
+        assert record["shown_at"] < record["sent_at"]
         assert topic in desk.page("/settings")
         server.publish(notice["actions"][0]["url"].rpartition("/")[2], {"message": "junk"})
         until(lambda: "without a valid code" in desk.page("/settings"), "it is shown")
