@@ -15,7 +15,7 @@ from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.service import Outcome, SayResult, SendResult
 from humanmcp.answering.summary import Row, badge_of, client_of, row
 from humanmcp.inbox.contract import Purpose, SessionFacts, Writer
-from humanmcp.locales import UnknownSentenceError, describe_or_code, say
+from humanmcp.locales import describe_or_code, find_sentence, say
 from humanmcp.locales.explain import Card
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
@@ -200,10 +200,7 @@ def _fix_shape(fix: Fix) -> FixShape:
 
 def _label(fix: Fix) -> str:
     """Return the text of a fix's button; it says if the fix is a guess."""
-    try:
-        label = say("fix", fix.label)
-    except UnknownSentenceError:
-        label = say("desk", "fix")
+    label = find_sentence("fix", fix.label) or say("desk", "fix")
     if fix.applicability in _DOUBTFUL:
         return say("fix", fix.applicability.value, label=label)
     return label

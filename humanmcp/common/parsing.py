@@ -13,7 +13,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from humanmcp.locales import UnknownSentenceError, say
+from humanmcp.locales import find_sentence, say
 from humanmcp.locales.stop import USAGE_ERROR
 
 if TYPE_CHECKING:
@@ -167,13 +167,7 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
     def start_section(self, heading: str | None) -> None:
         """Begin a list of arguments under its heading."""
-        super().start_section(self._heading(heading) if heading else heading)
-
-    def _heading(self, heading: str) -> str:
-        try:
-            return say(ROOM, heading)
-        except UnknownSentenceError:
-            return heading
+        super().start_section(find_sentence(ROOM, heading or "") or heading)
 
 
 def _columns() -> int:

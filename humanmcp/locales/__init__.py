@@ -102,6 +102,14 @@ def say(room: str, code: str, language: str = "", /, **fillings: object) -> str:
     Raises:
         UnknownSentenceError: neither the language nor English has it.
     """
+    sentence = find_sentence(room, code, language, **fillings)
+    if sentence is None:
+        raise UnknownSentenceError(room, code)
+    return sentence
+
+
+def find_sentence(room: str, code: str, language: str = "", /, **fillings: object) -> str | None:
+    """Return the sentence that `say` returns, or None if there is none."""
     for candidate in (language or spoken_language(), "en"):
         if candidate in LANGUAGES:
             sentences = sentences_of(room, candidate)
@@ -109,16 +117,13 @@ def say(room: str, code: str, language: str = "", /, **fillings: object) -> str:
             sentence = singular or sentences.get(code)
             if sentence is not None:
                 return sentence.format(**fillings) if fillings else sentence
-    raise UnknownSentenceError(room, code)
+    return None
 
 
 def who(by: str) -> str:
     """Describe who answered: a person at a desk, the book. Any other name is returned."""
     name, _, rule = by.partition(": rule ")
-    try:
-        return say("by", f"{name} rule" if rule else name, rule=rule)
-    except UnknownSentenceError:  # the name that a person chose for themselves at a desk
-        return by
+    return find_sentence("by", f"{name} rule" if rule else name, rule=rule) or by
 
 
 def describe(diagnostic: Diagnostic) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.locales import UnknownSentenceError, say
+from humanmcp.locales import UnknownSentenceError, find_sentence
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.methods import MethodDirection
 
@@ -88,8 +88,6 @@ def _text(codes: tuple[str, ...], role: str, fillings: Mapping[str, str]) -> str
     manners = [""] if role == "server" else [f".{role}", ".seen", ""]
     for manner in manners:
         for code in codes:
-            try:
-                return say(ROOM, code + manner, **fillings)
-            except UnknownSentenceError:
-                continue
+            if (sentence := find_sentence(ROOM, code + manner, **fillings)) is not None:
+                return sentence
     raise UnknownSentenceError(ROOM, codes[0])

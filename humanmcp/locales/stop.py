@@ -7,7 +7,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeAlias
 
-from humanmcp.locales import UnknownSentenceError, describe, say, speaking
+from humanmcp.locales import describe, find_sentence, say, speaking
 from humanmcp.protocol.diagnostics.model import Diagnostic
 
 if TYPE_CHECKING:
@@ -111,7 +111,5 @@ def trouble(error: OSError | UnicodeDecodeError) -> str:
     """Return what is wrong with a file; without a sentence, in the system's own words."""
     if isinstance(error, UnicodeDecodeError):
         return say("os_error", "no utf-8", byte=error.start + 1)
-    try:
-        return say("os_error", errno.errorcode.get(error.errno or 0, ""))
-    except UnknownSentenceError:
-        return error.strerror or str(error)
+    known = find_sentence("os_error", errno.errorcode.get(error.errno or 0, ""))
+    return known or error.strerror or str(error)

@@ -26,7 +26,7 @@ from humanmcp.common.terminal import (
 )
 from humanmcp.common.timestamps import clock, read_stamp
 from humanmcp.inbox.contract import Key, Purpose, UnknownItemError
-from humanmcp.locales import UnknownSentenceError, say, who
+from humanmcp.locales import find_sentence, say, who
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.jsonrpc import Message, one_line
@@ -323,9 +323,10 @@ def kept_waiting(item: Item) -> str:
     """Return how the client is kept waiting, or why that is not possible; else ""."""
     waiting = item.waiting
     if waiting.keepalive:
-        return _optional(WAITS, f"keepalive {waiting.keepalive}")
+        code = f"keepalive {waiting.keepalive}"
+        return find_sentence(WAITS, code) or code
     reason = "no-limit" if waiting.source == "no-limit" else waiting.why_not
-    return _optional("waiting", reason) if reason else ""
+    return find_sentence("waiting", reason) or reason if reason else ""
 
 
 def _ended(item: Item) -> str:
@@ -340,8 +341,9 @@ def _ended(item: Item) -> str:
     if item.state is ExchangeState.CANCELLED and item.reason:
         return say(WAITS, "cancelled because", reason=one_line(item.reason, 200))
     if item.state is ExchangeState.ABANDONED and item.reason:
-        known = _optional(WAITS, f"abandoned {item.reason}")
-        return known if known != f"abandoned {item.reason}" else one_line(item.reason, 200)
+        # a newer process may know more reasons
+        known = find_sentence(WAITS, f"abandoned {item.reason}")
+        return known or one_line(item.reason, 200)
     return say(WAITS, item.state.value)
 
 
@@ -370,14 +372,6 @@ def _client(item: Item, passed: float) -> Outlook | None:
     if left <= 0:
         return Outlook(say(WAITS, "given up"), soon=True)
     return Outlook(say(WAITS, "gives up", left=clock(left)), soon=left < SOON)
-
-
-def _optional(room: str, code: str) -> str:
-    """Return the sentence of a code, or the code if a newer process wrote it."""
-    try:
-        return say(room, code)
-    except UnknownSentenceError:
-        return code
 
 
 class ChoiceError(StopError):

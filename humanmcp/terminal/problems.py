@@ -6,7 +6,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.terminal import SEVERITY_COLOURS, Painted, to_stdout
-from humanmcp.locales import UnknownSentenceError, say, titled
+from humanmcp.locales import find_sentence, say, titled
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.jsonrpc import one_line, visible
 
@@ -43,7 +43,7 @@ def explained(
         yield from _excerpt(diagnostic, text, colour, shift)
     if diagnostic.fix:
         yield ("    ", Painted("= ", "dim"), fix_in_words(diagnostic.fix, text))
-    because = _why(diagnostic)
+    because = find_sentence("problem", f"{diagnostic.code}.why")
     if because:
         yield ("    ", Painted(f"= {because}", "dim"))
     if diagnostic.page:
@@ -62,14 +62,6 @@ def print_problems(
     for diagnostic in diagnostics:
         for parts in explained(diagnostic, text, name=name, shift=shift):
             to_stdout(indent, *parts)
-
-
-def _why(diagnostic: Diagnostic) -> str:
-    """Return the reason of a problem, or ""."""
-    try:
-        return say("problem", f"{diagnostic.code}.why")
-    except UnknownSentenceError:
-        return ""
 
 
 def place_of(diagnostic: Diagnostic, *, name: str = "", shift: int = 0) -> str:
