@@ -45,9 +45,9 @@ def open_call(phone: Page, desk: Desking, host: Serving) -> None:
     begin(host, desk)
     host.say(call(city="Tokyo"))
     (item,) = until(lambda: desk.get("/api/exchanges")["waiting"], "the call")
-    place = re.search(r".*/~[\w-]+", phone.url)
-    assert place
-    phone.goto(f"{place[0]}/m/{item['session']}/{item['number']}")
+    start = re.search(r".*/~[\w-]+", phone.url)
+    assert start
+    phone.goto(f"{start[0]}/m/{item['session']}/{item['number']}")
 
 
 def test_a_phone_answers_a_call_and_sees_no_settings(

@@ -96,10 +96,10 @@ def test_another_server_of_this_computer_gets_nothing_it_could_use(
         until(lambda: sum("collect" in path for path, _ in other.heard) >= 2, "the page has run")
         tab.goto(f"{other.address}~/")
         one.foreign.clear()
-        place = str(secrets[0]["path"])
+        login_path = str(secrets[0]["path"])
         told = str(other.heard)
-        assert place.startswith("/~")
-        assert place not in told
+        assert login_path.startswith("/~")
+        assert login_path not in told
         assert secrets[0]["value"] not in told
         jar = "; ".join(sorted(other.cookies))
         for method, path in (
@@ -110,16 +110,16 @@ def test_another_server_of_this_computer_gets_nothing_it_could_use(
             ("POST", "/api/login-key"),
             ("POST", f"{'/~' + 'A' * 22}/api/login-key"),
         ):
-            # Even with the cookie itself, had a browser sent it: it lacks the place.
+            # Even with the cookie itself, had a browser sent it: it lacks the login path.
             for cookies in (jar, f"{secrets[0]['name']}={secrets[0]['value']}"):
                 assert attack(desk, method, path, cookies) == 401, (method, path)
     assert desk.get(exchange)["state"] == "pending"
     one.page.goto(f"{desk.facts.address}")  # the person finds back without logging in again
-    one.page.wait_for_url(f"**{place}/**")
+    one.page.wait_for_url(f"**{login_path}/**")
     one.page.locator("article.message").wait_for()
 
 
-def test_an_address_without_a_place_finds_back_until_the_person_logs_out(
+def test_an_address_without_a_login_path_finds_back_until_the_person_logs_out(
     window: Callable[..., Window], desk: Desking
 ) -> None:
     """A bookmark of `http://127.0.0.1:8765/history` works; after logging out it asks who it is."""

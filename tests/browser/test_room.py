@@ -169,8 +169,8 @@ def test_who_closes_the_tab_and_types_the_address_again_is_at_their_own_seat(
     again.goto(address)
     expect(again.locator("#around .mark")).to_have_text("blue fox")
     expect(again.locator("#subject")).to_be_visible()
-    place = re.findall(r"/~[\w-]+", again.url)[0]
-    again.goto(f"{address[:-1]}{place}/own")
+    login_path = re.findall(r"/~[\w-]+", again.url)[0]
+    again.goto(f"{address[:-1]}{login_path}/own")
     again.locator("#leave").click()
     again.get_by_label("The code on the screen").fill(room.code)
     join(again, "Sora")
@@ -226,10 +226,10 @@ def test_axe_finds_nothing_in_a_room(
     learner.locator("[name=name]").fill("x")
     learner.locator("button.primary").click()
     expect(learner.locator("#around")).to_be_visible()
-    place = learner.url.rpartition("/")[0]
+    login_path = learner.url.rpartition("/")[0]
     expect(learner.locator("article.message")).to_be_visible()
     assert violations(learner) == []
-    learner.goto(f"{place}/own")
+    learner.goto(f"{login_path}/own")
     assert violations(learner) == []
     room.visitor().join(room.code, "y", lost="yes")
     teacher = open_page(room.teacher_link, **options)

@@ -121,7 +121,7 @@ class Visitor:
         return page
 
     def get(self, path: str) -> Got:
-        """Look at a page of the own place."""
+        """Look at a page below the own login path."""
         return self.ask("GET", self.login_path + path)
 
     def submit(self, path: str, **fields: object) -> Got:

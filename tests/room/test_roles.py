@@ -107,7 +107,7 @@ def test_only_the_teacher_has_the_teachers_pages(scene: Scene) -> None:
     assert scene.room.teacher().get("/room").status == 200
 
 
-def test_a_place_without_its_cookie_opens_nothing(scene: Scene) -> None:
+def test_a_login_path_without_its_cookie_opens_nothing(scene: Scene) -> None:
     """The address of A's page is in A's address bar; it is no key."""
     thief = scene.room.visitor()
     thief.login_path = scene.owner.login_path
@@ -167,7 +167,7 @@ def test_a_crash_on_purpose_ends_one_session_and_not_the_room(scene: Scene) -> N
 
 
 def test_whoever_has_not_the_pen_writes_nothing(scene: Scene) -> None:
-    """The learner while the teacher writes; each place of the teacher's without the pen there."""
+    """The learner while the teacher writes; each login of the teacher without the pen there."""
     room, teacher = scene.room, scene.room.teacher()
     learner = room.learner("Ann of the pen")
     room.learner("Ben of the pen")
@@ -178,10 +178,10 @@ def test_whoever_has_not_the_pen_writes_nothing(scene: Scene) -> None:
     def led_to(name: str) -> Visitor:
         found = re.search(rf'/room/seat/(\d+)">[^\n]*{name}</a>', page)
         assert found
-        place = room.visitor()
-        place.led_by(teacher.ask("GET", f"{teacher.login_path}/room/seat/{found[1]}"))
-        place.cookies = teacher.cookies
-        return place
+        visitor = room.visitor()
+        visitor.led_by(teacher.ask("GET", f"{teacher.login_path}/room/seat/{found[1]}"))
+        visitor.cookies = teacher.cookies
+        return visitor
 
     watcher, second = led_to("Ann of the pen"), led_to("Ann of the pen")
     elsewhere = led_to("Ben of the pen")
