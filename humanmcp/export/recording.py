@@ -68,7 +68,7 @@ def _from_inbox(wanted: str, inbox: DeskInbox) -> Recording:
     sessions = inbox.sessions()
     named = [facts for facts in sessions if wanted == LAST or facts.name.startswith(wanted)]
     if not named:
-        raise stopped("export", "no session" if sessions else "no session yet", what=wanted)
+        raise stopped("export", "no session yet" if wanted == LAST else "no session", what=wanted)
     if wanted != LAST and len(named) > 1:
         raise stopped("export", "several sessions", what=wanted, count=len(named))
     facts = named[0]
