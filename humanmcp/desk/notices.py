@@ -381,7 +381,12 @@ class Notifier:
                 self._deliveries[number, row.key] = _Delivery(client, now)
 
     def _deliver(self, place: tuple[int, Key], delivery: _Delivery, row: Row) -> None:
-        if self._targets[place[0]].tell(self._desk, row, delivery.client):
+        try:
+            is_taken = self._targets[place[0]].tell(self._desk, row, delivery.client)
+        except Exception:  # noqa: BLE001 - it is sent again
+            _log.exception("a notice could not be sent")
+            is_taken = False
+        if is_taken:
             self._deliveries.pop(place, None)
         else:
             delivery.at = self._clock() + delivery.wait

@@ -384,7 +384,7 @@ class Phone(Target):
     def _heard(self, desk: Desk, line: bytes) -> bool:
         """Act on a line of the reply topic. Returns True if the server has shown that it lives."""
         event = _object_in(line)
-        kind, name = event.get("event"), str(event.get("id"))
+        kind, name = event.get("event"), str(event.get("id", ""))
         if not isinstance(kind, str):
             raise self._error("no ntfy")
         self.reply_trouble = None

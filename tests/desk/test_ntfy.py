@@ -446,6 +446,25 @@ def test_a_server_that_is_away_loses_no_notice(site: Site) -> None:
     assert site.phone.reply_trouble is None
 
 
+def test_an_error_that_nobody_foresaw_loses_no_notice(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log has the place in the program."""
+    site.begin()
+    errors = [ZeroDivisionError()]
+    send = site.phone.send
+
+    def broken(*given: Any) -> None:  # noqa: ANN401 - what `send` takes
+        if errors:
+            raise errors.pop()
+        send(*given)
+
+    monkeypatch.setattr(site.phone, "send", broken)
+    site.ask()
+    assert labels(site.notice()) == ["Tea", "Coffee"]
+    assert "ZeroDivisionError" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("how", "sentence"),
     [
