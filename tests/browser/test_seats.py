@@ -107,7 +107,7 @@ def shows(page: Page, method: str) -> None:
 def test_two_people_play_to_the_end_without_a_word_of_json(
     lay: Callable[..., Table], language: str
 ) -> None:
-    """L9, the last exercise of the lesson: two browsers, both languages, keys where they help."""
+    """The last exercise of the lesson: two browsers, both languages, keys where they help."""
     words = sentences_of("desk", language)
     table = lay("model,server", language)
     server, model = table.pages["server"], table.pages["model"]

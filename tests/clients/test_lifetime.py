@@ -36,10 +36,7 @@ def test_every_id_comes_back_byte_for_byte(token: str, tmp_path: Path) -> None:
 
 
 def test_the_end_of_input_ends_the_server_whatever_is_pending(tmp_path: Path) -> None:
-    """Exit status 0, not a byte on stdout, and what was asked is kept as abandoned.
-
-    BRIDGE-21, T3.
-    """
+    """Exit status 0, not a byte on stdout, and what was asked is kept as abandoned."""
     home = tmp_path / "home"
     with Serving(home, "--by-hand") as serving:
         serving.say('{"jsonrpc":"2.0","id":1,"method":"ping"}')

@@ -91,10 +91,7 @@ def test_a_client_that_probes_falls_back_when_the_person_says_so(
 
 
 def test_a_client_whose_probe_nobody_answers_falls_back(tmp_path: Path) -> None:
-    """After ten seconds of its own, `initialize` comes on the same pipe, and all goes on.
-
-    BRIDGE-26.
-    """
+    """After ten seconds of its own, `initialize` comes on the same pipe, and all goes on."""
     home = tmp_path / "home"
     with Person(home, with_a_probe_answered) as person:
         check_weather(PYTHON_AUTO.play(home, "--by-hand"), HANDSHAKE)
@@ -136,10 +133,7 @@ def test_every_client_is_served_without_any_flag(host: Host, version: str, tmp_p
 def test_every_client_is_served_in_a_folder_of_the_persons_choice(
     host: Host, tmp_path: Path
 ) -> None:
-    """With --files; a client that starts a probe first does not get in its own way.
-
-    T6, BRIDGE-24.
-    """
+    """With --files; a client that starts a probe first does not get in its own way."""
     home, files = tmp_path / "home", tmp_path / "files"
     home.mkdir(mode=0o700)
     for name in ("mcp", "client2"):

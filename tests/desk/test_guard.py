@@ -317,10 +317,7 @@ def test_a_visit_counts_for_its_own_desk_only(desking: Desking, tmp_path: Path) 
 
 
 def test_the_cookie_is_kept_from_scripts_and_other_sites(desking: Desking) -> None:
-    """HttpOnly, SameSite=Strict, for the whole desk; the desk speaks plain HTTP to itself.
-
-    DOOR-17.
-    """
+    """HttpOnly, SameSite=Strict, for the whole desk; the desk speaks plain HTTP to itself."""
     answer = desking.ask(
         "POST", "/api/login", body=json.dumps({"key": desking.key()}).encode(), headers=JSON
     )
@@ -356,10 +353,7 @@ def test_the_token_is_in_a_file_of_its_owner_only(desking: Desking) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/login", "/static/desk.css", "/api/state", "/none", "/%2e"])
 def test_every_answer_carries_the_same_protection(desking: Desking, path: str) -> None:
-    """No framing, no sniffing, no reading from elsewhere, no inline script or style.
-
-    DOOR-21, DOOR-22.
-    """
+    """No framing, no sniffing, no reading from elsewhere, no inline script or style."""
     for headers in ({}, desking.bearer):
         answer = desking.ask("GET", path, headers=headers)
         for name, value in guard.HEADERS.items():

@@ -157,7 +157,7 @@ def test_who_searches_for_progress_finds_each_line(past: Past) -> None:
     assert [step.times for step in match.steps] == [1, 1, 1]
 
 
-def test_http_32_the_history_of_a_served_session_is_its_messages(past: Past) -> None:
+def test_the_history_of_a_served_session_is_its_messages(past: Past) -> None:
     """Three calls are six lines; the heads stand in the row of the request."""
     for call in (1, 2, 3):
         past.call_over_http(call, call)
@@ -172,7 +172,7 @@ def test_http_32_the_history_of_a_served_session_is_its_messages(past: Past) -> 
     assert len(history.look(past.board, history.parse("/mcp post")).steps) == 3
 
 
-def test_http_32_heads_take_the_place_of_nothing(past: Past) -> None:
+def test_heads_take_the_place_of_nothing(past: Past) -> None:
     """A page, the newest lines and the picture have as many lines as without HTTP."""
     for call in range(20):
         past.call_over_http(call, call)
@@ -184,7 +184,7 @@ def test_http_32_heads_take_the_place_of_nothing(past: Past) -> None:
     assert len(history.conversation(past.board, past.names[0], 8)) == 8
 
 
-def test_http_32_a_request_that_brought_no_line_is_a_row_with_its_status(past: Past) -> None:
+def test_a_request_that_brought_no_line_is_a_row_with_its_status(past: Past) -> None:
     """A stream, one that was refused, the end of a session; and who hung up."""
     for call, (method, status) in enumerate([("GET", 200), ("POST", 415), ("DELETE", 204)], 1):
         past.http(call, request_part(call, method, "/mcp", (), ""))
@@ -199,7 +199,7 @@ def test_http_32_a_request_that_brought_no_line_is_a_row_with_its_status(past: P
     ]
 
 
-def test_http_32_heads_find_their_line_while_several_are_on_the_way(past: Past) -> None:
+def test_heads_find_their_line_while_several_are_on_the_way(past: Past) -> None:
     """As a tap writes them down; also where a line has to be brought twice."""
     changed = '{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}'
     for line in (changed, changed, ping(9)):

@@ -88,10 +88,7 @@ def test_a_chat_shows_text_call_and_text(tmp_path: Path, config: Path, ending: s
 
 
 def test_both_servers_start_and_the_remote_one_is_named(tmp_path: Path, config: Path) -> None:
-    """`--config` is honoured; /servers, /tools and /history show what there is.
-
-    LOOP-1, LOOP-14, G12.
-    """
+    """`--config` is honoured; /servers, /tools and /history show what there is."""
     model = recorded(tmp_path, says("hello"))
     run = chat(tmp_path, words(config, model), "/servers", "/tools", "hi", "/history", "/nonsense")
     assert run.stdout.count("human  1 tool\n") == 2
@@ -288,10 +285,7 @@ def alive(pid: int) -> bool:
 
 
 def test_ctrl_c_ends_a_call_and_not_the_chat(tmp_path: Path) -> None:
-    """A call that hangs is cancelled at its server, gets a result, and the chat goes on.
-
-    LOOP-13.
-    """
+    """A call that hangs is cancelled at its server, gets a result, and the chat goes on."""
     hanging = tmp_path / "hanging.py"
     hanging.write_text(
         (Path(__file__).parents[2] / "samples/servers/dice.py")

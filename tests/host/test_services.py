@@ -191,10 +191,7 @@ def test_a_streamed_message_is_put_together() -> None:
 
 
 def test_the_conversation_is_written_as_anthropic_wants_it() -> None:
-    """The schema under `input_schema`, the system's words beside, results in a user's turn.
-
-    LOOP-2.
-    """
+    """The schema under `input_schema`, the system's words beside, results in a user's turn."""
     with service(Say(message({"type": "text", "text": "ok"}))) as there:
         turn(AnthropicModel("claude", KEY, there.address))
     (asked,) = there.asked
@@ -213,10 +210,7 @@ def test_the_conversation_is_written_as_anthropic_wants_it() -> None:
 
 
 def test_an_overloaded_anthropic_is_waited_for() -> None:
-    """529 at the door, then `overloaded_error` in the middle of a stream, then an answer.
-
-    LOOP-5.
-    """
+    """529 at the door, then `overloaded_error` in the middle of a stream, then an answer."""
     busy = error("overloaded_error", "Overloaded")
     answers = (
         Say(status=529, body=busy),

@@ -339,10 +339,7 @@ def test_any_bytes_in_any_record_are_survived(
 def test_what_is_no_file_is_passed_over_and_nobody_waits_for_it(
     server: FolderInbox, desk: FolderInbox, key: Key, tmp_path: Path, kind: str
 ) -> None:
-    """A link leads nowhere, and a FIFO without a writer does not stop the server.
-
-    FOLDER-1, FOLDER-9.
-    """
+    """A link leads nowhere, and a FIFO without a writer does not stop the server."""
     secret = tmp_path / "secret"
     secret.write_text('{"text": "secret"}')
     path = pending(server, key) / "reply.json"

@@ -255,10 +255,7 @@ def test_a_deliberate_parse_error_may_be_sent_for_an_unreadable_line() -> None:
 
 
 def test_each_unreadable_line_may_be_reported_once() -> None:
-    """One line, one report; a second one would answer nothing. Send anyway still can.
-
-    LINE-1, BRIDGE-23.
-    """
+    """One line, one report; a second one would answer nothing. Send anyway still can."""
     text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
     session = opened()
     session.receive(b"hello")

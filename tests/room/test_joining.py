@@ -156,7 +156,7 @@ def test_another_name_for_this_computer_is_refused(room: Rooming) -> None:
 def test_a_room_with_a_certificate_speaks_https_and_its_cookies_go_nowhere_else(
     tmp_path: Path,
 ) -> None:
-    """Room 4: `--tls CERT KEY`."""
+    """`--tls CERT KEY`."""
     certificate, key = str(tmp_path / "c.pem"), str(tmp_path / "k.pem")
     words = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
     subprocess.run(
@@ -295,7 +295,7 @@ def test_as_many_seats_as_there_are_marks_are_told_apart() -> None:
 
 
 def test_a_key_is_128_bits() -> None:
-    """Room 4."""
+    """As many as nobody guesses."""
     assert len(records.new_key()) >= 22
 
 

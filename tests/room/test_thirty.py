@@ -54,7 +54,7 @@ def test_thirty_learners_join_at_once_and_pass_the_first_lesson(room: Rooming) -
 
 
 def test_a_host_of_ones_own_needs_the_address_of_the_seat_and_nothing_else(room: Rooming) -> None:
-    """Room 3, second way: it speaks Streamable HTTP, and its call waits at that seat's desk."""
+    """It speaks Streamable HTTP, and its call waits at that seat's desk."""
     mine, other = room.learner("mine"), room.learner("other")
     for path in ("/connect", "/own"):
         page = html.unescape(mine.get(path).text)

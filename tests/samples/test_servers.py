@@ -94,10 +94,7 @@ def test_every_sample_answers_the_handshake_with_the_id_it_was_asked_under(name:
 def test_a_version_that_nobody_knows_is_answered_with_the_latest_of_the_handshake(
     name: str,
 ) -> None:
-    """MCP, lifecycle: "Otherwise, the server MUST respond with another protocol version".
-
-    DICE-1.
-    """
+    """MCP, lifecycle: "Otherwise, the server MUST respond with another protocol version"."""
     server = Server(f"servers/{name}.py")
     params = INITIALIZE["params"] | {"protocolVersion": "1999-01-01"}  # type: ignore[operator]  # a dict
     answer = server.ask(INITIALIZE | {"params": params})

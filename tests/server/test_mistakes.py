@@ -150,10 +150,7 @@ def told(server: Serving, part: str) -> str:
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_a_mistake_is_kept_explained_and_fixed(shared: Serving, row: Row) -> None:
-    """By files: no stdout, the text stays, and the fixed one is sent.
-
-    E01 to E25, W06, LINE-11, BRIDGE-15.
-    """
+    """By files: no stdout, the text stays, and the fixed one is sent."""
     number = ask(shared, row)
     typed = row.typed.replace("@", number)
     shared.type(typed)
@@ -191,7 +188,7 @@ def fixed_in(said: str) -> str:
 
 @pytest.mark.parametrize("row", NOTICED, ids=[row.name for row in NOTICED])
 def test_what_is_allowed_and_odd_is_sent_and_pointed_out(shared: Serving, row: Row) -> None:
-    """W01 to W07 by files: byte for byte on the wire, and a remark afterwards."""
+    """By files: byte for byte on the wire, and a remark afterwards."""
     if row.name == "W07":  # nothing was offered before
         shared.say(f'{{"jsonrpc":"2.0","id":"again","method":{OPEN}}}')
         shared.type(f'{{"jsonrpc":"2.0","id":"again","result":{GOOD[OPEN]}}}')

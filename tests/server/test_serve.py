@@ -161,10 +161,7 @@ def test_after_the_end_of_input_nothing_more_is_put_before_people(
 
 
 def test_the_end_of_input_ends_it_whatever_is_pending(serving: Serving, home: Path) -> None:
-    """Exit 0 within 2 s, no line for what was pending, the log is kept.
-
-    BRIDGE-21, T3, FAILURE-2.
-    """
+    """Exit 0 within 2 s, no line for what was pending, the log is kept."""
     serving.say(call(1))
     (key,) = pending(home)
     began = time.monotonic()

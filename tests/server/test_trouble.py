@@ -511,10 +511,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_of_a_flood_only_so_many_wait_and_the_others_are_told(home: Path) -> None:
-    """-32603 for what is too much; whoever waits goes on waiting, and then there is room.
-
-    FLOOD-3.
-    """
+    """-32603 for what is too much; whoever waits goes on waiting, and then there is room."""
     command = (sys.executable, "-c", ASKED_TOO_MUCH, "serve")
     with Serving(home, "--by-hand", command=command) as server:
         for number in range(1, 6):

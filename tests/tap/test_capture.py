@@ -38,10 +38,7 @@ def entries(log: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def test_the_seeds_session_is_logged_byte_for_byte(home: Path, tmp_path: Path) -> None:
-    """The article's arguments before a server's command; the JSON of its log is theirs.
-
-    CAPTURE-1, CAPTURE-2.
-    """
+    """The article's arguments before a server's command; the JSON of its log is theirs."""
     seed = entries(SEED.read_bytes())
     logs = tmp_path / "logs"
     with Tapped(home, server("scripted", str(SEED)), "--log-dir", str(logs)) as tapped:
@@ -176,10 +173,7 @@ def test_two_runs_in_one_second_have_two_logs(home: Path, tmp_path: Path) -> Non
 
 
 def test_a_tap_around_humanmcp_itself_logs_the_weather_session(home: Path, tmp_path: Path) -> None:
-    """Answered by a script in the person's place, in the format of the log.
-
-    CAPTURE-7, BRIDGE-2 to BRIDGE-8.
-    """
+    """Answered by a script in the person's place, in the format of the log."""
     inner, logs = tmp_path / "inner", tmp_path / "logs"
     serve = (sys.executable, "-m", "humanmcp", "serve", "--home", str(inner), "--by-hand")
     client = '"capabilities":{},"clientInfo":{"name":"test","version":"1"}'

@@ -47,7 +47,7 @@ def test_a_session_is_saved_in_each_format(session: tuple[Desking, str]) -> None
     assert SECRET in kept.text
 
 
-def test_http_32_a_row_and_a_line_show_the_heads_that_carried_them(tmp_path: Path) -> None:
+def test_a_row_and_a_line_show_the_heads_that_carried_them(tmp_path: Path) -> None:
     """Where it opens; and a head by itself, where the search leads to it."""
     home, moment = tmp_path / "home", "2026-11-20T18:00:00.000Z"
     inbox = FolderInbox(home)

@@ -206,7 +206,7 @@ def test_the_same_mistake_everywhere_is_one_problem_with_one_fix() -> None:
 
 
 def test_a_byte_order_mark_and_a_code_fence_are_taken_away_and_named() -> None:
-    """E15 and 3.2: they have one meaning only."""
+    """They have one meaning only."""
     reading = json_reading.read('\ufeff```json\n{"a": 1}\n```\n')
     assert reading.value == {"a": 1}
     assert [each.code for each in reading.diagnostics] == ["F01", "J50", "J51"]

@@ -56,10 +56,7 @@ def test_the_id_finds_the_exchange_with_its_type() -> None:
 
 @pytest.mark.parametrize("text", ['{"result":{}}', "sunny", "[1]", '{"id":null,"result":{}}'])
 def test_what_has_no_id_is_meant_for_the_only_one_that_waits(text: str) -> None:
-    """Also prose, so that the check can say how to write it. With two nobody can tell.
-
-    BRIDGE-15.
-    """
+    """Also prose, so that the check can say how to write it. With two nobody can tell."""
     one, two = pinged(Session(), 1, 2)
     assert addressed(text, (one,)) is one
     assert addressed(text, (one, two)) is None
@@ -80,10 +77,7 @@ def test_what_has_no_id_is_meant_for_the_only_one_that_waits(text: str) -> None:
     ],
 )
 def test_a_report_on_an_unreadable_line_is_no_answer(text: str, *, report: bool) -> None:
-    """-32700 cannot be about a request that was read; any other null id is a mistake.
-
-    BRIDGE-23, E24.
-    """
+    """-32700 cannot be about a request that was read; any other null id is a mistake."""
     assert is_report(text) is report
 
 

@@ -477,7 +477,7 @@ def test_a_person_in_the_clients_seat_is_checked_too(
     assert codes(check(exchange, text, TextForm.RESULT).diagnostics) == expected
 
 
-# -- forms of an elicitation, as JSON Schemas (redesign row 3) -----------------------------------
+# -- forms of an elicitation, as JSON Schemas ---------------------------------------------------
 
 WIDE_FORM = {
     "message": "Which?",

@@ -41,7 +41,7 @@ def test_a_call_begins_with_what_the_tool_needs(schema: Json, arguments: Json) -
     assert empty_arguments({"name": "x", "inputSchema": schema}) == arguments
 
 
-# -- the form of an elicitation (redesign row 3) -------------------------------------------------
+# -- the form of an elicitation -----------------------------------------------------------------
 
 _WORDS = st.sampled_from(["a", "bb", "ccc"])
 _LIMITS = {"minimum": st.integers(-9, 9), "exclusiveMaximum": st.integers(-9, 9)}

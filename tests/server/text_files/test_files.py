@@ -808,10 +808,7 @@ def look_now(desk: Desk) -> list[str]:
 
 
 def test_a_slow_writer_with_the_real_clock(desk: Desk) -> None:
-    """A process writes three pieces 100 ms apart, the loop looks every few milliseconds.
-
-    FOLDER-6.
-    """
+    """A process writes three pieces 100 ms apart, the loop looks every few milliseconds."""
     script = (
         "import sys, time\n"
         "out = open('out.txt', 'w', encoding='utf-8')\n"
@@ -911,10 +908,7 @@ def sparse(out: Path) -> None:
 def test_what_is_no_plain_file_of_ours_is_refused_at_the_first_look(
     desk: Desk, make: Callable[[Path], None], said: str
 ) -> None:
-    """It is not opened, the reason is told once, and a plain file in its place works.
-
-    FOLDER-1, FOLDER-8.
-    """
+    """It is not opened, the reason is told once, and a plain file in its place works."""
     make(desk.out)
     start = time.monotonic()
     assert desk.look() == []
@@ -946,10 +940,7 @@ def test_a_link_that_appears_between_two_looks_is_not_followed(desk: Desk) -> No
 def test_a_file_that_may_not_be_read_is_waited_for(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Mode 000, or a lock of another program on Windows: told, tried again, and then read.
-
-    FOLDER-9.
-    """
+    """Mode 000, or a lock of another program on Windows: told, tried again, and then read."""
     desk.type(ONE)
     open_ = os.open
 
@@ -968,7 +959,7 @@ def test_a_file_that_may_not_be_read_is_waited_for(
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
 def test_mode_000_is_waited_for(desk: Desk) -> None:
-    """FOLDER-9, with the real thing."""
+    """With the real thing."""
     desk.type(ONE)
     desk.out.chmod(0)
     assert desk.looks(1) == []
