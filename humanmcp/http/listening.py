@@ -121,7 +121,7 @@ class Patient(H11Protocol):
     """Hang up on a connection that never sends a request, or never reads the response."""
 
     _silent: ClassVar[dict[Patient, None]] = {}
-    """Those that have not asked for anything yet; the one that has been there longest is first."""
+    """Connections without a request so far, the oldest first."""
 
     def connection_made(
         self,
@@ -136,7 +136,7 @@ class Patient(H11Protocol):
         self._looking = self.loop.call_later(FIRST_LINE_WITHIN, self._hang_up_on_silence, None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Look at it no more."""
+        """Stop watching the connection."""
         self._looking.cancel()
         self._silent.pop(self, None)
         super().connection_lost(exc)
@@ -152,7 +152,7 @@ class Patient(H11Protocol):
         return self.cycle  # uvicorn says it is always there; before a request it is None
 
     def _make_room(self) -> None:
-        """Forget those that have asked; hang up on the one that has been silent longest."""
+        """Forget connections with a request; hang up on the oldest silent one."""
         for one in [one for one in self._silent if one.asked() is not None]:
             del self._silent[one]
         if len(self._silent) > MOST_SILENT:
@@ -309,10 +309,10 @@ SLOWEST_PART: Final = 30.0
 """Seconds that one part of a body may take to arrive."""
 
 SLOWEST: Final = 300.0
-"""Seconds within which the whole of it is there."""
+"""Seconds that the whole body may take."""
 
 SLOWEST_OF_STRANGERS: Final = 10.0
-"""Seconds within which the whole of a stranger's is."""
+"""Seconds that the whole body of a stranger may take."""
 
 MOST_STRANGERS: Final = 64
 """Strangers' bodies that may be on their way at once."""
@@ -322,7 +322,7 @@ MOST_OF_AN_ADDRESS: Final = 48
 
 
 def stated_length(scope: Scope) -> int:
-    """Return how many bytes a request says that it brings; too many for what is no length."""
+    """Return the Content-Length of a request; more than the limit if it is invalid."""
     name = b"content-length"
     values = [value.decode("latin-1") for key, value in scope["headers"] if key == name]
     length = content_length(values)
@@ -357,10 +357,10 @@ class Bodies:
     """All bodies that are on their way or in memory. Used by one event loop."""
 
     def __init__(self, largest: int = LARGEST) -> None:
-        """Begin with none. `largest` is how many bytes one of somebody who is known may have."""
+        """Begin with none. `largest` is the limit of a body from a known visitor, in bytes."""
         self._largest = largest
         self._held: dict[Body, str] = {}
-        """Those of visitors who are known; the one whose last part came longest ago is first."""
+        """Bodies of known visitors, the one with the oldest last part first."""
         self._strangers: dict[Body, str] = {}  # the one that has been there longest comes first
 
     @property

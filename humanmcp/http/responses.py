@@ -58,7 +58,7 @@ DRIP_EVERY: Final = 0.02
 """Seconds between two bytes of an answer that drips on purpose."""
 
 RETRY: Final = 1_000
-"""Milliseconds after which a client that lost its stream is asked to come again."""
+"""Milliseconds after which a client reconnects that lost its stream."""
 
 POLLED_AFTER: Final = 300.0
 """Seconds after which a stream that only waits ends, and its client asks now and then instead.
@@ -70,10 +70,10 @@ https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sendin
 """
 
 POLL_AGAIN: Final = 15_000
-"""Milliseconds after which it is to ask again."""
+"""Milliseconds after which it polls again."""
 
 OWN: Final = 0
-"""The stream of what belongs to no request: a GET listens to it."""
+"""The stream of messages that belong to no request: a GET listens to it."""
 
 BEGINNING: Final = EventId(OWN, 0)
 
@@ -106,7 +106,7 @@ class Stream:
         self.taken = False
         """Whether the session has the message that it came with."""
         self.goes_on = False
-        """Whether it ended with the process alone: what it owes will still be answered."""
+        """Whether only the process ended: another one will answer its requests."""
         self.is_gone = False
         self._begun = asyncio.Event()
         self._events: asyncio.Queue[OutEvent | None] = asyncio.Queue()
@@ -123,7 +123,7 @@ class Stream:
         self._events.put_nowait(None)
 
     def rest(self) -> Iterator[bytes]:
-        """Take what was queued and not sent."""
+        """Take the queued messages that were not sent."""
         while not self._events.empty():
             event = self._events.get_nowait()
             if event is not None and event.content:
@@ -164,7 +164,7 @@ class Streams:
         self._owed: dict[int, int] = {}
         """From each request that has no answer yet to its stream."""
         self._own_until = 0
-        """How much of what belongs to no request has gone out."""
+        """How many of the messages that belong to no request were sent."""
         self._fault: HttpFault | None = None
 
     def go_on(self, owed: Mapping[int, int], places: Mapping[int, int]) -> None:
@@ -276,7 +276,7 @@ class Streams:
 
     @property
     def is_listened_to(self) -> bool:
-        """Return True if a client listens to what belongs to no request."""
+        """Return True if a client listens to messages that belong to no request."""
         return OWN in self._open
 
     @property
@@ -290,7 +290,7 @@ class Streams:
         return self._own_until
 
     def close(self, *, goes_on: bool = False) -> None:
-        """End every stream: the session is over, or goes on in another process."""
+        """End every stream: the session is over, or continues in another process."""
         for stream in set(self._open.values()):
             stream.goes_on = goes_on
             stream.end()
@@ -298,7 +298,7 @@ class Streams:
         self._owed.clear()
 
     def _over(self, number: int) -> None:
-        """Forget a stream on which nothing more will come."""
+        """Forget a finished stream."""
         for each in [owed for owed, its in self._owed.items() if its == number]:
             del self._owed[each]
         self._places.pop(number, None)
@@ -498,7 +498,7 @@ class HttpAnswer:
         await self._go_on()
 
     async def _break(self, event: OutEvent, fault: HttpFault) -> None:
-        """Send an answer with a fault in what carries it, while its status is open."""
+        """Send an answer with a fault in its HTTP response, before the status is sent."""
         if fault.fault in INSTEAD:
             status, headers = fault.instead(PATH)
             await self._response.whole(status, more=headers)
@@ -536,7 +536,7 @@ class HttpAnswer:
         await self._response.end()
 
     async def _first(self, as_events: bool) -> OutEvent | None:  # noqa: FBT001 - said by its name
-        """Return what decides the form of the response; a body has room for the answer alone."""
+        """Return the message that decides between JSON and events; JSON holds the answer only."""
         while True:
             first = await self._stream.next()
             if first is None or first.last or as_events:

@@ -128,7 +128,7 @@ class ServerAddress:
         return found
 
     def __str__(self) -> str:
-        """Show it without what may be a key: as it was written, before variables were filled in."""
+        """Return it without keys: as it was written, before variables were filled in."""
         return self.title or shown(self.url)
 
     @property
@@ -168,7 +168,7 @@ class ServerAddress:
 
 
 def shown(url: str) -> str:
-    """Return a URL without what may be a key."""
+    """Return a URL without keys."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -303,7 +303,7 @@ class HttpCall:
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def end(self) -> None:
-        """Give back what the call took, in the thread that reads."""
+        """Close the connection, in the thread that reads."""
         self.close()
         for one in (self._response, self._connection):
             if one is not None:

@@ -71,7 +71,7 @@ class HttpExchange:
         is_request = isinstance(self.message, Message) and self.message.kind is Kind.REQUEST
         self.request = self.message if isinstance(self.message, Message) and is_request else None
         self.taken = threading.Event()
-        """Set when the server has said what it makes of the message."""
+        """Set when the server has accepted or refused the message."""
         self._transport = transport
         self._comes_again = comes_again
         self._is_dropped = False
@@ -81,7 +81,7 @@ class HttpExchange:
         self._call: HttpCall | None = None
         self._number = 0
         self._session = ""
-        """The session that it was said in."""
+        """The session that it was sent in."""
 
     @property
     def method(self) -> str:
@@ -99,7 +99,7 @@ class HttpExchange:
             self._call.close()
 
     def run(self, request: OutgoingRequest) -> bool:
-        """Send a request, and bring what comes of it to the listener. False when it failed."""
+        """Send a request, and bring the responses to the listener. Return False if it failed."""
         self._transport.begun(self)
         self._session = Headers.of(request.headers).get(SESSION) or ""
         try:
@@ -142,7 +142,7 @@ class HttpExchange:
             raise self._trouble("cut")
 
     def _may_go_on(self, reader: EventReader) -> bool:
-        """Return True if what came was a stream that can be asked for again."""
+        """Return True if the response was a stream that can be resumed."""
         is_over = self._is_answered or self._is_dropped or self._transport.is_closing
         is_wanted = reader.last_id if self.request is not None else not self.line and reader.count
         return bool(is_wanted) and self._comes_again and self._is_resumable and not is_over
@@ -306,7 +306,7 @@ class HttpExchange:
 
 AGENT: Final = f"humanmcp/{__version__}"
 TAKEN_WITHIN: Final = 5.0
-"""Seconds that a notification may take to be taken before what follows it goes out."""
+"""Seconds to wait until a notification is accepted, before the next line is sent."""
 
 ENDS_WITHIN: Final = 2.0
 """Seconds that the end of the session may take."""
@@ -318,7 +318,7 @@ HttpPart: TypeAlias = OutgoingRequest | IncomingResponse | ServerSentEvent
 
 
 class CallListener(OutputListener, Protocol):
-    """Who is told what comes of the calls. Called from several threads."""
+    """Receives the results of the calls, from several threads."""
 
     def line_arrived(self, line: bytes, asked: str = "") -> None:
         """Take a line. `asked` is the request whose response brought it, where it names none."""
@@ -358,7 +358,7 @@ class HttpTransport:
 
     @property
     def listener(self) -> CallListener:
-        """Who is told."""
+        """The receiver of lines and errors."""
         assert self._listener is not None  # noqa: S101 - `start` comes first
         return self._listener
 
@@ -376,7 +376,7 @@ class HttpTransport:
         self._leaving.put(line)
 
     def end_reason(self) -> EndedError:
-        """Say no more than that: an address does not end."""
+        """Return an error without a reason: an address does not end."""
         return EndedError()
 
     @property
@@ -408,7 +408,7 @@ class HttpTransport:
             self._settled.wait_for(lambda: self.is_closing or not self._handed_in)
 
     def send_now(self, line: str) -> bool:
-        """Post a line in this thread, before what was handed in. False when it failed."""
+        """Post a line in this thread, before the queued ones. Return False if it failed."""
         return self._run(HttpExchange(self, line))
 
     # -- by hand -------------------------------------------------------------------------------
@@ -422,7 +422,7 @@ class HttpTransport:
         return len(exchanges)
 
     def resume(self, after: str = "") -> str:
-        """Ask for what came after an event, the last one where none is named. Returns its id."""
+        """Resume the stream after an event, by default the last one. Return its id."""
         after = after or self._last_id
         if after:
             wanted = self.conversation.stream_wanted(after)
@@ -481,12 +481,12 @@ class HttpTransport:
     # -- for the exchanges -----------------------------------------------------------------------
 
     def begun(self, exchange: HttpExchange) -> None:
-        """Know an exchange that goes on."""
+        """Add a running exchange."""
         with self._lock:
             self._exchanges.add(exchange)
 
     def over(self, exchange: HttpExchange) -> None:
-        """Know it no more."""
+        """Remove a finished exchange."""
         with self._lock:
             self._exchanges.discard(exchange)
 

@@ -67,7 +67,7 @@ class HungUp(NamedTuple):
 
 
 Incoming: TypeAlias = "bytes | Cut | EndOfInput | HungUp"
-"""A line, one that was too long to keep, or what else becomes of a client."""
+"""A line, a line that was too long to keep, or the end of a client or of a stream."""
 
 
 class Backpressure(NamedTuple):
@@ -92,7 +92,7 @@ class LineError(ValueError):
         self.why = why
 
     def __str__(self) -> str:
-        """Return what is wrong with it."""
+        """Return the reason, and what to do."""
         return f"not written to the client: {self.why}; write one message as one line of UTF-8"
 
 
@@ -243,7 +243,7 @@ class MemoryConnection:
         arrived()
 
     def get(self, timeout: float | None = 0) -> Incoming | None:
-        """Take what the client said next."""
+        """Take the next line of the client."""
         with suppress(Empty):
             return self._coming.get(timeout=timeout)
         return None
@@ -312,7 +312,7 @@ class PipeConnection:
     """A pipe says nothing beside a line."""
 
     def __init__(self, source: int, sink: int, *, longest: int = LONGEST_LINE) -> None:
-        """Start to read lines of up to `longest` bytes, and to write what is sent."""
+        """Start the two threads. Lines of up to `longest` bytes are kept whole."""
         self._source = source
         self._sink = sink
         self._is_pipe = hasattr(select, "poll") and stat.S_ISFIFO(os.fstat(sink).st_mode)
@@ -370,7 +370,7 @@ class PipeConnection:
         """Do nothing: a pipe has no HTTP response."""
 
     def crash(self) -> None:
-        """End at once: nothing is flushed, nothing is closed, nothing is said."""
+        """End immediately, without flushing or closing anything."""
         if hasattr(signal, "SIGKILL"):
             os.kill(os.getpid(), signal.SIGKILL)
         os._exit(CRASHED)
@@ -440,7 +440,7 @@ class PipeConnection:
 
     @property
     def backpressure(self) -> Backpressure:
-        """What the client has not taken yet; nothing once it reads no more."""
+        """What the client has not read yet; nothing after it stopped reading."""
         if self._broken:
             return Backpressure()
         return Backpressure(self._put_bytes - self._written_bytes, self._writing_since)

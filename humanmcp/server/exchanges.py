@@ -122,7 +122,7 @@ class ExchangeHandler:
     """Takes each exchange of one session along its way."""
 
     texts: TextFileAnswers
-    """The text files, which copy each line. They come after: they hand in here what is typed."""
+    """The text files, which copy each line. They are made later: they submit what is typed here."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what acts along the way
         self,
@@ -294,7 +294,7 @@ class ExchangeHandler:
     # -- decided ----------------------------------------------------------------------------------
 
     def decide(self, exchange: Exchange) -> Decision:
-        """Return what answers an exchange without a person."""
+        """Return the automatic answer to an exchange, if there is one."""
         if self.keepalive.silent or self.session.same_id_pending(exchange):
             return Decision()  # only one of them can be answered: a person says which
         return self.parked.decide(exchange) or self.automatic.decide(exchange)
@@ -458,7 +458,7 @@ class ExchangeHandler:
         )
 
     def look(self, now: float) -> float:
-        """Do what is due for the exchanges that wait. Return the time of the next duty."""
+        """Run the due actions of waiting exchanges. Return the time of the next one."""
         for number, timers in list(self.timers.items()):
             action = timers.due(now)
             if action is not None:
@@ -488,7 +488,7 @@ class ExchangeHandler:
                 assert_never(impossible)
 
     def _act_late(self, exchange: Exchange, timers: PendingTimers, now: float) -> None:
-        """Answer what waits automatically, or do what its rule does before that."""
+        """Answer a waiting exchange automatically, or run the next step of its rule."""
         if self._only_probed and exchange.method == DISCOVER:
             self.texts.probed()
         left = self._act(exchange, timers.decision, now - timers.arrived)
@@ -497,7 +497,7 @@ class ExchangeHandler:
             self.journal.update(exchange, timers)
 
     def decide_again(self, number: int) -> None:
-        """Decide anew about a request that waits: what it waited for is there."""
+        """Decide again about a waiting request: what it waited for has arrived."""
         timers = self.timers.get(number)
         if timers is not None:
             exchange = self.session.exchanges[number]
@@ -517,7 +517,7 @@ class ExchangeHandler:
             self.reply(exchange.number, reply)
 
     def look_again(self) -> None:
-        """Settle anew what is done for a person while each request waits."""
+        """Decide again about every waiting request, and plan its timeouts again."""
         for number, timers in self.timers.items():
             exchange = self.session.exchanges[number]
             timers.decision = self.decide(exchange)
@@ -526,7 +526,7 @@ class ExchangeHandler:
             self.journal.update(exchange, timers)
 
     def drafted(self, number: int, draft: Draft) -> None:
-        """Learn what a person is writing at a desk, and whether they hold the book back."""
+        """Note that a person edits a draft, or pauses the countdown of a rule."""
         timers = self.timers.get(number)
         if timers is not None and (draft.touched, draft.hold) != (timers.touched, timers.held):
             timers.touched, timers.held = draft.touched, draft.hold
@@ -546,7 +546,7 @@ class ExchangeHandler:
         return bool(changed)
 
     def leave_progress(self) -> None:
-        """Leave the progress of a request to the person who has begun to send it."""
+        """Stop our progress notifications for requests of which a person reports progress."""
         for number, timers in self.timers.items():
             if timers.timeouts.progress and self.session.reports_progress(number):
                 exchange = self.session.exchanges[number]

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BY_SERVER: Final = "forward"
-"""Who wrote what the real server said."""
+"""The author of lines from the real server."""
 
 _TIMEOUT: Final = 0.5
 """Seconds that the server gets after each step of its end: a host gives all of us two."""
@@ -132,7 +132,7 @@ class _Run:
 
 @dataclass(slots=True)
 class _Questions:
-    """The server's requests to the client, each under an id of ours."""
+    """The server's requests to the client, each under an id of this session."""
 
     open: dict[object, tuple[_Run, RequestId, _AwaitedAnswer | None]] = field(default_factory=dict)
     """From the value of the id that the client knows it by."""
@@ -182,7 +182,7 @@ class Forwarding:
         self._waiting: dict[int, _AwaitedAnswer] = {}
         self._questions = _Questions()
         self._client: Message | None = None
-        """How the client opened the session: the server is told the same."""
+        """How the client opened the session: the server's session is opened the same way."""
 
     # -- from the client --------------------------------------------------------------------------
 
@@ -445,7 +445,7 @@ class Addition:
 
 
 def _line_end(path: Path) -> str:
-    """Return what a file needs before a new line: a line feed, where a crash has torn the last."""
+    """Return a line feed if a crash has torn the last line of a file, else nothing."""
     with path.open("rb") as stream:
         if not stream.seek(0, os.SEEK_END):
             return ""

@@ -52,7 +52,7 @@ CUT_OFF: Final = "the server began again, and the stream was cut"
 """The note of a request whose client may ask the same again."""
 
 ASKS: Final = b'"input_required"'
-"""What a result of 2026-07-28 says that asks back: the client's reaction to it is told."""
+"""In a result of 2026-07-28 that asks back: the client's reaction to it is shown."""
 
 DELIBERATE_BYTES: Final = f"{DELIBERATE} bytes"
 DELIBERATE_UNENDED: Final = f"{DELIBERATE} bytes, no line end"
@@ -119,9 +119,9 @@ class Journal(InboxSession):
         self.is_mid_line = False
         """Whether a person wrote the beginning of a line, and its end is still to come."""
         self.related_to: Callable[[str], int] = _to_none
-        """Tells to which request a line of our own belongs that answers none."""
+        """Returns the request that a line belongs to which is not a response, 0 for none."""
         self.last_spoken_seq = 0
-        """The number of the last line whose effect on the client is worth telling, 0 for none."""
+        """The number of the last line whose client reaction is shown, 0 for none."""
 
     def note_decision(self, decision: str, by: str) -> None:
         """Record a decision whose response goes out later."""

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 LONGEST: Final = 30.0
 """Seconds that one run of the command may take; then it is ended."""
 MOST: Final = 100
-"""Announcements that may wait for the one before them; what is beyond that is not announced."""
+"""Announcements that may wait; more are dropped."""
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,127}")
 """How the name of a tool may look to be passed on: it comes from the client."""
 

@@ -147,7 +147,7 @@ def read_frames(path: Path) -> Iterator[Frame]:
 
 @dataclass(slots=True)
 class ReplayedExchange:
-    """An exchange that is played: what is still to be said before its answer."""
+    """A replayed exchange: the lines that are still to be sent before its answer."""
 
     exchange: Exchange
     recorded: Recorded
@@ -176,13 +176,13 @@ class ReplayedAnswers(AutomaticAnswers):
         self._replay = replay
         self._scenes: dict[int, ReplayedExchange] = {}
         self._given: dict[str, str] = {}
-        """From the id of each recorded request to that of the one that was answered like it."""
+        """From the id of each recorded request to the id of the request that got its answer."""
         self._said: set[int] = set()
 
     # -- the moments of an exchange --------------------------------------------------------------
 
     def decide(self, exchange: Exchange) -> Decision:
-        """Return the recorded answer, or what becomes of a request that has none."""
+        """Return the recorded answer, or the decision about a request without one."""
         if exchange.number in self._scenes:
             return Decision()  # first the client has to answer what it was asked
         if self.has_begun(exchange.number):
@@ -191,7 +191,7 @@ class ReplayedAnswers(AutomaticAnswers):
         return found.decision if found else self._replay.instead(exchange, super().decide(exchange))
 
     def begin(self, exchange: Exchange, decision: Decision) -> Decision | None:
-        """Send what precedes the answer. Forward what is to be asked of the real server."""
+        """Send what precedes the answer, or forward the request to the real server."""
         if self.forwarding is not None:
             self.forwarding.arrived(exchange)
             if decision.forward:
@@ -221,14 +221,14 @@ class ReplayedAnswers(AutomaticAnswers):
         return Acted(decision, outcome, line)
 
     def answered(self, exchange: Exchange, decision: Decision) -> None:
-        """Send what followed a recorded answer."""
+        """Send the lines that followed a recorded answer."""
         super().answered(exchange, decision)
         one = None if decision.replayed is None else self._replay.around(decision.replayed)
         for said in one.after if one is not None else ():
             self._say(said, {} if one is None else {"id": (one.id, exchange.id.token)})
 
     def noticed(self, message: Message) -> None:
-        """Send what followed a notification of the client, and pass it to the real server."""
+        """Send the lines that followed a notification of the client, and forward it."""
         one = self._replay.reaction(message.method)
         for said in (*one.before, *one.after) if one is not None else ():
             self._say(said, {})
@@ -258,7 +258,7 @@ class ReplayedAnswers(AutomaticAnswers):
             )
 
     def look(self) -> None:
-        """Process what the real server wrote."""
+        """Process the lines of the real server."""
         if self.forwarding is not None:
             self.forwarding.look()
 

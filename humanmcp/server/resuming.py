@@ -66,13 +66,13 @@ class Resumed(NamedTuple):
     """Each request's line, by its number."""
     answers: dict[int, Frame] = {}  # noqa: RUF012 - likewise
     begun: set[int] = set()  # noqa: RUF012 - likewise
-    """The requests of which a rule, or a person, has said something already."""
+    """The requests for which a rule or a person has sent something already."""
     decisions: list[str] = []  # noqa: RUF012 - likewise
-    """The records of what people decided."""
+    """The records of people's decisions."""
 
 
 def resumed(inbox: ServerInbox, name: str, waiting: Sequence[int]) -> Resumed:
-    """Tell a new session all that was heard and said in another process."""
+    """Replay the transcript of another process into a new session."""
     resumed = Resumed(
         Session(), inbox.negotiated(name), waiting, came={}, answers={}, begun=set(), decisions=[]
     )
@@ -117,7 +117,7 @@ def _say(resumed: Resumed, frame: Frame) -> None:
 
 
 def _answer_batch(resumed: Resumed, batch: int, said: Batch, frame: Frame) -> None:
-    """Answer the requests of a batch; what is not in the array gets no answer."""
+    """Answer the requests of a batch; those without an item in the array get no answer."""
     answers = {one.id.key: one.raw for one in said.items if isinstance(one, Message) and one.id}
     for exchange in resumed.session.pending:
         if exchange.batch != batch:
@@ -145,7 +145,7 @@ class Resumption:
         self._handler = handler
 
     def settle(self) -> None:
-        """Do what the other process did not come to do."""
+        """Finish what the other process began."""
         for record in self._resumed.decisions[-1:]:
             self._journal.decisions.go_on(record)
         self._settle_what_was_said()
@@ -170,7 +170,7 @@ class Resumption:
                     self._journal.write(line, by=BY_US)
 
     def _settle_what_was_said(self) -> None:
-        """Settle an outgoing message that is the last thing that went out: it is not said twice."""
+        """Settle an outgoing message that is the last line: it is not sent twice."""
         last = self._resumed.last
         if last is None or last.direction is not Direction.OUT or last.number:
             return

@@ -44,7 +44,7 @@ LEVELS: Final = LOG_LEVEL.values
 
 
 class _Steps:
-    """A request in the middle of its rule. `decision` is what is still to be done about it."""
+    """A request in the middle of its rule. `decision` holds the remaining steps."""
 
     def __init__(self, exchange: Exchange, decision: Decision) -> None:
         self.exchange = exchange
@@ -64,12 +64,12 @@ class RuleSteps:
         self._questions = 0
 
     def left(self, number: int) -> Decision | None:
-        """Return what is still to be done about a request; None for one that is in no rule."""
+        """Return the remaining steps for a request, or None if no rule matched."""
         steps = self._open.get(number)
         return None if steps is None else steps.decision
 
     def go_on(self, exchange: Exchange, decision: Decision, waited: float) -> Decision:
-        """Do what is due. Returns what is left to do: an answer alone when all steps are done."""
+        """Run the due steps. Return the rest: only an answer once all steps are done."""
         steps = self._open.get(exchange.number)
         if steps is None:
             decision = _then(decision, waited)
@@ -84,7 +84,7 @@ class RuleSteps:
         return decision
 
     def response(self, message: Message) -> int:
-        """Take an answer of the client's. Returns the request that goes on with it, or 0."""
+        """Take a response of the client. Return the request that continues with it, or 0."""
         for number, steps in self._open.items():
             name, _ = steps.asked.pop(message.id.key, ("", None)) if message.id else ("", None)
             if not name:
@@ -100,7 +100,7 @@ class RuleSteps:
         return 0
 
     def over(self, number: int) -> None:
-        """Forget a request that is over; what it asked without an answer is taken back."""
+        """Forget a finished request, and cancel its open questions."""
         steps = self._open.pop(number, None)
         for _, question in steps.asked.values() if steps is not None else ():
             cancel = self._session.give_up(question, "the request that asked is over")
@@ -166,7 +166,7 @@ def _then(decision: Decision, waited: float) -> Decision:
 
 
 def _with_token(exchange: Exchange, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return what is said of a request's progress; None where the client does not ask."""
+    """Return a progress notification for a request; None if the client did not ask for it."""
     if exchange.progress_token is None:
         return None
     kept = dict(params)

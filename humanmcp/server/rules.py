@@ -105,7 +105,7 @@ class ServerDefinition:
         return changed
 
     def publish(self, change: DefinitionChange, by: str = BY_US) -> None:
-        """Change what is offered, and tell the client: what a person publishes, in any case."""
+        """Change the server definition, and notify the client; of a person's change always."""
         self._book_file.use(self.book.changed(change))
         self._publish(by)
 
@@ -169,7 +169,7 @@ class AutomaticAnswers:
         return Decision(0.0, allowed(approval), TextForm.TEXT, "allowed")
 
     def decide(self, exchange: Exchange) -> Decision:
-        """Return what the book does about an exchange, or what is left of its rule."""
+        """Return the book's decision about an exchange, or the rest of its rule."""
         begun = None if self._steps is None else self._steps.left(exchange.number)
         if begun is not None:
             return begun
@@ -216,7 +216,7 @@ class AutomaticAnswers:
         return LEFT_TO_A_PERSON
 
     def answered(self, _exchange: Exchange, decision: Decision) -> None:
-        """Keep what a rule knows from its answer on."""
+        """Update the memory of a rule after its answer."""
         if self._memory is not None:
             self._memory.keep(decision)
 
@@ -224,11 +224,11 @@ class AutomaticAnswers:
         """Take in a notification of the client."""
 
     def responded(self, message: Message) -> int:
-        """Take in a response of the client. Returns the request that goes on with it, or 0."""
+        """Take a response of the client. Return the request that continues with it, or 0."""
         return 0 if self._steps is None else self._steps.response(message)
 
     def over(self, number: int) -> None:
-        """Forget what a rule has begun about a request."""
+        """Forget the steps of a request."""
         if self._steps is not None:
             self._steps.over(number)
 
@@ -247,7 +247,7 @@ class AutomaticAnswers:
     # -- the rest of the session -----------------------------------------------------------------
 
     def look(self) -> None:
-        """Process what came meanwhile."""
+        """Process answers that arrived from elsewhere."""
 
     def close(self) -> None:
         """End with the session."""
@@ -289,7 +289,7 @@ class AutomaticAnswers:
             self._memory.count(decision)
 
     def _is_done_instead(self, decision: Decision) -> bool:
-        """Do what a rule does in the place of an answer: nothing, or end the server."""
+        """Act on a rule without an answer: do nothing, or end the server."""
         if not decision.fault:
             return False
         from humanmcp.protocol.spec.faults import RuleFault  # noqa: PLC0415 - seldom wanted

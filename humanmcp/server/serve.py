@@ -51,7 +51,7 @@ MATCHES: Final = ("exact", "order", "similar")
 FORWARD: Final = "forward"
 OTHERWISE_ERROR: Final = "error"
 OTHERWISE: Final = ("hand", OTHERWISE_ERROR, FORWARD)
-"""What becomes of what nothing answers: `protocol.replay.Otherwise`, likewise."""
+"""What happens to requests without an answer: `protocol.replay.Otherwise`, likewise."""
 
 HANDSHAKES: Final = (HandshakePolicy.BOOK.value, HandshakePolicy.HAND.value)
 
@@ -61,7 +61,7 @@ NEW: Final = SessionFacts("", "")
 CANNOT_START: Final = 1
 
 MISSED: Final = 3
-"""The exit status of a replay that was asked for what was not recorded."""
+"""The exit status of a replay that got requests which were not recorded."""
 
 
 class Stderr:
@@ -212,7 +212,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> 
 
 
 def _ended(options: ServeOptions, status: int, stderr: Stderr) -> int:
-    """Say what became of a replay. Returns the exit status."""
+    """Report the result of a replay. Return the exit status."""
     replay, forward = options.replay, options.forward
     if replay is None:
         return status
@@ -223,7 +223,7 @@ def _ended(options: ServeOptions, status: int, stderr: Stderr) -> int:
 
 
 def _notifier(command: str) -> Callable[[str, int, str], object] | None:
-    """Return what announces that a question waits; None where none is wanted."""
+    """Return the notifier, or None without a command."""
     if not command.strip():
         return None
     from humanmcp.server.notifier import Notifier  # noqa: PLC0415 - only who wants it pays for it
@@ -232,7 +232,7 @@ def _notifier(command: str) -> Callable[[str, int, str], object] | None:
 
 
 def _misses(replay: Replay, status: int, stderr: Stderr) -> int:
-    """Say at the end what was asked and not recorded. Returns the exit status."""
+    """List the requests that were not recorded. Return the exit status."""
     if not replay.misses:
         return status
     told = say("serve", "missed", count=len(replay.misses))
@@ -298,8 +298,8 @@ class ServerParts(NamedTuple):
     home: Path
     book_file: BookFile
     options: ServeOptions
-    aside: Callable[[str], object]
-    """Is told what the book will do and did instead of a person."""
+    tell_stderr: Callable[[str], object]
+    """Receives the automatic answers, before and after they are sent."""
     title: str = ""
     files: str = ""
     """The folder of the text files; "" for that of each session."""
@@ -336,7 +336,7 @@ class ServerParts(NamedTuple):
             book_file=self.book_file.another(),
             options=self.options,
             token=lambda: os.urandom(16).hex(),
-            tell_stderr=self.aside,
+            tell_stderr=self.tell_stderr,
             when_quiet=when_quiet,
             session_count=self.session_count,
             resumed=resumed,

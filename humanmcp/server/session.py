@@ -232,13 +232,13 @@ def _status(text: str) -> int:
 
 
 QUIET_AFTER: Final = 0.05
-"""Seconds without a line after which there is time for more than answering."""
+"""Seconds without a line after which the session does more than answer."""
 
 FLUSH_WITHIN: Final = 0.1
 KEEP_WITHIN: Final = 0.05
 
 STUCK_AFTER: Final = 30.0
-"""Seconds for which a client may take nothing before people are told that it does not read."""
+"""Seconds without reading after which people see that the client does not read."""
 
 
 class ServedSession:

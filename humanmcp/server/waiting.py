@@ -225,7 +225,7 @@ class Keepalive:
 
     @property
     def may_acknowledge(self) -> bool:
-        """Whether what only has to be confirmed is confirmed."""
+        """Whether subscriptions are acknowledged automatically."""
         return self._options.mode is not Mode.BY_HAND and not self.silent
 
     def plan(self, exchange: Exchange) -> TimeoutPlan:

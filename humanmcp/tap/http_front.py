@@ -129,7 +129,7 @@ class TappedClient:
         return ENDED if stream.numbers else None
 
     def missed(self, last_event_id: EventId) -> list[OutEvent]:  # noqa: ARG002 - nothing is resumed
-        """Take what no client has heard."""
+        """Take the messages that no client has heard."""
         return [OutEvent(self._kept.popleft()) for _ in range(len(self._kept))]
 
     def done(self, stream: Stream) -> None:
@@ -164,7 +164,7 @@ class TappedClient:
         self._soon(self._said, line)
 
     def stderr_line(self, line: bytes) -> None:
-        """Show what the tap and its server say beside the wire."""
+        """Show a line of stderr of the tap or its server."""
         to_stderr(line.decode("utf-8", "replace"))
 
     def ended(self) -> None:

@@ -462,7 +462,7 @@ class OneShot:
                 return requests.complete(self.name, self.typed)
 
     def _check(self, requests: Requests, asking: Asking) -> None:
-        """Print the problems of the request; return True if it must not be sent."""
+        """Print the problems of the request; refuse to send it if any is more than a hint."""
         found = requests.remarks(*asking)
         for one in found:
             to_stderr(*diagnostic_line_for_asker(one))

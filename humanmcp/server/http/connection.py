@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 WITHIN: Final = 0.05
-"""Seconds after which a note is written that no line has taken along."""
+"""Seconds after which a note is written without a line."""
 
 
 class HttpNotes:
@@ -123,7 +123,7 @@ class ExchangeNotes(ResponseNotes):
         self._soon(lambda: cut_part(self._call, by))
 
     def _soon(self, part: Callable[[], str]) -> None:
-        """Make a note once what is being said is out."""
+        """Make a note after the current message is sent."""
         asyncio.get_running_loop().call_soon(self._put, part)
 
     def _put(self, part: Callable[[], str]) -> None:

@@ -63,10 +63,10 @@ TOO_MANY: Final = HttpRefusal(503, "too many", -32603)
 ASKS_AGAIN: Final = 0.2
 """Seconds between two looks whether the process that runs a session has died."""
 WAITS: Final = 30.0
-"""Seconds after which a session is refused that no process runs and this one cannot go on with."""
+"""Seconds after which a session is refused that no process owns and this one cannot resume."""
 
 LOOKS_AGAIN: Final = 0.1
-"""Seconds after which it is asked again whether a session is still this process's."""
+"""Seconds between two looks whether this process still owns a session."""
 _LOOK_EVERY: Final = 60.0
 
 
@@ -366,7 +366,7 @@ class HttpSessions:
             return await self._begin(facts, address)
 
     async def _take_over(self, digest: str, address: str) -> None:
-        """Go on with all sessions of a visitor: who has the oldest one takes the others, too."""
+        """Resume all sessions of a visitor: the process that owns the oldest takes the others."""
         for facts in await asyncio.to_thread(self._inbox.of_visitor, digest):
             await self.go_on([facts], address)
             if digest not in self._visits:
@@ -463,7 +463,7 @@ class Limits(NamedTuple):
 
     @classmethod
     def of(cls, files: int) -> Self:
-        """Return what so many open files are enough for: two connections for each session."""
+        """Return the limits for a number of open files: two connections for each session."""
         files = max(0, files - BESIDE)
         sessions = max(1, min(MOST_SESSIONS, files // (PER_SESSION + 2)))
         return cls(sessions, max(2, min(MOST_CONNECTIONS, files - PER_SESSION * sessions)))
@@ -543,7 +543,7 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
 
 
 def told(address: HttpAddress, *, made: Path | None, limits: Limits) -> str:
-    """Say where the server is, who can reach it, and how many: `made` is the file of a new key."""
+    """Return the start message: address, access, limits. `made` is the file of a new key."""
     lines = [say("http", "hello", version=__version__, url=address.url)]
     if made is not None:
         lines.append(say("http", "new key", file=made))

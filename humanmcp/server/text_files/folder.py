@@ -481,7 +481,7 @@ class InTxt:
             self.catch_up()
 
     def catch_up(self) -> None:
-        """Write what the disk has refused so far."""
+        """Write the lines that the disk refused before."""
         try:
             while self._backlog:
                 self._backlog = self._backlog[self._folder.append(IN, self._backlog) :]

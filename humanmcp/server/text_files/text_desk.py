@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BY_FILES: Final = "files"
-"""Who wrote what was typed in the files."""
+"""The author of answers from the files."""
 
 TELL_WITHIN: Final = 1.0
 """Seconds within which `status.txt` says what has become of a line while others keep coming."""
