@@ -1,1 +1,1 @@
-"""What is answered without a person, how long a client waits, and what a tap holds."""
+"""What is answered without a person, and how long a client waits."""
