@@ -12,7 +12,6 @@ import re
 from itertools import zip_longest
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import quote
 
 from humanmcp.protocol.json.tree import array_at, object_at, text_at
 from humanmcp.protocol.spec import types
@@ -111,8 +110,9 @@ class Schemas:
 
 # -- URI templates (RFC 6570) --------------------------------------------------------------------
 
-_EXPRESSION: Final = re.compile(r"\{([+#./;?&]?)([^{}]+)\}")
-_VARIABLE: Final = re.compile(r"([^:*]+)(?::(\d{1,4})|\*)?$")
+# Texts: `re` compiles each when it is first used, which the start of a server need not pay for.
+_EXPRESSION: Final = r"\{([+#./;?&]?)([^{}]+)\}"
+_VARIABLE: Final = r"([^:*]+)(?::(\d{1,4})|\*)?$"
 _RESERVED: Final = ":/?#[]@!$&'()*+,;=%"
 """What `+` and `#` leave as it is, with what is already encoded (RFC 6570, 3.2.1)."""
 
@@ -144,7 +144,7 @@ def template_form(template: str) -> dict[str, Any]:
     """Return the form of a template's variables; those of a query may be left out."""
     found = [
         (name, not _OPERATORS[sign].is_named)
-        for sign, names in _EXPRESSION.findall(template)
+        for sign, names in re.findall(_EXPRESSION, template)
         for name, _length in _variables(names)
     ]
     return {
@@ -166,10 +166,12 @@ def expanded(template: str, values: Mapping[str, str]) -> str:
         ]
         return operator.first + operator.between.join(parts) if parts else ""
 
-    return _EXPRESSION.sub(put_in, template)
+    return re.sub(_EXPRESSION, put_in, template)
 
 
 def _part(operator: _Operator, name: str, value: str) -> str:
+    from urllib.parse import quote  # noqa: PLC0415 - seldom needed
+
     text = quote(value, safe=operator.kept)
     return f"{name}={text}" if operator.is_named else text
 
@@ -177,7 +179,7 @@ def _part(operator: _Operator, name: str, value: str) -> str:
 def _variables(names: str) -> Iterator[tuple[str, int | None]]:
     """Return the variables of an expression, with the length that is wanted of each."""
     for name in names.split(","):
-        found = _VARIABLE.match(name.strip())
+        found = re.match(_VARIABLE, name.strip())
         if found is not None:
             yield found[1], int(found[2]) if found[2] else None
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.rules.answer_book import ASK_TOOL
 from humanmcp.protocol.spec.schemas import SchemaRow, rows_of, schema_of
 
 ROWS = (
@@ -41,7 +40,14 @@ def test_rows_come_back_as_they_were() -> None:
 @pytest.mark.parametrize(
     "schema",
     [
-        ASK_TOOL["inputSchema"],
+        {
+            "type": "object",
+            "properties": {
+                "question": {"type": "string", "description": "What to answer"},
+                "options": {"type": "array", "items": {"type": "string"}, "default": []},
+            },
+            "required": ["question"],
+        },
         {
             "type": "object",
             "$schema": "https://json-schema.org/draft/2020-12/schema",
