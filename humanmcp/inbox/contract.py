@@ -207,7 +207,8 @@ class Waiting(NamedTuple):
     it; `parked_as` says how (`protocol/rules/parking.py`), `parked_at` since when. `status` is what
     the person tells it meanwhile. `can_park` is how a waiting call can be parked, "" where it
     cannot. `asks` are the questions that the client of a task has not answered yet, `heard` what
-    it answered to others: JSON objects with a member for each question, "" without any.
+    it answered to others: JSON objects with a member for each question, "" without any. `told_at`
+    is when one of these or the `status` changed last.
     """
 
     limit: float | None = None
@@ -224,6 +225,7 @@ class Waiting(NamedTuple):
     can_park: str = ""
     asks: str = ""
     heard: str = ""
+    told_at: str = ""
 
 
 class Draft(NamedTuple):

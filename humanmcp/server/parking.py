@@ -181,6 +181,8 @@ class ParkedCalls:
         """Return what answers a request for a parked call; None for any other request."""
         if self._handler.options.mode is Mode.BY_HAND:
             return None
+        if methods.undeclared_extension(exchange.request, exchange.version):
+            return None  # the answer book tells its client so
         ticket = parking.asked_ticket(exchange)
         if ticket is None:
             return self._list(exchange)
@@ -250,6 +252,7 @@ class ParkedCalls:
 
     def _told(self, item: Item, waiting: Waiting) -> None:
         """Note what person and client tell each other about a parked call."""
+        waiting = waiting._replace(told_at=self._journal.clock.stamp())
         self._inbox.update(item.key, line=item.line, id=item.id, waiting=waiting)
         self._journal.changes += 1
         self._changed(item.key)
@@ -364,7 +367,7 @@ class ParkedCalls:
             waiting.parked,
             ParkedAs(waiting.parked_as),
             waiting.parked_at,
-            answer.at if answer else waiting.parked_at,
+            answer.at if answer else waiting.told_at or waiting.parked_at,
             waiting.status,
             answer.line if answer else "",
             item.state in (ExchangeState.CANCELLED, ExchangeState.ABANDONED),

@@ -229,3 +229,18 @@ def test_words_typed_on_the_page_are_the_answer_in_its_shape(
     expect(page.locator("h1")).to_have_text("Rum?")
     press(page, "d")
     assert outcome(host) == {"status": "declined", "answers": {}}
+
+
+def test_who_types_the_reason_of_a_denial_on_a_phone_is_seen_elsewhere(
+    desk: Desking, host: Serving, window: Callable[..., Window]
+) -> None:
+    """In the list and at the request; it hinders nobody, and ends with the decision."""
+    asks(host, "11", "Bash", command="ls")
+    phone, other = window(**PHONE).page, window().page
+    phone.locator("#rows a").first.tap()
+    phone.locator("#reason").fill("not now")
+    expect(other.locator(".banner.writer")).to_have_text("Someone is writing an answer to this.")
+    expect(other.locator("#rows .at-it")).to_have_text("someone is writing")
+    press(other, "a")
+    assert decided(host)["behavior"] == "allow"
+    expect(other.locator(".at-it")).to_have_count(0)

@@ -345,6 +345,7 @@ def test_a_subscription_tells_of_a_status_message_and_of_the_answer(
         person.order(Order.STATUS, key, "Anna looks at it")
         working = json.loads(client.hear())["params"]
         assert (working["status"], working["statusMessage"]) == ("working", "Anna looks at it")
+        assert working["lastUpdatedAt"] > working["createdAt"]
         person.answer(key, "go")
         done = json.loads(client.hear())["params"]
         assert (done["status"], words_of(done["result"])) == ("completed", "go")
@@ -473,6 +474,19 @@ def test_the_client_of_a_task_is_asked_and_the_person_reads_what_it_answers(
         assert list(state()["inputRequests"]) == ["user-3"]
         person.answer(key, "go")
         assert words_of(state()["result"]) == "go"
+
+
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
+def test_a_client_that_does_not_declare_tasks_is_told_so_with_each_request(
+    home: Path, person: Person, method: str
+) -> None:
+    """2026-07-28: also about a task that it got before; nothing changes by it."""
+    with Client(home, NEW, TASKS) as client:
+        task = client.ask("tools/call", name="deploy")["result"]["taskId"]
+        client.capabilities = {}
+        error = client.ask(method, taskId=task, inputResponses={})["error"]
+        assert (error["code"], error["data"]) == (-32021, {"requiredCapabilities": TASKS})
+        assert person.inbox.item(person.call()).state is ExchangeState.PENDING
 
 
 def test_a_task_requires_input_while_its_client_is_asked_something(
