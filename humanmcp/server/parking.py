@@ -23,7 +23,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.rules import parking
-from humanmcp.protocol.rules.answer_book import Decision, Mode
+from humanmcp.protocol.rules.answer_book import Decision, Mode, when_nobody_answers
 from humanmcp.protocol.rules.parking import ParkedAs, ParkedCall, Ticket
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import features
@@ -82,8 +82,12 @@ class ParkedCalls:
         parked_as = self._way(exchange)
         if parked_as is not None:
             timers.can_park = "" if timers.follows else parked_as.value
-            if timers.decision.after is None or timers.follows:
+            if timers.decision.after is None or timers.follows or self._limit(exchange).after:
                 timers.park_at = parking.park_after(exchange, parked_as, timers.timeouts, seconds)
+
+    def _limit(self, exchange: Exchange) -> Decision:
+        """Return what its client gets once its own limit is over."""
+        return when_nobody_answers(exchange, self._handler.automatic.definition.book)
 
     def _way(self, exchange: Exchange) -> ParkedAs | None:
         tools = self._session.negotiated.tools
@@ -228,8 +232,11 @@ class ParkedCalls:
             token = str(ticket).encode("utf-8", "replace")
             if not compare_digest(item.waiting.parked.encode(), token):
                 return None
-            if item.outlives and not theirs.is_open:
+            is_left = item.outlives and not theirs.is_open
+            if is_left:
                 item = self._settle_left(item)
+            if is_left or theirs.name == self._journal.name:
+                item = self._settle_unanswered(item)
         except InboxError:
             return None
         ours = self._journal.facts._replace(client=self._session.negotiated.client_name)
@@ -294,6 +301,25 @@ class ParkedCalls:
         self._settle(item, reply, self._inbox.negotiated(item.key.session))
         return self._inbox.item(item.key)
 
+    def _settle_unanswered(self, item: Item) -> Item:
+        """Close a call that nobody answered within the limit of its client."""
+        request = jsonrpc.read_text(item.line)
+        if item.state is not ExchangeState.PENDING or not isinstance(request, Message):
+            return item
+        exchange = Exchange(
+            item.key.number, request, item.protocol_version, parked=item.waiting.parked_as
+        )
+        limit = self._limit(exchange)
+        if limit.after is None or self._journal.clock.since(item.arrived) < limit.after:
+            return item
+        negotiated = self._inbox.negotiated(item.key.session)
+        line = check.check(exchange, limit.text, limit.form, negotiated).line
+        if line is not None:
+            answer = Answer(line, limit.by, self._journal.clock.stamp())
+            self._inbox.close(item.key, ExchangeState.ANSWERED, answer)
+            self._journal.changes += 1
+        return self._inbox.item(item.key)
+
     def _settle(self, item: Item, reply: Reply, negotiated: NegotiatedState) -> None:
         request = jsonrpc.read_text(item.line)
         if not isinstance(request, Message):  # its file was changed by another program
@@ -329,7 +355,7 @@ class ParkedCalls:
     # -- whoever waits for it ---------------------------------------------------------------------
 
     def look(self) -> None:
-        """Answer the requests that wait for a call of another session, if it was answered.
+        """Answer the requests that wait for a parked call, if it is over.
 
         Tell the client which of its tasks ask it something, and which do no more.
         """
@@ -339,10 +365,9 @@ class ParkedCalls:
         for key in changed:
             self._changed(key)
         for number, ticket in list(self._followers.items()):
-            if ticket.session != self._journal.name:
-                found = self._find(ticket)
-                if found is None or found[1].is_over:
-                    self._handler.decide_again(number)
+            found = self._find(ticket)
+            if found is None or found[1].is_over:
+                self._handler.decide_again(number)
 
     def _changed(self, key: Key) -> None:
         """Tell whoever waits for a call of this session that it is another one now."""

@@ -567,3 +567,49 @@ def test_each_answer_of_a_person_leaves_a_record(
     file.write_text(written.replace('"by":"desk"', '"by":"disk"', 1))
     assert main(["verify", str(file), "--lang", "en"]) == 1
     assert "Line 1: record 1 was changed." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("killed", [False, True])
+@pytest.mark.parametrize("version", [OLD, NEW])
+def test_a_parked_question_ends_with_the_limit_of_its_asker(
+    home: Path, person: Person, version: str, *, killed: bool
+) -> None:
+    """Two hours later nobody has answered, in another process too; before that it is a task."""
+    (home.parent / "book.toml").write_text("[server]\npark = 0\n")
+    wish: dict[str, Any] = {"task": {}} if version == OLD else {}
+    asked = {"question": "Tea?", "default": "yes", "timeout_seconds": HOURS}
+    with Client(home, version, TASKS) as client:
+        result = client.ask("tools/call", name="ask_human", arguments=asked, **wish)["result"]
+        task = result.get("task", result)["taskId"]
+        state = client.ask("tasks/get", taskId=task)["result"]
+        assert state["status"] == "working"
+        client.later(HOURS - 60)
+        assert client.ask("tasks/get", taskId=task)["result"]["status"] == "working"
+        client.later(61)
+        if killed:
+            client.kill()
+        else:
+            _has_no_answer(client, task)
+    if killed:
+        with Client(home, version, TASKS) as client:
+            _has_no_answer(client, task)
+
+
+def _has_no_answer(client: Client, task: str) -> None:
+    state = client.ask("tasks/get", taskId=task)["result"]
+    assert state["status"] == "completed"
+    result = state.get("result") or client.ask("tasks/result", taskId=task)["result"]
+    expected = {"status": "no_answer", "answers": {}, "defaults": {"Tea?": "yes"}}
+    assert result["structuredContent"] == expected
+
+
+def test_a_request_that_waits_for_a_parked_question_hears_when_its_limit_is_over(
+    home: Path, person: Person
+) -> None:
+    """`tasks/result` of 2025-11-25 is open until then."""
+    (home.parent / "book.toml").write_text("[server]\npark = 0\n")
+    asked = {"question": "Tea?", "timeout_seconds": 2}
+    with Client(home, OLD) as client:
+        created = client.ask("tools/call", name="ask_human", arguments=asked, task={})["result"]
+        found = client.ask("tasks/result", taskId=created["task"]["taskId"])["result"]
+        assert found["structuredContent"] == {"status": "no_answer", "answers": {}}

@@ -250,3 +250,17 @@ def test_a_question_that_cannot_be_read_is_explained_and_declined(
     assert outcome(room, key) is None
     assert shell("answer", "3", "--deny", "once is enough").status == 0
     assert outcome(room, key)["status"] == "declined"
+
+
+def test_what_could_hide_in_a_question_is_shown_in_a_terminal(
+    asked: Callable[[str], Key], shell: Shell
+) -> None:
+    """Alone and among others; no control character reaches the terminal."""
+    hides = "a\u202eb\x1b[2J"
+    one = {"question": f"Q {hides}", "options": [f"L {hides}"], "default": f"E {hides}"}
+    asked(question(questions=[one, {"question": "B?"}]))
+    out = shell("show", "3").out
+    for name in "QLE":
+        assert f"{name} a⟦U+202E⟧b⟦U+001B⟧[2J" in out
+    assert "\x1b[2J" not in out
+    assert "\u202e" not in out.partition("tools/call")[0]

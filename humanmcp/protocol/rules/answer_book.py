@@ -358,7 +358,7 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
         return Decision(0.0, json.dumps(rejection), TextForm.ERROR, "book")
     own = _own_answer(exchange, book)
     if own is None:
-        return _refusal(exchange) if refuse else _no_answer(exchange, book)
+        return _refusal(exchange) if refuse else when_nobody_answers(exchange, book)
     form, answer = own
     after = _after(exchange.method, book, negotiated, mode, handshake, grace)
     if _is_for_a_person(exchange, book, mode, handshake):
@@ -382,7 +382,7 @@ def _refusal(exchange: Exchange) -> Decision:
     return Decision(0.0, error, TextForm.ERROR, "book")
 
 
-def _no_answer(exchange: Exchange, book: Book) -> Decision:
+def when_nobody_answers(exchange: Exchange, book: Book) -> Decision:
     """Say *no answer* after the limit of the asker, where the book has a rule for it."""
     arguments = object_at(exchange.request.params, "arguments")
     tools = book.tools if exchange.method == "tools/call" else ()

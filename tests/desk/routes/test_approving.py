@@ -233,3 +233,23 @@ def test_a_reply_says_when_its_request_was_first_shown(room: Room, own: Desking)
     assert replies[1] is not None
     assert "" < replies[0].shown_at <= shown_by <= replies[0].at
     assert replies[1].shown_at == ""
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_what_could_hide_in_a_question_is_shown(room: Room, own: Desking, *, several: bool) -> None:
+    """Directions and invisible characters, wherever a question has text."""
+    hides = "a\u202eb\u200b"
+    asked = {
+        "question": f"Q {hides}",
+        "context": f"C {hides}",
+        "options": [{"label": f"L {hides}", "description": f"D {hides}"}],
+        "default": f"E {hides}",
+    }
+    line = question(questions=[asked, {"question": "B?"}]) if several else question(**asked)
+    key = _asked(room, line)
+    page = own.page(f"/m/{key.session}/1").partition('<article class="message"')[2]
+    shown = page.partition('class="raw"')[0] if several else page
+    for name in "QCLDE":
+        assert f"{name} a⟦U+202E⟧b⟦U+200B⟧" in shown
+    body = re.sub(r'value="[^"]*"|<textarea.*?</textarea>', "", shown, flags=re.DOTALL)
+    assert not re.search("[\u202e\u200b]", body)

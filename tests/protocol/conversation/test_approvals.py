@@ -118,6 +118,14 @@ def test_a_member_that_is_there_twice_cannot_be_allowed() -> None:
         assert found.problem == "twice"
 
 
+@pytest.mark.parametrize("part", ["9" * 4_000, "[" * 90 + "]" * 90, "1e999", '"\\ud800"'])
+def test_values_at_the_limits_of_json_are_shown_as_they_are_or_not_at_all(part: str) -> None:
+    """No reader gives up: either the very text is on the card, or nothing can be allowed."""
+    found = read(line({"tool_name": "Bash", "input": {"n": 7}}).replace("7}", f"{part}}}"))
+    assert found is not None
+    assert found.problem or part in approvals.allowed(found)
+
+
 def test_a_message_that_is_too_large_to_be_read_whole_cannot_be_allowed() -> None:
     """Only its beginning would be shown."""
     found = read(line({"tool_name": "Write", "input": {"content": "x" * 9_000_000}}))
