@@ -3,11 +3,14 @@
 The check here is the one that the process makes again before it writes: here it helps, there it
 decides. A text that passes is submitted, and its result is awaited. It knows the check and the
 inbox, but no pages, terminals or files.
+
+Whether an order can be followed is checked before it is submitted: the process only follows.
 """
 
 from __future__ import annotations
 
 import enum
+import re
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -19,14 +22,15 @@ from humanmcp.inbox.contract import (
     Action,
     Draft,
     InboxError,
+    Life,
     Order,
     OutgoingResult,
     Reply,
     TakenError,
     Writer,
 )
-from humanmcp.inbox.ordering import hand_in
 from humanmcp.locales import spoken_language
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.approvals import differs
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics import autofix as fixing
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
 
     Wake: TypeAlias = Callable[[float], object]
     """Waits until something may have changed, and no longer than so many seconds."""
+    from humanmcp.protocol.rules.rule import DefinitionChange
 
 T = TypeVar("T")
 
@@ -443,3 +448,86 @@ def became_of(result: OutgoingResult | None) -> SayResult:
     if result is None:
         return SayResult(Outcome.QUEUED)
     return SayResult(Outcome.SENT if result.sent else Outcome.REFUSED, result.problems)
+
+
+_HIGHEST: Final = 255
+
+
+class OrderError(StopError):
+    """This order cannot be followed."""
+
+    room = "order_error"
+
+
+def hand_in(inbox: DeskInbox, session: str, reply: Reply) -> str:
+    """Submit an outgoing message or an order. Return the ticket.
+
+    Raises:
+        OrderError: it cannot be followed; the sentence says why.
+        InboxError: there is no such session, or the disk does not take it.
+    """
+    if reply.order is not Order.SAY:
+        facts = inbox.facts(session)
+        if not facts.role.traits.serves:
+            raise OrderError("role")
+        if facts.life is not Life.OPEN:
+            raise OrderError("over")
+        code = not_understood(reply.order, reply.text)
+        if reply.order is Order.HTTP and not facts.http_at:
+            code = "no http"
+        if code:
+            raise OrderError(code, text=reply.text[:60])
+    return inbox.submit(session, reply)
+
+
+def not_understood(order: Order, text: str) -> str:
+    """Return the code of why an order with this text cannot be followed; "" when it is clear."""
+    code, is_understood = "", True
+    match order:
+        case Order.RAW:
+            code, is_understood = "base64", _is_base64(text)
+        case Order.PROGRESS | Order.SILENCE:
+            code, is_understood = "switch", text in ("on", "off")
+        case Order.DEFINITION:
+            code, is_understood = "definition", definition_change(text) is not None
+        case Order.HTTP:
+            from humanmcp.protocol.http.outbound import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
+
+            code = "http fault"
+            is_understood = text == TAKEN_BACK or HttpFault.read(text) is not None
+        case Order.PARK:
+            code, is_understood = "park", re.fullmatch(r"[0-9]{1,12}", text) is not None
+        case Order.STATUS:
+            code = "parked status"
+            is_understood = re.fullmatch(r"[0-9]{1,12} .*\S.*", text, re.DOTALL) is not None
+        case Order.EXIT:
+            is_number = text.isascii() and text.isdigit()
+            code, is_understood = "status", is_number and int(text) <= _HIGHEST
+        case _:
+            pass
+    return "" if is_understood else code
+
+
+def definition_change(text: str) -> DefinitionChange | None:
+    """Return how an order changes the server definition, or None if its text is no change."""
+    import json  # noqa: PLC0415 - seldom wanted
+
+    from humanmcp.protocol.rules.book_format import (  # noqa: PLC0415 - likewise
+        BookError,
+        read_change,
+    )
+
+    try:
+        given = json.loads(text)
+        return read_change(given, "definition") if isinstance(given, dict) else None
+    except (ValueError, BookError):
+        return None
+
+
+def _is_base64(text: str) -> bool:
+    import binascii  # noqa: PLC0415 - seldom wanted
+
+    try:
+        return bool(binascii.a2b_base64(text, strict_mode=True))
+    except ValueError:
+        return False

@@ -90,7 +90,7 @@ class HandedIn:
 
     def do(self, words: bytes) -> str:
         """Carry out the orders of `out.do.txt`. Return why one is impossible, or ""."""
-        from humanmcp.inbox.ordering import not_understood  # noqa: PLC0415 - seldom wanted
+        from humanmcp.answering.service import not_understood  # noqa: PLC0415 - seldom wanted
 
         for line in words.decode("utf-8", "replace").split("\n"):
             name, _, text = line.strip().partition(" ")
@@ -188,7 +188,7 @@ class HandedIn:
             logger.warning("bytes that are no base64 were not written")
 
     def _change_definition(self, reply: Reply) -> None:
-        from humanmcp.inbox.ordering import definition_change  # noqa: PLC0415 - seldom wanted
+        from humanmcp.answering.service import definition_change  # noqa: PLC0415 - seldom wanted
 
         change = definition_change(reply.text)
         if change is not None:

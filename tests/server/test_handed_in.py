@@ -9,10 +9,10 @@ from typing import Final
 
 import pytest
 
+from humanmcp.answering.service import OrderError, hand_in
 from humanmcp.inbox.contract import Item, Key, Life, Order, OutgoingResult, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import InboxSession
-from humanmcp.inbox.ordering import OrderError, hand_in
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.serving import Serving
 from tests.waiting import PATIENCE, until

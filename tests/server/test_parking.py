@@ -10,10 +10,10 @@ import pytest
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import open_exchange_of
+from humanmcp.answering.service import hand_in
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Key, Order, OutgoingResult, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.inbox.ordering import hand_in
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import sha256
 from humanmcp.protocol.diagnostics.model import TextForm

@@ -20,13 +20,12 @@ from humanmcp.answering.schema import (
     said_shape,
     verdict_shape,
 )
-from humanmcp.answering.service import Outcome
+from humanmcp.answering.service import OrderError, Outcome
+from humanmcp.answering.service import hand_in as hand_in_order
 from humanmcp.common.timestamps import now
 from humanmcp.desk.context import BY, AsciiJson, CallRoute, called, desk_of, not_for_devices, signed
 from humanmcp.desk.presenters.forms import unread
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply, Writer
-from humanmcp.inbox.ordering import OrderError
-from humanmcp.inbox.ordering import hand_in as hand_in_order
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.spec.faults import Fault
 

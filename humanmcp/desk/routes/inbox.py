@@ -22,7 +22,7 @@ from humanmcp.answering.approvals import ApprovalError
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
 from humanmcp.answering.schema import TypedDict, diagnostic_shapes
-from humanmcp.answering.service import Outcome, Task
+from humanmcp.answering.service import OrderError, Outcome, Task
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.lesson import Lesson, lesson_of, lesson_of_client
 from humanmcp.demo.steps import HOST
@@ -68,7 +68,6 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.inbox.forgetting import NotForgottenError
-from humanmcp.inbox.ordering import OrderError
 from humanmcp.locales import UnknownSentenceError, describe, say, spoken_language
 from humanmcp.protocol.conversation.approvals import AllowPattern, patterns_for
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState

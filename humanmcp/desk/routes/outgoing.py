@@ -22,7 +22,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import PARSE_ERROR, OpenExchange, read_line
 from humanmcp.answering.schema import diagnostic_shapes
-from humanmcp.answering.service import Outcome, SayResult, await_result
+from humanmcp.answering.service import OrderError, Outcome, SayResult, await_result
 from humanmcp.answering.summary import Row, badge_of, row
 from humanmcp.desk.board import SessionView
 from humanmcp.desk.context import (
@@ -56,7 +56,6 @@ from humanmcp.inbox.contract import (
     Reply,
     UnknownItemError,
 )
-from humanmcp.inbox.ordering import OrderError
 from humanmcp.protocol.conversation.approvals import pattern_of
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
