@@ -32,9 +32,9 @@ from humanmcp.locales.stop import StopError, sentence_of, trouble
 from humanmcp.protocol.conversation.transcript import BY_CHECK, HELD, Direction
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
 from humanmcp.tap.hold import Held, HeldQueue, HoldPolicy
-from humanmcp.tap.pump import NOT_EXECUTABLE, NOT_FOUND, ServerProcess, Sink
+from humanmcp.tap.pump import Sink
+from humanmcp.tap.real_server import NOT_EXECUTABLE, NOT_FOUND, RemoteServer, ServerProcess
 from humanmcp.tap.recorder import Listening, Output, TapRecorder, TextLog
-from humanmcp.tap.remote import RemoteServer
 from humanmcp.tap.tapping import Tap, TapEvents, TappedSession
 
 if TYPE_CHECKING:

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.inbox_session import InboxSession
     from humanmcp.tap.hold import HeldQueue, HoldPolicy
-    from humanmcp.tap.pump import ServerProcess, Sink
+    from humanmcp.tap.pump import Sink
+    from humanmcp.tap.real_server import RemoteServer, ServerProcess
     from humanmcp.tap.recorder import TapRecorder
-    from humanmcp.tap.remote import RemoteServer
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from typing import Final
 import pytest
 
 from humanmcp.protocol.conversation.transcript import HELD, Direction
-from humanmcp.tap.pump import exit_status
+from humanmcp.tap.real_server import exit_status
 from tests.tap.tapped import COMMAND, Tapped, python, server
 from tests.waiting import PATIENCE, until
 
