@@ -248,6 +248,7 @@ class WaitShape(TypedDict):
 
     `status_until`: over HTTP, for how long the status of the response is open. `can_park` is how a
     call can be parked (`task`, `ticket`), `parked_as` how it is: its client comes for the answer.
+    `asks` is what the client of a task was asked and has not answered, `heard` what it answered.
     """
 
     limit: float | None
@@ -259,6 +260,8 @@ class WaitShape(TypedDict):
     status_until: float | None
     can_park: str
     parked_as: str
+    asks: str
+    heard: str
 
 
 class RowShape(TypedDict):

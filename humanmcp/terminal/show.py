@@ -165,6 +165,9 @@ def _print(shown: ShownExchange) -> None:
     to_stdout("  ", Painted(card.page, "dim"))
     text = item.line if isinstance(shown.opened.message, Malformed) else pretty(item.line)
     _section(say(ROOM, "message"), text)
+    for told, text in (("asks", shown.item.waiting.asks), ("heard", shown.item.waiting.heard)):
+        if text:
+            _section(say(ROOM, told), pretty(text))
     _diagnostics(say(ROOM, "remarks"), shown.opened.remarks, item.line)
     _diagnostics(say(ROOM, "refused"), item.diagnostics, shown.draft)
     if item.answer is not None:

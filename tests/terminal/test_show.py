@@ -66,6 +66,22 @@ def test_a_draft_and_the_reasons_of_its_refusal_are_shown(room: Room, shell: She
     assert '{"result": 5}' in out
 
 
+def test_what_the_client_of_a_task_was_asked_and_answered_is_shown(
+    room: Room, shell: Shell
+) -> None:
+    """As it came over the wire, with what hides in it made visible."""
+    waiting = Waiting(
+        parked="t",
+        parked_as="task",
+        asks='{"user-2":{}}',
+        heard='{"user":{"action":"\u202edecline"}}',
+    )
+    room.ask(room.session(), 3, waiting=waiting)
+    shown = shell("show", "3").out
+    assert 'You asked the client\n  {\n    "user-2": {}' in shown
+    assert '"action": "⟦U+202E⟧decline"' in shown.partition("The client answered\n")[2]
+
+
 def test_what_keeps_the_client_waiting_is_said(room: Room, shell: Shell) -> None:
     """Or why nothing can."""
     session = room.session()
