@@ -94,7 +94,6 @@ LIBRARIES: Final = {
     "desk": ("apprise", "fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
     "host": ("anthropic", "openai"),
     "http": ("starlette", "uvicorn"),
-    "server/http": ("h11", "starlette", "uvicorn"),
     "common/toml_edit": ("tomlkit",),
     "pytest": ("pytest",),
     "common/qr_code": ("segno",),

@@ -25,9 +25,7 @@ from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import InboxError, Life, SessionFacts
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import HTTP
-from humanmcp.protocol.http.client import (
-    calls_in,
-)
+from humanmcp.protocol.http.client import calls_in
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal, HttpRequest, bearer
 from humanmcp.protocol.http.outbound import EventId, evictable, silent, visitor_of
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
@@ -35,25 +33,19 @@ from humanmcp.protocol.json.tree import follow
 from humanmcp.server.http.connection import WITHIN, ExchangeNotes, HttpConnection, after, said
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Awaitable, Callable, Iterable, Sequence
-    from typing import TypeAlias
+    from typing import Self, TypeAlias
 
     from humanmcp.http.responses import OutEvent, Stream, Streams
     from humanmcp.inbox.contract import ServerInbox
-    from humanmcp.protocol.http.inbound import Posted
+    from humanmcp.protocol.http.inbound import HttpAddress, Posted
     from humanmcp.protocol.json.jsonrpc import Json
     from humanmcp.server.session import ServedSession
 
-    Soon = Callable[..., object]
     MakeSession: TypeAlias = "Callable[[HttpConnection, SessionFacts], ServedSession]"
-    import socket
-    from collections.abc import Callable
-    from typing import Self
-
-    from humanmcp.protocol.http.inbound import HttpAddress
 
 logger = logging.getLogger(__name__)
-
 
 MOST_SESSIONS: Final = 2_000
 HELD_ELSEWHERE: Final = HttpRefusal(421, "held elsewhere", -32603)
