@@ -490,7 +490,7 @@ _OUTCOMES: Final = {
     Outcome.QUEUED: "on its way",
     Outcome.STORED: "stored",
     Outcome.TAKEN: "late",
-    Outcome.OVER: "late",
+    Outcome.OVER: "undelivered",
     Outcome.BLOCKED: "unfit",
     Outcome.REFUSED: "unfit",
 }

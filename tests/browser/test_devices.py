@@ -119,3 +119,14 @@ def test_a_removed_device_sends_nothing_and_keeps_its_draft(
     assert "half a sentence" in str(kept)
     (item,) = desk.get("/api/exchanges")["waiting"]
     assert desk.get(f"/api/exchanges/{item['session']}/{item['number']}")["state"] == "pending"
+
+
+def test_the_link_of_a_notice_opens_the_request_on_a_device(
+    desk: Desking, host: Serving, phone: Page
+) -> None:
+    """It has no secret in it: the device knows its own login path."""
+    open_call(phone, desk, host)
+    (item,) = desk.get("/api/exchanges")["waiting"]
+    phone.goto("about:blank")
+    phone.goto(f"{desk.facts.address}m/{item['session']}/{item['number']}")
+    expect(phone.locator("#subject")).to_contain_text("get_forecast")

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -625,6 +626,25 @@ def test_a_desk_that_dies_after_a_press_sends_it_when_it_is_back(home: Path, ser
             press(notice, "Tea")
         with Desking(home):
             assert chosen(host.hear()) == "Tea"
+
+
+def test_a_phone_is_told_that_the_server_died_before_it_confirmed(home: Path, server: Ntfy) -> None:
+    """Nobody reads "Sent" of an answer that may not have arrived."""
+    write_rule(home, server.url)
+    with Desking(home), Serving(home, "--handshake", "book") as host:
+        host.say(INITIALIZE)
+        host.hear()
+        host.say(asks(7))
+        topic = json.loads((home / "phones.json").read_text("utf-8"))[DEVICE]["topic"]
+        notice = server.notice(topic)
+        session, number, *_ = code(notice, "Tea").split(".")
+        key = Key(session, int(number))
+        host.process.send_signal(signal.SIGSTOP)
+        press(notice, "Tea")
+        inbox = FolderInbox(home)
+        until(lambda: inbox.item(key).reply, "the answer is handed in")
+        host.process.kill()
+        assert server.notice(topic, 2)["message"].startswith("Not delivered: Tea.")
 
 
 def test_the_settings_name_a_phone_whose_server_is_away(home: Path) -> None:
