@@ -644,7 +644,7 @@ def test_a_phone_is_told_that_the_server_died_before_it_confirmed(home: Path, se
         inbox = FolderInbox(home)
         until(lambda: inbox.item(key).reply, "the answer is handed in")
         host.process.kill()
-        assert server.notice(topic, 2)["message"].startswith("Not delivered: Tea.")
+        assert server.notice(topic, 2)["message"].startswith("Not confirmed: Tea.")
 
 
 def test_the_settings_name_a_phone_whose_server_is_away(home: Path) -> None:
