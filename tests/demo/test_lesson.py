@@ -1,13 +1,31 @@
-"""The demo as a lesson, read from the lines of its session."""
+"""Lessons: what is read from a session's lines, and the lessons that come with humanmcp."""
 
 import json
-from typing import Any
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from humanmcp.demo.lesson import Lesson, lesson_of
+from humanmcp.cli import main
+from humanmcp.common.book_file import BookFileError, decode
+from humanmcp.demo.lesson import (
+    Lesson,
+    client_name,
+    find_lesson,
+    lesson_files,
+    lesson_of,
+    lesson_of_client,
+    name_of,
+    parse_lesson,
+)
 from humanmcp.demo.steps import requests, weather
+from humanmcp.inbox.contract import Inbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.room.practice import Outcome, Practice, PracticeLine
+from humanmcp.server.connection import EndOfInput, MemoryConnection
 from tests.support.speaking import said_in
 
 
@@ -83,3 +101,283 @@ def test_a_huge_answer_is_cut() -> None:
     lesson = read(asked(1), answered(1), asked(2), answered(2), asked(3), answered(3, text))
     assert len(lesson.steps[2].said) < 2000
     assert "5,000" in lesson.steps[2].said
+
+
+# -- the lessons that come with humanmcp ---------------------------------------------------------
+
+
+NAMES = [name_of(one) for one in lesson_files()]
+
+
+class Seat:
+    """A learner in memory: what the practice host says comes here, and lines go back."""
+
+    def __init__(self, name: str, language: str = "en") -> None:
+        """Begin a lesson."""
+        self.lesson_steps = find_lesson(name)(language)
+        self.line = MemoryConnection()
+        self.frames: list[Frame] = []
+        # No answer is given beforehand, so the host never looks into an inbox.
+        where = PracticeLine(self.line, cast("Inbox", None), "s")
+        self.practice = Practice(self.lesson_steps, where, lambda: None)
+        self.now = 0.0
+        self.heard: list[dict[str, Any]] = []
+        self.go()
+
+    def go(self) -> None:
+        """Let the host do what it has to do, and hear what it says."""
+        self.practice.step(self.now)
+        while (came := self.line.get()) is not None and not isinstance(came, EndOfInput):
+            raw = cast("bytes", came)
+            self._keep(Direction.IN, raw)
+            self.heard.append(json.loads(raw))
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Say a message to the host."""
+        raw = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self._keep(Direction.OUT, raw)
+        self.line.send_raw(raw)
+        self.go()
+
+    def _keep(self, direction: Direction, raw: bytes) -> None:
+        self.frames.append(Frame(len(self.frames) + 1, "", direction, raw))
+
+    @property
+    def open_id(self) -> int:
+        """The id of the request that came last."""
+        return next(
+            int(one["id"]) for one in reversed(self.heard) if "method" in one and "id" in one
+        )
+
+    def answer(self, **instead: Any) -> None:  # noqa: ANN401 - any JSON value
+        """Answer the open request as the lesson would, or otherwise."""
+        step = self.lesson_steps.requests[len(self.practice.standing.outcomes)]
+        self.say({"id": self.open_id, **(instead or step.example or {})})
+
+    @property
+    def passed(self) -> Sequence[bool]:
+        """Which steps passed."""
+        return [one is Outcome.PASSED for one in self.practice.standing.outcomes]
+
+    @property
+    def is_through(self) -> bool:
+        """Whether every step passed, and the seat's page says the same of the same lines."""
+        shown = lesson_of(self.frames, self.lesson_steps)
+        assert shown is not None
+        assert [not one.failed for one in shown.answered] == self.passed
+        return len(self.passed) == len(self.lesson_steps.requests) and all(self.passed)
+
+
+def ask_back(seat: Seat) -> None:
+    """Ask the user in the middle of the call."""
+    schema = {"type": "object", "properties": {"day": {"type": "string"}}}
+    seat.say(
+        {
+            "id": "q",
+            "method": "elicitation/create",
+            "params": {"message": "Which day?", "requestedSchema": schema},
+        }
+    )
+    assert seat.heard[-1]["result"] == seat.lesson_steps.answers["elicitation/create"]
+    seat.answer()
+
+
+def answer_late(seat: Seat) -> None:
+    """Let the host give up, and answer then."""
+    late = seat.open_id
+    seat.now += 15
+    seat.go()
+    assert "notifications/cancelled" in [one.get("method") for one in seat.heard]
+    seat.say({"id": late, **(seat.lesson_steps.requests[2].example or {})})
+    seat.answer()
+
+
+def answer_wrongly(seat: Seat) -> None:
+    """Answer with another id first."""
+    seat.say({"id": 999, "result": {}})
+    seat.answer()
+    seat.answer()
+
+
+REST: dict[str, Callable[[Seat], None]] = {
+    "ask-back": ask_back,
+    "late-answer": answer_late,
+    "wrong-answer": answer_wrongly,
+}
+"""How a learner ends the lessons that want more than their examples."""
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_lesson_can_be_passed(name: str, language: str) -> None:
+    """With what its steps show, and with what they ask for beyond that."""
+    seat = Seat(name, language)
+    assert seat.lesson_steps.teaches
+    if name in REST:
+        seat.answer()
+        seat.answer()
+        REST[name](seat)
+    else:
+        for _step in seat.lesson_steps.requests:
+            seat.answer()
+    assert seat.is_through
+
+
+def test_a_tool_list_from_which_no_tool_is_picked_is_asked_for_again_with_a_hint() -> None:
+    """The lesson is not over: the page says why, and the same step waits."""
+    seat = Seat("picked-tool")
+    seat.answer()
+    seat.answer(result={"tools": [{"name": "t1", "inputSchema": {"type": "object"}}]})
+    assert (seat.passed, seat.heard[-1]["method"], seat.line.closed) == (
+        [True],
+        "tools/list",
+        False,
+    )
+    shown = lesson_of(seat.frames, seat.lesson_steps)
+    assert shown is not None
+    assert (len(shown.steps), shown.steps[-1].said) == (2, "")
+    assert "The model looks for a tool" in shown.steps[-1].before
+    for _ in range(2):
+        seat.answer()
+    assert seat.is_through
+
+
+def test_a_step_that_the_next_one_needs_is_asked_again_until_it_passes() -> None:
+    """After an error the model has nothing to try again with."""
+    seat = Seat("recover")
+    for _ in range(2):
+        seat.answer()
+    for _ in range(2):
+        seat.answer(error={"code": -32602, "message": "no"})
+        assert seat.passed == [True, True]
+        assert seat.heard[-1]["params"]["arguments"] == {"place": "Atlantis"}
+    seat.answer()
+    assert seat.heard[-1]["params"]["arguments"] == {"place": "Tokyo"}
+    seat.answer()
+    assert seat.is_through
+
+
+def test_an_answer_that_breaks_a_rule_does_not_pass() -> None:
+    """What counts is the check."""
+    seat = Seat("first-answer")
+    seat.answer(result={"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}})
+    assert seat.passed[:1] == [False]
+
+
+def test_the_page_says_what_was_missing_with_a_hint() -> None:
+    """Understood by the host, and still not what the step is about."""
+    seat = Seat("recover")
+    for _ in range(2):
+        seat.answer()
+    seat.answer(error={"code": -32602, "message": "no"})
+    shown = lesson_of(seat.frames, seat.lesson_steps)
+    assert shown is not None
+    assert "Not passed. A protocol error goes to the host." in shown.steps[2].before
+
+
+GOOD = """
+title = { en = "T", ja = "T" }
+teaches = { en = "t", ja = "t" }
+[[steps]]
+title = { en = "a", ja = "a" }
+task = { en = "b", ja = "b" }
+method = "initialize"
+example.result = {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('title = { en = "T", ja = "T" }', 'title = "T"', "title: write it in both languages"),
+        ('method = "initialize"', 'methods = "initialize"', "steps[0]: methods is not allowed"),
+        ('method = "initialize"', 'method = "ping"\nparams = {}', "a lesson must start with"),
+        ('method = "initialize"', 'method = "tools/cal"', "steps[0].method: write one of these"),
+        ("result = {}", "results = {}", "steps[0].example: use exactly one of these"),
+        ("[[steps]]", "[steps]", "steps: write an array of tables here"),
+        ("[[steps]]", "[[steps]", "it is not TOML"),
+        ("result = {}", 'result = {}\npasses = { at = "x" }', "starting with /"),
+        ("result = {}", "result = {}\npasses = { value = 1 }", "value also needs at"),
+        ("result = {}", 'result = {}\npasses = { answer = "ok" }', "result, error, isError, none"),
+        ("result = {}", 'result = {}\nhints = "h"', "write an array of hints"),
+        ("initialize", "server/discover", 'with protocol_version = "2026-07-28" at the top'),
+        (
+            "[[steps]]",
+            'protocol_version = "2026-07-28"\n[[steps]]',
+            "belongs to another protocol version",
+        ),
+    ],
+)
+def test_a_mistake_of_a_teacher_is_explained_with_its_place(old: str, new: str, said: str) -> None:
+    """A teacher writes one in a text file, and is told what is wrong with it."""
+    assert old in GOOD
+    parse = partial(parse_lesson, language="en")
+    decode(GOOD, Path("my.toml"), parse)
+    with pytest.raises(BookFileError) as caught:
+        decode(GOOD.replace(old, new, 1), Path("my.toml"), parse)
+    assert said in caught.value.sentence()
+    assert said_in("ja", caught.value.sentence) != caught.value.sentence()
+
+
+def test_the_command_lists_lessons_and_checks_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name or a file; what is wrong names the file, the line and what to do."""
+    assert main(["lesson", "--lang", "en"]) == 0
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert listed[:-1] == ["weather", *NAMES]
+    file = tmp_path / "my.toml"
+    file.write_text(GOOD, encoding="utf-8")
+    assert main(["lesson", "--check", str(file), "--lang", "en"]) == 0
+    assert "T. 1 request to answer. t" in capsys.readouterr().out
+    file.write_text(GOOD.replace("task", "tasks"), encoding="utf-8")
+    assert main(["lesson", "--check", str(file), "--lang", "en"]) == 1
+    assert "my.toml: line 6, steps[0]: tasks is not allowed here" in capsys.readouterr().err
+    assert main(["lesson", "nonsense", "--lang", "en"]) == 1
+    assert "There is no lesson nonsense" in capsys.readouterr().err
+
+
+def test_a_desk_knows_by_the_client_which_lesson_is_played(tmp_path: Path) -> None:
+    """Room 6: `humanmcp lesson` is another process than the desk; a file is kept for it."""
+    lesson_steps = find_lesson("recover")("en").played_by(client_name("recover", tmp_path))
+    said = (lesson_steps.steps[0].params or {})["clientInfo"]["name"]
+    found = lesson_of_client(said, tmp_path)
+    assert found is not None
+    assert found("en").title == lesson_steps.title
+    (tmp_path / "my.toml").write_text(GOOD, encoding="utf-8")
+    own = client_name(str(tmp_path / "my.toml"), tmp_path / "home")
+    assert str(tmp_path) not in own
+    made = lesson_of_client(own, tmp_path / "home")
+    assert made is not None
+    assert made("en").title == "T"
+    for other in ("recover me", "humanmcp lesson ../my.toml", "humanmcp lesson gone.toml"):
+        assert lesson_of_client(other, tmp_path / "home") is None
+
+
+@pytest.mark.parametrize("name", ["late-answer", "wrong-answer"])
+def test_a_client_of_ones_own_passes_when_it_says_something_more(
+    name: str,
+) -> None:
+    """The page and the teacher see it as a step of the lesson, not on Server alone."""
+    seat = Seat(name)
+    seat.answer()
+    seat.answer()
+    REST[name](seat)
+    said = [
+        one._replace(raw=re.sub(rb'"(id|requestId)": ?(\d+)', rb'"\1":"c\2"', one.raw))
+        for one in seat.frames
+        if b"notifications/initialized" not in one.raw
+    ]
+
+    def read(more: Sequence[Frame] = ()) -> list[bool]:
+        shown = lesson_of([*said, *more], seat.lesson_steps, own=True)
+        assert shown is not None
+        return [not one.failed for one in shown.answered]
+
+    ping = Frame(99, "", Direction.IN, b'{"jsonrpc":"2.0","id":99,"method":"ping"}')
+    assert read([ping]) == [True] * 4
+    if name == "late-answer":
+        assert read() == [True, True, True, False], "nothing shows yet that it goes on"
+    listed = Frame(2, "", Direction.IN, b'{"jsonrpc":"2.0","id":98,"method":"prompts/list"}')
+    said.insert(2, listed)
+    assert read([ping]) == [True] * 4, "what the lesson does not ask for is no step of it"
