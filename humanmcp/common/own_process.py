@@ -197,8 +197,12 @@ def in_order() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    numbers = [number for number in ending_signals() if number != signal.SIGINT]
-    before = {number: signal.signal(number, _stop) for number in numbers}
+    before = {
+        number: signal.signal(number, _stop)
+        for number in ending_signals()
+        # `nohup` ignores SIGHUP; SIGINT raises KeyboardInterrupt already
+        if number != signal.SIGINT and signal.getsignal(number) is not signal.SIG_IGN
+    }
     try:
         yield
     finally:

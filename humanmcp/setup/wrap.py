@@ -160,7 +160,7 @@ def _files() -> tuple[list[ConfigFile], bool]:
     for host, path in configurations():
         try:
             file = ConfigFile.read(host, path)
-            _ = file.servers  # what is wrong with the file is said here
+            _ = file.servers  # raises if the file is wrong
         except ConfigFileError as error:
             to_stderr(Painted(error.sentence(), "yellow"))
             failed = True

@@ -1,12 +1,16 @@
-"""The log that servers and taps share."""
+"""A process of ours: its signals, and the log that servers and taps share."""
 
 import logging
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from humanmcp.common import own_process
+from humanmcp.common.own_process import in_order
 
 
 @contextmanager
@@ -79,3 +83,16 @@ def test_a_log_whose_folder_is_gone_ends_no_thread(tmp_path: Path) -> None:
         home.mkdir()
         logging.getLogger("here").info("with one again")
     assert "with one again" in (home / own_process.LOG_NAME).read_text("utf-8")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP")
+def test_a_hangup_that_was_ignored_stays_ignored() -> None:
+    """A command under `nohup` goes on when its terminal closes."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with in_order():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
