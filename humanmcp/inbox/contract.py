@@ -199,7 +199,8 @@ class Waiting(NamedTuple):
 
     `limit` is when the client will probably time out, None if that is unknown or never;
     `source` is where that is known from (a code of `locales/`). `book_at` is when the answer book
-    answers, None for never; `held` says that a person paused that countdown. `keepalive` is what
+    answers, None for never; `held` says that a person paused that countdown, `fixed` that nobody
+    can: a rule, or the limit of who asks. `keepalive` is what
     keeps the client waiting now: "progress", "retry", or "" with the reason in `why_not` (a code);
     or it says that its answer is not awaited (`SUBSCRIBED`). Over HTTP nothing has gone out before
     `status_until`, so the status of the response is what the answer makes of it.
@@ -227,6 +228,7 @@ class Waiting(NamedTuple):
     asks: str = ""
     heard: str = ""
     told_at: str = ""
+    fixed: bool = False
 
 
 class Draft(NamedTuple):

@@ -155,12 +155,13 @@ class PendingTimers:
             return Waiting(book_at=self.decision.after, keepalive=SUBSCRIBED)
         limit = self.timeouts.limit
         since = self.last_arrived - self.arrived
-        stopped = self.held or (self._stopped and self.decision.stoppable)
+        stoppable = self.decision.after is None or self.decision.stoppable
         return Waiting(
             limit=None if limit is None else limit + since,
             source=self.timeouts.source,
-            book_at=None if stopped else self.decision.after,
-            held=self.held,
+            book_at=None if stoppable and self._stopped else self.decision.after,
+            held=stoppable and self.held,
+            fixed=not stoppable,
             keepalive=FOLLOWS if self.follows else self.timeouts.keepalive,
             parked=self.ticket,
             parked_as="retry" if self.ticket else "",

@@ -37,9 +37,10 @@ def test_the_book_never_steps_in_over_a_text_in_out_txt() -> None:
 def test_a_rule_with_a_delay_is_not_stopped_by_typing() -> None:
     """It is what somebody decided."""
     timers = PendingTimers(0.0, Decision(2.0, "x"), NOTHING)
-    timers.touched = True
+    timers.touched = timers.held = True
     assert timers.due(2.0) is DueAction.ANSWER_BY_BOOK
-    assert timers.waiting().book_at == 2.0
+    waiting = timers.waiting()
+    assert (waiting.book_at, waiting.held, waiting.fixed) == (2.0, False, True)
 
 
 def test_progress_is_due_every_five_seconds_and_only_rises() -> None:

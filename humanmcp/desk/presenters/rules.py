@@ -19,10 +19,11 @@ from humanmcp.common.person_files import read_regular, replace_regular
 from humanmcp.desk.presenters.server_definition import of_book
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.conversation.questions import NO_ANSWER_AFTER
 from humanmcp.protocol.diagnostics.locate import quoted
 from humanmcp.protocol.diagnostics.model import TextForm, blocking
 from humanmcp.protocol.json.jsonrpc import one_line
-from humanmcp.protocol.json.tree import leaves, well_formed
+from humanmcp.protocol.json.tree import leaves, text_at, well_formed
 from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.rules.answer_book import by_rule
 from humanmcp.protocol.rules.book_format import ANSWERS, KEY_OF
@@ -182,6 +183,22 @@ def listed(book: Path, hits: Mapping[str, int] = _NO_HITS) -> list[BookRule]:
     return [
         BookRule(_said(rule), one.strip("\n"), rule.on, hits.get(by_rule(index), 0))
         for index, (rule, one) in enumerate(zip(found, texts, strict=True))
+    ]
+
+
+def limits(book: Path) -> list[str]:
+    """Say after which limit each tool of a book answers that nobody has answered.
+
+    Raises:
+        BookFileError: the book cannot be used.
+        RuleError: it cannot be read.
+    """
+    tools = parse_book(_text_of(book), book).tools
+    found = ((one, text_at(one, "_meta", NO_ANSWER_AFTER)) for one in tools)
+    return [
+        one_line(say("desk", "rule.limit", tool=tool.get("name"), argument=argument), 400)
+        for tool, argument in found
+        if argument
     ]
 
 

@@ -49,8 +49,9 @@ def book(request: Request) -> HTMLResponse:
 def _book(request: Request, why: str = "", typed: Mapping[str, str] | None = None) -> HTMLResponse:
     desk = desk_of(request)
     listed: list[rules.BookRule] = []
+    limits: list[str] = []
     try:
-        listed = rules.listed(desk.book, _hits(desk))
+        listed, limits = rules.listed(desk.book, _hits(desk)), rules.limits(desk.book)
     except (BookFileError, rules.RuleError) as error:
         why = desk.shown(error.sentence())
     return page(
@@ -58,6 +59,7 @@ def _book(request: Request, why: str = "", typed: Mapping[str, str] | None = Non
         "book.html",
         422 if why else 200,
         rules=listed,
+        limits=limits,
         saved=desk.shelf.all(),
         thrown=desk.shelf.thrown,
         book=desk.shown(desk.book),

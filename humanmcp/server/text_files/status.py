@@ -239,7 +239,7 @@ class StatusTxt:
         yield self._say("subscription" if timers.subscribed else "waits")
         if waiting.book_at is not None:
             at = self._clock.time_of_day(timers.arrived + waiting.book_at - now)
-            yield self._say("book rule" if decision.rule is not None else "book net", at=at)
+            yield self._say("book net" if decision.stoppable else "book rule", at=at)
         elif decision.after is not None:
             yield self._say("book stopped")
         if waiting.status_until is not None and now - timers.arrived < waiting.status_until:

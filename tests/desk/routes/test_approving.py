@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from humanmcp.answering import service
+from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.common.timestamps import now
-from humanmcp.inbox.contract import Key
+from humanmcp.inbox.contract import Draft, Key
 from humanmcp.protocol.conversation.approvals import digest_of
 from tests.desk.desking import Desking
 from tests.terminal.rooms import Room, approving, permission, question
@@ -253,3 +255,18 @@ def test_what_could_hide_in_a_question_is_shown(room: Room, own: Desking, *, sev
         assert f"{name} a⟦U+202E⟧b⟦U+200B⟧" in shown
     body = re.sub(r'value="[^"]*"|<textarea.*?</textarea>', "", shown, flags=re.DOTALL)
     assert not re.search("[\u202e\u200b]", body)
+
+
+def test_the_limit_of_the_asker_cannot_be_paused_and_is_shown_as_it_is(
+    room: Room, own: Desking
+) -> None:
+    """The page counts down, also while a person types, and offers no pause."""
+    key = _asked(room, question(question="Tea?", timeout_seconds=600))
+    item = room.inbox.item(key)
+    waits = item.waiting._replace(book_at=600.0, fixed=True)
+    room.inbox.update(key, line=item.line, id="1", waiting=waits)
+    service.keep(open_exchange_of(room.inbox, key), Draft("typed", touched=True))
+    page = own.page(f"/m/{key.session}/1")
+    assert "Automatic answer in" in page
+    assert "because you are typing" not in page
+    assert 'id="hold"' not in page

@@ -137,3 +137,15 @@ def test_what_the_book_refuses_stays_where_it_was_typed(desk: Desking) -> None:
     )
     command = "no-such-program-at-all"
     assert f'value="{command}"' in desk.submit("/book", act="be started", command=command).text
+
+
+def test_the_book_says_which_tool_answers_that_nobody_has_answered(desk: Desking) -> None:
+    """The rule of the built-in tool stands there; a tool without one has none."""
+    assert "When nobody answers ask_human within the seconds of its timeout_seconds" in (
+        desk.page("/book")
+    )
+    tool = '[[tools]]\nname = "ask_team"\nkind = "question"\ninputSchema = { type = "object" }\n'
+    (desk.home / "book.toml").write_text(tool, "utf-8")
+    assert "When nobody answers" not in desk.page("/book")
+    (desk.home / "book.toml").write_text(f'{tool}no_answer_after = "wait"\n', "utf-8")
+    assert "When nobody answers ask_team within the seconds of its wait" in desk.page("/book")
