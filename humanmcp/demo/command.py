@@ -381,6 +381,8 @@ class DemoRunner:
     def _settle(self, step: DemoStep, request: Message) -> bool:
         """Wait for an answer and show what became of it. False when that ends the connection."""
         if step.example is not None and step.passes.answer != NOTHING:
+            if self._asks_again:
+                self._wait_for_the_files(request)
             self._screen.invite(step, request)
         answer = self._answer_to(request, step)
         self._screen.notes(within=_NOTES_WITHIN)
@@ -391,6 +393,15 @@ class DemoRunner:
             self._screen.not_connected()
             return False
         return self._list_again()
+
+    def _wait_for_the_files(self, request: Message) -> None:
+        """Wait until `in.txt` has the request: the server does not take an answer before that."""
+        until = time.monotonic() + _VISIBLE_WITHIN
+        while self._folder is not None and time.monotonic() < until:
+            with contextlib.suppress(OSError):
+                if request.raw in (self._folder / "in.txt").read_text(encoding="utf-8"):
+                    return
+            time.sleep(_LOOK_EVERY)
 
     def _list_again(self) -> bool:
         """List the tools again if the server has announced that they changed."""

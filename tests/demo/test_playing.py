@@ -13,9 +13,10 @@ from humanmcp.demo import command
 from humanmcp.demo.command import DemoRunner, Screen, pasted
 from humanmcp.demo.good_host import Strictness
 from humanmcp.demo.lesson import find_lesson
-from humanmcp.demo.steps import weather
+from humanmcp.demo.steps import DemoStep, weather
 from humanmcp.http.server_address import CallError
 from humanmcp.locales import say
+from humanmcp.protocol.json.jsonrpc import Message
 
 RESULTS: dict[str, Any] = {
     "initialize": {
@@ -44,6 +45,7 @@ class Server:
         self.transport = self
         self.said: list[bytes] = []
         self.heard: list[dict[str, Any]] = []
+        self.lines: list[str] = []
         self._folder = folder
         self._answer = answer
         self._lines: list[Any] = []
@@ -52,6 +54,7 @@ class Server:
         """Take a line of the host."""
         message = json.loads(line)
         self.heard.append(message)
+        self.lines.append(line)
         if "id" in message and "method" in message:
             self._lines += self._answer(message)
 
@@ -287,3 +290,28 @@ def test_a_call_that_http_brings_no_answer_to_does_not_pass_and_the_lesson_goes_
     assert played.play(tmp_path, tmp_path)
     assert played.passed == [False, True]
     assert "http://127.0.0.1:1/mcp" in capsys.readouterr().out
+
+
+def test_an_answer_is_asked_for_once_its_request_is_in_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is pasted before that has to be saved again."""
+    server, file = Server(tmp_path, right), tmp_path / "in.txt"
+    monkeypatch.setattr("time.sleep", lambda _: file.write_text("\n".join(server.lines), "utf-8"))
+    asked: list[bool] = []
+
+    class Noting(Screen):
+        def invite(self, step: DemoStep, request: Message) -> None:
+            asked.append(file.exists() and request.raw in file.read_text("utf-8"))
+            super().invite(step, request)
+
+    screen = Noting("humanmcp", by_hand=False)
+    DemoRunner(
+        server,  # type: ignore[arg-type]  # it has what the runner uses
+        weather("en"),
+        Strictness.STRICT,
+        screen,
+        0,
+        asks_again=True,
+    ).play(tmp_path, tmp_path)
+    assert asked == [True] * 5
