@@ -309,6 +309,11 @@ class Classroom:
         """Return the personal link of a key."""
         return f"{self.url}/r/{self.record.name}/s/{key}"
 
+    @property
+    def joining_link(self) -> str:
+        """The address of the door, with the code filled in."""
+        return f"{self.url}/login?code={self.record.code}"
+
     def key_of(self, visitor: Visitor) -> str:
         """Return the key of a visitor who is known."""
         match visitor.kind:

@@ -120,17 +120,13 @@ def _addresses(
 
 
 def _tell(classroom: Classroom, urls: list[str]) -> None:
-    """Say where the room is, and how one comes in."""
-    code, joins = (
-        pages.spaced(classroom.record.code),
-        f"{urls[0]}/login?code={classroom.record.code}",
-    )
+    """Print where the room is, and how to join."""
     terminal.to_stdout(say(ROOM, "hello", version=__version__))
     for url in urls:
         terminal.to_stdout("  ", url)
-    terminal.to_stdout(say(ROOM, "code", code=code))
+    terminal.to_stdout(say(ROOM, "code", code=pages.spaced(classroom.record.code)))
     if len(urls) > 1:
-        terminal.to_stdout(qr_code.for_terminal(joins))
+        terminal.to_stdout(qr_code.for_terminal(classroom.joining_link))
     terminal.to_stdout(say(ROOM, "links"))
     terminal.to_stdout("  ", classroom.link(classroom.record.teacher))
     terminal.to_stdout(say(ROOM, "wall link"))

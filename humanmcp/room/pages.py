@@ -291,9 +291,7 @@ def mistake(request: Request, code: str) -> HTMLResponse:
 @router.get("/room/code.svg")
 def picture(request: Request) -> Response:
     """Draw the QR code of the door, with the code filled in."""
-    classroom = room_of(request)
-    link = f"{classroom.url}/login?code={classroom.record.code}"
-    return Response(qr_code.svg(link), media_type="image/svg+xml")
+    return Response(qr_code.svg(room_of(request).joining_link), media_type="image/svg+xml")
 
 
 @router.get("/room/code")
