@@ -1,5 +1,6 @@
 """The whole demo in the page, by keyboard alone, in both languages; and real SDK clients."""
 
+import json
 import sys
 import threading
 from pathlib import Path
@@ -85,7 +86,7 @@ def test_try_it_now_is_a_lesson_that_ends_with_success(desk: Desking, window: Wi
 
 
 def test_a_real_client_reads_what_was_typed(desk: Desking, window: Windows, home: Path) -> None:
-    """The official Python client calls a tool; its result is the sentence of the page."""
+    """The official Python client calls a tool that it never listed, and checks the result."""
     results: list[Any] = []
 
     async def host() -> None:
@@ -107,5 +108,6 @@ def test_a_real_client_reads_what_was_typed(desk: Desking, window: Windows, home
         expect(page.locator(".sent")).to_be_visible()
     running.join(20)
     assert not running.is_alive()
-    texts = [one.content[0].text for one in results]
-    assert texts == ["Sunny, 23 °C 😀", 'line one\nline "two"']
+    answers = [one.structured_content["answers"] for one in results]
+    assert answers == [{"Tokyo": "Sunny, 23 °C 😀"}, {"東京": 'line one\nline "two"'}]
+    assert all(json.loads(one.content[0].text) == one.structured_content for one in results)
