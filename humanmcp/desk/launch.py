@@ -75,10 +75,11 @@ def find_or_start(home: str | Path, *, open_browser: bool, port: int | None = No
         OSError: the folder cannot be used.
     """
     folder = make_private(home_folder(str(home)))
+    before = _written(folder)
     facts = find(folder)
     if facts is None:
         _start(folder, () if port is None else ("--port", str(port)))
-        facts = _wait_for(folder)
+        facts = _wait_for(folder, before)
     if open_browser:
         open_in_browser(folder, facts)
     return facts.address
@@ -86,8 +87,11 @@ def find_or_start(home: str | Path, *, open_browser: bool, port: int | None = No
 
 def find(folder: Path) -> DeskFacts | None:
     """Return where the living desk of a folder listens; None when there is none."""
-    if not is_held(folder / LOCK_NAME):
-        return None
+    return _written(folder) if is_held(folder / LOCK_NAME) else None
+
+
+def _written(folder: Path) -> DeskFacts | None:
+    """Return what the last desk of a folder has written, whether it lives or not."""
     try:
         record: dict[str, Any] = json.loads((folder / FACTS_NAME).read_text(encoding="utf-8"))
         return DeskFacts(
@@ -102,12 +106,17 @@ def find(folder: Path) -> DeskFacts | None:
         return None  # it holds the lock and is still writing the file
 
 
-def wait_for_facts(folder: Path, within: float = START_WITHIN) -> DeskFacts | None:
-    """Return where the desk listens as soon as it says so; None when it never does."""
+def wait_for_facts(
+    folder: Path, within: float = START_WITHIN, dead: DeskFacts | None = None
+) -> DeskFacts | None:
+    """Return where the desk listens as soon as it says so; None when it never does.
+
+    What a `dead` one has written may still be there for a moment when the new one lives already.
+    """
     end = time.monotonic() + within
     while time.monotonic() < end:
         facts = find(folder)
-        if facts is not None:
+        if facts is not None and facts != dead:
             return facts
         time.sleep(_LOOK_EVERY)
     return None
@@ -254,8 +263,8 @@ if sys.platform == "win32":  # pragma: no cover - Windows only
             return
 
 
-def _wait_for(folder: Path) -> DeskFacts:
-    facts = wait_for_facts(folder)
+def _wait_for(folder: Path, dead: DeskFacts | None) -> DeskFacts:
+    facts = wait_for_facts(folder, dead=dead)
     if facts is None:
         raise NoDeskError("no start", log=folder / LOG_NAME)
     return facts

@@ -272,6 +272,8 @@ else:
 
 
 _HELD: set[int] = set()
+_LOOK_LASTS: Final = 0.001
+_MOST_TRIES: Final = 1000
 _FREE_ERRORS = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR})
 
 
@@ -296,7 +298,7 @@ class LifeLock:
         """
         descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
         try:
-            _lock(descriptor, shared=False)
+            _take(descriptor)
         except OSError:
             os.close(descriptor)
             raise
@@ -309,6 +311,23 @@ class LifeLock:
             _HELD.discard(self._descriptor)
             os.close(self._descriptor)
         self._descriptor = -1
+
+
+def _take(descriptor: int) -> None:
+    """Lock a file, although others may look at it: each look holds it for a moment.
+
+    Raises:
+        OSError: another process holds it.
+    """
+    for _ in range(_MOST_TRIES):
+        try:
+            _lock(descriptor, shared=False)
+        except BlockingIOError:
+            _lock(descriptor, shared=True)  # refused by who holds it, not by who looks
+            time.sleep(_LOOK_LASTS)
+        else:
+            return
+    _lock(descriptor, shared=False)
 
 
 def is_held(path: Path) -> bool:

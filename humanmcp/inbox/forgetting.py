@@ -31,6 +31,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.repair.reading import decode
 from humanmcp.protocol.repair.reading import read as read_json
 from humanmcp.protocol.validation.addressing import divide
+from humanmcp.protocol.validation.incoming import inquiry_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_SHOWN: Final = 100
+"""Characters of a question by which its line in `status.txt` is found."""
 _GONE_LINE: Final = b'{"forgotten":true}'
 """What stands in `in.txt` instead of a line that was forgotten."""
 
@@ -109,17 +112,36 @@ def without_words(frame: Frame) -> Frame:
 
 
 def forget_texts(session: Path, facts: SessionFacts, frames: Iterable[Frame]) -> None:
-    """Forget the copies among the text files: the lines of `in.txt`, and what was typed."""
+    """Forget the copies among the text files: lines of `in.txt`, questions, and what was typed.
+
+    A server that runs writes `status.txt` anew soon; one that was killed never does.
+    """
     lines: dict[Direction, set[bytes]] = defaultdict(set)
     for frame in frames:
         lines[frame.direction].add(frame.raw)
+    asked = {words for raw in lines[Direction.IN] for words in _asked(raw)}
     answers = [raw.decode("utf-8", "replace") for raw in lines[Direction.OUT]]
     for folder in {session, Path(facts.files or session)}:
         for file in folder.glob("in*.txt"):
             _blank(file, lambda line: _GONE_LINE if line in lines[Direction.IN] else None)
+        _blank(folder / records.STATUS_TEXT, lambda line: b"" if _tells(line, asked) else None)
         for file in (folder / records.SENT).glob("*.txt"):
             if _is_part_of(file, answers):
                 file.unlink(missing_ok=True)
+
+
+def _asked(raw: bytes) -> Iterator[bytes]:
+    """Return how a question and its options begin in `status.txt`."""
+    request = jsonrpc.read(raw)
+    inquiry = inquiry_of(request) if isinstance(request, jsonrpc.Message) else None
+    if inquiry is not None:
+        for text in filter(str.strip, (inquiry.question, *inquiry.options)):
+            yield jsonrpc.one_line(text)[:_SHOWN].encode("utf-8", "replace")
+
+
+def _tells(line: bytes, asked: Iterable[bytes]) -> bool:
+    """Return True if a line of `status.txt` has one of these questions or options."""
+    return line.startswith(b" ") and any(words in line for words in asked)
 
 
 def _is_part_of(file: Path, answers: list[str]) -> bool:

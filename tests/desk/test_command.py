@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.desk import launch
+from humanmcp.inbox.atomic import LifeLock
 from tests.desk.desking import COMMAND, Desking
 from tests.waiting import PATIENCE, until
 
@@ -91,6 +93,27 @@ def test_who_starts_a_desk_where_one_has_died_finds_the_new_one(started: Path) -
         "assert launch.login_address(facts).startswith(address)\n"
     )
     subprocess.run([sys.executable, "-c", code, str(started)], check=True, timeout=PATIENCE)
+
+
+def test_the_address_of_a_dead_desk_is_not_taken_for_the_new_one_s(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new one holds the lock a moment before it takes the old address away."""
+    with Desking(home) as desk:
+        desk.kill()
+    held: list[LifeLock] = []
+    new = launch.DeskFacts("http://127.0.0.1:9/", "new", os.getpid(), "0")
+
+    def start(folder: Path, _flags: object) -> None:
+        held.append(LifeLock.take(folder / launch.LOCK_NAME))
+
+    def look(_seconds: float) -> None:
+        launch.write_facts(home, new)
+
+    monkeypatch.setattr(launch, "_start", start)
+    monkeypatch.setattr(time, "sleep", look)
+    assert launch.find_or_start(home, open_browser=False) == new.address
+    held[0].release()
 
 
 def test_a_desk_outlives_the_process_group_that_started_it(started: Path) -> None:

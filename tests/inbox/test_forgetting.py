@@ -104,6 +104,23 @@ def test_an_answer_from_a_text_file_is_forgotten_with_its_copies(tmp_path: Path)
         assert (files / "in.txt").stat().st_size == size
 
 
+def test_a_question_in_the_status_of_a_killed_server_is_forgotten(tmp_path: Path) -> None:
+    """Nobody writes `status.txt` anew; its other lines stay."""
+    files = tmp_path / "mine"
+    status = files / "status.txt"
+    with AtFiles(tmp_path / "home", files) as server:
+        server.say(call(7))
+        until(lambda: ASKED in status.read_text("utf-8"), "the question in status.txt")
+        server.say(call(8, "and you?"))
+        until(lambda: "and you?" in status.read_text("utf-8"), "the next one")
+        server.process.kill()
+        server.process.wait()
+    inbox = FolderInbox(tmp_path / "home")
+    inbox.forget(Key(inbox.sessions()[0].name, 1))
+    assert holding(tmp_path, ASKED) == []
+    assert "and you?" in status.read_text("utf-8")
+
+
 def test_what_a_client_waits_for_is_not_forgotten(tmp_path: Path) -> None:
     """Nor a session that runs."""
     with Serving(tmp_path / "home", "--by-hand") as server:

@@ -1,8 +1,10 @@
 """A lock says who is alive."""
 
 import errno
+import fcntl
 import gc
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -74,3 +76,17 @@ def test_a_lock_that_nobody_has_any_more_gives_its_descriptor_back(tmp_path: Pat
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptor)
     assert not is_held(tmp_path / "lock")
+
+
+def test_who_looks_keeps_nobody_from_taking_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look holds the file for a moment; whoever begins in that moment waits for its end."""
+    path = tmp_path / "lock"
+    path.touch(mode=0o600)
+    looking = os.open(path, os.O_RDWR)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    monkeypatch.setattr(time, "sleep", lambda _seconds: os.close(looking))
+    held = LifeLock.take(path)
+    assert is_held(path)
+    held.release()
