@@ -94,14 +94,6 @@ def _read(text: str) -> Iterator[str]:
 
 
 _RESULT: Final = '{"result": {"content": [{"type": "text", "text": "x"}]}}'
-_YAMLS: Final = (
-    "result:\n  content:\n    - type: text\n      text: x", "result:\n  a: 1\n  b: [1, x, 'y']\n  c: {d: e}",
-    "result:\n- a\n- b", "error:\n  code: -1\n  message: no", "content:\n- type: text\n  text: |\n    one\n    two\n",
-    "content:\n- type: text\n  text: >\n    one\n    two\n\n    three", "result:\n  a: true\n  b: null\n  c: ~\n  d: 1.5\n  e: 1e3\n  f: 007",
-    "result:\n  a: \"x\\n\"\n  'b c': 'it''s'\n  d: # no\n  e: x # no", "---\nresult:\n  a: 1\n...", "result:\n\ta: 1", "result: &a x",
-    "result:\n  a: 1\n a: 2", "result:\n  - - 1\n    - 2\n  -\n    a: 1", "result:\n  a:\n  b: ''\n  c: -", "result:\n  a: [1, 2\n", "result:\n  a: {b: 1",
-    "result:\n  a: x: y", "result:\n  ? a\n  : b", "a: 1", "jsonrpc: '2.0'\nid: 3\nresult: {}", "jsonrpc: 2.0\nid: 3\nresult:\n  content: []",
-)  # fmt: skip
 _WORDS: Final = (
     "{}", "Here: {}", "{} is it", "Sure!\n```json\n{}\n```\nBye", "```\n{}\n```", "~~~\n{}\n~~~", "<json>{}</json>", "> {}", "data: {}", "event: message\ndata: {}\n\n",
     "Content-Length: 60\r\n\r\n{}", "curl -d '{}' http://h", "a {} b {}", "{}\n{}", "```json\n{}\n```\n```json\n{}\n```", "const x = {};", "print({})", "({})", "[{}]", "x{}x", "result: {}", "$ echo '{}'", "{{ {}",
@@ -109,7 +101,7 @@ _WORDS: Final = (
 
 
 def around() -> Iterator[str]:
-    """Yield which answer is found among words, and what YAML is as JSON."""
+    """Yield which answer is found among words."""
     for words in _WORDS:
         for answer in (
             _RESULT,
@@ -121,8 +113,6 @@ def around() -> Iterator[str]:
             text = words.replace("{}", answer)
             yield f"{text!r}: {embedded.find(text)}"
             yield from _read(text)
-    for text in _YAMLS:
-        yield f"{text!r}: {embedded.as_json(text)!r}"
 
 
 def words() -> Iterator[str]:

@@ -234,26 +234,22 @@ def _too_much(text: str, first: int, last: int, *, deep: bool) -> Diagnostic | N
 def _rewritten(
     text: str, first: int, last: int, repaired: list[Diagnostic], size: int
 ) -> Reading | None:
-    """Read JSON that is spelt in another way as a whole: escaped, quoted line by line, as YAML."""
-    from humanmcp.protocol.repair import embedded  # noqa: PLC0415 - a valid text never needs them
+    """Read JSON that is spelt in another way as a whole: escaped, or quoted line by line."""
+    from humanmcp.protocol.repair import embedded  # noqa: PLC0415 - a valid text never needs it
 
     body = text[first:last]
     if len(body) > LONG:
         return None
-    marks, plain = embedded.unescaped(body), embedded.line_marks(body)
+    plain, marks = embedded.unescaped(body), embedded.quote_marks(body)
     edits: tuple[TextEdit, ...]
-    if marks is not None:
-        found = diagnostic(kinds.escaped_json(marks=marks.marks), text, first, last)
-        edits = (TextEdit(first, last, marks.text),)
+    if plain is not None:
+        found = diagnostic(kinds.escaped_json(), text, first, last)
+        edits = (TextEdit(first, last, plain),)
         label, applicability = "replace", Applicability.SAFE
-    elif plain is not None and _is_json(applied(body, plain.edits)):
-        found = diagnostic(kinds.line_prefixes(marks=plain.shown), text, first, last)
-        edits = tuple(TextEdit(e.start + first, e.end + first, "") for e in plain.edits)
+    elif marks and _is_json(applied(body, marks)):
+        found = diagnostic(kinds.line_prefixes(), text, first, last)
+        edits = _moved(marks, first)
         label, applicability = "delete", Applicability.REMOVES
-    elif (written := embedded.as_json(body)) is not None:
-        found = diagnostic(kinds.yaml_not_json(), text, first, last)
-        edits = (TextEdit(first, last, written),)
-        label, applicability = "replace", Applicability.GUESS
     else:
         return None
     found = found._replace(fix=Fix(edits, label, applicability))
@@ -263,7 +259,7 @@ def _rewritten(
     return Reading(text, inner, json.loads(inner), diagnostics=found_all, edits=outer, size=size)
 
 
-REWRITTEN: Final = frozenset({"J39", "J41", "J43"})
+REWRITTEN: Final = frozenset({"J39", "J41"})
 """Problems after which places in the message are no places in the text as typed."""
 
 
@@ -357,8 +353,6 @@ def _placed(mistake: Mistake, lines: LineIndex, first: int) -> Diagnostic:
 
 
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
-_ISO_2022_JP: Final = re.compile(rb"\x1b\$[@B]|\x1b\([IJ]|\x1b\$\(D")
-"""Its escapes to another character set: control characters that no editor types."""
 _UTF16_BOMS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
@@ -372,12 +366,6 @@ def decode(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     for mark, encoding in _UTF16_BOMS.items():
         if raw.startswith(mark):
             return _otherwise(raw[2:], encoding)
-    guessed = _without_mark(raw)
-    if guessed:
-        return _otherwise(raw, guessed)
-    if _ISO_2022_JP.search(body):
-        # What mail programs in Japan write: ASCII only, so that it would pass for UTF-8.
-        return _otherwise(body, "iso-2022-jp-2", "ascii")
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
@@ -388,27 +376,14 @@ def decode(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     return text, (diagnostic(kinds.byte_order_mark(), text),) if bom else ()
 
 
-def _otherwise(raw: bytes, encoding: str, shown_as: str = "") -> tuple[str, tuple[Diagnostic, ...]]:
-    """Decode what is surely of another encoding; `shown_as` is one that can show it if broken."""
+def _otherwise(raw: bytes, encoding: str) -> tuple[str, tuple[Diagnostic, ...]]:
+    """Decode what is surely of another encoding."""
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError:
-        text = raw.decode(shown_as or encoding, "replace")
+        text = raw.decode(encoding, "replace")
         return text, (diagnostic(kinds.bytes_not_text(), text),)
-    name = encoding.removesuffix("-2").upper()
-    return text, (diagnostic(kinds.other_encoding(encoding=name), text),)
-
-
-def _without_mark(raw: bytes) -> str:
-    """Recognise UTF-16 by its zeros: the first two characters of an answer are ASCII."""
-    if len(raw) < 4 or len(raw) % 2:
-        return ""
-    even, odd = raw[0:4:2], raw[1:4:2]
-    if odd == b"\0\0" and 0 not in even:
-        return "utf-16-le"
-    if even == b"\0\0" and 0 not in odd:
-        return "utf-16-be"
-    return ""
+    return text, (diagnostic(kinds.other_encoding(encoding=encoding.upper()), text),)
 
 
 def _neither(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:

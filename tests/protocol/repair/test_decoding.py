@@ -24,8 +24,6 @@ def test_plain_utf8_is_nothing_to_speak_of() -> None:
         pytest.param(b"\xef\xbb\xbf" + OSAKA.encode(), "F01", id="E15 UTF-8 BOM"),
         pytest.param(b"\xff\xfe" + OSAKA.encode("utf-16-le"), "F02", id="E16 UTF-16LE BOM"),
         pytest.param(b"\xfe\xff" + OSAKA.encode("utf-16-be"), "F02", id="E16 UTF-16BE BOM"),
-        pytest.param(OSAKA.encode("utf-16-le"), "F02", id="E16 UTF-16LE without BOM"),
-        pytest.param(OSAKA.encode("utf-16-be"), "F02", id="E16 UTF-16BE without BOM"),
         pytest.param(OSAKA.encode("cp932"), "F03", id="E17 CP932"),
     ],
 )
@@ -35,14 +33,6 @@ def test_what_has_one_meaning_is_decoded_and_named(raw: bytes, code: str) -> Non
     assert text == OSAKA
     assert (diagnostic.code, diagnostic.severity) == (code, Severity.REPAIRED)
     hold_diagnostic(diagnostic, text)
-
-
-def test_iso_2022_jp_is_decoded_and_named() -> None:
-    """It is ASCII to a reader of UTF-8, and its escapes were kept as characters."""
-    text, (diagnostic,) = decode(OSAKA.encode("iso2022_jp"))
-    assert text == OSAKA
-    assert (diagnostic.code, diagnostic.detail) == ("F02", (("encoding", "ISO-2022-JP"),))
-    assert decode(b"\x1b$B\xff")[1][0].code == "F05"
 
 
 @pytest.mark.parametrize(

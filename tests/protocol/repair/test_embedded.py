@@ -7,7 +7,7 @@ import pytest
 from humanmcp import locales
 from humanmcp.protocol.diagnostics.autofix import autofix, suggestion
 from humanmcp.protocol.diagnostics.model import Applicability
-from humanmcp.protocol.repair.embedded import as_json, find, line_marks, unescaped
+from humanmcp.protocol.repair.embedded import find, quote_marks, unescaped
 from humanmcp.protocol.validation.check import check
 from tests.asking import asked, codes, hold
 from tests.support.speaking import said_in
@@ -36,8 +36,6 @@ FORMS = {
     "return of Python": (f"    return {PYTHON}\n", *BEFORE),
     "print": (f"print({SUNNY})", *BEFORE),
     "print of Python": (f"print({PYTHON})", *BEFORE),
-    "numbered lines": ("\n".join(f"{at:4} {line}" for at, line in enumerate(LINES, 1)), *MARKS),
-    "lines with a colon": ("\n".join(f"{at}: {line}" for at, line in enumerate(LINES, 9)), *MARKS),
     "a log": (f"[12:00:01] INFO {SUNNY}", *BEFORE),
     "thanks": (f"{SUNNY} thanks", *AFTER),
     "a redirection": (f"{SUNNY} > out.txt", *AFTER),
@@ -63,60 +61,6 @@ def test_the_one_answer_inside_is_offered_and_what_stands_around_it_named(name: 
     assert json.loads(offered.text) == json.loads(SUNNY)
 
 
-YAML = """\
-# the answer
-jsonrpc: "2.0"
-id: 3
-result:
-  content:
-  - type: text
-    text: sunny, 22 degrees
-  - type: text
-    text: |
-      two
-      lines
-  - {"type": "text", "text": "flow"}
-  isError: false
-  structuredContent:
-    'it''s': it''s
-    empty:
-    list:
-      - 1
-      - -2.5
-      -
-        a: 'b''c'
-"""
-
-
-def test_an_answer_in_yaml_is_offered_as_json() -> None:
-    """A guess, and called one."""
-    text = YAML.replace("    'it''s': it''s\n", "")
-    exchange = asked("tools/call")
-    verdict = check(exchange, text)
-    diagnostic = next(each for each in verdict.diagnostics if each.code == "J43")
-    assert diagnostic.fix is not None
-    assert diagnostic.fix.applicability is Applicability.GUESS
-    result = json.loads(diagnostic.fix.apply(text))["result"]
-    assert [block["text"] for block in result["content"]] == [
-        "sunny, 22 degrees", "two\nlines", "flow",
-    ]  # fmt: skip
-    assert result["structuredContent"] == {"empty": None, "list": [1, -2.5, {"a": "b'c"}]}
-    assert result["isError"] is False
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Note: it is sunny\nBye: now", "result: sunny", "result:\n  - &a b", "result:\n a: 1\n  b",
-        "result:\n  a: 1\n  a: 2", "result: {a: 1}\nid: 3", "result: 'x\nid: 3", YAML,
-        "result:\n" + "\n".join(" " * at + "a:" for at in range(1, 60)) + " 1",
-    ],
-)  # fmt: skip
-def test_what_is_no_plain_yaml_is_left_alone(text: str) -> None:
-    """Words with a colon are words; anchors, names twice and the like are beyond it."""
-    assert as_json(text) is None
-
-
 @pytest.mark.parametrize(
     "text",
     ["It is sunny.", "INFO: started {pid: 1}", 'The config is {"a": 1} as you asked.',
@@ -128,10 +72,8 @@ def test_words_that_hold_no_answer_or_several_are_words(text: str) -> None:
 
 
 def test_marks_count_only_where_every_line_has_one() -> None:
-    """A sentence that begins with a number is no listing."""
-    assert line_marks("> a\nb") is None
-    assert line_marks("3 apples\n7 pears") is None
-    assert line_marks("7 {") is None
+    """Else a `>` is part of the text."""
+    assert quote_marks("> a\nb") == ()
 
 
 @pytest.mark.parametrize(
@@ -139,14 +81,30 @@ def test_marks_count_only_where_every_line_has_one() -> None:
     [
         r"{\"result\":{\"content\":[]}}",
         r'"{\"result\":{\"content\":[]}}"',
-        "{&quot;result&quot;:{&quot;content&quot;:[]}}",
         '{"result":{"content":[]}}',
     ],
 )
 def test_escaped_json_is_read_as_it_was_meant(text: str) -> None:
-    """Copied from a program, a log or a page of the web; nothing is lost by undoing it."""
+    """Copied from a program or a log; nothing is lost by undoing it."""
     fixed = autofix(text, lambda typed: check(asked("tools/call"), typed))
     assert json.loads(fixed.text) == {"result": {"content": []}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "result:\n  content:\n  - type: text\n    text: sunny",
+        "{&quot;result&quot;:{&quot;content&quot;:[]}}",
+        "\n".join(f"{at} {line}" for at, line in enumerate(LINES, 1)),
+    ],
+    ids=["YAML", "HTML entities", "line numbers"],
+)
+def test_what_no_client_wrote_as_json_is_refused_and_not_rewritten(text: str) -> None:
+    """The ordinary message says that it is no JSON, and where."""
+    verdict = check(asked("tools/call"), text)
+    hold(verdict)
+    assert not verdict.sendable
+    assert any(each.code.startswith("J") and each.blocks for each in verdict.diagnostics)
 
 
 def test_what_only_looks_escaped_stays_as_it_is() -> None:
