@@ -193,7 +193,8 @@ class Servers:
     def begin(self, on_start: Callable[[Server], None] = lambda _server: None) -> None:
         """Start every server that can be started, each in the background.
 
-        `on_start` hears of each one that has started, or will not; `trouble` says why not.
+        `on_start` hears of each one that has started, or will not; `trouble` says why not. It hears
+        of none after `close`.
         """
         for server in self.all:
             if server.entry.can_start:
@@ -222,7 +223,9 @@ class Servers:
             self._open(server)
         finally:
             server.is_starting = False
-            on_start(server)
+            with self._lock:
+                if not self._closed:
+                    on_start(server)
             server.settled.set()  # last: who waits for it goes on after `on_start`
 
     def _open(self, server: Server) -> None:

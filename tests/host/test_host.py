@@ -108,7 +108,7 @@ def test_a_configuration_that_is_missing_or_empty_is_explained(tmp_path: Path) -
     home = [sys.executable, "-m", "humanmcp", "host"]
     run = chat(tmp_path, home)
     assert run.returncode == 1
-    assert f"{tmp_path / '.mcp.json'} does not exist. Write it" in run.stderr
+    assert f"{tmp_path / '.mcp.json'} does not exist." in run.stderr
 
 
 def test_a_server_that_cannot_start_does_not_keep_the_others_from_work(tmp_path: Path) -> None:
@@ -411,6 +411,20 @@ def test_one_server_that_says_nothing_keeps_nobody_waiting(
     assert "silent  still starting" in shown.out
     assert "silent is still starting (no answer yet: " in shown.err
     assert "A person answers" not in shown.err
+
+
+def test_nothing_is_said_of_a_server_after_the_host_has_ended() -> None:
+    """Its output may be closed by then."""
+    silent = ChildCommand(
+        (sys.executable, str(SCRIPTED), "no-discover-answer", "no-initialize-answer")
+    )
+    servers = Servers((ServerEntry("silent", silent),), lambda _name: Nobody())
+    heard: list[str] = []
+    servers.begin(lambda server: heard.append(server.name))
+    until(lambda: servers.all[0].awaits, "a request that waits")
+    servers.close()
+    assert servers.wait_until_settled(PATIENCE)
+    assert heard == []
 
 
 def test_only_a_person_is_said_to_be_one(
