@@ -104,13 +104,14 @@ def limit_in(given: Mapping[str, Any], name: str) -> float | None:
 OUTCOME: Final[Mapping[str, Any]] = {
     "type": "object",
     "properties": {
-        "status": {"type": "string", "enum": ["answered", "declined", "no_answer"]},
+        "status": {"type": "string", "enum": ["answered", "declined", "no_answer", "waiting"]},
         "answers": {
             "type": "object",
             "description": "Each answer by its question: a text, or a list with `multiple`",
             "additionalProperties": {"type": ["string", "array"], "items": {"type": "string"}},
         },
         "reason": {"type": "string", "description": "Why the person declined"},
+        "ticket": {"type": "string", "description": "With waiting: ask with it for the answer"},
         "defaults": {
             "type": "object",
             "description": "With no_answer: your own defaults. No person chose them",
@@ -148,6 +149,11 @@ def no_answer(questions: Sequence[AskedQuestion]) -> JsonObject:
         "answers": {},
         **({"defaults": defaults} if defaults else {}),
     }
+
+
+def waiting(ticket: str) -> JsonObject:
+    """Return the outcome that a person is still working on it, and how to ask for the answer."""
+    return {"status": "waiting", "answers": {}, "ticket": ticket}
 
 
 def result_of(version: str, outcome: JsonObject) -> JsonObject:

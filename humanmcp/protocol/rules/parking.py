@@ -14,6 +14,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from humanmcp.protocol.conversation import questions
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.tree import follow
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+    from humanmcp.protocol.json.jsonrpc import JsonObject
     from humanmcp.protocol.rules.timeouts import TimeoutPlan
 
 
@@ -194,10 +196,11 @@ def parked_response(exchange: Exchange, call: ParkedCall, negotiated: Negotiated
         "A person is still working on this. Nothing has been decided. Call the tool "
         f'{RESULT_TOOL["name"]} with {{"ticket": "{call.token}"}} to get the answer.'
     )
-    tool = follow(negotiated.known_tools, exchange.tool)
+    schema = follow(negotiated.known_tools, exchange.tool, "outputSchema")
     # "Servers MUST provide structured results that conform to this schema": an error need not.
-    is_error = follow(tool, "outputSchema") is not None
-    return _tool_result(exchange.version, words, is_error=is_error)
+    data = questions.waiting(call.token) if schema == questions.OUTCOME else None
+    is_error = schema is not None and data is None
+    return _tool_result(exchange.version, words, data, is_error=is_error)
 
 
 def still_waiting(exchange: Exchange, call: ParkedCall) -> str:
@@ -207,8 +210,12 @@ def still_waiting(exchange: Exchange, call: ParkedCall) -> str:
     return _tool_result(exchange.version, words)
 
 
-def _tool_result(version: str, words: str, *, is_error: bool = False) -> str:
+def _tool_result(
+    version: str, words: str, data: JsonObject | None = None, *, is_error: bool = False
+) -> str:
     result: dict[str, Any] = {"content": [{"type": "text", "text": words}]}
+    if data is not None and features(version).structured_content:
+        result["structuredContent"] = data
     if features(version).result_types:
         result = {"resultType": "complete", **result}
     return _text({**result, "isError": True} if is_error else result)

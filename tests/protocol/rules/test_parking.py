@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from humanmcp.protocol.conversation import questions
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules import parking
@@ -112,6 +113,18 @@ def test_a_ticket_for_a_tool_with_an_output_schema_is_an_error_that_the_model_re
     exchange = of(OLD, "tools/call", name="deploy")
     text = parking.parked_response(exchange, call_of(ParkedAs.TICKET), negotiated)
     assert json.loads(text)["isError"] is True
+    assert check.check(exchange, text, TextForm.RESULT, negotiated).diagnostics == ()
+
+
+def test_a_ticket_for_a_tool_that_asks_is_one_of_its_outcomes() -> None:
+    """Nothing went wrong: the agent reads that a person is at it, and the ticket as data."""
+    tool = {"name": "ask", "outputSchema": questions.OUTCOME}
+    negotiated = NegotiatedState(tools={"ask": tool})
+    exchange = of(OLD, "tools/call", name="ask")
+    text = parking.parked_response(exchange, call_of(ParkedAs.TICKET), negotiated)
+    result = json.loads(text)
+    assert result["structuredContent"] == {"status": "waiting", "answers": {}, "ticket": TOKEN}
+    assert "isError" not in result
     assert check.check(exchange, text, TextForm.RESULT, negotiated).diagnostics == ()
 
 
