@@ -148,8 +148,8 @@ class HttpConnection:
         self.streams = Streams()
         self.notes: Final = HttpNotes()
         self.backpressure: Final = Backpressure()
-        self.sent_bytes: Final = 0
         """Nothing waits here: what a client does not take waits in its own response."""
+        self.sent_bytes: Final = 0
         self._soon = soon
         self._coming: SimpleQueue[_Posted | HungUp | EndOfInput] = SimpleQueue()
         self._arrived: Callable[[], object] | None = None
