@@ -254,7 +254,7 @@ class WaitShape(TypedDict):
     limit: float | None
     source: str
     book_at: float | None
-    held: bool
+    paused: bool
     keepalive: str
     why_not: str
     status_until: float | None
@@ -324,7 +324,7 @@ class DraftShape(TypedDict):
     text: str
     form: TextForm
     touched: bool
-    hold: bool
+    paused: bool
     by: str
     at: str
 

@@ -229,10 +229,10 @@ def keep(opened: OpenExchange, draft: Draft) -> str:
     return at
 
 
-def hold(opened: OpenExchange, *, on: bool, by: str) -> None:
+def pause(opened: OpenExchange, *, on: bool, by: str) -> None:
     """Pause the countdown of the answer book, or continue it."""
     draft = opened.item.draft or starting_draft(opened)
-    keep(opened, draft._replace(hold=on, by=by))
+    keep(opened, draft._replace(paused=on, by=by))
 
 
 @contextmanager
@@ -372,7 +372,7 @@ def send(
 
 
 def _keep(opened: OpenExchange, reply: Reply) -> None:
-    keep(opened, reply.as_draft._replace(hold=True))
+    keep(opened, reply.as_draft._replace(paused=True))
 
 
 def _hand_in(

@@ -302,7 +302,7 @@ class Planner:
 def _wanted(row: Row, waited: float) -> int:
     """Return how many notices a request should have had after so many seconds."""
     waiting = row.waiting
-    book_at = None if waiting.held else waiting.book_at
+    book_at = None if waiting.paused else waiting.book_at
     if waited < SETTLED_AFTER or (book_at is not None and book_at - waited < BOOK_SOON):
         return 0
     limit = waiting.limit

@@ -199,7 +199,7 @@ class Waiting(NamedTuple):
 
     `limit` is when the client will probably time out, None if that is unknown or never;
     `source` is where that is known from (a code of `locales/`). `book_at` is when the answer book
-    answers, None for never; `held` says that a person paused that countdown, `fixed` that nobody
+    answers, None for never; `paused` says that a person paused that countdown, `fixed` that nobody
     can: a rule, or the limit of who asks. `keepalive` is what
     keeps the client waiting now: "progress", "retry", or "" with the reason in `why_not` (a code);
     or it says that its answer is not awaited (`SUBSCRIBED`). Over HTTP nothing has gone out before
@@ -216,7 +216,7 @@ class Waiting(NamedTuple):
     limit: float | None = None
     source: str = ""
     book_at: float | None = None
-    held: bool = False
+    paused: bool = False
     keepalive: str = ""
     why_not: str = ""
     status_until: float | None = None
@@ -234,7 +234,7 @@ class Waiting(NamedTuple):
 class Draft(NamedTuple):
     """What a person is writing. `touched` says that it is no longer the text we started them with.
 
-    `hold` asks the server to stop the countdown of the answer book for this exchange.
+    `paused` asks the server to pause the countdown of the answer book for this exchange.
     `by` names the desk, `at` is when it was saved (UTC, ISO 8601). `action` is that of the reply
     that the text is for: what goes on in the place of a held request, or what answers it.
     """
@@ -242,7 +242,7 @@ class Draft(NamedTuple):
     text: str
     form: TextForm = TextForm.MESSAGE
     touched: bool = False
-    hold: bool = False
+    paused: bool = False
     by: str = ""
     at: str = ""
     action: Action = Action.FORWARD
@@ -372,9 +372,9 @@ class Item(NamedTuple):
     """What is wrong with what came beside the line, in the headers of HTTP."""
 
     @property
-    def is_on_hold(self) -> bool:
+    def is_paused(self) -> bool:
         """Return True if a person has stopped the answer book for it."""
-        return self.draft is not None and self.draft.hold
+        return self.draft is not None and self.draft.paused
 
     @property
     def is_subscription(self) -> bool:

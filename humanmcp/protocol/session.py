@@ -376,12 +376,12 @@ class Session:
         self.remember(line)
         return line
 
-    def hold(self, number: int, token: str) -> str | None:
+    def ask_to_retry(self, number: int, token: str) -> str | None:
         """Return an `input_required` result, so that the client retries later (2026-07-28).
 
         The answer is `input_required` with a `requestState` only; the client repeats the request
         by itself with a new id, and the repeat is the same exchange. `token` must be unguessable.
-        Returns the line to write, None where the hold is not allowed.
+        Returns the line to write, None where that is not allowed.
         """
         exchange = self._pending_of(number)
         if exchange is None or exchange.awaiting_retry:

@@ -369,7 +369,7 @@ class ExchangeHandler:
                 assert_never(impossible)
 
     def keep(self, number: int, reply: Reply) -> None:
-        """Keep a reply until the client has repeated the request that it was asked to hold."""
+        """Keep a reply until the client has repeated the request that it was asked to retry."""
         self._kept[number] = reply
 
     def answered(
@@ -528,8 +528,8 @@ class ExchangeHandler:
     def drafted(self, number: int, draft: Draft) -> None:
         """Note that a person edits a draft, or pauses the countdown of a rule."""
         timers = self.timers.get(number)
-        if timers is not None and (draft.touched, draft.hold) != (timers.touched, timers.held):
-            timers.touched, timers.held = draft.touched, draft.hold
+        if timers is not None and (draft.touched, draft.paused) != (timers.touched, timers.paused):
+            timers.touched, timers.paused = draft.touched, draft.paused
             self.journal.update(self.session.exchanges[number], timers)
 
     def text_is_being_written(self, *, writing: bool) -> bool:

@@ -54,7 +54,7 @@ class PendingTimers:
 
     `arrived` is when the request first came, `last_arrived` when the client repeated it last.
     `touched` says that a person is writing at a desk, `writing` that something stands in `out.txt`,
-    `held` that they stopped the book's countdown. `subscribed` says that it is a subscription that
+    `paused` that they paused the book's countdown. `subscribed` says that it is a subscription that
     was acknowledged: its client waits for changes, and for no answer.
     """
 
@@ -67,7 +67,7 @@ class PendingTimers:
         self.last_arrived = arrived
         self.touched = False
         self.writing = False
-        self.held = False
+        self.paused = False
         self.subscribed = subscribed
         self.follows = False
         """Whether it asks for the answer to a parked call (`parking.py`)."""
@@ -114,7 +114,7 @@ class PendingTimers:
     @property
     def _stopped(self) -> bool:
         """Whether a person has paused the countdown. A rule ignores it."""
-        return self.touched or self.writing or self.held
+        return self.touched or self.writing or self.paused
 
     def next(self) -> float:
         """Return the time of the next due action. A saved draft may change it."""
@@ -160,7 +160,7 @@ class PendingTimers:
             limit=None if limit is None else limit + since,
             source=self.timeouts.source,
             book_at=None if stoppable and self._stopped else self.decision.after,
-            held=stoppable and self.held,
+            paused=stoppable and self.paused,
             fixed=not stoppable,
             keepalive=FOLLOWS if self.follows else self.timeouts.keepalive,
             parked=self.ticket,
@@ -264,7 +264,7 @@ class Keepalive:
         self, exchange: Exchange, timers: PendingTimers, now: float, token: str
     ) -> None:
         """Ask a 2026-07-28 client to repeat its request. `token` cannot be guessed."""
-        line = self._session.hold(exchange.number, token)
+        line = self._session.ask_to_retry(exchange.number, token)
         if line is None:
             timers.timeouts = timers.timeouts._replace(retry_at=None)
         else:

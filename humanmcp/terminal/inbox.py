@@ -351,7 +351,7 @@ def _book(item: Item, passed: float) -> Outlook | None:
     at = item.waiting.book_at
     if at is None:
         return None
-    if item.waiting.held:
+    if item.waiting.paused:
         return Outlook(say(WAITS, "held"))
     left = at - passed
     return Outlook(say(WAITS, "book", left=clock(left)), soon=left < SOON)

@@ -511,7 +511,7 @@ def in_editor(answering: Answering, draft: Draft, home: Path, *, anyway: bool) -
     before = answering.opened.item.draft
     diagnostics = answering.opened.item.diagnostics
     touched = before is not None and before.touched
-    service.keep(answering.opened, draft._replace(touched=touched, hold=True, by=BY))
+    service.keep(answering.opened, draft._replace(touched=touched, paused=True, by=BY))
     while True:
         comments = _comments(answering, diagnostics)
         name = f"answer-{answering.opened.key.number}"

@@ -113,7 +113,7 @@ def test_what_is_wrong_is_said_by_the_same_sentences_at_every_desk(scene: Scene)
         else:
             draft = scene.item(key)["draft"]
             assert isinstance(draft, dict)
-            assert (draft["text"], draft["touched"], draft["hold"]) == (text, True, True)
+            assert (draft["text"], draft["touched"], draft["paused"]) == (text, True, True)
     assert told["page"] == told["terminal"]
     assert {one.became for one in told.values()} == {"blocked"}
     for token, (name, seat) in enumerate(scene.seats.items(), 70):

@@ -81,7 +81,7 @@ def test_what_the_check_blocks_is_kept_and_the_book_waits(room: Room) -> None:
     item = room.inbox.item(key)
     assert item.reply is None
     assert item.draft is not None
-    assert (item.draft.text, item.draft.form, item.draft.hold) == ("{", TextForm.RESULT, True)
+    assert (item.draft.text, item.draft.form, item.draft.paused) == ("{", TextForm.RESULT, True)
 
 
 def test_an_empty_text_cannot_be_sent_anyway(room: Room) -> None:
@@ -171,10 +171,10 @@ def test_a_hold_keeps_the_text_and_what_it_is(room: Room) -> None:
     key = room.ask(room.session(), 3)
     room.inbox.save(key, Draft("sun", TextForm.TEXT, touched=True, by="desk"))
     for on in (True, False):
-        service.hold(open_exchange_of(room.inbox, key), on=on, by="desk")
+        service.pause(open_exchange_of(room.inbox, key), on=on, by="desk")
         draft = room.inbox.item(key).draft
         assert draft is not None
-        assert (draft.text, draft.form, draft.touched, draft.hold) == (
+        assert (draft.text, draft.form, draft.touched, draft.paused) == (
             "sun",
             TextForm.TEXT,
             True,

@@ -61,7 +61,8 @@ def test_a_request_that_was_answered_while_the_page_opened_it_is_shown_as_answer
 
     def late(route: Route) -> None:
         answer = route.fetch()
-        if "Tokyo" in answer.text() and not opened:
+        # A page that was asked for before may have the request in its list alone.
+        if "<article" in answer.text() and not opened:
             opened.append(route)
             expect(row).to_have_count(1)
             answer_elsewhere(host.home, 2)

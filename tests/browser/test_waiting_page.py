@@ -106,7 +106,7 @@ def test_the_countdown_can_be_held(desk: Desking, window: Windows) -> None:
     page = window().page  # first: an unknown client is let wait for two seconds only
     with Serving(desk.home) as host:
         host.say(INITIALIZE)
-        page.locator("#hold").click()
+        page.locator("#pause").click()
         expect(page.locator("#status .book")).to_contain_text("Nothing is answered automatically")
         with pytest.raises(AssertionError, match="no line on stdout"):
             host.hear(within=4)

@@ -102,7 +102,7 @@ def test_what_a_device_may_do_is_decided_for_each_route(home: Path) -> None:
     assert {path for method, path in allowed if method == "POST"} == {
         *("/m/1/1", "/m/1/1/ask", "/say/1", "/preferences", "/logout"),
         *(f"/api/exchanges/1/1/{what}" for what in ("autofix", "check", "draft", "fault")),
-        *(f"/api/exchanges/1/1/{what}" for what in ("hold", "reply", "writer")),
+        *(f"/api/exchanges/1/1/{what}" for what in ("pause", "reply", "writer")),
         *("/api/sessions/1/say", "/api/sessions/1/complete", "/api/looking", "/api/logout"),
     }
 

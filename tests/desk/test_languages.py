@@ -75,7 +75,7 @@ def test_the_text_to_start_from_is_in_the_readers_language(
     key = Key(waiting.partition("/")[0], 1)
     shown = desking.get(f"/api/exchanges/{waiting}?{asked}")
     assert PLACEHOLDERS[language] in shown["draft"]["text"]
-    desking.submit(f"/m/{waiting}?{asked}", act="hold", text="x")
+    desking.submit(f"/m/{waiting}?{asked}", act="pause", text="x")
     draft = inbox.item(key).draft
     assert draft is not None
     assert PLACEHOLDERS[language] in draft.text

@@ -107,7 +107,7 @@ def test_what_the_answer_book_answers_soon_has_no_notice() -> None:
     """Once a person stopped its countdown, it waits for the person."""
     assert told(row(book_at=5.0), until_second=4) == []
     assert told(row(book_at=BOOK_SOON + 60), until_second=20) == [SETTLED_AFTER]
-    assert told(row(book_at=5.0, held=True), until_second=60) == [SETTLED_AFTER]
+    assert told(row(book_at=5.0, paused=True), until_second=60) == [SETTLED_AFTER]
 
 
 def test_what_somebody_looks_at_has_no_notice_afterwards_either() -> None:

@@ -123,8 +123,10 @@ class InboxContract:
         """Promise 1: no member is lost on the way, whatever its value."""
         item = item_of(session, 7)._replace(
             purpose=Purpose.HELD,
-            waiting=Waiting(60.0, "limit.known", 2.5, held=True, keepalive="progress", why_not="x"),
-            draft=Draft("[1]", TextForm.RESULT, touched=True, hold=True, by="files", at=AT),
+            waiting=Waiting(
+                60.0, "limit.known", 2.5, paused=True, keepalive="progress", why_not="x"
+            ),
+            draft=Draft("[1]", TextForm.RESULT, touched=True, paused=True, by="files", at=AT),
             diagnostics=(PROBLEM, HINT),
         )
         server.deliver(item)
@@ -173,7 +175,7 @@ class InboxContract:
         """A timer may fire when the answer is on its way."""
         server.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
         before = desk.item(key)
-        server.update(key, line="late", id="9", waiting=Waiting(held=True))
+        server.update(key, line="late", id="9", waiting=Waiting(paused=True))
         assert desk.item(key) == before
 
     # -- 2: one reply wins, and nothing typed is lost -----------------------------------------
@@ -624,9 +626,9 @@ class InboxContract:
     def test_only_saved_drafts_are_told_to_the_server(
         self, server: Inbox, desk: Inbox, key: Key
     ) -> None:
-        """`drafts`: not the text we started with, each saved one once, and `hold` with it."""
+        """`drafts`: not the text we started with, each saved one once, and `paused` with it."""
         assert server.drafts(key.session) == []
-        draft = Draft("x", touched=True, hold=True, by="desk", at=AT)
+        draft = Draft("x", touched=True, paused=True, by="desk", at=AT)
         desk.save(key, draft)
         assert server.drafts(key.session) == [(key, draft)]
         assert server.drafts(key.session) == []

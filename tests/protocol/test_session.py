@@ -232,7 +232,7 @@ def test_a_request_with_a_twin_is_not_held() -> None:
     session = Session()
     asked = call(session, 1, _meta=MODERN)
     call(session, 1, _meta=MODERN)
-    assert session.hold(asked.number, "token") is None
+    assert session.ask_to_retry(asked.number, "token") is None
 
 
 @pytest.mark.parametrize("bad", [b"hello", b"\xff", b"{}", b"42", b"[]", b'[{"method":"n"}]'])
@@ -425,13 +425,13 @@ def test_a_held_request_comes_back_as_the_same_exchange() -> None:
     """input_required with requestState only; the repeat has a new id."""
     session = Session()
     asked = call(session, 1, _meta=MODERN)
-    held = json.loads(session.hold(asked.number, "secret") or "")
+    held = json.loads(session.ask_to_retry(asked.number, "secret") or "")
     assert held == {
         "jsonrpc": "2.0",
         "id": 1,
         "result": {"resultType": "input_required", "requestState": "secret"},
     }
-    assert session.hold(asked.number, "again") is None
+    assert session.ask_to_retry(asked.number, "again") is None
     assert isinstance(session.reply(asked.number, SUNNY, TextForm.RESULT), AwaitingRetry)
     (event,) = session.receive(
         line("tools/call", 2, name="t", arguments={}, requestState="secret", _meta=MODERN)
@@ -446,11 +446,11 @@ def test_a_held_request_comes_back_as_the_same_exchange() -> None:
 
 def test_only_modern_calls_can_be_held() -> None:
     """In a 2025 session every client fails on input_required."""
-    assert opened().hold(1, "x") is None
+    assert opened().ask_to_retry(1, "x") is None
     session = opened()
-    assert session.hold(call(session, 1).number, "x") is None
+    assert session.ask_to_retry(call(session, 1).number, "x") is None
     modern = Session()
-    assert modern.hold(arrived(modern, "tools/list", 1, _meta=MODERN).number, "x") is None
+    assert modern.ask_to_retry(arrived(modern, "tools/list", 1, _meta=MODERN).number, "x") is None
 
 
 def test_a_client_that_does_not_repeat_is_given_up() -> None:
@@ -458,7 +458,7 @@ def test_a_client_that_does_not_repeat_is_given_up() -> None:
     session = Session()
     asked = call(session, 1, _meta=MODERN)
     assert session.went_quiet(asked.number) is None
-    session.hold(asked.number, "secret")
+    session.ask_to_retry(asked.number, "secret")
     quiet = session.went_quiet(asked.number)
     assert quiet is not None
     assert quiet.state is ExchangeState.ABANDONED

@@ -17,9 +17,9 @@ def test_the_book_steps_in_after_its_time_unless_a_person_is_at_it() -> None:
     assert timers.due(102.0) is DueAction.ANSWER_BY_BOOK
     timers.touched = True
     assert timers.due(102.0) is None
-    timers.touched, timers.held = False, True
+    timers.touched, timers.paused = False, True
     assert timers.due(102.0) is None
-    assert timers.waiting().held
+    assert timers.waiting().paused
     assert timers.waiting().book_at is None
 
 
@@ -37,10 +37,10 @@ def test_the_book_never_steps_in_over_a_text_in_out_txt() -> None:
 def test_a_rule_with_a_delay_is_not_stopped_by_typing() -> None:
     """It is what somebody decided."""
     timers = PendingTimers(0.0, Decision(2.0, "x"), NOTHING)
-    timers.touched = timers.held = True
+    timers.touched = timers.paused = True
     assert timers.due(2.0) is DueAction.ANSWER_BY_BOOK
     waiting = timers.waiting()
-    assert (waiting.book_at, waiting.held, waiting.fixed) == (2.0, False, True)
+    assert (waiting.book_at, waiting.paused, waiting.fixed) == (2.0, False, True)
 
 
 def test_progress_is_due_every_five_seconds_and_only_rises() -> None:

@@ -106,7 +106,7 @@ def draft_of(host: Serving) -> tuple[str, bool, bool]:
     """Return the text of the draft, whether it was touched, and whether the book is held."""
     draft = FolderInbox(host.home).item(Key(host.session.name, 1)).draft
     assert draft is not None
-    return draft.text, draft.touched, draft.hold
+    return draft.text, draft.touched, draft.paused
 
 
 def test_what_is_written_in_the_editor_reaches_the_host(desk: Desk, host: Serving) -> None:

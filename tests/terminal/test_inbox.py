@@ -53,7 +53,7 @@ def test_the_list_says_what_the_book_and_the_client_will_do(room: Room, shell: S
     session = room.session()
     room.ask(session, 1, INITIALIZE, arrived=ago(2), waiting=waiting(limit=30, book_at=10))
     room.ask(session, 2, arrived=ago(90), waiting=waiting(limit=60))
-    room.ask(session, 3, waiting=waiting(book_at=10, held=True))
+    room.ask(session, 3, waiting=waiting(book_at=10, paused=True))
     _, one, two, three, _ = shell("inbox").out.splitlines()
     assert "the answer book answers in 0:0" in one
     assert "the client may time out in 0:2" in one

@@ -374,7 +374,7 @@ GONE: Final = item(state=ExchangeState.ABANDONED)
         (item(Waiting(status_until=40)), ["you can choose the HTTP status for 0:10"]),
         (item(Waiting(status_until=30)), []),
         (
-            item(Waiting(book_at=60, held=True)),
+            item(Waiting(book_at=60, paused=True)),
             ["the answer book is paused: the request waits for you"],
         ),
         (item(Waiting(limit=60), reply=Reply("{}")), ["an answer is being sent"]),

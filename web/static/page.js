@@ -181,7 +181,7 @@ function listenToStatus(page) {
     one.disabled = true;
     const key = keyOfOpen();
     if (!(await part(`/m/${key}`, new URLSearchParams({ act: one.value })))) return;
-    tell(one.id === "hold" ? "held" : "ordered");
+    tell(one.id === "pause" ? "held" : "ordered");
     page.refreshStatus();
   });
 }

@@ -48,7 +48,7 @@ class TextBody:
 
 @dataclass
 class DraftBody:
-    """What a person is writing. `hold` stops the answer book, null leaves that as it is.
+    """What a person is writing. `paused` pauses the answer book, null leaves that as it is.
 
     `who` names the page that writes. `aside` is a text that this one took the place of: it is kept
     beside it. `action` says whether a text for a held request goes on in its place (pass), or
@@ -58,7 +58,7 @@ class DraftBody:
     text: str
     form: TextForm = TextForm.MESSAGE
     touched: bool = True
-    hold: bool | None = None
+    paused: bool | None = None
     who: str = ""
     aside: str = ""
     action: Action = Action.FORWARD
@@ -78,10 +78,10 @@ class ReplyBody:
 
 
 @dataclass
-class HoldBody:
+class PauseBody:
     """Whether the countdown of the answer book is to stop."""
 
-    hold: bool = True
+    paused: bool = True
 
 
 @dataclass
@@ -168,12 +168,12 @@ class KeptShape(TypedDict):
 def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptShape:
     """Save the draft of a person, also after the exchange was closed.
 
-    `hold` pauses the answer book, null changes nothing; `who` names the page that writes.
+    `paused` pauses the answer book, null changes nothing; `who` names the page that writes.
     """
     desk, key = desk_of(request), Key(session, number)
     opened = desk.open_exchange(key)
-    hold = opened.item.is_on_hold if body.hold is None else body.hold
-    draft = Draft(body.text, body.form, body.touched, hold, BY, action=body.action)
+    paused = opened.item.is_paused if body.paused is None else body.paused
+    draft = Draft(body.text, body.form, body.touched, paused, BY, action=body.action)
     at = service.keep(opened, draft)
     if body.aside:
         desk.inbox.put_aside(key, draft._replace(text=body.aside, form=TextForm.MESSAGE, at=at))
@@ -208,11 +208,11 @@ def note_writer(request: Request, session: str, number: int, body: WriterBody) -
     return body
 
 
-@router.post("/exchanges/{session}/{number}/hold")
-def hold(request: Request, session: str, number: int, body: HoldBody) -> HoldBody:
+@router.post("/exchanges/{session}/{number}/pause")
+def pause(request: Request, session: str, number: int, body: PauseBody) -> PauseBody:
     """Pause the countdown of the answer book, or resume it."""
     desk, key = desk_of(request), Key(session, number)
-    service.hold(desk.open_exchange(key), on=body.hold, by=BY)
+    service.pause(desk.open_exchange(key), on=body.paused, by=BY)
     desk.board.refresh(*key)
     return body
 

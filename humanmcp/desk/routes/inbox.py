@@ -498,7 +498,7 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
         case "forget":
             not_for_devices(request)
             return _forget(desk, key)
-        case "hold":
+        case "pause":
             _hold(desk, key)
         case "park" | "status" as wanted:
             words = f"{key.number} {values.get('status', '')}".strip()
@@ -542,7 +542,7 @@ def _forget(desk: Desk, key: Key) -> Response:
 
 def _hold(desk: Desk, key: Key) -> None:
     """Stop the book's countdown."""
-    service.hold(desk.open_exchange(key), on=True, by=BY)
+    service.pause(desk.open_exchange(key), on=True, by=BY)
     desk.board.refresh(*key)
 
 

@@ -93,7 +93,7 @@ class DefinitionOwner:
         if self.at:
             text = self._drafted(member).with_entries(after[member])
             opened = self.desk.open_exchange(self.key)
-            service.keep(opened, Draft(text, TextForm.MESSAGE, touched=True, hold=True, by=BY))
+            service.keep(opened, Draft(text, TextForm.MESSAGE, touched=True, paused=True, by=BY))
             self.desk.board.refresh(*self.key)
         elif self.session:
             known = self.desk.inbox.negotiated(self.session)

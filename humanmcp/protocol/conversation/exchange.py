@@ -344,7 +344,7 @@ class RequestArrived(NamedTuple):
 
 
 class RequestRepeated(NamedTuple):
-    """The client repeated a request that it was asked to hold: the same exchange, a new id."""
+    """The client repeated a request that it was asked to retry: the same exchange, a new id."""
 
     exchange: Exchange
 

@@ -269,4 +269,4 @@ def test_the_limit_of_the_asker_cannot_be_paused_and_is_shown_as_it_is(
     page = own.page(f"/m/{key.session}/1")
     assert "Automatic answer in" in page
     assert "because you are typing" not in page
-    assert 'id="hold"' not in page
+    assert 'id="pause"' not in page

@@ -109,7 +109,7 @@ def test_designing_an_entry_for_a_list_that_waits_stops_its_countdown(home: Path
         )
         draft = FolderInbox(home).item(key).draft
         assert draft is not None
-        assert (draft.hold, draft.touched) == (True, False)
+        assert (draft.paused, draft.touched) == (True, False)
 
 
 def test_an_entry_for_a_list_that_was_answered_meanwhile_can_be_published(home: Path) -> None:

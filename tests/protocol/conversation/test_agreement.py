@@ -114,7 +114,7 @@ def reply(room: Overheard, draw: st.DataObject) -> None:
 def hold(room: Overheard, draw: st.DataObject) -> None:
     """A client of 2026-07-28 is asked to repeat its request, and does so now or later."""
     for one in room.session.pending:
-        line = room.session.hold(one.number, f"h-{room.ids}")
+        line = room.session.ask_to_retry(one.number, f"h-{room.ids}")
         if line is not None:
             room.we_say(line)
             if draw.draw(st.booleans()):

@@ -124,7 +124,7 @@ def test_a_held_request_that_comes_again_speaks_with_its_new_token() -> None:
     session = Session()
     number = call(session, 1, _meta={**MODERN, "progressToken": "a"}).number
     assert session.progress(number, 1, "") is not None
-    assert session.hold(number, "state") is not None
+    assert session.ask_to_retry(number, "state") is not None
     meta = {**MODERN, "progressToken": "b"}
     again = line("tools/call", 2, name="t", requestState="state", _meta=meta)
     (event,) = session.receive(again)
