@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of `book`."""
-    flag = parser.flags(ROOM, "help ")
+    flag = parser.flags(SECTION, "help ")
     flag("words", code="file", nargs="*", metavar="FILE")
     flag("--check", action="store_true")
     flag("--from", dest="source", nargs="?", const="", metavar="TRANSCRIPT")
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return _copy(arguments, settings)
     given = arguments.words or [str(book_path("", home_folder(settings.home)))]
     if len(given) > 1:
-        raise stopped(ROOM, "one file", words=" ".join(given))
+        raise stopped(SECTION, "one file", words=" ".join(given))
     return _check(Path(given[0]).expanduser())
 
 
@@ -76,7 +76,7 @@ def _check(path: Path) -> int:
     lists = (book.tools, book.prompts, (*book.resources, *book.resource_templates))
     tools, prompts, resources = map(len, lists)
     counts = {"tools": tools, "prompts": prompts, "resources": resources}
-    to_stdout(say(ROOM, "good", file=path, rules=len(book.rules), **counts))
+    to_stdout(say(SECTION, "good", file=path, rules=len(book.rules), **counts))
     for line in rule_lines(book):
         to_stdout(line)
     for doubt in doubts(book):
@@ -89,7 +89,7 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
     text = "\n".join(_sections(book))
     parse_book(text, Path(arguments.output or BOOK_NAME))
     for one in book.left_out:
-        to_stderr(say(ROOM, f"left out {one.why}", method=one.method, name=one.name))
+        to_stderr(say(SECTION, f"left out {one.why}", method=one.method, name=one.name))
     if arguments.output:
         _write(Path(arguments.output).expanduser(), text)
     else:
@@ -102,10 +102,10 @@ def _frames(arguments: argparse.Namespace, settings: Settings) -> Iterable[Frame
     source: str = arguments.source or next(filter(is_address, arguments.words[:1]), "")
     more = arguments.words[not arguments.source and bool(source) :]
     if source and more:
-        raise stopped(ROOM, "one source", words=" ".join(more))
+        raise stopped(SECTION, "one source", words=" ".join(more))
     if not source or is_address(source):
         if not source and not more:
-            raise stopped(ROOM, "no source")
+            raise stopped(SECTION, "no source")
         return listed(_called(source, arguments) if source else ChildCommand(tuple(more)))
     frames = find(source, home_folder(settings.home)).frames
     if arguments.no_redact:
@@ -126,11 +126,11 @@ def _called(url: str, arguments: argparse.Namespace) -> ServerAddress:
 def _write(path: Path, text: str) -> None:
     """Write a new file; an existing file is not replaced."""
     if path.exists():
-        raise stopped(ROOM, "exists", file=path)
+        raise stopped(SECTION, "exists", file=path)
     try:
         write_whole(path, text.encode("utf-8"))
     except OSError as error:
-        raise stopped(ROOM, "unwritable", file=path, why=trouble(error)) from error
+        raise stopped(SECTION, "unwritable", file=path, why=trouble(error)) from error
     to_stderr(say("export", "written", file=path))
 
 
@@ -192,7 +192,7 @@ def _sections(book: CopiedBook) -> Iterator[str]:
         yield element_text("rules", rule)
 
 
-ROOM: Final = "book_command"
+SECTION: Final = "book_command"
 _SHOWN: Final = 160
 """Characters of a rule in its line."""
 
@@ -255,7 +255,7 @@ def doubts(book: Book) -> Iterator[str]:
             if rule.tool in tools:
                 yield from _unknown_names(rule, tools[rule.tool], number)
             elif not _is_for_a_tap(book):
-                yield say(ROOM, "no tool", rule=number, tool=rule.tool)
+                yield say(SECTION, "no tool", rule=number, tool=rule.tool)
 
 
 def _is_for_a_tap(book: Book) -> bool:
@@ -274,7 +274,9 @@ def _unknown_names(rule: Rule, tool: Mapping[str, Any], number: int) -> Iterator
         text = turn.text if turn.form in (TextForm.TEXT, TextForm.TOOL_ERROR) else _decoded(turn)
         for name in dict.fromkeys(placeholders(text)) if turn.fills else ():
             if name.split(".")[0] not in names:
-                yield say(ROOM, "no value", rule=number, name=name, known=", ".join(sorted(names)))
+                yield say(
+                    SECTION, "no value", rule=number, name=name, known=", ".join(sorted(names))
+                )
 
 
 def _decoded(rule: Rule) -> Any:  # noqa: ANN401 - any JSON value

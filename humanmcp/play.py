@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
-ROOM: Final = "play"
+SECTION: Final = "play"
 DEFAULT: Final = "model,server"
 
 
 class PlayError(StopError):
     """The roles cannot be played."""
 
-    room = ROOM
+    section = SECTION
     status = USAGE_ERROR
 
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    flag = parser.flags(ROOM, "help ")
+    flag = parser.flags(SECTION, "help ")
     flag("--people", metavar="ROLES", default=DEFAULT, said={"default": DEFAULT})
     flag("--model", metavar="MODEL", default="")
     flag("--no-desk", action="store_true")
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         port = None if arguments.no_desk else settings.port
         table.start(lambda: _seated(table, port))
         table.play()
-        to_stdout(say(ROOM, "over"))
+        to_stdout(say(SECTION, "over"))
     return 0
 
 
@@ -83,7 +83,7 @@ def people_of(text: str) -> frozenset[Role]:
 def _seated(table: Table, port: int | None) -> None:
     """Print the link of each role, and new links after each Enter: a link opens only once."""
     if _announce(table, port):
-        to_stdout(say(ROOM, "again"))
+        to_stdout(say(SECTION, "again"))
         threading.Thread(target=_announce_again, args=(table, port), daemon=True).start()
 
 
@@ -102,10 +102,10 @@ def _announce(table: Table, port: int | None) -> bool:
     links = {} if port is None or not table.plan.people else _links(table.plan.home, table, port)
     for role in ROLES:
         if role not in table.plan.people:
-            to_stdout(Painted(f"{role.value:>6}  ", "bold"), say(ROOM, "is played"))
+            to_stdout(Painted(f"{role.value:>6}  ", "bold"), say(SECTION, "is played"))
             continue
         session = table.sessions.get(role, "")
-        where = links.get(role) or say(ROOM, "in the session", session=session)
+        where = links.get(role) or say(SECTION, "in the session", session=session)
         to_stdout(Painted(f"{role.value:>6}  ", "bold"), where)
     return bool(links)
 

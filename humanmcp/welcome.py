@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.settings import Settings
 
-ROOM: Final = "welcome"
+SECTION: Final = "welcome"
 COMMANDS: Final = {
     "see": "humanmcp demo",
     "connect": "humanmcp config HOST",
@@ -29,14 +29,14 @@ COMMANDS: Final = {
 def welcome(settings: Settings) -> None:
     """Print the overview. A missing inbox folder is not created."""
     home = home_folder(settings.home)
-    to_stdout(Painted(say(ROOM, "you"), "bold"))
+    to_stdout(Painted(say(SECTION, "you"), "bold"))
     for line in _now(home) if home.exists() else ():
         to_stdout(line)
     to_stdout("")
     for code, command in COMMANDS.items():
-        to_stdout(f"  {command:22}", say(ROOM, code))
+        to_stdout(f"  {command:22}", say(SECTION, code))
     to_stdout("")
-    to_stdout(Painted(say(ROOM, "more"), "dim"))
+    to_stdout(Painted(say(SECTION, "more"), "dim"))
 
 
 def _now(home: Path) -> Iterator[str]:
@@ -45,7 +45,7 @@ def _now(home: Path) -> Iterator[str]:
     connected = [facts for facts in inbox.sessions() if facts.is_open]
     if connected:
         waiting = sum(len(inbox.items(facts.name)) for facts in connected)
-        yield say(ROOM, "connected", sessions=len(connected), waiting=waiting)
+        yield say(SECTION, "connected", sessions=len(connected), waiting=waiting)
     desk = launch.find(home)
     if desk is not None:
-        yield say(ROOM, "page", address=desk.address)
+        yield say(SECTION, "page", address=desk.address)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.questions import AskedQuestion
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
-ROOM: Final = "approval"
+SECTION: Final = "approval"
 LONG_LINES: Final = 40
 LONG_TEXT: Final = 3_000
 """More lines or characters than this must be opened before they can be allowed."""
@@ -159,16 +159,16 @@ def _difference(old: str, new: str) -> tuple[CardLine, ...]:
 
 def headline(opened: OpenExchange, approval: Approval, card: ApprovalCard) -> str:
     """Return who wants to do what."""
-    who = client_of(opened.facts) or say(ROOM, "an agent")
+    who = client_of(opened.facts) or say(SECTION, "an agent")
     asks = approval.questions or approval.kind == approvals.QUESTION
     kind = "question" if asks else "problem" if approval.problem else card.kind
-    return say(ROOM, f"kind {kind}", who=who, tool=one_line(approval.tool, 80))
+    return say(SECTION, f"kind {kind}", who=who, tool=one_line(approval.tool, 80))
 
 
 def pattern_in_words(pattern: AllowPattern) -> str:
     """Describe what a pattern allows."""
     tool, value = one_line(pattern.tool, 80), plainly(pattern.value)
-    return say(ROOM, f"like {pattern.way}", tool=tool, value=value)
+    return say(SECTION, f"like {pattern.way}", tool=tool, value=value)
 
 
 # -- what a choice sends --------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def pattern_in_words(pattern: AllowPattern) -> str:
 class ApprovalError(StopError):
     """A choice cannot be sent: nothing was allowed."""
 
-    room = ROOM
+    section = SECTION
 
 
 def allow(opened: OpenExchange, approval: Approval, *, seen: bool, shown: str = "") -> Reply:
@@ -309,11 +309,11 @@ def told_beside(question: AskedQuestion) -> Iterator[str]:
     if question.context:
         yield question.context
     if question.unread:
-        yield say(ROOM, "unread options")
+        yield say(SECTION, "unread options")
     if question.default:
         default = question.default
         text = default if isinstance(default, str) else ", ".join(default)
-        yield say(ROOM, "default", default=text)
+        yield say(SECTION, "default", default=text)
 
 
 def chosen_answers(

@@ -53,7 +53,7 @@ def _wanted(field: Field) -> str:
 class MistypedError(StopError):
     """A person typed something that cannot be sent."""
 
-    room = "client"
+    section = "client"
     status = USAGE_ERROR
 
 
@@ -74,11 +74,11 @@ class FieldError(MistypedError):
         """Return why it does not fit."""
         name, detail = self.field.name, dict(self.broken)
         if not self.typed and self.field.needed:
-            return say(self.room, "needed field", name=name)
+            return say(self.section, "needed field", name=name)
         rule = detail.get("rule", "")
         why = say("schema_rule", rule, **detail) if rule else detail.get("why", "")
         if why:
-            return say(self.room, "unfit field", name=name, why=why)
+            return say(self.section, "unfit field", name=name, why=why)
         return super().sentence()
 
 

@@ -456,7 +456,7 @@ _HIGHEST: Final = 255
 class OrderError(StopError):
     """This order cannot be followed."""
 
-    room = "order_error"
+    section = "order_error"
 
 
 def hand_in(inbox: DeskInbox, session: str, reply: Reply) -> str:

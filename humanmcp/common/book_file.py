@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 _LOOK_EVERY = 1.0
 
 
-ROOM = "book"
+SECTION = "book"
 
 
 class BookFileError(StopError):
     """An answer book cannot be used. The sentence names the file, and the place in it."""
 
-    room = ROOM
+    section = SECTION
 
     def why(self) -> str:
         """Return what is wrong, without the name of the file."""
         fillings = {name: in_language(part) for name, part in self.fillings.items()}
         place = fillings.get("place", "")
         if fillings.get("line"):
-            place = say(ROOM, "at", line=fillings["line"], place=place)
-        said = say(ROOM, self.code, **fillings)
+            place = say(SECTION, "at", line=fillings["line"], place=place)
+        said = say(SECTION, self.code, **fillings)
         return f"{place}: {said}" if place else said
 
     def sentence(self) -> str:

@@ -79,7 +79,7 @@ class OutputListener(Protocol):
 class EndedError(StopError):
     """The peer has ended."""
 
-    room = "trouble"
+    section = "trouble"
 
     def __init__(self, code: str = "ended", **fillings: object) -> None:
         super().__init__(code, **fillings)
@@ -88,7 +88,7 @@ class EndedError(StopError):
 class StartError(StopError):
     """A server could not be started."""
 
-    room = "trouble"
+    section = "trouble"
 
 
 def environment(

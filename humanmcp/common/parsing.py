@@ -19,7 +19,7 @@ from humanmcp.locales.stop import USAGE_ERROR
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-ROOM: Final = "parsing"
+SECTION: Final = "parsing"
 HELP: Final = ("--help",)
 """The command line that asks for help."""
 
@@ -58,23 +58,23 @@ class Parser(argparse.ArgumentParser):
         self._explains = any(_asks_for_help(word) for word in words)
         settings.setdefault("formatter_class", Formatter)
         super().__init__(**settings, add_help=False)
-        self.add_argument("-h", "--help", action="help", help=self.words(ROOM)("help"))
+        self.add_argument("-h", "--help", action="help", help=self.words(SECTION)("help"))
 
-    def words(self, room: str, before: str = "") -> Callable[..., str]:
+    def words(self, section: str, before: str = "") -> Callable[..., str]:
         """Return a function that returns the sentences of a section, by code.
 
         It returns "" if nobody asked for help: a server's start loads no sentences.
         """
         if not self._explains:
             return lambda _code, **_fillings: ""
-        return lambda code, **fillings: say(room, before + code, **fillings)
+        return lambda code, **fillings: say(section, before + code, **fillings)
 
-    def flags(self, room: str, before: str = "") -> Callable[..., argparse.Action]:
+    def flags(self, section: str, before: str = "") -> Callable[..., argparse.Action]:
         """Return a function that adds an argument; its help is the sentence with its name.
 
         `to` is the group that it is added to, `code` another sentence, `said` what fills it.
         """
-        words = self.words(room, before)
+        words = self.words(section, before)
 
         def flag(*names: str, **settings: Any) -> argparse.Action:  # noqa: ANN401 - what argparse takes
             code = settings.pop("code", names[-1].lstrip("-"))
@@ -104,8 +104,8 @@ def sentence(message: str, prog: str) -> str:
         if trouble is not None:
             fillings = {name: _bare(text) for name, text in trouble.groupdict().items()}
             if code == "choice" and (guess := _guess(**fillings)):
-                return say(ROOM, "guess", place=place, guess=guess, **fillings)
-            return say(ROOM, code, place=place, prog=prog, **fillings)
+                return say(SECTION, "guess", place=place, guess=guess, **fillings)
+            return say(SECTION, code, place=place, prog=prog, **fillings)
     return f"{place}: {rest}" if place else rest
 
 
@@ -157,7 +157,7 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
         written flag by flag; an error says which flags exclude each other.
         """
         short = [group for group in groups if self._fits(group)]
-        ours = say(ROOM, "usage") if prefix is None else prefix
+        ours = say(SECTION, "usage") if prefix is None else prefix
         super().add_usage(usage, actions, short, ours)
 
     def _fits(self, group: Any) -> bool:  # noqa: ANN401 - as above
@@ -167,7 +167,7 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
     def start_section(self, heading: str | None) -> None:
         """Begin a list of arguments under its heading."""
-        super().start_section(find_sentence(ROOM, heading or "") or heading)
+        super().start_section(find_sentence(SECTION, heading or "") or heading)
 
 
 def _columns() -> int:

@@ -192,7 +192,7 @@ def decoded(content: bytes, name: str) -> str:
 class KeyFileError(StopError):
     """A key cannot be used."""
 
-    room = "host"
+    section = "host"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

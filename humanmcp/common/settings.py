@@ -47,7 +47,7 @@ class Settings(NamedTuple):
 class SettingError(StopError):
     """A setting has an invalid value, or the settings file cannot be read."""
 
-    room = "setting_error"
+    section = "setting_error"
     status = USAGE_ERROR
 
 
@@ -118,7 +118,7 @@ BOOK_NAME: Final = "book.toml"
 class UnsafeFolderError(StopError):
     """Other users could read or change the content of a folder."""
 
-    room = "unsafe"
+    section = "unsafe"
 
 
 def home_folder(wanted: str = "") -> Path:

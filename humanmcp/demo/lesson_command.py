@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
-ROOM = "lesson"
+SECTION = "lesson"
 
 
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of `lesson`."""
-    flag = parser.flags(ROOM, "help ")
+    flag = parser.flags(SECTION, "help ")
     flag("name", nargs="?", default="", metavar="LESSON")
     flag("--check", action="store_true")
     add_flags(parser, "home", "files", "book", "lang")
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     lesson_steps = find_lesson(arguments.name)(language)
     total = len(lesson_steps.requests)
     to_stdout(
-        say(ROOM, "head", title=lesson_steps.title, count=total, teaches=lesson_steps.teaches)
+        say(SECTION, "head", title=lesson_steps.title, count=total, teaches=lesson_steps.teaches)
     )
     if arguments.check:
         return 0
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     done, passed = play(
         lesson_steps, settings, Strictness.STRICT, name, by_hand=not book, book=book
     )
-    to_stdout(say(ROOM, "result", passed=sum(passed), count=total))
+    to_stdout(say(SECTION, "result", passed=sum(passed), count=total))
     return done or int(sum(passed) < total)
 
 
@@ -63,5 +63,5 @@ def _list() -> int:
     for name in (WEATHER, *map(name_of, lesson_files())):
         lesson_steps = find_lesson(name)(spoken_language())
         to_stdout(f"{name:<16} ", lesson_steps.title)
-    to_stdout(say(ROOM, "how"))
+    to_stdout(say(SECTION, "how"))
     return 0

@@ -31,7 +31,7 @@ from humanmcp.desk.login import linked
 from humanmcp.desk.notices import Looked
 from humanmcp.desk.ntfy import PressNotes
 from humanmcp.desk.presenters import rendering
-from humanmcp.desk.presenters.rendering import ROOM, render, web_folder
+from humanmcp.desk.presenters.rendering import SECTION, render, web_folder
 from humanmcp.desk.presenters.rules import rules_on
 from humanmcp.locales import LANGUAGES, say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
@@ -359,7 +359,7 @@ async def on_missing(request: Request, error: Exception) -> Response:
     if not request.scope["path"].startswith(API):
         return page(request, "missing.html", 404)
     known = isinstance(error, StopError)
-    detail = sentence_of(error) if known else say(ROOM, "missing.help")
+    detail = sentence_of(error) if known else say(SECTION, "missing.help")
     return AsciiJson({"detail": detail}, status_code=404)
 
 
@@ -379,7 +379,7 @@ async def on_invalid(_request: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):  # only that is registered for this
         raise error
     places = [".".join(str(part) for part in one["loc"][1:]) for one in error.errors()]
-    detail = say(ROOM, "invalid", at=", ".join(places) or "-")
+    detail = say(SECTION, "invalid", at=", ".join(places) or "-")
     return AsciiJson({"detail": detail, "at": places}, status_code=422)
 
 
@@ -390,7 +390,7 @@ async def on_unforeseen(request: Request, _error: Exception) -> Response:
     desk = desk_of(request)
     file = LOG_NAME if path in PUBLIC else desk.shown(desk.home / LOG_NAME)
     if path.startswith(API):
-        record = {"detail": say(ROOM, "trouble.what", file=file), "log": file}
+        record = {"detail": say(SECTION, "trouble.what", file=file), "log": file}
         return AsciiJson(record, status_code=500)
     # A page of its own: what every page shows may be what went wrong.
     text = linked(render("trouble.html", file=file), request.scope)

@@ -46,7 +46,7 @@ _LOOK_EVERY: Final = 0.02
 class NoDeskError(StopError):
     """A desk was started and did not come up, or one lets no one in."""
 
-    room = "no_desk"
+    section = "no_desk"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FILE: Final = "notices.toml"
-ROOM: Final = "notices"
+SECTION: Final = "notices"
 SETTLED_AFTER: Final = 1.0
 """Seconds after which a request that nobody answered is worth a notice."""
 BOOK_SOON: Final = 30.0
@@ -85,7 +85,7 @@ class Rule(NamedTuple):
 class NoticesError(StopError):
     """`notices.toml` cannot be used, or Apprise is not installed."""
 
-    room = ROOM
+    section = SECTION
 
 
 def read_rules(file: Path) -> list[Rule]:
@@ -240,7 +240,7 @@ class Service(Target):
 
     def send(self, desk: Desk, row: Row | None, client: str) -> None:
         """Send a notice with the link."""
-        text = say(ROOM, "waits" if row else "try")
+        text = say(SECTION, "waits" if row else "try")
         if row is not None and self.rule.detail is Detail.QUESTION:
             text = f"{client}: {row.name or row.method} {row.gist}".strip()
         link = link_to(desk, row, f"http://127.0.0.1:{desk.address.port}")

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FILE: Final = "phones.json"
-ROOM: Final = "ntfy"
+SECTION: Final = "ntfy"
 MOST_BUTTONS: Final = 3
 """Buttons that the apps of ntfy show."""
 LONGEST_LABEL: Final = 40
@@ -75,7 +75,7 @@ _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 class NtfyError(StopError):
     """A server of ntfy cannot be used now."""
 
-    room = ROOM
+    section = SECTION
 
 
 # -- what a phone can answer ----------------------------------------------------------------------
@@ -100,7 +100,7 @@ def buttons_of(opened: OpenExchange) -> tuple[Button, ...]:
     if approval is not None and approval.kind == QUESTION and approval.problem:
         return ()
     if approval is not None and not approval.questions:
-        return (Button(say(ROOM, "deny"), approvals.deny(opened, "", shown=shown)),)
+        return (Button(say(SECTION, "deny"), approvals.deny(opened, "", shown=shown)),)
     found: list[Button] = []
     if approval is not None and len(approval.questions) == 1:
         (question,) = approval.questions
@@ -162,7 +162,11 @@ class PressNote(NamedTuple):
     def sentence(self) -> str:
         """Say it."""
         return say(
-            ROOM, f"press {self.code}", device=self.device, label=self.label, number=self.key.number
+            SECTION,
+            f"press {self.code}",
+            device=self.device,
+            label=self.label,
+            number=self.key.number,
         )
 
 
@@ -291,7 +295,7 @@ class Phone(Target):
             if _is_sendable(opened, one)
         ]
         if link and len(actions) < MOST_BUTTONS:
-            actions.append({"action": "view", "label": say(ROOM, "open"), "url": link})
+            actions.append({"action": "view", "label": say(SECTION, "open"), "url": link})
         return actions
 
     def _code(self, key: Key, number: int, reply: Reply) -> str:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
-ROOM: Final = "hosts"
+SECTION: Final = "hosts"
 FILE: Final = "measured_hosts.toml"
 COLUMNS: Final = ("name", "version", "opens", "start", "call", "token", "progress", "cancels")
 
 
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `hosts`."""
-    flag = parser.flags(ROOM, "help ")
+    flag = parser.flags(SECTION, "help ")
     add_flags(parser, "lang")
     flag("--json", action="store_true")
 
@@ -69,7 +69,7 @@ def table() -> tuple[HostRowShape, ...]:
 
 def lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Write rows as a table of Markdown."""
-    yield f"| {' | '.join(say(ROOM, name) for name in COLUMNS)} |"
+    yield f"| {' | '.join(say(SECTION, name) for name in COLUMNS)} |"
     yield f"| {' | '.join('---' for _ in COLUMNS)} |"
     for row in rows:
         yield f"| {' | '.join(_cell(row.get(name), name) for name in COLUMNS)} |"
@@ -77,9 +77,9 @@ def lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 def _cell(value: object, name: str) -> str:
     if isinstance(value, bool):
-        return say(ROOM, "yes" if value else "no")
+        return say(SECTION, "yes" if value else "no")
     if value is None:
         return "?"
     if value == "none" or name in ("opens", "token"):
-        return say(ROOM, f"{name} {value}" if name in ("opens", "token") else "none")
+        return say(SECTION, f"{name} {value}" if name in ("opens", "token") else "none")
     return f"{value:g} s" if isinstance(value, (int, float)) else str(value)

@@ -95,7 +95,7 @@ def _is_json(text: str) -> bool:
 # -- Markdown: a table of the messages, then each of them ----------------------------------------
 
 
-ROOM = "transcript"
+SECTION = "transcript"
 
 TAP_NOTES = frozenset({HELD, LET_GO, CHANGED, DROPPED, INSTEAD, SAID_AGAIN})
 """The notes of a tap that have a sentence."""
@@ -107,7 +107,7 @@ def write_markdown(recording: Recording, options: ExportOptions) -> str:
 
 
 def _document(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
-    yield f"# {markdown_cell(say(ROOM, 'title', name=conversation.name))}"
+    yield f"# {markdown_cell(say(SECTION, 'title', name=conversation.name))}"
     yield ""
     server = f"{conversation.server} {conversation.server_version}".strip()
     for code, value in (
@@ -116,10 +116,10 @@ def _document(conversation: Conversation, options: ExportOptions) -> Iterator[st
         ("spoken", conversation.version),
     ):
         if value:
-            yield f"- {say(ROOM, code)}: {markdown_cell(value)}"
+            yield f"- {say(SECTION, code)}: {markdown_cell(value)}"
     yield ""
     heads = ("number", "time", "from", "message")
-    yield "| " + " | ".join(say(ROOM, head) for head in heads) + " |"
+    yield "| " + " | ".join(say(SECTION, head) for head in heads) + " |"
     yield "| ---: | --- | --- | --- |"
     entries = [entry for entry in conversation.entries if entry.kind is not LineKind.BLANK]
     for entry in entries:
@@ -135,13 +135,13 @@ def sender(entry: Entry) -> str:
     """Return who sent a line: the client, the server, or a person at the tap."""
     match entry.frame.direction:
         case Direction.IN:
-            who = say(ROOM, "client")
+            who = say(SECTION, "client")
         case Direction.OUT:
-            who = say(ROOM, "server")
+            who = say(SECTION, "server")
         case Direction.ERR:
             who = "stderr"
         case Direction.NOTE:
-            who = say(ROOM, "note")
+            who = say(SECTION, "note")
     return f"{who} ({entry.frame.by})" if entry.frame.by else who
 
 
@@ -149,7 +149,7 @@ def note(entry: Entry) -> str:
     """Describe what happened to a line on its way, or return ""."""
     known = entry.frame.note in TAP_NOTES
     if known:
-        return say(ROOM, entry.frame.note)
+        return say(SECTION, entry.frame.note)
     return words_of(entry.frame) or entry.frame.note
 
 
@@ -164,7 +164,7 @@ def _section(entry: Entry) -> Iterator[str]:
     if entry.kind in ASKING:
         card = entry.card()
         yield ""
-        yield f"{markdown_cell(card.what)} ([{say(ROOM, 'page')}]({card.page}))"
+        yield f"{markdown_cell(card.what)} ([{say(SECTION, 'page')}]({card.page}))"
     for diagnostic in entry.hints:
         yield ""
         yield f"- **{title_of(diagnostic.code)}** {markdown_cell(describe(diagnostic))}"
@@ -290,7 +290,7 @@ def _page(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
     yield f"<style>\n{style}</style></head>"
     yield f"<body><h1>{title}</h1>"
     yield from _facts(conversation, options)
-    yield f"<p>{_safe(say(ROOM, 'how-to-read'))}</p>"
+    yield f"<p>{_safe(say(SECTION, 'how-to-read'))}</p>"
     for entry in conversation.entries:
         if entry.kind is not LineKind.BLANK:
             yield from _details(entry, options)
@@ -314,7 +314,7 @@ def _facts(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
     yield "<dl>"
     for code, value in facts:
         if value:
-            yield f"<dt>{_safe(say(ROOM, code))}</dt><dd>{_safe(value)}</dd>"
+            yield f"<dt>{_safe(say(SECTION, code))}</dt><dd>{_safe(value)}</dd>"
     yield "</dl>"
 
 
@@ -337,7 +337,7 @@ def _details(entry: Entry, options: ExportOptions) -> Iterator[str]:
         said = _safe(describe(diagnostic))
         yield f'<p class="problem level-{level}"><b>{title}</b> {said}</p>'
     if entry.observed and entry.observed.request and entry.kind in ANSWERING:
-        answers = say(ROOM, "answers", method=entry.method, name=entry.name)
+        answers = say(SECTION, "answers", method=entry.method, name=entry.name)
         yield f"<p>{_safe(answers)}</p>"
     text = entry.frame.text
     if text.strip():
@@ -350,15 +350,15 @@ def _title(conversation: Conversation) -> str:
     """Name client and server if both are known, else the session."""
     if conversation.client and conversation.server:
         server = f"{conversation.server} {conversation.server_version}".strip()
-        return say(ROOM, "between", client=conversation.client, server=server)
-    return say(ROOM, "title", name=conversation.name)
+        return say(SECTION, "between", client=conversation.client, server=server)
+    return say(SECTION, "title", name=conversation.name)
 
 
 def _what(entry: Entry) -> str:
     """Show the kind of a message, its method and name."""
     if entry.kind not in KINDS:
         return ""
-    kind = f'<span class="kind">{_safe(say(ROOM, f"kind {entry.kind.value}"))}</span>'
+    kind = f'<span class="kind">{_safe(say(SECTION, f"kind {entry.kind.value}"))}</span>'
     about = " ".join(part for part in (entry.method, entry.name) if part)
     return f"{kind}<b>{_safe(one_line(about, GIST))}</b>" if about else kind
 
@@ -375,7 +375,7 @@ def _explained(entry: Entry) -> Iterator[str]:
     yield f"<p><b>{_safe(card.title)}.</b> {_safe(card.what)} {_safe(card.sender)}</p>"
     if card.note:
         yield f"<p>{_safe(card.note)}</p>"
-    page = _safe(say(ROOM, "page"))
+    page = _safe(say(SECTION, "page"))
     yield f'<p><a href="{html.escape(card.page)}" rel="noreferrer">{page}</a></p>'
 
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
-ROOM: Final = "verify"
+SECTION: Final = "verify"
 FAILED: Final = 1
 
 
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of `verify`."""
-    flag = parser.flags(ROOM)
+    flag = parser.flags(SECTION)
     add_flags(parser, "lang")
     flag("file", metavar="FILE")
 
@@ -33,14 +33,14 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     try:
         content = Path(arguments.file).read_bytes()
     except OSError as error:
-        to_stderr(say(ROOM, "not read", file=arguments.file, why=trouble(error)))
+        to_stderr(say(SECTION, "not read", file=arguments.file, why=trouble(error)))
         return FAILED
     flaws = list(verify_decisions(content))
     for flaw in flaws:
-        to_stdout(say(ROOM, flaw.code, line=flaw.line, number=flaw.number))
+        to_stdout(say(SECTION, flaw.code, line=flaw.line, number=flaw.number))
     if flaws:
         return FAILED
     lines = content.splitlines()
     digest = lines[-1][-66:-2].decode() if lines else ""
-    to_stdout(say(ROOM, "whole", count=len(lines), digest=digest))
+    to_stdout(say(SECTION, "whole", count=len(lines), digest=digest))
     return 0

@@ -36,7 +36,7 @@ _URLS: Final = ("url", "httpUrl", "serverUrl")
 class HostConfigError(StopError):
     """A configuration cannot be used."""
 
-    room = "servers"
+    section = "servers"
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ class ModelTool:
 class TurnError(StopError):
     """Something written is no turn."""
 
-    room = "model"
+    section = "model"
 
 
 class TurnShape(TypedDict):

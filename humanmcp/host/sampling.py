@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from humanmcp.locales.stop import Reason
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 
-ROOM: Final = "host"
+SECTION: Final = "host"
 METHOD: Final = "sampling/createMessage"
 INTERNAL_ERROR: Final = -32603
 _STOPS: Final = {StopReason.LENGTH: "maxTokens"}
@@ -137,7 +137,7 @@ class SampledByModel:
         }, TextForm.RESULT
 
     def _say(self, code: str, **fillings: object) -> str:
-        return say(ROOM, code, **fillings)
+        return say(SECTION, code, **fillings)
 
 
 def turns_of(params: dict[str, Any]) -> tuple[Turn, ...]:
@@ -172,7 +172,7 @@ KINDS: Final = {"/prompts": ("prompts",), "/resources": ("resources", "templates
 class LendingError(StopError):
     """A server does not lend what the person wants."""
 
-    room = ROOM
+    section = SECTION
 
 
 class Lent:

@@ -52,7 +52,7 @@ _TROUBLE: Final = (StartError, HandshakeError, NoAnswerError, EndedError)
 class NoServerError(StopError):
     """There is no such server."""
 
-    room = "host"
+    section = "host"
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,7 +457,7 @@ class Limits:
 class TurnLimitError(StopError):
     """The model asks for tools again and again."""
 
-    room = "model"
+    section = "model"
 
 
 class HostLoop:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from humanmcp.host.servers import Choice
     from humanmcp.inbox.contract import Inbox
 
-ROOM: Final = "play"
+SECTION: Final = "play"
 HOST: Final = "humanmcp-host"
 
 
@@ -66,8 +66,8 @@ class HostPerson:
 
         Takes what was heard of it each time, and shows that with the next question.
         """
-        heard = say(ROOM, "say something")
-        prompt_field = {"type": "string", "title": say(ROOM, "prompt")}
+        heard = say(SECTION, "say something")
+        prompt_field = {"type": "string", "title": say(SECTION, "prompt")}
         while True:
             found = self._ask(heard, {"prompt": prompt_field}, "prompt") or {}
             prompt = str(found.get("prompt", ""))
@@ -78,17 +78,18 @@ class HostPerson:
     def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:
         """Ask: call it, answer in its place, or refuse."""
         given = json.dumps(use.input, ensure_ascii=False)
-        wants = say(ROOM, "wants", server=tool.server, tool=tool.tool, given=given)
+        wants = say(SECTION, "wants", server=tool.server, tool=tool.tool, given=given)
         fields: dict[str, Any] = {
             "choice": {
                 "type": "string",
-                "title": say(ROOM, "choice"),
+                "title": say(SECTION, "choice"),
                 "oneOf": [
-                    {"const": one, "title": say(ROOM, one)} for one in ("call", "answer", "refuse")
+                    {"const": one, "title": say(SECTION, one)}
+                    for one in ("call", "answer", "refuse")
                 ],
                 "default": "call",
             },
-            "answer": {"type": "string", "title": say(ROOM, "in its place")},
+            "answer": {"type": "string", "title": say(SECTION, "in its place")},
         }
         found = self._ask(wants, fields, "choice") or {"choice": "refuse"}
         match found.get("choice"):
@@ -121,7 +122,7 @@ class PlayedHost:
 
     def prompts(self) -> Generator[str, str, None]:
         """Say one thing."""
-        yield say(ROOM, "first prompt")
+        yield say(SECTION, "first prompt")
 
     def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:  # noqa: ARG002 - as HostPerson
         """Call it."""

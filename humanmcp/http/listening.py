@@ -192,7 +192,7 @@ EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 - only where somebody asked for it
 class HttpServeError(StopError):
     """The address, or the key, cannot be used."""
 
-    room = "http"
+    section = "http"
 
 
 def address_of(text: str) -> tuple[str, int]:

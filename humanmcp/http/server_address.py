@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class CallError(EndedError):
     """A message could not be brought to its address, or its answer not back."""
 
-    room = "calling"
+    section = "calling"
 
 
 class SessionOverError(CallError):
@@ -53,7 +53,7 @@ _VARIABLE: Final = re.compile(
 class AddressError(StopError):
     """An address, or a header, cannot be used."""
 
-    room = "calling"
+    section = "calling"
     status = USAGE_ERROR
 
 

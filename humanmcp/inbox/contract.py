@@ -406,7 +406,7 @@ class Item(NamedTuple):
 class InboxError(StopError):
     """Base of what an inbox raises."""
 
-    room = "inbox_error"
+    section = "inbox_error"
 
 
 class UnknownItemError(InboxError, LookupError):
@@ -442,7 +442,7 @@ class StoreError(InboxError):
     """
 
     def __init__(self, error: OSError, what: str, **named: object) -> None:
-        """Remember the error, and what could not be stored: a code of `locales/`, room `kept`."""
+        """Remember the error, and what could not be stored: a code of the section `kept`."""
         self.number = error.errno or 0
         advice = errno.errorcode.get(self.number, "")
         super().__init__(

@@ -1,8 +1,8 @@
 """Every sentence a person reads, by code, in every language. One place for each.
 
 The sentences are in a folder per language (`en/`, `ja/`), in a catalog per reader (`page.toml`,
-`terminal.toml`, …), in a table a room (`[desk]`, `[show]`, …), a line a code. A sentence names its
-fillings in braces: `"{key}" is missing`. Where it has several wordings it is a table of them:
+`terminal.toml`, …), in a section (`[desk]`, `[show]`, …), one line for each code. A sentence names
+its fillings in braces: `"{key}" is missing`. Where it has several wordings it is a table of them:
 `[problem.J01]` with `says`, `why` and `seen` has the codes `J01`, `J01.why` and `J01.seen`.
 A program loads the compiled form, section by section: see `compiling`.
 """
@@ -28,14 +28,14 @@ LANGUAGES: Final = ("en", "ja")
 class UnknownSentenceError(LookupError):
     """A code has no sentence."""
 
-    def __init__(self, room: str, code: str) -> None:
-        super().__init__(room, code)
-        self.room = room
+    def __init__(self, section: str, code: str) -> None:
+        super().__init__(section, code)
+        self.section = section
         self.code = code
 
     def __str__(self) -> str:
         """Return what to do."""
-        return f"no sentence for {self.room}.{self.code}: add it to humanmcp/locales/*/*.toml"
+        return f"no sentence for {self.section}.{self.code}: add it to humanmcp/locales/*/*.toml"
 
 
 _FOLDER: Final = Path(__file__).parent
@@ -43,10 +43,10 @@ _COMPILED: Final = _FOLDER / "compiled"
 
 
 @cache
-def sentences_of(room: str, language: str) -> Mapping[str, str]:
+def sentences_of(section: str, language: str) -> Mapping[str, str]:
     """Return the sentences of one section by code; none if there is no such section."""
     try:
-        with open(f"{_COMPILED}/{language}/{room}.json", "rb") as compiled:  # noqa: PTH123 - at every start
+        with open(f"{_COMPILED}/{language}/{section}.json", "rb") as compiled:  # noqa: PTH123 - at every start
             found = json.loads(compiled.read())
         if "source" not in found or _is_fresh(found["source"], found["stamp"]):
             return found["sentences"]  # type: ignore[no-any-return]  # written by `compiling`
@@ -54,7 +54,7 @@ def sentences_of(room: str, language: str) -> Mapping[str, str]:
         pass
     from humanmcp.locales.compiling import refresh  # noqa: PLC0415 - once after each change
 
-    return refresh(language, room, _FOLDER, _COMPILED)
+    return refresh(language, section, _FOLDER, _COMPILED)
 
 
 def _is_fresh(source: str, stamp: list[int]) -> bool:
@@ -92,7 +92,7 @@ def speaking(language: str) -> Iterator[None]:
         _reader.reset(token)
 
 
-def say(room: str, code: str, language: str = "", /, **fillings: object) -> str:
+def say(section: str, code: str, language: str = "", /, **fillings: object) -> str:
     """Return one sentence, filled, in the language of its reader, or in English.
 
     The reader's is `spoken_language`, unless another one is named.
@@ -102,17 +102,17 @@ def say(room: str, code: str, language: str = "", /, **fillings: object) -> str:
     Raises:
         UnknownSentenceError: neither the language nor English has it.
     """
-    sentence = find_sentence(room, code, language, **fillings)
+    sentence = find_sentence(section, code, language, **fillings)
     if sentence is None:
-        raise UnknownSentenceError(room, code)
+        raise UnknownSentenceError(section, code)
     return sentence
 
 
-def find_sentence(room: str, code: str, language: str = "", /, **fillings: object) -> str | None:
+def find_sentence(section: str, code: str, language: str = "", /, **fillings: object) -> str | None:
     """Return the sentence that `say` returns, or None if there is none."""
     for candidate in (language or spoken_language(), "en"):
         if candidate in LANGUAGES:
-            sentences = sentences_of(room, candidate)
+            sentences = sentences_of(section, candidate)
             singular = sentences.get(f"{code} one") if fillings.get("count") in (1, "1") else None
             sentence = singular or sentences.get(code)
             if sentence is not None:

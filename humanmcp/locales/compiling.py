@@ -30,7 +30,7 @@ def languages(folder: Path = FOLDER) -> list[str]:
     return sorted({file.parent.name for file in folder.glob("*/*.toml")})
 
 
-class Room(NamedTuple):
+class Section(NamedTuple):
     """One section: its sentences by code, and its source."""
 
     name: str
@@ -39,17 +39,17 @@ class Room(NamedTuple):
     stamp: tuple[int, int]
 
 
-def rooms(language: str, folder: Path = FOLDER) -> Iterator[Room]:
+def sections(language: str, folder: Path = FOLDER) -> Iterator[Section]:
     """Read every section of a language from its source."""
     for file in sorted((folder / language).glob("*.toml")):
         stamp = stamp_of(file)  # before it is read: a change in between makes it stale
         for name, table in tomllib.loads(file.read_text(encoding="utf-8")).items():
-            yield Room(name, dict(_sentences(table)), f"{language}/{file.name}", stamp)
+            yield Section(name, dict(_sentences(table)), f"{language}/{file.name}", stamp)
 
 
 def sentences(language: str, folder: Path = FOLDER) -> Mapping[str, Mapping[str, str]]:
-    """Return every sentence of a language as {room: {code: sentence}}, from its source."""
-    return {room.name: room.sentences for room in rooms(language, folder)}
+    """Return every sentence of a language as {section: {code: sentence}}, from its source."""
+    return {section.name: section.sentences for section in sections(language, folder)}
 
 
 def _sentences(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
@@ -68,29 +68,29 @@ def stamp_of(file: Path) -> tuple[int, int]:
     return facts.st_mtime_ns, facts.st_size
 
 
-def refresh(language: str, room: str, folder: Path, compiled: Path) -> Mapping[str, str]:
+def refresh(language: str, section: str, folder: Path, compiled: Path) -> Mapping[str, str]:
     """Compile a language again, and return the sentences of one section, if it exists.
 
     Where the folder cannot be written, each program that starts reads the source.
     """
-    found = list(rooms(language, folder))
+    found = list(sections(language, folder))
     with contextlib.suppress(OSError):
         write(compiled / language, found)
-    return next((each.sentences for each in found if each.name == room), {})
+    return next((each.sentences for each in found if each.name == section), {})
 
 
-def write(target: Path, found: Iterable[Room], *, stamped: bool = True) -> None:
+def write(target: Path, found: Iterable[Section], *, stamped: bool = True) -> None:
     """Write the compiled form of a language, and remove sections that no longer exist.
 
     Without stamps two builds of one source are equal byte by byte.
     """
     target.mkdir(parents=True, exist_ok=True)
     made = set()
-    for room in found:
-        stamp = {"source": room.source, "stamp": room.stamp} if stamped else {}
-        content = json.dumps({**stamp, "sentences": room.sentences}, ensure_ascii=False)
-        temporary = target / f".{room.name}.{os.getpid()}"
+    for section in found:
+        stamp = {"source": section.source, "stamp": section.stamp} if stamped else {}
+        content = json.dumps({**stamp, "sentences": section.sentences}, ensure_ascii=False)
+        temporary = target / f".{section.name}.{os.getpid()}"
         temporary.write_text(content, encoding="utf-8")
-        made.add(temporary.replace(target / f"{room.name}.json"))
+        made.add(temporary.replace(target / f"{section.name}.json"))
     for file in set(target.glob("*.json")) - made:
         file.unlink(missing_ok=True)

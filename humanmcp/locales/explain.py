@@ -16,7 +16,7 @@ from humanmcp.protocol.spec.methods import MethodDirection
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ROOM: Final = "explain"
+SECTION: Final = "explain"
 CLIENT_SIDE: Final = frozenset({"client", "model", "host"})
 """The roles that receive messages of the server."""
 
@@ -50,7 +50,7 @@ def explain(
     """
     record = methods.named(method, is_request=asks)
     known = bool(record.name)
-    room = method if known else _stranger(method, asks=asks)
+    card = method if known else _stranger(method, asks=asks)
     direction = record.direction if known else MethodDirection.BOTH
     if direction is MethodDirection.BOTH:
         to_client = inwards is (role in CLIENT_SIDE)
@@ -63,10 +63,10 @@ def explain(
     others = "request.silence" if asks else "notification.silence"
     return Card(
         method=method,
-        title=text(f"{room}.title"),
-        what=text(f"{room}.what", **({} if known or not method else {"method": method})),
+        title=text(f"{card}.title"),
+        what=text(f"{card}.what", **({} if known or not method else {"method": method})),
         sender=text(direction.value),
-        silence=text(f"{room}.silence", f"{direction.value} {others}", others),
+        silence=text(f"{card}.silence", f"{direction.value} {others}", others),
         note=text("not in version", method=method, version=version) if absent else "",
         page=methods.page(method, version),
     )
@@ -88,6 +88,6 @@ def _text(codes: tuple[str, ...], role: str, fillings: Mapping[str, str]) -> str
     manners = [""] if role == "server" else [f".{role}", ".seen", ""]
     for manner in manners:
         for code in codes:
-            if (sentence := find_sentence(ROOM, code + manner, **fillings)) is not None:
+            if (sentence := find_sentence(SECTION, code + manner, **fillings)) is not None:
                 return sentence
-    raise UnknownSentenceError(ROOM, codes[0])
+    raise UnknownSentenceError(SECTION, codes[0])

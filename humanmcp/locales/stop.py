@@ -20,9 +20,9 @@ USAGE_ERROR = 2
 
 
 class StopError(Exception):
-    """A command cannot continue. `room` is the section of its sentences in `locales/`."""
+    """A command cannot continue. `section` is the section of its sentences in `locales/`."""
 
-    room: str
+    section: str
     status: ClassVar[int] = REFUSED
     """The exit status of a command that this stops."""
 
@@ -39,20 +39,20 @@ class StopError(Exception):
     def sentence(self) -> str:
         """Return what stopped the command, and what to do."""
         fillings = {name: in_language(filling) for name, filling in self.fillings.items()}
-        return say(self.room, self.code, **fillings)
+        return say(self.section, self.code, **fillings)
 
 
-def stopped(room: str, code: str, **fillings: object) -> StopError:
+def stopped(section: str, code: str, **fillings: object) -> StopError:
     """Return a `StopError` of a section that has no separate class."""
     error = StopError(code, **fillings)
-    error.room = room
+    error.section = section
     return error
 
 
 class Sayable(Protocol):
     """An exception of a package without sentences: it names a sentence and its fillings."""
 
-    room: ClassVar[str]
+    section: ClassVar[str]
     code: str
     fillings: Mapping[str, object]
 
@@ -61,10 +61,10 @@ def sentence_of(error: Exception | Sayable) -> str:
     """Describe an error in the language of the reader, or in its own words."""
     if isinstance(error, StopError):
         return error.sentence()
-    room, code = getattr(error, "room", ""), getattr(error, "code", "")
-    if room and code:
+    section, code = getattr(error, "section", ""), getattr(error, "code", "")
+    if section and code:
         fillings: Mapping[str, object] = getattr(error, "fillings", {})
-        return say(room, code, **fillings)
+        return say(section, code, **fillings)
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return place + trouble(error)
@@ -74,13 +74,13 @@ def sentence_of(error: Exception | Sayable) -> str:
 class Phrase(NamedTuple):
     """A part of a sentence that is a sentence of the catalog."""
 
-    room: str
+    section: str
     code: str
     fillings: Mapping[str, object] = MappingProxyType({})
 
     def sentence(self) -> str:
         """Return the sentence in this language."""
-        return say(self.room, self.code, **self.fillings)
+        return say(self.section, self.code, **self.fillings)
 
 
 Reason: TypeAlias = str | StopError | Phrase

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
-ROOM: Final = "room"
+SECTION: Final = "room"
 ROOMS: Final = "rooms"
 LOCK: Final = "room.lock"
 PORT: Final = 8770
@@ -46,7 +46,7 @@ EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 - only on request
 
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `room`."""
-    flag = parser.flags(ROOM, "help ")
+    flag = parser.flags(SECTION, "help ")
     flag("name", nargs="?", default="class", metavar="NAME")
     flag("--lesson", metavar="LESSON", default="")
     flag("--lan", action="store_true")
@@ -84,7 +84,7 @@ def _folder(settings: Settings, name: str) -> Path:
         StopError: this cannot be the name of a folder everywhere.
     """
     if not name.isidentifier() and not name.replace("-", "_").isalnum():
-        raise stopped(ROOM, "no name", name=name)
+        raise stopped(SECTION, "no name", name=name)
     home = make_private(home_folder(settings.home))
     return make_private(make_private(home / ROOMS) / name)
 
@@ -100,7 +100,7 @@ def _hold(folder: Path) -> LifeLock:
         return LifeLock.take(folder / LOCK)
     except OSError as error:
         if is_held(folder / LOCK):
-            raise stopped(ROOM, "open already", name=folder.name) from error
+            raise stopped(SECTION, "open already", name=folder.name) from error
         raise
 
 
@@ -121,18 +121,18 @@ def _addresses(
 
 def _tell(classroom: Classroom, urls: list[str]) -> None:
     """Print where the room is, and how to join."""
-    terminal.to_stdout(say(ROOM, "hello", version=__version__))
+    terminal.to_stdout(say(SECTION, "hello", version=__version__))
     for url in urls:
         terminal.to_stdout("  ", url)
-    terminal.to_stdout(say(ROOM, "code", code=pages.spaced(classroom.record.code)))
+    terminal.to_stdout(say(SECTION, "code", code=pages.spaced(classroom.record.code)))
     if len(urls) > 1:
         terminal.to_stdout(qr_code.for_terminal(classroom.joining_link))
-    terminal.to_stdout(say(ROOM, "links"))
+    terminal.to_stdout(say(SECTION, "links"))
     terminal.to_stdout("  ", classroom.link(classroom.record.teacher))
-    terminal.to_stdout(say(ROOM, "wall link"))
+    terminal.to_stdout(say(SECTION, "wall link"))
     terminal.to_stdout("  ", classroom.link(classroom.record.wall))
     if classroom.address.scheme == "http" and len(urls) > 1:
-        terminal.to_stdout(say(ROOM, "plain"))
+        terminal.to_stdout(say(SECTION, "plain"))
 
 
 def _serve(

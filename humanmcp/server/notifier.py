@@ -31,7 +31,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,127}")
 class NotifyError(StopError):
     """The command cannot be understood."""
 
-    room = "setting_error"
+    section = "setting_error"
 
 
 class Notifier:

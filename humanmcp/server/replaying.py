@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 class NoReplayError(StopError):
     """There is nothing to be replayed."""
 
-    room = "serve"
+    section = "serve"
 
 
 class Recording(NamedTuple):

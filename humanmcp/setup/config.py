@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
 
 
-ROOM: Final = "config"
+SECTION: Final = "config"
 HTTP_URL: Final = "http://127.0.0.1:8766/mcp"
 """Where `humanmcp serve --http` is, where nothing else is in its way."""
 
@@ -75,12 +75,12 @@ class Wanted(HostEntry):
 
     def sentence(self, code: str, **fillings: object) -> str:
         """Return a sentence of this command."""
-        return say(ROOM, code, **fillings)
+        return say(SECTION, code, **fillings)
 
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    flag = parser.flags(ROOM, "help ")
+    flag = parser.flags(SECTION, "help ")
     flag("host", metavar="HOST", nargs="?", choices=tuple(BY_NAME))
     flag("--name", default=DEFAULT_NAME)
     where = parser.add_mutually_exclusive_group()
@@ -104,7 +104,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Print, write or remove an entry; without a host, list all. Returns the exit status."""
     if arguments.host is None:
-        to_stderr(say(ROOM, "which host"))
+        to_stderr(say(SECTION, "which host"))
         for name, host in BY_NAME.items():
             raw_to_stdout(f"{name:<16}{host.label}")
         return REFUSED if arguments.write or arguments.remove else 0
@@ -336,7 +336,7 @@ Keys = tuple[str, ...]
 class ConfigFileError(StopError):
     """A configuration file cannot be read, understood or changed."""
 
-    room = "config"
+    section = "config"
 
 
 def configurations() -> Iterator[tuple[Host, Path]]:

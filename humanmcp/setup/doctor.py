@@ -405,7 +405,7 @@ def _check_entry(
     return ok("host answers", **about, took=f"{seen.first_answer:.2f}")
 
 
-ROOM: Final = "doctor"
+SECTION: Final = "doctor"
 SLOW_START: Final = 1.5
 """Seconds: the shortest time that a host is known to wait for a server's first answer."""
 SLOW_END: Final = 2.0
@@ -418,7 +418,7 @@ _COLOUR: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.PROBLEM: "re
 
 def add_arguments(parser: Parser) -> None:
     """Add the flags of this command."""
-    parser.flags(ROOM, "help ")("--json", action="store_true")
+    parser.flags(SECTION, "help ")("--json", action="store_true")
     add_flags(parser, "home", "files", "book", "lang")
 
 
@@ -454,7 +454,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         json_to_stdout(told)
     else:
         code = "problems" if problems else "warnings" if warnings else "well"
-        to_stdout(say(ROOM, code, count=problems or warnings))
+        to_stdout(say(SECTION, code, count=problems or warnings))
     return REFUSED if problems else 0
 
 
@@ -516,5 +516,5 @@ def _print(finding: Finding) -> None:
 
 def _said(finding: Finding) -> str:
     told = {name: in_language(filling) for name, filling in finding.fillings}
-    sentence = say(ROOM, finding.code, **told)
+    sentence = say(SECTION, finding.code, **told)
     return f"{sentence} {one_line(finding.note)}" if finding.note else sentence

@@ -88,7 +88,7 @@ def _with_words(entry: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any
     return changed
 
 
-ROOM: Final = "wrap"
+SECTION: Final = "wrap"
 _COMMAND: Final = 60
 """Characters of a server's command that are listed."""
 
@@ -121,7 +121,7 @@ def _title(file: ConfigFile, keys: Keys) -> str:
     if keys[:-1] == file.host.keys:
         return one_line(keys[-1])
     project = one_line(keys[len(file.host.project_keys) - 1])
-    return say(ROOM, "in project", name=one_line(keys[-1]), project=project)
+    return say(SECTION, "in project", name=one_line(keys[-1]), project=project)
 
 
 def change_all(
@@ -144,7 +144,7 @@ def change_all(
         _list(config_file, these)
     count = sum(len(these) for _one, these in chosen_in)
     if not count:
-        to_stderr(say(ROOM, f"none to {verb}"))
+        to_stderr(say(SECTION, f"none to {verb}"))
         return REFUSED if failed else 0
     if not yes and not _agreed(verb, count):
         return REFUSED if failed else 0
@@ -172,7 +172,7 @@ def _files() -> tuple[list[ConfigFile], bool]:
 def _list(config_file: ConfigFile, chosen: Sequence[Keys]) -> None:
     to_stdout(Painted(f"{config_file.host.label}  ", "bold"), Painted(str(config_file.path), "dim"))
     if not config_file.servers:
-        to_stdout("    ", Painted(say(ROOM, "no servers"), "dim"))
+        to_stdout("    ", Painted(say(SECTION, "no servers"), "dim"))
     for keys, entry in config_file.servers.items():
         title = _title(config_file, keys)
         words = command_in(entry)
@@ -180,15 +180,15 @@ def _list(config_file: ConfigFile, chosen: Sequence[Keys]) -> None:
         if keys in chosen:
             to_stdout("  * ", Painted(title, "bold"), f"  {started}")
         else:
-            why = say(ROOM, f"is {standing_of(entry).value}")
+            why = say(SECTION, f"is {standing_of(entry).value}")
             to_stdout("    ", Painted(f"{title}  {why}", "dim"))
 
 
 def _agreed(verb: str, count: int) -> bool:
     """Ask for confirmation; without a terminal, name the flag instead."""
-    answer = asked_whether(say(ROOM, f"{verb} all?", count=count))
+    answer = asked_whether(say(SECTION, f"{verb} all?", count=count))
     if answer is None:
-        to_stderr(say(ROOM, f"{verb} with yes", count=count))
+        to_stderr(say(SECTION, f"{verb} with yes", count=count))
     return answer is True
 
 
@@ -205,7 +205,7 @@ def _change(
         to_stderr(Painted(error.sentence(), "yellow"))
         return False
     names = ", ".join(_title(config_file, keys) for keys in chosen)
-    line = say(ROOM, f"{verb} done", label=config_file.host.label, names=names)
+    line = say(SECTION, f"{verb} done", label=config_file.host.label, names=names)
     to_stderr(Painted(line, "green"))
     tell_what_now(config_file.host, kept)
     return True
@@ -214,7 +214,7 @@ def _change(
 class WrapError(ConfigFileError):
     """A server cannot be wrapped or unwrapped."""
 
-    room = ROOM
+    section = SECTION
 
 
 def add_arguments(parser: Parser) -> None:
@@ -228,7 +228,7 @@ def add_arguments(parser: Parser) -> None:
 
 def add_place(parser: Parser, all_code: str = "wrap all") -> None:
     """Declare what names an entry in a host's configuration, or all of them."""
-    flag = parser.flags(ROOM)
+    flag = parser.flags(SECTION)
     flag("host", metavar="HOST", nargs="?", choices=tuple(BY_NAME))
     flag("server", metavar="SERVER", nargs="?")
     flag("--path", metavar="FILE")
@@ -309,5 +309,5 @@ def entry_of(arguments: argparse.Namespace) -> tuple[ConfigFile, dict[str, Any]]
 
 def report(code: str, host: Host, name: str, kept: Path | None) -> None:
     """Print what was done, where the backup is, and what to do now."""
-    to_stderr(Painted(say(ROOM, code, name=name, label=host.label), "green"))
+    to_stderr(Painted(say(SECTION, code, name=name, label=host.label), "green"))
     tell_what_now(host, kept)

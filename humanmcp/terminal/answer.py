@@ -112,12 +112,12 @@ def _file(name: str, raw: bytes) -> dict[str, Any]:
     return {"type": "resource", "resource": resource}
 
 
-ROOM: Final = "answer"
+SECTION: Final = "answer"
 
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    flag = parser.flags(ROOM, "help ")
+    flag = parser.flags(SECTION, "help ")
     parser.flags("choose", "help ")("number", nargs="?", default="", metavar="N")
     ways = parser.add_mutually_exclusive_group()
     flag("--text", to=ways, metavar="TEXT")
@@ -248,9 +248,9 @@ def _option(answering: Answering, wanted: str) -> str:
         if wanted == str(number):
             return option
     if not options:
-        raise stopped(ROOM, "no options", name=answering.name)
+        raise stopped(SECTION, "no options", name=answering.name)
     listed = ", ".join(f"{number} {one_line(one, 60)}" for number, one in enumerate(options, 1))
-    raise stopped(ROOM, "no option", number=wanted, choices=listed)
+    raise stopped(SECTION, "no option", number=wanted, choices=listed)
 
 
 def _call(answering: Answering, tool: str, *words: str, anyway: bool) -> Draft:
@@ -262,9 +262,9 @@ def _call(answering: Answering, tool: str, *words: str, anyway: bool) -> Draft:
     exchange = answering.opened.exchange
     tools = {} if exchange is None else tools_in(exchange)
     if exchange is None or not tools:
-        raise stopped(ROOM, "no calls", name=answering.name)
+        raise stopped(SECTION, "no calls", name=answering.name)
     if tool not in tools:
-        raise stopped(ROOM, "no call", name=tool, choices=", ".join(tools))
+        raise stopped(SECTION, "no call", name=tool, choices=", ".join(tools))
     schema = None if anyway else tools[tool].get("inputSchema")
     result = call(exchange, tool, forms.arguments(forms.typed_of(words), schema))
     return Draft(json.dumps(result, ensure_ascii=False), TextForm.RESULT)
@@ -294,9 +294,9 @@ def _broken(answering: Answering, draft: Draft, name: str) -> Draft:
     """
     known = {one.value: one for one in service.possible_faults(answering.opened)}
     if not known:
-        raise stopped(ROOM, "no fault held", name=answering.name)
+        raise stopped(SECTION, "no fault held", name=answering.name)
     if name not in known:
-        raise stopped(ROOM, "no fault", name=name, choices=", ".join(known))
+        raise stopped(SECTION, "no fault", name=name, choices=", ".join(known))
     return Draft(service.with_fault(answering.opened, draft, known[name]))
 
 
@@ -323,7 +323,7 @@ def _template(answering: Answering, name: str) -> str:
     known = service.templates(answering.opened)
     if name not in known:
         raise stopped(
-            ROOM,
+            SECTION,
             "no template" if known else "no templates",
             name=name,
             method=answering.opened.item.method,

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from humanmcp.common.settings import Settings
 
 
-ROOM: Final = "check"
+SECTION: Final = "check"
 _CHUNK: Final = 1 << 18
 
 
@@ -82,7 +82,7 @@ def judge_lines(arguments: argparse.Namespace) -> int:
             count += len(lines)
     took = max(time.monotonic() - began, 1e-9)
     rate = int(count / took)
-    to_stderr(say(ROOM, "speed", count=count, seconds=f"{took:.1f}", rate=rate))
+    to_stderr(say(SECTION, "speed", count=count, seconds=f"{took:.1f}", rate=rate))
     return 0
 
 
@@ -184,7 +184,7 @@ def _line_error(error: Exception) -> CheckedShape:
     if isinstance(error, CaseError):
         message = error.sentence()
     else:
-        message = say(ROOM, "line no json", got=error)
+        message = say(SECTION, "line no json", got=error)
     line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
     diagnostic = Diagnostic("L01", Severity.ERROR, line=line, column=column)
     said = checked_shape(Verdict("", None, None, (diagnostic,)))
@@ -194,7 +194,7 @@ def _line_error(error: Exception) -> CheckedShape:
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    flag = parser.flags(ROOM, "help ")
+    flag = parser.flags(SECTION, "help ")
     flag("files", code="file", nargs="*", metavar="FILE|-")
     flag("--method", metavar="METHOD")
     flag("--protocol-version", choices=versions.ALL, metavar="VERSION")
@@ -268,7 +268,7 @@ def _case(text: str, arguments: argparse.Namespace) -> TypedCase:
 
 
 def _name(file: str) -> str:
-    return say(ROOM, "stdin") if file == STDIN else file
+    return say(SECTION, "stdin") if file == STDIN else file
 
 
 def _recording_in(file: str) -> str:
@@ -291,24 +291,24 @@ def _fixed(opened: TypedCase) -> int:
         for parts in explained(diagnostic, text):
             to_stderr(*parts)
     if fixed.left:
-        to_stderr(say(ROOM, "left", count=len(fixed.left)))
+        to_stderr(say(SECTION, "left", count=len(fixed.left)))
     return 0 if verdict.sendable else REFUSED
 
 
 def _print(opened: TypedCase, verdict: Verdict, name: str, *, guessed: bool) -> None:
     exchange = opened.exchange
     code = "as guessed" if guessed else "as"
-    to_stdout(Painted(say(ROOM, code, method=exchange.method, version=exchange.version), "dim"))
+    to_stdout(Painted(say(SECTION, code, method=exchange.method, version=exchange.version), "dim"))
     print_problems(verdict.diagnostics, verdict.text, name=name)
     if verdict.line is not None:
         size = len(verdict.line.encode("utf-8", "surrogatepass")) + 1
-        to_stdout(Painted(say(ROOM, "sendable", size=size), "green"))
+        to_stdout(Painted(say(SECTION, "sendable", size=size), "green"))
         to_stdout(verdict.line)
     else:
         counted = summary(verdict.diagnostics)
         codes = (diagnostic.code for diagnostic in verdict.diagnostics if diagnostic.blocks)
         to_stdout(Painted(hint(codes), "dim"))
-        to_stdout(Painted(say(ROOM, "not sendable", counted=counted), "red"))
+        to_stdout(Painted(say(SECTION, "not sendable", counted=counted), "red"))
 
 
 # -- an answer to judge, and the request that it answers, made up where it is not given ----------
@@ -334,7 +334,7 @@ class TypedCase:
 class CaseError(StopError):
     """The input cannot be checked, such as a line of `--lines` that is not an object."""
 
-    room = "check"
+    section = "check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,7 +438,7 @@ def _explain(mistake: Mistake) -> None:
     if mistake.why:
         to_stdout(mistake.why)
     if mistake.example is None:
-        to_stdout(Painted(say(ROOM, "no example"), "dim"))
+        to_stdout(Painted(say(SECTION, "no example"), "dim"))
     else:
         _show_example(mistake.example)
     if mistake.page:
@@ -448,11 +448,11 @@ def _explain(mistake: Mistake) -> None:
 
 def _show_example(example: Example) -> None:
     if example.request:
-        _show_text(say(ROOM, "example request"), "dim", example.request)
+        _show_text(say(SECTION, "example request"), "dim", example.request)
     elif example.method:
-        to_stdout(Painted(say(ROOM, "example method", method=example.method), "dim"))
-    _show_text(say(ROOM, "example wrong"), "red", example.wrong)
-    _show_text(say(ROOM, "example right"), "green", example.right)
+        to_stdout(Painted(say(SECTION, "example method", method=example.method), "dim"))
+    _show_text(say(SECTION, "example wrong"), "red", example.wrong)
+    _show_text(say(SECTION, "example right"), "green", example.right)
     for quote in example.quotes:
         to_stdout(f"“{quote.says}”")
         to_stdout("  ", Painted(quote.link, "dim"))
@@ -469,7 +469,7 @@ def _show_text(title: str, colour: str, text: str) -> None:
 def hint(codes: Iterable[str]) -> str:
     """Return the command that explains what was found; "" where nothing was."""
     first = list(dict.fromkeys(codes))[:5]
-    return say(ROOM, "explain these", codes=" ".join(first)) if first else ""
+    return say(SECTION, "explain these", codes=" ".join(first)) if first else ""
 
 
 # -- more than one answer: a request, a notification, a whole conversation -----------------------
@@ -588,9 +588,9 @@ def _print_conversation(
     bad = [diagnostic for diagnostic in diagnostics if diagnostic.severity in _SHOWN]
     if bad:
         to_stdout(Painted(hint(diagnostic.code for diagnostic in bad), "dim"))
-    counted = summary(bad) if bad else say(ROOM, "nothing wrong")
+    counted = summary(bad) if bad else say(SECTION, "nothing wrong")
     wrong = any(diagnostic.severity is Severity.ERROR for diagnostic in bad)
-    words = say(ROOM, "all checked", count=_count(judged), counted=counted)
+    words = say(SECTION, "all checked", count=_count(judged), counted=counted)
     to_stdout(Painted(words, "red" if wrong else "yellow" if bad else "green"))
 
 

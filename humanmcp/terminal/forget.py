@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts
 
-ROOM: Final = "forget"
+SECTION: Final = "forget"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Target:
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    flag = parser.flags(ROOM, "help ")
+    flag = parser.flags(SECTION, "help ")
     flag("what", nargs="?", default="", metavar="WHAT")
     flag("--older-than", type=float, metavar="DAYS")
     flag("--yes", action="store_true")
@@ -70,10 +70,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 def _targets(inbox: DeskInbox, arguments: argparse.Namespace) -> list[Target]:
     wanted, days = arguments.what, arguments.older_than
     if bool(wanted) is (days is not None):
-        raise stopped(ROOM, "one of both")
+        raise stopped(SECTION, "one of both")
     if days is not None:
         if not 0 <= days < 36500:  # a hundred years; nan fails, too
-            raise stopped(ROOM, "days", days=days)
+            raise stopped(SECTION, "days", days=days)
         return list(_older(inbox, datetime.now(UTC) - timedelta(days=days)))
     if "/" in wanted or wanted.isdigit():
         case = choose(inbox, wanted)
@@ -90,7 +90,7 @@ def _exchange(facts: SessionFacts, item: Item) -> Target:
 def _of_session(inbox: DeskInbox, facts: SessionFacts) -> Iterator[Target]:
     """List the targets of a session: all of it, or the closed exchanges while it still runs."""
     if not facts.is_open:
-        words = say(ROOM, "session", who=client_of(facts) or facts.name)
+        words = say(SECTION, "session", who=client_of(facts) or facts.name)
         yield Target(facts.letter, words, facts.name)
         return
     for state in ExchangeState:
@@ -130,7 +130,7 @@ def _forget(inbox: DeskInbox, targets: list[Target], arguments: argparse.Namespa
     if not arguments.json:
         _announce(gone, waiting)
     if gone and not arguments.yes and not _agreed():
-        to_stdout(say(ROOM, "kept"))
+        to_stdout(say(SECTION, "kept"))
         return REFUSED
     for one in gone:
         if one.key is None:
@@ -144,18 +144,18 @@ def _forget(inbox: DeskInbox, targets: list[Target], arguments: argparse.Namespa
         }
         json_to_stdout(names)
     elif gone:
-        to_stdout(Painted(say(ROOM, "done", count=len(gone)), "green"))
+        to_stdout(Painted(say(SECTION, "done", count=len(gone)), "green"))
     return REFUSED if waiting and not gone else 0
 
 
 def _announce(gone: list[Target], waiting: list[Target]) -> None:
-    to_stdout(say(ROOM, "will" if gone else "nothing"))
+    to_stdout(say(SECTION, "will" if gone else "nothing"))
     for one in gone:
         to_stdout("  ", Painted(one.name, "bold"), f"  {one.words}")
     if gone:
-        to_stdout(Painted(say(ROOM, "means"), "dim"))
+        to_stdout(Painted(say(SECTION, "means"), "dim"))
     for one in waiting:
-        to_stdout(Painted(say(ROOM, "waits", name=one.name), "yellow"))
+        to_stdout(Painted(say(SECTION, "waits", name=one.name), "yellow"))
 
 
 def _agreed() -> bool:
@@ -164,7 +164,7 @@ def _agreed() -> bool:
     Raises:
         StopError: stdin is not a terminal.
     """
-    answer = asked_whether(say(ROOM, "sure"))
+    answer = asked_whether(say(SECTION, "sure"))
     if answer is None:
-        raise stopped(ROOM, "nobody to ask")
+        raise stopped(SECTION, "nobody to ask")
     return answer

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts, Writer
 
 
-ROOM: Final = "inbox"
+SECTION: Final = "inbox"
 _LOOK_EVERY: Final = 0.5
 _WIDEST_REQUEST: Final = 60
 _CLEAR: Final = "\x1b[H\x1b[2J"
@@ -66,7 +66,7 @@ class TerminalRow:
 
 def add_arguments(parser: Parser) -> None:
     """Add the flags of this command."""
-    flag = parser.flags(ROOM, "help ")
+    flag = parser.flags(SECTION, "help ")
     flag("--all", action="store_true")
     flag("--watch", action="store_true")
     flag("--json", action="store_true")
@@ -123,13 +123,13 @@ def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
 def asker_of(facts: SessionFacts) -> str:
     """Return who sends the requests of a session: the client or the server."""
     if facts.role.traits.parties[0] == "server":
-        return say(ROOM, "a server", name=one_line(facts.title, 80)).strip()
-    return client_of(facts) or say(ROOM, "no client yet")
+        return say(SECTION, "a server", name=one_line(facts.title, 80)).strip()
+    return client_of(facts) or say(SECTION, "no client yet")
 
 
 def unreadable_in(facts: SessionFacts) -> str:
     """Return how many lines of a session could not be read."""
-    return say(ROOM, "unreadable", count=facts.unreadable)
+    return say(SECTION, "unreadable", count=facts.unreadable)
 
 
 def row_as_json(row: TerminalRow, moment: datetime) -> ListedShape:
@@ -150,21 +150,21 @@ def _list(sessions: Sequence[SessionFacts], found: Sequence[TerminalRow]) -> Non
         to_stdout(*_heading(facts))
         if facts.unreadable:
             sentence = unreadable_in(facts)
-            look = say(ROOM, "look unreadable", letter=facts.letter)
+            look = say(SECTION, "look unreadable", letter=facts.letter)
             to_stdout("  ", Painted(sentence, "yellow"), " ", Painted(look, "dim"))
         if not mine and not facts.is_open:
-            to_stdout("  ", Painted(say(ROOM, "nothing kept", name=facts.name), "dim"))
+            to_stdout("  ", Painted(say(SECTION, "nothing kept", name=facts.name), "dim"))
         _table(mine, utc_now())
     if parked := [row for row in found if is_parked(row)]:
-        to_stdout(Painted(say(ROOM, "parked"), "bold"))
+        to_stdout(Painted(say(SECTION, "parked"), "bold"))
         _table(parked, utc_now())
     if not any(facts.is_open for facts in sessions):
-        to_stdout(say(ROOM, "no session"))
+        to_stdout(say(SECTION, "no session"))
     elif not any(row.item.waits for row in found):
-        to_stdout(say(ROOM, "nothing"))
+        to_stdout(say(SECTION, "nothing"))
     else:
         first = next(row.name for row in found if row.item.waits)
-        to_stdout(Painted(say(ROOM, "next", name=first), "dim"))
+        to_stdout(Painted(say(SECTION, "next", name=first), "dim"))
 
 
 def _shown(inbox: DeskInbox, *, everything: bool) -> list[SessionFacts]:
@@ -175,10 +175,10 @@ def _shown(inbox: DeskInbox, *, everything: bool) -> list[SessionFacts]:
 def _heading(facts: SessionFacts) -> tuple[str | Painted, ...]:
     words = (facts.title, client_of(facts), one_line(facts.protocol_version))
     title = " · ".join(word for word in words if word)
-    life = "" if facts.is_open else f" · {say(ROOM, facts.life.value)}"
+    life = "" if facts.is_open else f" · {say(SECTION, facts.life.value)}"
     return (
         Painted(f"{facts.letter}  ", "bold"),
-        title or say(ROOM, "no client yet"),
+        title or say(SECTION, "no client yet"),
         Painted(f"{life} · {facts.name}", "dim"),
     )
 
@@ -202,12 +202,12 @@ def _when(row: TerminalRow, moment: datetime) -> Iterator[str | Painted]:
     item = row.item
     if item.waits:
         passed = clock(waited(item, moment))
-        yield say(ROOM, "waits", time=passed)
+        yield say(SECTION, "waits", time=passed)
     if item.purpose is Purpose.HELD:
-        yield f" · {say(ROOM, 'tap')}"
+        yield f" · {say(SECTION, 'tap')}"
     for writer in row.writers:
         name = one_line(writer.name, 30)
-        yield f" · {say(ROOM, 'named writer' if name else 'writer', name=name)}"
+        yield f" · {say(SECTION, 'named writer' if name else 'writer', name=name)}"
     for one in outlook(item, moment):
         dot = "" if item.is_subscription else " · "
         yield Painted(f"{dot}{one.sentence}", "yellow" if one.soon else "dim")
@@ -228,7 +228,7 @@ def _watch(inbox: DeskInbox, arguments: argparse.Namespace) -> int:
             if redraw:
                 ring = _BELL if waiting - seen else ""
                 seen = waiting
-                raw_to_stdout(ring + _CLEAR + say(ROOM, "watching"))
+                raw_to_stdout(ring + _CLEAR + say(SECTION, "watching"))
                 _list(_shown(inbox, everything=arguments.all), found)
             else:
                 before = _report_changes(before, found, arguments)
@@ -377,7 +377,7 @@ def _client(item: Item, passed: float) -> Outlook | None:
 class ChoiceError(StopError):
     """The name on the command line matches no exchange, or several."""
 
-    room = "choose"
+    section = "choose"
 
 
 def open_inbox(settings: Settings) -> DeskInbox:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 # -- send a reply, and say what became of it -----------------------------------------------------
 
 
-ROOM: Final = "answer"
+SECTION: Final = "answer"
 BY: Final = "terminal"
 """The author of what the terminal sends."""
 LONGEST_WAIT: Final = 10.0
@@ -80,7 +80,7 @@ class Answering:
 
     def sentence(self, code: str, **fillings: object) -> str:
         """Return a sentence of this command."""
-        return say(ROOM, code, **fillings)
+        return say(SECTION, code, **fillings)
 
 
 def submit(answering: Answering, draft: Draft, *, anyway: bool) -> SendResult:
@@ -205,14 +205,14 @@ def print_card(opened: OpenExchange, *, whole: bool = True) -> None:
     if opened.facts.folder:
         to_stdout("  ", Painted(approvals.plainly(opened.facts.folder), "dim"))
     if approval.problem:
-        to_stdout(Painted(say(approvals.ROOM, approval.problem), "yellow"))
+        to_stdout(Painted(say(approvals.SECTION, approval.problem), "yellow"))
     elif approval.questions:
         _print_questions(approval.questions)
     else:
         _print_parts(card if whole else card.beginning())
         if card.is_long:
             code = "digest" if whole else "beginning"
-            to_stdout(Painted(say(approvals.ROOM, code, digest=approval.digest), "yellow"))
+            to_stdout(Painted(say(approvals.SECTION, code, digest=approval.digest), "yellow"))
 
 
 def _print_parts(card: ApprovalCard) -> None:
@@ -237,7 +237,7 @@ def _print_questions(questions: Sequence[AskedQuestion]) -> None:
 def next_commands(opened: OpenExchange, name: str) -> str:
     """Return the commands that decide."""
     asks = opened.approval is not None and opened.approval.questions
-    return say(approvals.ROOM, "next answers" if asks else "next", name=name)
+    return say(approvals.SECTION, "next answers" if asks else "next", name=name)
 
 
 def is_decided(arguments: argparse.Namespace) -> bool:
@@ -308,7 +308,7 @@ def ask(
         return _ask_each(answering, approval, key, line)
     while True:
         print_card(answering.opened, whole=whole)
-        to_stdout(Painted(say(approvals.ROOM, "keys"), "dim"))
+        to_stdout(Painted(say(approvals.SECTION, "keys"), "dim"))
         pressed, shown = key().lower(), approval.digest
         try:
             match pressed:
@@ -343,7 +343,7 @@ def _ask_pattern(approval: Approval, line: Callable[[], str]) -> str:
 
 
 def _asked(code: str, line: Callable[[], str]) -> str:
-    to_stdout(Painted(say(approvals.ROOM, code), "bold"))
+    to_stdout(Painted(say(approvals.SECTION, code), "bold"))
     return line()
 
 
@@ -379,7 +379,7 @@ def _ask_one(
     if len(numbers) > _MOST_KEYS:
         return approvals.typed_answer(at, question, _asked("which option", line))
     code = "several" if question.multiple else "one" if numbers else "words"
-    to_stdout(Painted(say(approvals.ROOM, f"keys {code}"), "dim"))
+    to_stdout(Painted(say(approvals.SECTION, f"keys {code}"), "dim"))
     chosen: set[str] = set()
     while True:
         match key().lower():

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import DeskInbox
 
-ROOM: Final = "say"
+SECTION: Final = "say"
 _SWITCH: Final = ("on", "off")
 LOOK_EVERY: Final = 0.2
 """Seconds between two looks at the client's reactions."""
@@ -42,7 +42,7 @@ LOOK_EVERY: Final = 0.2
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    flag = parser.flags(ROOM, "help ")
+    flag = parser.flags(SECTION, "help ")
     ways = parser.add_mutually_exclusive_group()
     flag("message", to=ways, nargs="?", metavar="MESSAGE")
     flag("--file", to=ways, metavar="FILE")
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.json:
         json_to_stdout(said_shape(SayResult(Outcome.SENT)))
     else:
-        to_stdout(sentence(ROOM, f"done {order.value}"))
+        to_stdout(sentence(SECTION, f"done {order.value}"))
     if arguments.watch is not None and not arguments.json:
         for reaction in _watched(inbox, session, last[0].seq if last else 0, arguments.watch):
             to_stdout(reaction.sentence())
@@ -113,7 +113,7 @@ def _meant(inbox: DeskInbox, arguments: argparse.Namespace) -> tuple[str, Order,
         value = getattr(arguments, name)
         if value is not None and value is not False:
             return session, order, text(value)
-    raise stopped(ROOM, "nothing")
+    raise stopped(SECTION, "nothing")
 
 
 def _progress(inbox: DeskInbox, number: str, value: str) -> tuple[str, Order, str]:
@@ -122,9 +122,9 @@ def _progress(inbox: DeskInbox, number: str, value: str) -> tuple[str, Order, st
     try:
         amount = float(value)
     except ValueError as error:
-        raise stopped(ROOM, "no number", value=value) from error
+        raise stopped(SECTION, "no number", value=value) from error
     if exchange is None:
-        raise stopped(ROOM, "no request", number=number)
+        raise stopped(SECTION, "no request", number=number)
     whole = int(amount) if amount.is_integer() else amount
     return case.key.session, Order.SAY, whole_conversation.progress(exchange, whole)
 
@@ -162,6 +162,6 @@ def _not_said(result: SayResult, text: str, *, json: bool) -> int:
     if json:
         json_to_stdout(said_shape(result))
         return REFUSED
-    to_stderr(sentence(ROOM, "waits" if waits else "refused"))
+    to_stderr(sentence(SECTION, "waits" if waits else "refused"))
     print_problems(result.diagnostics, text)
     return REFUSED

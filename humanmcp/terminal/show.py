@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.incoming import Inquiry
 
-ROOM: Final = "show"
+SECTION: Final = "show"
 
 
 def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace) -> None:
@@ -73,19 +73,19 @@ def _last(inbox: DeskInbox, facts: SessionFacts) -> Frame:
         inbox.last_frames_before(facts.name, facts.unreadable_at + 1, 1) if facts.unreadable else ()
     )
     if not found:
-        raise stopped(ROOM, "all readable", letter=facts.letter)
+        raise stopped(SECTION, "all readable", letter=facts.letter)
     return found[0]
 
 
 def _print_unreadable(facts: SessionFacts, frame: Frame) -> None:
     who = asker_of(facts)
     to_stdout(Painted(unreadable_in(facts), "bold"))
-    to_stdout(Painted(say(ROOM, "last unreadable", who=who, at=frame.at), "dim"))
+    to_stdout(Painted(say(SECTION, "last unreadable", who=who, at=frame.at), "dim"))
     for line in [frame.note] if frame.note else map(describe, why_unreadable(frame)):
         to_stdout("  " + line)
-    to_stdout("", "\n", Painted(say(ROOM, "message"), "bold"))
+    to_stdout("", "\n", Painted(say(SECTION, "message"), "bold"))
     to_stdout("  " + frame.text)
-    to_stdout("", "\n", Painted(say(ROOM, "next unreadable"), "dim"))
+    to_stdout("", "\n", Painted(say(SECTION, "next unreadable"), "dim"))
 
 
 class ShownExchange(NamedTuple):
@@ -105,7 +105,7 @@ class ShownExchange(NamedTuple):
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    flag = parser.flags(ROOM, "help ")
+    flag = parser.flags(SECTION, "help ")
     parser.flags("choose", "help ")("number", nargs="?", default="", metavar="N")
     flag("--unreadable", code="bad", action="store_true")
     flag("--raw", action="store_true")
@@ -148,7 +148,7 @@ def shown_of(inbox: DeskInbox, wanted: str) -> ShownExchange:
 
 def _print(shown: ShownExchange) -> None:
     item, card = shown.item, shown.card
-    version = one_line(item.protocol_version) or say(ROOM, "no version")
+    version = one_line(item.protocol_version) or say(SECTION, "no version")
     to_stdout(
         Painted(f"{shown.name}  {request_in_short(item)}", "bold"),
         Painted(f"  · id {item.id} · {version}", "dim"),
@@ -161,22 +161,22 @@ def _print(shown: ShownExchange) -> None:
     to_stdout("")
     _explain(shown)
     if item.state is ExchangeState.PENDING:
-        to_stdout("  ", Painted(say(ROOM, "silence"), "bold"), " ", card.silence)
+        to_stdout("  ", Painted(say(SECTION, "silence"), "bold"), " ", card.silence)
     to_stdout("  ", Painted(card.page, "dim"))
     text = item.line if isinstance(shown.opened.message, Malformed) else pretty(item.line)
-    _section(say(ROOM, "message"), text)
+    _section(say(SECTION, "message"), text)
     for told, text in (("asks", shown.item.waiting.asks), ("heard", shown.item.waiting.heard)):
         if text:
-            _section(say(ROOM, told), pretty(text))
-    _diagnostics(say(ROOM, "remarks"), shown.opened.remarks, item.line)
-    _diagnostics(say(ROOM, "refused"), item.diagnostics, shown.draft)
+            _section(say(SECTION, told), pretty(text))
+    _diagnostics(say(SECTION, "remarks"), shown.opened.remarks, item.line)
+    _diagnostics(say(SECTION, "refused"), item.diagnostics, shown.draft)
     if item.answer is not None:
-        _section(say(ROOM, "sent"), item.answer.line)
+        _section(say(SECTION, "sent"), item.answer.line)
     elif shown.draft:
         touched = item.draft is not None and item.draft.touched
-        _section(say(ROOM, "draft" if touched else "start"), shown.draft)
+        _section(say(SECTION, "draft" if touched else "start"), shown.draft)
     for kept in item.kept:
-        _section(say(ROOM, "kept", by=kept.by), kept.text)
+        _section(say(SECTION, "kept", by=kept.by), kept.text)
     if item.state is ExchangeState.PENDING:
         to_stdout("")
         to_stdout(Painted(_what_next(shown), "dim"))
@@ -218,13 +218,13 @@ def _what_next(shown: ShownExchange) -> str:
         return next_commands(shown.opened, shown.name)
     if shown.opened.inquiry is not None and shown.opened.inquiry.options:
         code = "next choice" if shown.opened.inquiry.free_text else "next choice only"
-        return say(ROOM, code, name=shown.name) + _declining(shown)
+        return say(SECTION, code, name=shown.name) + _declining(shown)
     if shown.item.purpose is Purpose.ANSWER:
         code = "next words" if methods.of(shown.item.method).plain_text else "next"
-        return say(ROOM, code, name=shown.name) + _declining(shown)
+        return say(SECTION, code, name=shown.name) + _declining(shown)
     alone = shown.name == str(key.number)
     held = str(key.number) if alone else f"{key.number} --session {key.session}"
-    words = say(ROOM, "next held", name=shown.name, held=held)
+    words = say(SECTION, "next held", name=shown.name, held=held)
     if shown.opened.approval is None:
         return words
     return f"{words}\n{next_commands(shown.opened, shown.name)}"
@@ -232,15 +232,15 @@ def _what_next(shown: ShownExchange) -> str:
 
 def _declining(shown: ShownExchange) -> str:
     asks = shown.opened.asked is not None and shown.opened.held is None
-    return "\n" + say(ROOM, "next decline", name=shown.name) if asks else ""
+    return "\n" + say(SECTION, "next decline", name=shown.name) if asks else ""
 
 
 def _show_sender(shown: ShownExchange) -> None:
     who = asker_of(shown.opened.facts)
     passed = clock(waited(shown.item, utc_now()))
-    to_stdout(Painted(say(ROOM, "from", who=who, time=passed), "dim"))
+    to_stdout(Painted(say(SECTION, "from", who=who, time=passed), "dim"))
     if shown.opened.facts.stuck:
-        to_stdout(Painted(say(ROOM, "stuck"), "yellow"))
+        to_stdout(Painted(say(SECTION, "stuck"), "yellow"))
 
 
 def _section(title: str, text: str) -> None:

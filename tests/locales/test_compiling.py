@@ -23,10 +23,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copy
 
 
-def start(room: str, language: str) -> Mapping[str, str]:
-    """Load a room as a program does that starts: nothing is remembered."""
+def start(section: str, language: str) -> Mapping[str, str]:
+    """Load a section as a program does that starts: nothing is remembered."""
     load: Callable[[str, str], Mapping[str, str]] = sentences_of.__wrapped__
-    return load(room, language)
+    return load(section, language)
 
 
 def change(file: Path, old: str, new: str) -> None:
@@ -37,19 +37,19 @@ def change(file: Path, old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_room_is_loaded_as_it_stands_in_the_source(language: str) -> None:
+def test_every_section_is_loaded_as_it_stands_in_the_source(language: str) -> None:
     """In a checkout that was used before, too: what is stale is made again."""
-    for room, sentences in compiling.sentences(language).items():
-        assert sentences_of(room, language) == sentences
+    for section, sentences in compiling.sentences(language).items():
+        assert sentences_of(section, language) == sentences
 
 
 @pytest.mark.usefixtures("folder")
 def test_wordings_of_one_sentence_stand_in_one_table() -> None:
     """`says` is the sentence itself; the others have their name behind a dot."""
-    room = start("problem", "en")
-    assert room["J01"] == "A comma is missing here."
-    assert room["J01.why"].startswith("JSON needs a comma")
-    assert "server" in room["M05.seen"]
+    section = start("problem", "en")
+    assert section["J01"] == "A comma is missing here."
+    assert section["J01.why"].startswith("JSON needs a comma")
+    assert "server" in section["M05.seen"]
 
 
 def test_a_changed_source_is_said_at_the_next_start(folder: Path) -> None:
@@ -70,8 +70,8 @@ def test_a_start_reads_no_toml_when_nothing_changed(folder: Path) -> None:
     assert start("waiting", "en") == before
 
 
-def test_a_room_may_move_to_another_file_or_go(folder: Path) -> None:
-    """The compiled form of a room that is no more goes with it."""
+def test_a_section_may_move_to_another_file_or_go(folder: Path) -> None:
+    """The compiled form of a section that is no more goes with it."""
     before = start("attach", "en")
     source = folder / "en" / "terminal.toml"
     text, _, moved = source.read_text(encoding="utf-8").partition("[attach]\n")
@@ -102,17 +102,20 @@ def test_a_folder_that_cannot_be_written_is_read_all_the_same(folder: Path) -> N
 def test_an_installed_program_has_no_source_and_needs_none(folder: Path) -> None:
     """The wheel holds what `write` makes without stamps."""
     for language in LANGUAGES:
-        found = compiling.rooms(language, folder)
+        found = compiling.sections(language, folder)
         compiling.write(folder / "compiled" / language, found, stamped=False)
         shutil.rmtree(folder / language)
     assert start("waiting", "ja")["measured"] == "実測値"
     assert start("nonsense", "ja") == {}
 
 
-def test_both_languages_have_the_same_rooms_in_the_same_files() -> None:
-    """So that a translator finds the other sentence; and no room stands in two files."""
+def test_both_languages_have_the_same_sections_in_the_same_files() -> None:
+    """So that a translator finds the other sentence; and no section stands in two files."""
     en, ja = (
-        [(room.name, room.source.partition("/")[2]) for room in compiling.rooms(language)]
+        [
+            (section.name, section.source.partition("/")[2])
+            for section in compiling.sections(language)
+        ]
         for language in LANGUAGES
     )
     assert en == ja

@@ -88,7 +88,7 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> ApprovalView | None:
     return ApprovalView(
         headline=approvals.headline(opened, approval, card),
         digest=approval.digest,
-        problem=say(approvals.ROOM, approval.problem) if approval.problem else "",
+        problem=say(approvals.SECTION, approval.problem) if approval.problem else "",
         card=card if whole or not is_long else card.beginning(),
         is_closed=is_long and not whole,
         is_open=is_long and whole,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from humanmcp.answering.open_exchange import read_line
 from humanmcp.answering.schema import TypedDict
-from humanmcp.desk.presenters.rendering import ROOM
+from humanmcp.desk.presenters.rendering import SECTION
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.approvals import QUESTION, kind_of
 from humanmcp.protocol.conversation.exchange import NegotiatedState
@@ -168,9 +168,9 @@ def _capabilities(version: str) -> dict[str, Any]:
     return _object(
         **{
             one: Switch(
-                description=say(ROOM, f"declares.{one}"),
+                description=say(SECTION, f"declares.{one}"),
                 properties={
-                    name: Switch(type="boolean", description=say(ROOM, f"declares.{name}"))
+                    name: Switch(type="boolean", description=say(SECTION, f"declares.{name}"))
                     for name in SHAPES[str(known[one].kind(version))].members
                 },
             )
@@ -200,15 +200,15 @@ def form_of(item: Item, negotiated: NegotiatedState, tool: str) -> AnswerForm | 
 def _asked_for(item: Item) -> Mapping[str, Any]:
     """Return the form that a server asks its user to fill in, below what the user decides."""
     words = [
-        {"const": one, "title": say(ROOM, f"elicit.{one}")}
+        {"const": one, "title": say(SECTION, f"elicit.{one}")}
         for one in ("accept", "decline", "cancel")
     ]
-    action = {"type": "string", "title": say(ROOM, "elicit.action"), "oneOf": words}
+    action = {"type": "string", "title": say(SECTION, "elicit.action"), "oneOf": words}
     asked = None if is_large(item.line) else read_line(item.line)
     schema = asked.params.get("requestedSchema") if isinstance(asked, Message) else None
     if not isinstance(schema, dict) or len(json.dumps(schema)) > LARGEST_SCHEMA:
         return _object(("action",), action=action)
-    content = {"title": say(ROOM, "elicit.content"), **schema}
+    content = {"title": say(SECTION, "elicit.content"), **schema}
     return _object(("action",), action=action, content=content)
 
 

@@ -115,7 +115,7 @@ def _runs(line: str) -> Iterator[Run]:
         yield Run("text", line[at:])
 
 
-ROOM: Final = "desk"
+SECTION: Final = "desk"
 SCRIPT: Final = "js."
 """Sentences whose code begins with this are handed to the scripts of the page, unfilled."""
 
@@ -168,7 +168,7 @@ def render(name: str, **values: Any) -> str:  # noqa: ANN401 - templates take an
     """Render a template in the language of the reader."""
 
     def t(code: str, **fillings: object) -> str:
-        return say(ROOM, code, **fillings)
+        return say(SECTION, code, **fillings)
 
     def w(code: str) -> str:
         return say("waiting", code)
@@ -193,10 +193,10 @@ def language_of(query: str, cookie: str, accepted: str, wanted: str = "") -> str
 
 def for_scripts(language: str) -> Mapping[str, str]:
     """Return the sentences that the page's scripts need, by code without its beginning."""
-    own = sentences_of(ROOM, language)
+    own = sentences_of(SECTION, language)
     lacking = {
         code: text
-        for code, text in sentences_of(ROOM, "en").items()
+        for code, text in sentences_of(SECTION, "en").items()
         if code.removesuffix(" one") not in own
     }
     found = {**lacking, **own}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import summary
 from humanmcp.desk.presenters.forms import FieldShape, field_of, shape_of
-from humanmcp.desk.presenters.rendering import ROOM
+from humanmcp.desk.presenters.rendering import SECTION
 from humanmcp.inbox.contract import Life, Purpose
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -159,8 +159,8 @@ def question_choices(opened: OpenExchange) -> tuple[QuestionChoice, ...]:
         why = ""
         if hindered is not None:
             code, missing = f"ask.not.{hindered.why.value}", hindered.capability
-            why = say(ROOM, code, capability=missing, version=item.protocol_version)
-        found.append(QuestionChoice(input_request, say(ROOM, f"ask.{input_request.value}"), why))
+            why = say(SECTION, code, capability=missing, version=item.protocol_version)
+        found.append(QuestionChoice(input_request, say(SECTION, f"ask.{input_request.value}"), why))
     return tuple(found)
 
 

@@ -48,7 +48,7 @@ _ALWAYS: Final = frozenset({"method", *ANSWERS})
 class RuleError(StopError):
     """A rule cannot be added."""
 
-    room = "rule_error"
+    section = "rule_error"
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ _ARGUMENTS: Final = "arg "
 class ServerDefinitionError(StopError):
     """Something that was typed cannot be in a server definition."""
 
-    room = "server_definition"
+    section = "server_definition"
 
 
 Lists = dict[str, tuple["Mapping[str, Any]", ...]]

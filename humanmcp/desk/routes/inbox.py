@@ -568,7 +568,7 @@ def _decide(request: Request, key: Key, values: dict[str, str], here: str) -> Re
 def _why(code: str) -> str:
     """Return why nothing was sent; "" for a code that there is not."""
     with suppress(UnknownSentenceError):
-        return say(approvals.ROOM, code) if code else ""
+        return say(approvals.SECTION, code) if code else ""
     other = kinds.other_request_shown().unplaced()
     return describe(other) if code == other.code else ""
 

@@ -83,7 +83,7 @@ def entries_of(page: Response, member: str) -> list[dict[str, Any]]:
 class NoAnswerError(StopError):
     """The server did not answer in time."""
 
-    room = "trouble"
+    section = "trouble"
 
     def __init__(self, method: str, seconds: float, *, is_longest: bool = False) -> None:
         """Remember what was asked and for how long it was waited, at most or since progress."""
@@ -97,7 +97,7 @@ class NoAnswerError(StopError):
 class NotDeclaredError(StopError):
     """The server did not declare what a request needs. Nothing was sent."""
 
-    room = "trouble"
+    section = "trouble"
 
     def __init__(self, method: str, capability: str) -> None:
         super().__init__("not declared", method=method, capability=capability)
@@ -106,7 +106,7 @@ class NotDeclaredError(StopError):
 class HandshakeError(StopError):
     """A session could not be opened."""
 
-    room = "trouble"
+    section = "trouble"
 
 
 Key: TypeAlias = tuple[str, str | int | float]

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from humanmcp.host.client.requests import Asking
 
 
-ROOM: Final = "client"
+SECTION: Final = "client"
 CAPABILITIES: Final = ("roots", "sampling", "elicitation")
 EXAMPLE_ROOT: Final = "file:///example/root1"
 EXAMPLE_VERSION: Final = versions.R2025_03
@@ -82,13 +82,13 @@ _FLAGS_OF_A_SCRIPT: Final = "#!"
 class ClientError(StopError):
     """The client cannot start."""
 
-    room = ROOM
+    section = SECTION
     status = USAGE_ERROR
 
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    flag = parser.flags(ROOM, "help ")
+    flag = parser.flags(SECTION, "help ")
     flag("words", code="command", nargs="*", metavar="COMMAND")
     flag("--server", metavar="NAME", default="")
     flag("--config", metavar="FILE", default="")
@@ -313,7 +313,7 @@ def _as_the_example_goes_on(client: Client) -> None:
     if EXAMPLE_CALL["name"] in (client.session.negotiated.tools or {}):
         client.request("tools/call", EXAMPLE_CALL)
     else:
-        to_stderr("  ", say(ROOM, "no example", name=EXAMPLE_CALL["name"]))
+        to_stderr("  ", say(SECTION, "no example", name=EXAMPLE_CALL["name"]))
 
 
 def _desk(settings: Settings, target: ServerTarget) -> AskedSession:
@@ -321,7 +321,7 @@ def _desk(settings: Settings, target: ServerTarget) -> AskedSession:
     inbox = open_inbox(home_folder(settings.home))
     title = settings.title or str(target)
     session = AskedSession(inbox, Role.CLIENT, title=title)
-    to_stderr(say(ROOM, "at the desk", name=session.name))
+    to_stderr(say(SECTION, "at the desk", name=session.name))
     return session
 
 
@@ -364,7 +364,7 @@ _METAVARS: Final = {
 
 def _add_request_arguments(parser: Parser) -> None:
     """Add the flags of one request."""
-    flag = parser.flags(ROOM, "help ")
+    flag = parser.flags(SECTION, "help ")
     one_of = parser.add_mutually_exclusive_group()
     for kind, metavars in _METAVARS.items():
         flag(f"--{kind.value}", to=one_of, nargs="+", metavar=metavars)
@@ -372,7 +372,7 @@ def _add_request_arguments(parser: Parser) -> None:
     flag("--arguments", metavar="JSON", default="")
     for name in ("json", "anyway", "wire"):
         flag(f"--{name}", action="store_true")
-    parser.epilog = say(ROOM, "statuses")
+    parser.epilog = say(SECTION, "statuses")
 
 
 def _asks_once(arguments: argparse.Namespace) -> bool:
@@ -491,10 +491,10 @@ def _status(response: Response) -> ExitStatus:
     method = response.request.method
     if response.error is not None:
         number, why = response.error
-        to_stderr(say(ROOM, "error", method=method, number=number, why=why))
+        to_stderr(say(SECTION, "error", method=method, number=number, why=why))
         return ExitStatus.ERROR
     if response.result is None:
-        to_stderr(say(ROOM, "no result", method=method))
+        to_stderr(say(SECTION, "no result", method=method))
         return ExitStatus.ERROR
     is_error = method == "tools/call" and response.result.get("isError") is True
     return ExitStatus.TOOL_ERROR if is_error else ExitStatus.DONE

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from humanmcp.host.conversation import Turn
     from humanmcp.host.models import Model
 
-ROOM: Final = "host"
+SECTION: Final = "host"
 SAMPLING: Final = ("human", "model", "no")
 """Who answers a server that asks for a turn of a model."""
 NAME: Final = Identity("humanmcp-host", "1.0.0")
@@ -47,7 +47,7 @@ NAME: Final = Identity("humanmcp-host", "1.0.0")
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    flag = parser.flags(ROOM, "help ")
+    flag = parser.flags(SECTION, "help ")
     flag("--config", metavar="FILE", default="")
     flag("--start", choices=[one.value for one in SessionStart], default=SessionStart.PROBE.value)
     flag("-m", "--model", metavar="MODEL", default="human")
@@ -76,7 +76,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Talk until the end of input. Returns the exit status; no child is left behind."""
     if arguments.json and not arguments.prompt:
-        to_stderr("humanmcp: ", say(ROOM, "json of what"))
+        to_stderr("humanmcp: ", say(SECTION, "json of what"))
         return USAGE_ERROR
     with in_order(), contextlib.ExitStack() as stack:
         _talk(arguments, settings, stack)
@@ -97,7 +97,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         inbox = open_inbox(home_folder(settings.home))
         title = " ".join(word for word in (settings.title, server) if word)
         session = AskedSession(inbox, role, title=title, asker=NAME.name)
-        line = say(ROOM, f"at the desk {role.value}", name=session.name, server=server)
+        line = say(SECTION, f"at the desk {role.value}", name=session.name, server=server)
         to_stderr(line)
         return session
 

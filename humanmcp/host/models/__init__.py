@@ -35,7 +35,7 @@ class Model(Protocol):
 class ModelError(StopError):
     """The model did not take its turn. The words of a service are quoted."""
 
-    room = "model"
+    section = "model"
 
     @classmethod
     def quoting(cls, why: str) -> Self:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from humanmcp.host.conversation import Block, ModelTool, Turn
     from humanmcp.host.models import Heard, Model
 
-ROOM: Final = "host"
+SECTION: Final = "host"
 AUTO: Final = "auto"
 IMAGES: Final = (AUTO, "yes", "no")
 
@@ -69,7 +69,7 @@ SERVICES: Final[Mapping[str, Service]] = MappingProxyType(
 class ModelChoiceError(StopError):
     """The model cannot start."""
 
-    room = ROOM
+    section = SECTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def key_kept_back(choice: ModelChoice) -> Phrase | None:
     if _is_home(service, address) or not os.environ.get(service.key_variable):
         return None
     fillings = {"name": service.key_variable, "home": service.its_home(), "address": address}
-    return Phrase(ROOM, "key kept back", fillings)
+    return Phrase(SECTION, "key kept back", fillings)
 
 
 def make_model(choice: ModelChoice) -> Model:

@@ -33,7 +33,7 @@ OVERLOADED: str = "overloaded_error"
 class ScriptError(StopError):
     """A recorded model cannot be read."""
 
-    room = "host"
+    section = "host"
 
 
 class ScriptModel:

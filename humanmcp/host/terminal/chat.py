@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from humanmcp.host.servers import Choice, HostLoop, Server
     from humanmcp.host.terminal.typing import Typist
 
-ROOM: Final = "host"
+SECTION: Final = "host"
 PROMPT: Final = "> "
 STARTED: Final = "MCP Client Started!"
 _LONGEST: Final = 2000
@@ -132,7 +132,7 @@ class AtHost:
         to_stderr(Painted(self._say("overloaded", seconds=f"{seconds:g}"), "yellow"))
 
     def _say(self, code: str, **fillings: object) -> str:
-        return say(ROOM, code, **fillings)
+        return say(SECTION, code, **fillings)
 
 
 def call_of(use: ToolUse, tool: ToolAddress) -> str:
@@ -152,12 +152,12 @@ def state_of(server: Server) -> str:
     if server.entry.trouble is not None:
         return server.entry.trouble.sentence()
     if server.entry.disabled:
-        return say(ROOM, "is disabled")
+        return say(SECTION, "is disabled")
     if server.trouble:
         return server.trouble.sentence()
     if server.is_starting:
-        return say(ROOM, "is starting")
-    return say(ROOM, "has tools", count=len(server.tools))
+        return say(SECTION, "is starting")
+    return say(SECTION, "has tools", count=len(server.tools))
 
 
 class Chat:
@@ -213,7 +213,7 @@ class Chat:
             code = "starting person" if server.entry.is_person else "starting"
             missing = {"name": server.name, "methods": asked, "seconds": f"{servers.timeout:g}"}
             with self.typist.above():
-                to_stderr(say(ROOM, code, **missing))
+                to_stderr(say(SECTION, code, **missing))
 
     def _do(self, typed: str) -> None:
         word, _, rest = typed.partition(" ")
@@ -245,7 +245,7 @@ class Chat:
             case "/ask":
                 self.person.ask_again()
             case _:
-                to_stdout(say(ROOM, "help"))
+                to_stdout(say(SECTION, "help"))
 
     def _reconnect(self, name: str) -> None:
         servers = self.loop.servers
@@ -254,7 +254,7 @@ class Chat:
         except NoServerError as error:
             to_stdout(Painted(error.sentence(), "yellow"))
         except KeyboardInterrupt:
-            to_stdout(Painted(say(ROOM, "interrupted"), "yellow"))
+            to_stdout(Painted(say(SECTION, "interrupted"), "yellow"))
         else:
             self._server(next(one for one in servers.all if one.name == name))
 
@@ -273,7 +273,7 @@ class Chat:
         except StopError as error:
             to_stdout(Painted(error.sentence(), "red"))
         except KeyboardInterrupt:
-            to_stdout(Painted(say(ROOM, "interrupted"), "yellow"))
+            to_stdout(Painted(say(SECTION, "interrupted"), "yellow"))
 
     def _read(self, typed: str) -> None:
         """Show a resource to the person now, and to the model with what is said next."""
@@ -281,7 +281,7 @@ class Chat:
         for one in blocks:
             to_stdout("  ", Painted(one.text if isinstance(one, TextBlock) else "[image]", "dim"))
         self._shown += blocks
-        to_stdout(say(ROOM, "will be shown"))
+        to_stdout(say(SECTION, "will be shown"))
 
     def _server(self, server: Server) -> None:
         """Show one server and its state."""
@@ -316,7 +316,7 @@ class AtHostOnce(AtHost):
         if self.call_all or (self.typist.is_there and is_terminal()):
             return super().permit(use, tool)
         told = {"server": tool.server, "tool": tool.tool}
-        to_stderr(Painted(say(ROOM, "nobody to ask", **told), "yellow"))
+        to_stderr(Painted(say(SECTION, "nobody to ask", **told), "yellow"))
         return Refuse()
 
     def calling(self, use: ToolUse, tool: ToolAddress) -> None:

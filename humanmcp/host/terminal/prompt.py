@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.http.client import HttpConversation
 
 PROMPT: Final = "Enter method :  "
-ROOM: Final = "client"
+SECTION: Final = "client"
 
 _FOR_ANOTHER_ROLE: Final = frozenset(name for name, one in REQUESTS.items() if not one.to_server)
 _WORDS: Final = ("prompt", "read", "complete")
@@ -113,7 +113,7 @@ class Prompt:
         return [*commands, *(set(REQUESTS) - _FOR_ANOTHER_ROLE), *self.learned]
 
     def _say(self, code: str, **fillings: object) -> str:
-        return say(ROOM, code, **fillings)
+        return say(SECTION, code, **fillings)
 
     def _do(self, word: str, rest: str, typed: str) -> None:
         match word:

@@ -145,7 +145,7 @@ def sentence(diagnostic: Diagnostic, *, seen: bool = False) -> str:
     return locales.describe_or_code(diagnostic)
 
 
-ROOM: Final = "client"
+SECTION: Final = "client"
 MOST_WITHDRAWN: Final = 1000
 """Questions that are remembered as withdrawn, in case they are still to be asked."""
 _URI: Final = r"[A-Za-z][A-Za-z0-9+.\-]*:\S+"
@@ -165,7 +165,7 @@ class AtTerminal:
         """Ask through this typist. `server` names who asks, where there are several."""
         self.typist = typist
         self.otherwise = otherwise or Nobody()
-        self.server = server or say(ROOM, "the server")
+        self.server = server or say(SECTION, "the server")
         self._withdrawn: deque[Message] = deque(maxlen=MOST_WITHDRAWN)
 
     def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
@@ -207,7 +207,7 @@ class AtTerminal:
             to_stdout(Painted(self._say("withdrawn", method=exchange.method, reason=why), "dim"))
 
     def _say(self, code: str, **fillings: object) -> str:
-        return say(ROOM, code, **fillings)
+        return say(SECTION, code, **fillings)
 
     def _asked(self, exchange: Exchange, form: FormAtTerminal) -> tuple[dict[str, Any], TextForm]:
         params = exchange.request.params
@@ -360,7 +360,7 @@ class WireLog(ClientObserver):
         """Say once what every author of a server has to learn: stdout is the wire."""
         if diagnostic.code in _NOISE and not self._has_explained_noise:
             self._has_explained_noise = True
-            to_stderr(Painted("  " + say(ROOM, "noise"), "dim"))
+            to_stderr(Painted("  " + say(SECTION, "noise"), "dim"))
 
     def answer_went_astray(self, response: MisdirectedResponse) -> None:
         """Explain an answer that no request awaits, and list the requests that wait."""
@@ -372,7 +372,7 @@ class WireLog(ClientObserver):
             code, waiting = "answers too late", response.late.method
         else:
             code = "answers nothing" if waiting else "answers nothing, none waits"
-        self._remark(say(ROOM, code, id=own, waiting=waiting))
+        self._remark(say(SECTION, code, id=own, waiting=waiting))
 
     def server_ended(self, error: EndedError) -> None:
         """Say that the server is gone; without the lines, the request that waits for it says so."""

@@ -233,7 +233,7 @@ def completion(names: Sequence[str], start: str, at: int) -> str | None:
     return found[at] if at < len(found) else None
 
 
-ROOM: Final = "client"
+SECTION: Final = "client"
 BACK: Final = "/back"
 LEAVE: Final = "/leave"
 NOTHING: Final = '""'
@@ -318,4 +318,4 @@ class FormAtTerminal:
             to_stdout("    ", Painted(f"{number}", "bold"), f"  {one.title}{own}")
 
     def _say(self, code: str) -> str:
-        return say(ROOM, code)
+        return say(SECTION, code)

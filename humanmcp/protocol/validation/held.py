@@ -237,7 +237,7 @@ _WAYS: Final[Mapping[str, Direction]] = {"in": Direction.IN, "out": Direction.OU
 class PatternError(ValueError):
     """A pattern says nothing."""
 
-    room: ClassVar = "hold"
+    section: ClassVar = "hold"
     code: Final = "no pattern"
 
     def __init__(self, text: str) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from humanmcp.server.exchanges import ExchangeHandler
     from humanmcp.server.waiting import PendingTimers
 
-ROOM: Final = "status"
+SECTION: Final = "status"
 MOST: Final = 200
 """How many of the last lines are shown, and how many earlier ones that wait."""
 LONGEST: Final = 200
@@ -109,7 +109,7 @@ class StatusTxt:
     # -- the sentences ----------------------------------------------------------------------------
 
     def _say(self, code: str, **fillings: object) -> str:
-        return say(ROOM, code, **fillings)
+        return say(SECTION, code, **fillings)
 
     def _head(self, left_out: int) -> Iterator[str]:
         mode, handshake = self._options.mode, self._handler.automatic.handshake
