@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import Final, Self
 
+from humanmcp.inbox.contract import DeskInbox, Item, Key
 from tests.waiting import PATIENCE, until
 
 PASSED_ON: Final = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
@@ -136,3 +137,13 @@ class Serving:
         """Return what `problems.txt` says, "" when all is well."""
         file = self.session / "problems.txt"
         return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def given_back(inbox: DeskInbox, key: Key) -> Item:
+    """Wait until a refused reply is the draft again; its problems come a moment before."""
+
+    def found() -> Item | None:
+        item = inbox.item(key)
+        return item if item.diagnostics and item.reply is None else None
+
+    return until(found, "a reply that comes back")

@@ -13,6 +13,7 @@ from humanmcp.inbox.contract import Answer, Key, Reply, Role, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
+from tests.serving import given_back
 from tests.waiting import PATIENCE, until
 
 PARAMS = {"maxTokens": 9, "messages": [{"role": "user", "content": {"type": "text", "text": "?"}}]}
@@ -114,7 +115,7 @@ def test_what_a_full_disk_cannot_note_is_neither_lost_nor_sent_twice(tmp_path: P
     desk.send(item.key, Reply('{"role":7}', TextForm.RESULT, by="desk"))
     until(lambda: said, "the outgoing message")
     inbox.full = False
-    assert until(lambda: desk.item(item.key).diagnostics, "the problems")
+    given_back(desk, item.key)
     assert until(lambda: desk.outgoing_result(role.name, ticket) is not None, "the note")
     assert said == ["hello"]
     desk.send(item.key, Reply("sunny", TextForm.TEXT, by="desk"))

@@ -21,7 +21,7 @@ from humanmcp.inbox.contract import Draft, Key, Life, OutgoingResult, Reply, Tak
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.serving import COMMAND, Serving, bare_environment
+from tests.serving import COMMAND, Serving, bare_environment, given_back
 from tests.waiting import PATIENCE, until
 
 INITIALIZE = json.dumps(
@@ -444,8 +444,7 @@ def test_a_reply_from_a_desk_goes_out_and_a_refused_one_comes_back(
     (key,) = pending(home)
     inbox = FolderInbox(home)
     inbox.send(key, Reply('{"content":"sunny"}', TextForm.RESULT, by="test"))
-    diagnostics = until(lambda: inbox.item(key).diagnostics, "the problems")
-    assert [diagnostic.code for diagnostic in diagnostics if diagnostic.blocks]
+    assert [one.code for one in given_back(inbox, key).diagnostics if one.blocks]
     inbox.send(key, Reply("sunny", TextForm.TEXT, by="test"))
     assert json.loads(serving.hear()) == json.loads(text_answer(1))
     item = until(lambda: _in_state(inbox, key, ExchangeState.ANSWERED), "the answer in the inbox")
@@ -687,7 +686,7 @@ def test_whatever_a_desk_sends_wakes_a_server_that_looks_once_an_hour(home: Path
         (key,) = pending(home)
         inbox = FolderInbox(home)
         inbox.send(key, Reply('{"content":"sunny"}', TextForm.RESULT, by="test"))
-        until(lambda: inbox.item(key).diagnostics, "the reply to come back")
+        given_back(inbox, key)
         inbox.send(key, Reply("sunny", TextForm.TEXT, by="test"))
         assert json.loads(server.hear())["result"]["content"][0]["text"] == "sunny"
         params = '{"level":"info","data":"x"}'

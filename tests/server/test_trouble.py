@@ -27,7 +27,7 @@ from humanmcp.protocol.conversation.transcript import from_json
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.full_disk import empty, fill
-from tests.serving import COMMAND, Serving, bare_environment
+from tests.serving import COMMAND, Serving, bare_environment, given_back
 from tests.waiting import PATIENCE, until
 
 INVALID: Final = '{"jsonrpc":"2.0","id":77,"error":{"code":-32600,"message":"Invalid Request"}}'
@@ -113,7 +113,7 @@ def test_a_refused_reply_comes_back_when_there_is_room_again(serving: Serving, h
     assert json.loads(serving.hear())["error"]["code"] == -32603  # the reply was looked at before
     assert not inbox.item(key).diagnostics
     empty(serving.process)
-    assert until(lambda: inbox.item(key).diagnostics, "the problems")
+    given_back(inbox, key)
     inbox.send(key, Reply("sunny", TextForm.TEXT, by="test"))
     assert json.loads(serving.hear())["result"]["content"][0]["text"] == "sunny"
 
@@ -401,7 +401,7 @@ def test_a_fault_while_an_answer_is_taken_is_told_where_it_was_typed(
         assert server.hear() == answer(1)
         inbox = FolderInbox(home)
         inbox.send(second, Reply(answer(2, "strange")))
-        until(lambda: inbox.item(second).diagnostics, "the reply to come back")
+        given_back(inbox, second)
         inbox.send(second, Reply(answer(2)))
         assert server.hear() == answer(2)
         assert first != second

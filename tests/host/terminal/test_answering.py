@@ -31,6 +31,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.session import Session, SessionRole
 from tests.host.at_keys import Terminal
 from tests.host.seats import SCRIPTED, Way, as_process, in_memory
+from tests.serving import given_back
 from tests.support.speaking import said_in
 from tests.waiting import until
 
@@ -194,7 +195,7 @@ def test_a_question_can_be_answered_at_a_desk(tmp_path: Path) -> None:
     (item,) = until(lambda: list(inbox.items(session.name)), "the question")
     assert '"action": "accept"' in (item.draft.text if item.draft else "")
     inbox.send(item.key, Reply('{"action": "maybe"}', TextForm.RESULT, by="desk"))
-    assert until(lambda: inbox.item(item.key).diagnostics, "its problems")
+    given_back(inbox, item.key)
     inbox.send(item.key, Reply('{"action": "decline"}', TextForm.RESULT, by="desk"))
     asking.join(20)
     assert question.sent == [{"jsonrpc": "2.0", "id": "q", "result": {"action": "decline"}}]
