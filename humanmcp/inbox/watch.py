@@ -307,6 +307,7 @@ class FolderEvents:
         self._closed = False
         self._observer: BaseObserver | None = None
         self._changing = threading.Lock()
+        self._beginning = threading.Thread(target=self.begin, name="folder-events", daemon=True)
 
     @classmethod
     def start(cls, folder: Path, own: Collection[str], saved: Callable[[], object]) -> Self | None:
@@ -314,17 +315,21 @@ class FolderEvents:
         if not _taken.acquire(blocking=False):
             return None
         events = cls(folder, own, saved)
-        threading.Thread(target=events.begin, name="folder-events", daemon=True).start()
+        events._beginning.start()
         return events
 
     def close(self) -> None:
-        """Stop reporting. Calling it again does nothing."""
+        """Stop reporting. Calling it again does nothing.
+
+        Waits for what begins: a Python that ends while a thread imports may crash.
+        """
         with self._changing:
             if self._closed:
                 return
             self._closed = True
             if self._observer is not None:
                 self._observer.stop()
+        self._beginning.join()
         _taken.release()
 
     def begin(self) -> None:

@@ -14,7 +14,7 @@ from watchdog import observers
 from humanmcp.inbox import watch
 from humanmcp.inbox.contract import Answer, Draft, Key, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.inbox.watch import Watch
+from humanmcp.inbox.watch import FolderEvents, Watch
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.inbox.contract import AT, frame_of, item_of
 from tests.waiting import until
@@ -220,3 +220,20 @@ def test_two_looks_tell_which_exchange_has_changed(scene: Scene) -> None:
     assert look.changed() == {scene.session: {0}}
     scene.server.close(scene.key, ExchangeState.CANCELLED)
     assert look.changed()[scene.session] - {0} == {1}
+
+
+class LateEvents(FolderEvents):
+    """Events of a folder that begin only when nobody wants them any more."""
+
+    def begin(self) -> None:
+        """Wait for the end first."""
+        until(lambda: self._closed, "the end")
+        super().begin()
+
+
+def test_events_of_a_folder_that_still_begin_are_waited_for_at_the_end(tmp_path: Path) -> None:
+    """A Python that ends while their thread imports a library crashes now and then."""
+    events = LateEvents.start(tmp_path, (), lambda: None)
+    assert events is not None
+    events.close()
+    assert "folder-events" not in {thread.name for thread in threading.enumerate()}
