@@ -70,5 +70,5 @@ class MadeFilesHook(BuildHookInterface):  # type: ignore[type-arg]  # the type o
         self._made = tempfile.TemporaryDirectory()
         for language in compiling.languages():
             target = Path(self._made.name, language)
-            compiling.write(target, compiling.rooms(language), stamped=False)
+            compiling.write(target, compiling.sections(language), stamped=False)
         build_data["force_include"][self._made.name] = "humanmcp/locales/compiled"
