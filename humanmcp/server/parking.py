@@ -340,6 +340,7 @@ class ParkedCalls:
             DecisionRecord(*item.key, item.method, item.line, line), reply
         )
         self._journal.note_decision(decision, reply.by)
+        self._journal.describe(self._session)
         asked = parking.asked_in(line, (item.waiting.asks, item.waiting.heard))
         if asked:
             # The client gets it with the task; the person writes on.

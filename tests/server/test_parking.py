@@ -540,12 +540,14 @@ def test_each_answer_of_a_person_leaves_a_record(
         task = client.ask("tools/call", name="deploy", task={})["result"]["task"]["taskId"]
         key = person.call()
         person.answer(key, "go")
+        name = person.inbox.sessions()[0].name
+        until(lambda: person.inbox.facts(name).decisions == 1, "the facts, before the client asks")
         client.ask("tasks/get", taskId=task)
         client.start("prompts/get", name="p")
-        name = person.inbox.sessions()[0].name
         waits = until(lambda: [one for one in person.inbox.items(name) if one.waits], "the prompt")
         person.answer(waits[0].key, '{"messages":[]}', TextForm.RESULT)
         client.response()
+        until(lambda: person.inbox.facts(name).decisions == 2, "the facts of the session")
     shell = ["--home", str(home), "--lang", "en"]
     assert main(["export", name, "--format", "decisions", *shell]) == 0
     written = capsys.readouterr().out
@@ -557,9 +559,7 @@ def test_each_answer_of_a_person_leaves_a_record(
     assert first["answered"] == sha256(parked.answer.line)
     assert first["sent_at"] <= first["taken_at"]
     assert second["exchange"] == waits[0].key.number
-    last = second["digest"]
-    until(lambda: person.inbox.facts(name).last_decision == last, "the facts of the session")
-    assert person.inbox.facts(name).decisions == 2
+    assert person.inbox.facts(name).last_decision == second["digest"]
     file = tmp_path / "decisions.jsonl"
     file.write_text(written)
     assert main(["verify", str(file), "--lang", "en"]) == 0
