@@ -18,6 +18,7 @@ from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import (
     Batch,
+    DecodedLine,
     Flaw,
     Kind,
     Malformed,
@@ -51,11 +52,11 @@ class Decoded:
 
     def __init__(self, largest: int = LARGEST) -> None:
         self._largest = largest
-        self._known: dict[str, Message | Batch | Malformed] = {}
+        self._known: dict[str, DecodedLine] = {}
         self._size = 0
         self._lock = threading.Lock()
 
-    def read(self, line: str) -> Message | Batch | Malformed:
+    def read(self, line: str) -> DecodedLine:
         """Return the message of a line."""
         with self._lock:
             found = self._known.pop(line, None)
@@ -66,7 +67,7 @@ class Decoded:
         self._remember(line, found)
         return found
 
-    def _remember(self, line: str, found: Message | Batch | Malformed) -> None:
+    def _remember(self, line: str, found: DecodedLine) -> None:
         with self._lock:
             if line in self._known or len(line) > self._largest:
                 return
@@ -81,7 +82,7 @@ class Decoded:
 _lines: Final = Decoded()
 
 
-def read_line(line: str) -> Message | Batch | Malformed:
+def read_line(line: str) -> DecodedLine:
     """Return the message of an item's line, decoded once in this process.
 
     Only the beginning of a very large line is read, because other requests wait meanwhile.
@@ -96,7 +97,7 @@ class OpenExchange:
     inbox: DeskInbox
     item: Item
     facts: SessionFacts
-    _decoded: dict[str, Message | Batch | Malformed] = field(
+    _decoded: dict[str, DecodedLine] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     """Its lines, decoded."""
@@ -112,7 +113,7 @@ class OpenExchange:
         return self.inbox.negotiated(self.key.session)
 
     @property
-    def message(self) -> Message | Batch | Malformed:
+    def message(self) -> DecodedLine:
         """Its decoded message; of a large line, only the beginning."""
         return self.read(self.item.line)
 
@@ -126,7 +127,7 @@ class OpenExchange:
         """Its item; of a large line, only the beginning."""
         return self.item._replace(line=outline(self.item.line), asked=outline(self.item.asked))
 
-    def read(self, line: str) -> Message | Batch | Malformed:
+    def read(self, line: str) -> DecodedLine:
         """Return the message of one of its lines; while it lives each is decoded once."""
         found = self._decoded.get(line)
         if found is None:

@@ -24,6 +24,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import (
     MOST_VALUES,
     Batch,
+    DecodedLine,
     Kind,
     Malformed,
     Message,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Purpose, SessionFacts, Waiting
     from humanmcp.protocol.conversation.transcript import Frame
 
-    ReadLine: TypeAlias = Callable[[str], Message | Batch | Malformed]
+    ReadLine: TypeAlias = Callable[[str], DecodedLine]
     """Decodes a line, or returns it from a cache."""
 
 GIST: Final = 160
@@ -70,7 +71,7 @@ class LineKind(enum.Enum):
     STDERR = "err"
 
 
-def message_in(frame: Frame) -> Message | Batch | Malformed | None:
+def message_in(frame: Frame) -> DecodedLine | None:
     """Decode a recorded line, or the beginning of a large one; None for notes and stderr."""
     if frame.direction not in (Direction.IN, Direction.OUT):
         return None
@@ -78,7 +79,7 @@ def message_in(frame: Frame) -> Message | Batch | Malformed | None:
     return jsonrpc.read_text(outline(frame.text)) if long else jsonrpc.read(frame.raw)
 
 
-def line_kind(frame: Frame, found: Message | Batch | Malformed | None) -> LineKind:
+def line_kind(frame: Frame, found: DecodedLine | None) -> LineKind:
     """Return the kind of a recorded line from its decoded message."""
     match found:
         case None:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from humanmcp.http.responses import OutEvent, Streams
     from humanmcp.protocol.http.inbound import HttpAddress, Inbound
-    from humanmcp.protocol.json.jsonrpc import Json
+    from humanmcp.protocol.json.jsonrpc import DecodedLine, Json
 
     Scope: TypeAlias = MutableMapping[str, Any]
 
@@ -79,7 +79,7 @@ class FrontSession(Protocol):
         """Its responses that are still open."""
 
     def begin_notes(
-        self, request: HttpRequest, message: Message | Batch | Malformed | None = None
+        self, request: HttpRequest, message: DecodedLine | None = None
     ) -> ResponseNotes:
         """Begin the notes of an exchange, by its request and the message in it."""
 
@@ -356,7 +356,7 @@ def _noted(
     session: FrontSession,
     request: HttpRequest,
     response: HttpResponse,
-    message: Message | Batch | Malformed | None = None,
+    message: DecodedLine | None = None,
 ) -> ResponseNotes:
     """Start the notes of an HTTP exchange of this session."""
     response.notes = session.begin_notes(request, message)

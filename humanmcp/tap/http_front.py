@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.http.inbound import HttpAddress
     from humanmcp.protocol.http.outbound import EventId
-    from humanmcp.protocol.json.jsonrpc import Json
+    from humanmcp.protocol.json.jsonrpc import DecodedLine, Json
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class TappedClient:
     def begin_notes(
         self,
         request: HttpRequest,  # noqa: ARG002 - as in `FrontSession`
-        message: Message | Batch | Malformed | None = None,  # noqa: ARG002 - likewise
+        message: DecodedLine | None = None,  # noqa: ARG002 - likewise
     ) -> ResponseNotes:
         """Write nothing down: the tap has the lines."""
         return ResponseNotes()

@@ -20,7 +20,7 @@ from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import carried, head_of, is_beside, part_in, words_of
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message, one_line
+from humanmcp.protocol.json.jsonrpc import DecodedLine, Message, one_line
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.rules.book_writer import plain_text
 from humanmcp.protocol.spec.methods import PROGRESS
@@ -202,9 +202,7 @@ def is_failed(result: object) -> bool:
     return isinstance(result, dict) and result.get("isError") is True
 
 
-def _step_words(
-    frame: Frame, found: Message | Batch | Malformed | None
-) -> tuple[str, str, str, str]:
+def _step_words(frame: Frame, found: DecodedLine | None) -> tuple[str, str, str, str]:
     kind = line_kind(frame, found).value
     if found is None:
         return kind, "", "", one_line(words_of(frame) or frame.note or frame.text, GIST)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.http.outbound import ServerSentEvent
-    from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Malformed
+    from humanmcp.protocol.json.jsonrpc import DecodedLine, Json, JsonObject
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -360,7 +360,7 @@ def cut_part(call: int, by: str) -> str:
     return _as_json({"call": call, "cut": by})
 
 
-def carried(message: Message | Batch | Malformed | None) -> str:
+def carried(message: DecodedLine | None) -> str:
     """Return what tells a message of a client from others: its id as it was written, its method.
 
     Of a batch those of all its messages; "" for what is no message.

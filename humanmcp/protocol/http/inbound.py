@@ -37,7 +37,7 @@ from humanmcp.protocol.spec import examples, versions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+    from humanmcp.protocol.json.jsonrpc import DecodedLine, Json, JsonObject
 
 _PARSE_ERROR: Final = -32700
 _INVALID_REQUEST: Final = -32600
@@ -82,7 +82,7 @@ class Posted(NamedTuple):
     """
 
     line: bytes
-    message: Message | Batch | Malformed
+    message: DecodedLine
     session: str = ""
     transport_facts: TransportFacts | None = None
 
@@ -221,7 +221,7 @@ def _posted(request: HttpRequest, schema_of: Callable[[Message], Json]) -> Inbou
     return refused_to(found, message) if isinstance(found, HttpRefusal) else found
 
 
-def refused_to(refusal: HttpRefusal, message: Message | Batch | Malformed) -> HttpRefusal:
+def refused_to(refusal: HttpRefusal, message: DecodedLine) -> HttpRefusal:
     """Return a refusal with the id of the request that it is about."""
     named = message.id if isinstance(message, Message) and message.method else None
     return refusal if named is None else refusal._replace(id=named.token)
@@ -239,7 +239,7 @@ def on_one_line(body: bytes) -> bytes:
     return jsonrpc.compact(text).replace("\r", " ").replace("\n", " ").encode()
 
 
-def is_stateless(message: Message | Batch | Malformed, headers: Headers) -> bool:
+def is_stateless(message: DecodedLine, headers: Headers) -> bool:
     """Return True if a request belongs to a version without a handshake."""
     if isinstance(message, Message) and versions.META_VERSION in message.meta:
         return True
@@ -250,9 +250,7 @@ def is_stateless(message: Message | Batch | Malformed, headers: Headers) -> bool
     return version in versions.STATELESS or (headers.get(SESSION) is None and not begins)
 
 
-def _with_handshake(
-    line: bytes, message: Message | Batch | Malformed, headers: Headers
-) -> Posted | HttpRefusal:
+def _with_handshake(line: bytes, message: DecodedLine, headers: Headers) -> Posted | HttpRefusal:
     refusal = _with_handshake_refused(headers)
     if refusal is not None:
         return refusal
@@ -275,7 +273,7 @@ def refused_body(malformed: Malformed) -> HttpRefusal:
 
 def _stateless(
     line: bytes,
-    message: Message | Batch | Malformed,
+    message: DecodedLine,
     headers: Headers,
     schema_of: Callable[[Message], Json],
 ) -> Inbound:

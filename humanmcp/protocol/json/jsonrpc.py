@@ -174,7 +174,7 @@ def read(line: bytes) -> DecodedLine:
     return _read_envelope(text, value)
 
 
-def read_text(line: str) -> Message | Batch | Malformed:
+def read_text(line: str) -> DecodedLine:
     """Decode one line that is text, as a person typed it or a program made it."""
     return read(encoded(line))
 

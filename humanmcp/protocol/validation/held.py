@@ -124,7 +124,7 @@ class HeldMessage:
     asked: str = ""
 
     @property
-    def message(self) -> Message | Batch | Malformed:
+    def message(self) -> jsonrpc.DecodedLine:
         """The held line, read."""
         return read_text(self.line)
 

@@ -37,7 +37,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 def line_hints(
-    raw: bytes, found: Message | Batch | Malformed, version: str, *, strict: bool = False
+    raw: bytes, found: jsonrpc.DecodedLine, version: str, *, strict: bool = False
 ) -> tuple[Diagnostic, ...]:
     """Return what there is to say of a line as a line, whatever its messages say."""
     said = []

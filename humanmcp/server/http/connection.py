@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import TransportFacts
     from humanmcp.protocol.http.inbound import HttpRequest, Posted
     from humanmcp.protocol.http.outbound import HttpFault
-    from humanmcp.protocol.json.jsonrpc import DecodedLine, Malformed
+    from humanmcp.protocol.json.jsonrpc import DecodedLine
     from humanmcp.server.connection import Incoming
 
     Soon = Callable[..., object]
@@ -65,9 +65,7 @@ class HttpNotes:
 
     # -- the event loop's side ------------------------------------------------------------------
 
-    def begin(
-        self, request: HttpRequest, message: Message | Batch | Malformed | None = None
-    ) -> ExchangeNotes:
+    def begin(self, request: HttpRequest, message: DecodedLine | None = None) -> ExchangeNotes:
         """Begin the notes of an exchange, by its request and the message in it."""
         self._calls += 1
         headers = without_keys(request.headers.pairs)

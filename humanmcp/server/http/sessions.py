@@ -28,7 +28,7 @@ from humanmcp.protocol.conversation.transcript import HTTP
 from humanmcp.protocol.http.client import calls_in
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal, HttpRequest, bearer
 from humanmcp.protocol.http.outbound import EventId, evictable, silent, visitor_of
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
+from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.json.tree import follow
 from humanmcp.server.http.connection import WITHIN, ExchangeNotes, HttpConnection, after, said
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from humanmcp.http.responses import OutEvent, Stream, Streams
     from humanmcp.inbox.contract import ServerInbox
     from humanmcp.protocol.http.inbound import HttpAddress, Posted
-    from humanmcp.protocol.json.jsonrpc import Json
+    from humanmcp.protocol.json.jsonrpc import DecodedLine, Json
     from humanmcp.server.session import ServedSession
 
     MakeSession: TypeAlias = "Callable[[HttpConnection, SessionFacts], ServedSession]"
@@ -151,7 +151,7 @@ class HttpSession:
         return self.connection.streams
 
     def begin_notes(
-        self, request: HttpRequest, message: Message | Batch | Malformed | None = None
+        self, request: HttpRequest, message: DecodedLine | None = None
     ) -> ExchangeNotes:
         """Begin the notes of an exchange."""
         return self.connection.notes.begin(request, message)
