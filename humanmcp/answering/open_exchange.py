@@ -280,8 +280,8 @@ def why_unreadable(frame: Frame, *, batches: bool = False) -> tuple[Diagnostic, 
         case Malformed():
             return (unreadable(found),)
         case Batch(items=items):
-            broken = tuple(unreadable(one) for one in items if isinstance(one, Malformed))
+            malformed = tuple(unreadable(one) for one in items if isinstance(one, Malformed))
             refused = () if batches else (unreadable(Malformed(frame.raw, Flaw.IN_BATCH)),)
-            return broken or refused
+            return malformed or refused
         case _:
             return ()

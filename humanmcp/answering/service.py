@@ -353,7 +353,7 @@ def send(
             reply.text,
         )
     if opened.item.state is ExchangeState.ANSWERED:  # the inbox keeps the text beside what was sent
-        return _hand_in(opened, reply, Verdict(reply.text, None, None), within, wake)
+        return _submit_reply(opened, reply, Verdict(reply.text, None, None), within, wake)
     if opened.item.state is not ExchangeState.PENDING or not opened.is_open:
         # Two people may be too late at the same moment: the draft holds the text of one of them.
         opened.inbox.put_aside(opened.key, reply.as_draft)
@@ -368,14 +368,14 @@ def send(
         _keep(opened, reply)
         item = opened.inbox.item(opened.key)
         return SendResult(Outcome.BLOCKED, item, verdict.diagnostics, verdict.text)
-    return _hand_in(opened, reply, verdict, within, wake)
+    return _submit_reply(opened, reply, verdict, within, wake)
 
 
 def _keep(opened: OpenExchange, reply: Reply) -> None:
     keep(opened, reply.as_draft._replace(paused=True))
 
 
-def _hand_in(
+def _submit_reply(
     opened: OpenExchange, reply: Reply, verdict: Verdict, within: float, wake: Wake
 ) -> SendResult:
     try:
@@ -439,7 +439,7 @@ def submit_outgoing(
     Raises:
         OrderError: the order cannot be followed.
     """
-    ticket = hand_in(inbox, session, reply._replace(at=now()))
+    ticket = queue_outgoing(inbox, session, reply._replace(at=now()))
     return became_of(await_result(lambda: inbox.outgoing_result(session, ticket), within, wake))
 
 
@@ -459,7 +459,7 @@ class OrderError(StopError):
     section = "order_error"
 
 
-def hand_in(inbox: DeskInbox, session: str, reply: Reply) -> str:
+def queue_outgoing(inbox: DeskInbox, session: str, reply: Reply) -> str:
     """Submit an outgoing message or an order. Return the ticket.
 
     Raises:

@@ -65,7 +65,7 @@ class LineKind(enum.Enum):
     RESULT = "result"
     ERROR = "error"
     BATCH = "batch"
-    BROKEN = "broken"
+    MALFORMED = "malformed"
     BLANK = "blank"
     NOTE = "note"
     STDERR = "err"
@@ -89,7 +89,7 @@ def line_kind(frame: Frame, found: DecodedLine | None) -> LineKind:
         case Batch():
             return LineKind.BATCH
         case Malformed():
-            return LineKind.BROKEN if frame.raw.strip() else LineKind.BLANK
+            return LineKind.MALFORMED if frame.raw.strip() else LineKind.BLANK
 
 
 class Summary(NamedTuple):

@@ -214,7 +214,7 @@ _ARROWS: Final = {
     LineKind.RESULT: "-->>",
     LineKind.ERROR: "--x",
     LineKind.BATCH: "->>",
-    LineKind.BROKEN: "-x",
+    LineKind.MALFORMED: "-x",
 }
 
 
@@ -269,7 +269,7 @@ _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 )
 
-KINDS: Final = ASKING | ANSWERING | {LineKind.BATCH, LineKind.BROKEN}
+KINDS: Final = ASKING | ANSWERING | {LineKind.BATCH, LineKind.MALFORMED}
 """The kinds of lines whose name is shown."""
 
 

@@ -274,7 +274,7 @@ class _ConversationBuilder:
         found = message_in(frame)
         kind = line_kind(frame, found)
         message = found if isinstance(found, Message) else None
-        wrong = found if kind is LineKind.BROKEN and isinstance(found, Malformed) else None
+        wrong = found if kind is LineKind.MALFORMED and isinstance(found, Malformed) else None
         noted = hints(wrong, self._negotiated, "") if wrong is not None else ()
         return Entry(frame, kind, version, message, hints=noted)
 

@@ -186,7 +186,7 @@ class AskedSession:
         self._left.set()
 
     def _look_once(self) -> None:
-        for mark, reply in self._inbox_session.handed_in():
+        for mark, reply in self._inbox_session.submissions():
             if isinstance(mark, str):
                 self._inbox_session.settle(mark, self._said(reply))
             elif (question := self._questions.get(mark.number)) is not None:

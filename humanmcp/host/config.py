@@ -99,9 +99,9 @@ def parse(
         HostConfigError: as `read_config`.
     """
     reading = read(text)
-    broken = [one for one in reading.diagnostics if one.blocks]
-    if broken or not reading.readable:
-        raise _explained((broken or list(reading.diagnostics))[0], text, path)
+    errors = [one for one in reading.diagnostics if one.blocks]
+    if errors or not reading.readable:
+        raise _explained((errors or list(reading.diagnostics))[0], text, path)
     servers = _servers(reading.value, path)
     if not servers:
         raise HostConfigError("empty", path=path)

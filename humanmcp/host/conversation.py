@@ -49,13 +49,13 @@ class ImageBlock:
 class ToolUse:
     """The model asks for a tool, by the name that it was offered under.
 
-    `broken` are the arguments as the model wrote them, where they are no JSON object.
+    `malformed` is the text of arguments that are not a JSON object, as the model wrote it.
     """
 
     id: str
     name: str
     input: Mapping[str, Any] = field(default_factory=dict)
-    broken: str = ""
+    malformed: str = ""
 
 
 @dataclass(frozen=True, slots=True)

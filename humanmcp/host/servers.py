@@ -554,8 +554,8 @@ class HostLoop:
         if number >= self.limits.calls:
             why = f"not called: at most {self.limits.calls} tools can be called in one turn"
             return _failed(use, why)
-        if use.broken:
-            return _failed(use, f"the arguments are no JSON object: {use.broken}")
+        if use.malformed:
+            return _failed(use, f"the arguments are not a JSON object: {use.malformed}")
         try:
             tool = self.servers.place(use.name)
         except NoToolError as error:

@@ -349,8 +349,8 @@ class HttpTransport:
         self._closing = threading.Event()
         self._lock = threading.RLock()
         self._settled = threading.Condition(self._lock)
-        self._handed_in = 0
-        """Lines that were handed in, and have not ended."""
+        self._unfinished = 0
+        """The number of queued lines whose exchange has not ended."""
         self._exchanges: set[HttpExchange] = set()
         self._numbers = 0
         self._last_id = ""
@@ -368,11 +368,11 @@ class HttpTransport:
         threading.Thread(target=self._send_all, daemon=True).start()
 
     def send(self, line: str) -> None:
-        """Hand in a line; it is posted by a thread."""
+        """Queue a line; a thread posts it."""
         if self._closing.is_set():
             raise self.end_reason()
         with self._lock:
-            self._handed_in += 1
+            self._unfinished += 1
         self._leaving.put(line)
 
     def end_reason(self) -> EndedError:
@@ -403,9 +403,9 @@ class HttpTransport:
             self._listener.ended()
 
     def wait_for_answers(self) -> None:
-        """Wait until every request that was handed in has its answer, or will have none."""
+        """Wait until every queued request has its answer, or will have none."""
         with self._settled:
-            self._settled.wait_for(lambda: self.is_closing or not self._handed_in)
+            self._settled.wait_for(lambda: self.is_closing or not self._unfinished)
 
     def send_now(self, line: str) -> bool:
         """Post a line in this thread, before the queued ones. Return False if it failed."""
@@ -475,7 +475,7 @@ class HttpTransport:
 
     def _done(self) -> None:
         with self._settled:
-            self._handed_in -= 1
+            self._unfinished -= 1
             self._settled.notify_all()
 
     # -- for the exchanges -----------------------------------------------------------------------

@@ -452,7 +452,7 @@ class Outbox:
     # -- the desk's side ----------------------------------------------------------------------
 
     def submit(self, reply: Reply) -> str:
-        """Hand in an outgoing message under the next free number."""
+        """Submit an outgoing message under the next free number."""
         number = max((int(ticket) for ticket in self._tickets()[0]), default=0) + 1
         number = self._folder.publish(
             records.record_of(reply),

@@ -212,7 +212,7 @@ class InboxSession:
         self.keep(f"what became of outgoing message {ticket}", settle)
 
     def outgoing(self) -> list[tuple[str, Reply]]:
-        """Return the outgoing messages that people handed in, each until it is settled."""
+        """Return the outgoing messages that people submitted, each until it is settled."""
         waiting = self.inbox.outgoing(self.name)
         return [one for one in waiting if one[0] not in self._settling]
 
@@ -220,10 +220,10 @@ class InboxSession:
         """Return the replies that were sent since the last call, oldest first."""
         return self.inbox.take(self.name)
 
-    def handed_in(self) -> Sequence[tuple[Key | str, Reply]]:
-        """Return the replies and outgoing messages that people handed in, oldest first.
+    def submissions(self) -> Sequence[tuple[Key | str, Reply]]:
+        """Return the replies and outgoing messages that people submitted, oldest first.
 
-        Of one moment, what was said before what ends it: whatever was handed in before a reply is
+        Of one moment, what was said before what ends it: whatever was submitted before a reply is
         there by the time that replies have been taken.
         """
         replies = self.take()  # first: see above

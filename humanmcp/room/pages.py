@@ -304,7 +304,7 @@ def door(request: Request) -> HTMLResponse:
 
 @router.get("/room/export.zip")
 def export(request: Request) -> Response:
-    """Hand in: a page for each seat, and a table of steps, tries and mistakes."""
+    """Return a zip: a page for each seat, and a table of steps, tries and mistakes."""
     classroom = room_of(request)
     attached = {"Content-Disposition": f'attachment; filename="room-{classroom.record.name}.zip"'}
     packed = practice.packed(classroom)

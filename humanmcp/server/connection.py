@@ -14,7 +14,7 @@ that were not looked into. Whenever there is something to get, the connection ca
 was given. `EndOfInput` is the last thing to come: no answer can go out any more.
 
 *Out.* `send` takes one whole line, which the check has let pass or which a person wants to be as it
-is (`deliberate`); `send_raw` takes bytes. What was handed in first goes out first. Neither waits
+is (`deliberate`); `send_raw` takes bytes. What is queued first goes out first. Neither waits
 for the client: what it does not take is kept, and `backpressure` says so.
 
 *Streams.* A pipe is one stream. Over HTTP each POST has a stream of its own, and a line must find
@@ -148,7 +148,7 @@ class Connection(Protocol):
         """Write a line, without its line feed, as soon as the client takes it. Never waits.
 
         `related_to` is the inbox's number of the request that it belongs to, 0 for none. With
-        `deliberate` it may be broken in every way but one: it is one line.
+        `deliberate` it may be anything that is one line.
 
         Raises:
             LineError: it is no line.

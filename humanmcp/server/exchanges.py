@@ -377,7 +377,7 @@ class ExchangeHandler:
     ) -> None:
         """Write an answer that passed: into the transcript, onto the wire, out of the inbox.
 
-        `line` is what goes out where the answer is a broken line that was recorded; `reply` is what
+        `line` is what goes out where the recorded answer was a malformed line; `reply` is what
         a person decided.
         """
         exchange = sent.exchange

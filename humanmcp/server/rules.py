@@ -123,7 +123,7 @@ class ServerDefinition:
 class Acted(NamedTuple):
     """What became of a decision that was due: its answer was `sent`, or something is left to do.
 
-    `line` goes out where the answer is a broken line that was recorded.
+    `line` goes out where the recorded answer was a malformed line.
     """
 
     decision: Decision
@@ -323,7 +323,7 @@ class AutomaticAnswers:
         """Let HTTP send the next answer wrongly, if the fault of a rule is one of those."""
         from humanmcp.protocol.http.outbound import HttpFault  # noqa: PLC0415 - seldom wanted
 
-        broken = HttpFault.read(fault)
-        if broken is not None:
-            self._journal.connection.carry_wrongly(broken)
-        return broken is not None
+        http_fault = HttpFault.read(fault)
+        if http_fault is not None:
+            self._journal.connection.carry_wrongly(http_fault)
+        return http_fault is not None

@@ -8,8 +8,8 @@ each exchange is answered once. That thread is the attendant's (`inbox/attendant
 other sessions as well. A step
 
 1. takes one line of the client, or the next part of a long array, along its way (`exchanges.py`);
-2. looks at what is due by the schedule: what people submitted (`HandedIn`), what they typed in
-   the files (`text_files/text_desk.py`), what the clocks of those that wait call for, the rest;
+2. looks at what is due by the schedule: what people submitted (`SubmissionHandler`), what they
+   typed in the files (`text_files/text_desk.py`), the timers of open requests, and the rest;
 3. says in `status.txt` what has become of it, and when the next step is.
 
 Whatever answers, writes through the one journal (`journal.py`): transcript first, then connection.
@@ -59,7 +59,7 @@ KNOWN: Final = (
 """The words that `out.do.txt` may hold."""
 
 
-class HandedIn:
+class SubmissionHandler:
     """Carries out what people submit at the desks, in the order in which they did.
 
     An order tests what a client does with a server that is wrong; each is in the transcript.
@@ -80,7 +80,7 @@ class HandedIn:
         for key, draft in inbox.drafts(name):
             found = True
             self._handler.drafted(key.number, draft)
-        for mark, reply in self._journal.handed_in():
+        for mark, reply in self._journal.submissions():
             found = True
             if isinstance(mark, Key):
                 self._handler.reply(mark.number, reply)
@@ -287,12 +287,12 @@ class ServedSession:
         self.handler = ExchangeHandler(
             session, journal, self._automatic, keepalive, options, self._schedule, token
         )
-        self._handed_in = HandedIn(self.handler, self._exit)
+        self._submissions = SubmissionHandler(self.handler, self._exit)
         self.texts = TextFileAnswers(
             claim_files,
             self.handler,
             schedule=self._schedule,
-            do=self._handed_in.do,
+            do=self._submissions.do,
             tell_stderr=tell_stderr,
         )
         self._when_quiet: Callable[[ServedSession], object] | None = when_quiet
@@ -400,7 +400,7 @@ class ServedSession:
         """Do the due work: submissions, text files, timers."""
         waiting = bool(self.handler.timers)
         if self._schedule.desks_are_due(now):
-            if self._handed_in.look():
+            if self._submissions.look():
                 self._schedule.duties = now  # what people wish may change them
             self._schedule.desks_were_seen(now, self.clock.now(), waiting=waiting)
         # Before the book steps in, too: never over somebody who writes.

@@ -466,7 +466,9 @@ class Listening:
             if diagnostic.severity in _SAID:
                 self._say(unchecked.seq, diagnostic)
         if isinstance(unchecked.heard, Malformed):
-            unanswered = self._unanswered.broken(unchecked.seq, unchecked.heard, unchecked.waiting)
+            unanswered = self._unanswered.malformed(
+                unchecked.seq, unchecked.heard, unchecked.waiting
+            )
         else:
             unanswered = self._unanswered.checked(
                 unchecked.seq, unchecked.heard, (*unchecked.line, *found)

@@ -75,7 +75,7 @@ def test_who_was_second_is_told_who_was_first(room: Room) -> None:
 
 
 def test_what_the_check_blocks_is_kept_and_the_book_waits(room: Room) -> None:
-    """Nothing is handed in; the countdown of the answer book would answer over the person."""
+    """Nothing is submitted; the countdown of the answer book would answer over the person."""
     key = room.ask(room.session(), 3)
     assert send(room, key, "{", TextForm.RESULT) is Outcome.BLOCKED
     item = room.inbox.item(key)
@@ -85,7 +85,7 @@ def test_what_the_check_blocks_is_kept_and_the_book_waits(room: Room) -> None:
 
 
 def test_an_empty_text_cannot_be_sent_anyway(room: Room) -> None:
-    """There is nothing to write: it is not handed in only to come back."""
+    """There is nothing to write: it is not submitted only to come back."""
     key = room.ask(room.session(), 3)
     assert send(room, key, "  ", anyway=True) is Outcome.BLOCKED
 

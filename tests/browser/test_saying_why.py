@@ -106,28 +106,28 @@ def test_a_tool_without_a_name_speaks_at_its_field(sitting: Sitting) -> None:
     assert sitting.heard()["result"]["tools"][0]["name"] == "ask"
 
 
-def test_a_broken_line_is_one_row_and_named_once(sitting: Sitting) -> None:
+def test_a_malformed_line_is_one_row_and_named_once(sitting: Sitting) -> None:
     """In History one line with the columns of its neighbours; on the projector named once."""
     sitting.host.say('{"jsonrpc": "2.0", "method"')
     seq = until(
         lambda: [
             one["seq"]
             for one in sitting.desk.get("/api/history")["lines"]
-            if one["kind"] == "broken"
+            if one["kind"] == "malformed"
         ],
-        "the broken line",
+        "the malformed line",
     )[0]
     page = sitting.window.goto("/history")
-    broken = page.locator("#lines .step.broken").first
-    others = page.locator("#lines .step:not(.broken)").first
+    malformed = page.locator("#lines .step.malformed").first
+    others = page.locator("#lines .step:not(.malformed)").first
     inside = """one => {
         const { paddingTop, paddingBottom, lineHeight } = getComputedStyle(one)
         return (one.clientHeight - parseFloat(paddingTop) - parseFloat(paddingBottom))
             / parseFloat(lineHeight)
     }"""
     # The page may put a newer list in its place meanwhile: what has gone has no size.
-    until(lambda: broken.evaluate(inside) < 1.5, "a row of one line")
+    until(lambda: malformed.evaluate(inside) < 1.5, "a row of one line")
     columns = "one => getComputedStyle(one).gridTemplateColumns.split(' ').length"
-    until(lambda: broken.evaluate(columns) == others.evaluate(columns), "columns as elsewhere")
+    until(lambda: malformed.evaluate(columns) == others.evaluate(columns), "columns as elsewhere")
     page = sitting.window.goto(f"/present?name={sitting.session}&seq={seq}")
     assert page.locator("#main").inner_text().count("not a message") == 1

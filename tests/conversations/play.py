@@ -34,8 +34,8 @@ FORMS: Final = {
 class Played:
     """What became of one step: the lines out, and the problems that a person is shown.
 
-    `typed` is the text that was handed in, `number` the exchange that it was for (0: none), `form`
-    what it stands for where it was handed in at a desk (None: in `out.txt`), `anyway` says that the
+    `typed` is the text that was submitted, `number` the exchange that it was for (0: none), `form`
+    what it stands for where it was submitted at a desk (None: in `out.txt`), `anyway` says that the
     person insisted, `refused` that it was given back.
     """
 

@@ -25,7 +25,7 @@ class Deed(enum.Enum):
     SEND = "send"
     """Answer what waits with a whole message, at a desk."""
     FIX = "fix"
-    """Let every fix be applied to the text that was refused, and hand it in again."""
+    """Let every fix be applied to the text that was refused, and submit it again."""
     TEXT = "text"
     """Answer what waits with plain text, at a desk."""
     RESULT = "result"

@@ -70,7 +70,7 @@ class Seated:
     def server(
         self, answer: Callable[[dict[str, Any]], dict[str, Any] | None]
     ) -> Iterator[list[dict[str, Any]]]:
-        """Say what is handed in, and answer it as a server: with a result, or not at all."""
+        """Say what is submitted, and answer it as a server: with a result, or not at all."""
         asked: list[dict[str, Any]] = []
         over = threading.Event()
 

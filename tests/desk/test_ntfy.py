@@ -642,7 +642,7 @@ def test_a_phone_is_told_that_the_server_died_before_it_confirmed(home: Path, se
         host.process.send_signal(signal.SIGSTOP)
         press(notice, "Tea")
         inbox = FolderInbox(home)
-        until(lambda: inbox.item(key).reply, "the answer is handed in")
+        until(lambda: inbox.item(key).reply, "the answer is submitted")
         host.process.kill()
         assert server.notice(topic, 2)["message"].startswith("Not confirmed: Tea.")
 

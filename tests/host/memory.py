@@ -20,7 +20,7 @@ class MemoryTransport:
         threading.Thread(target=self._bring, args=(listener,), daemon=True).start()
 
     def send(self, line: str) -> None:
-        """Hand in a line for the other end."""
+        """Queue a line for the other end."""
         if self._over.is_set():
             raise EndedError
         self._other._arrived.put(line.encode())

@@ -162,7 +162,7 @@ def test_a_stream_that_breaks_off_is_an_error_of_the_model() -> None:
         turn(AnthropicModel("claude", KEY, there.address))
 
 
-def test_arguments_that_are_no_json_are_told_to_the_model() -> None:
+def test_arguments_that_are_not_json_are_told_to_the_model() -> None:
     """The tool is not called with a guess; the model reads what was wrong, and the call is kept."""
     broken = Say([chunk(tool_calls=[piece(0, "dice__dice", '{"sides": six}', "c1")]), DONE])
     with service(broken, Say([chunk(content="sorry"), DONE])) as there, table() as laid:
@@ -172,7 +172,7 @@ def test_arguments_that_are_no_json_are_told_to_the_model() -> None:
         assert laid.wire("dice") == []
     again = there.asked[1]["messages"]
     assert again[1]["tool_calls"][0]["function"]["arguments"] == '{"sides": six}'
-    assert "the arguments are no JSON object" in again[2]["content"]
+    assert "the arguments are not a JSON object" in again[2]["content"]
 
 
 # -- as Anthropic speaks -----------------------------------------------------------------------

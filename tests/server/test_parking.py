@@ -10,7 +10,7 @@ import pytest
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import open_exchange_of
-from humanmcp.answering.service import hand_in
+from humanmcp.answering.service import queue_outgoing
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Key, Order, OutgoingResult, Reply
 from humanmcp.inbox.folder import FolderInbox
@@ -126,9 +126,9 @@ class Person:
         return service.send(open_exchange_of(self.inbox, key), Reply(text, form, by="desk"))
 
     def order(self, order: Order, key: Key, words: str = "") -> None:
-        """Hand in an order about a call, and wait until it is followed."""
+        """Submit an order about a call, and wait until it is followed."""
         text = f"{key.number} {words}".strip()
-        ticket = hand_in(self.inbox, key.session, Reply(text, by="desk", order=order))
+        ticket = queue_outgoing(self.inbox, key.session, Reply(text, by="desk", order=order))
         until(
             lambda: self.inbox.outgoing_result(key.session, ticket) == OutgoingResult(),
             f"{order} to be followed",
@@ -500,7 +500,7 @@ def test_a_task_requires_input_while_its_client_is_asked_something(
         assert opened.exchange is not None
         asked = input_requests.params(InputRequest.USER, "Which?")
         text = input_requests.request(opened.exchange, InputRequest.USER, asked, "1", task)
-        hand_in(person.inbox, key.session, Reply(text, by="desk"))
+        queue_outgoing(person.inbox, key.session, Reply(text, by="desk"))
         heard = json.loads(client.hear())
         assert heard["params"]["_meta"] == {
             "io.modelcontextprotocol/related-task": {"taskId": task}

@@ -605,7 +605,7 @@ def test_problems_of_a_held_message_come_back_when_the_disk_has_room_again(home:
         fill(tapped.process)
         tapped.send(wrong.key, Reply(ANSWER.replace('"id":7', '"id":99'), by="desk"))
         tapped.send(right.key, Reply(right.line, by="desk"))
-        assert tapped.hear() == second  # the reply that was handed in before it was looked at, too
+        assert tapped.hear() == second  # the reply that was submitted before it was looked at, too
         assert not tapped.inbox.item(wrong.key).diagnostics
         empty(tapped.process)
         assert until(lambda: tapped.inbox.item(wrong.key).diagnostics, "the problems")

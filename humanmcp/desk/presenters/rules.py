@@ -296,9 +296,9 @@ def _element(rule: NewRule) -> dict[str, Any]:
     answer: object = rule.text
     if rule.form in (TextForm.RESULT, TextForm.ERROR):
         reading = read(rule.text)
-        broken = blocking(reading.diagnostics)
-        if broken:
-            raise RuleError("no json", line=broken[0].line, column=broken[0].column, why=broken[0])
+        errors = blocking(reading.diagnostics)
+        if errors:
+            raise RuleError("no json", line=errors[0].line, column=errors[0].column, why=errors[0])
         answer = reading.value
         if not isinstance(answer, dict):
             raise RuleError("no object", got=quoted(answer))

@@ -20,8 +20,7 @@ from humanmcp.answering.schema import (
     said_shape,
     verdict_shape,
 )
-from humanmcp.answering.service import OrderError, Outcome
-from humanmcp.answering.service import hand_in as hand_in_order
+from humanmcp.answering.service import OrderError, Outcome, queue_outgoing
 from humanmcp.common.timestamps import now
 from humanmcp.desk.context import BY, AsciiJson, CallRoute, called, desk_of, not_for_devices, signed
 from humanmcp.desk.presenters.forms import unread
@@ -274,7 +273,7 @@ def submit_outgoing(request: Request, session: str, body: SayBody) -> TicketShap
         not_for_devices(request)
     reply = Reply(body.text, TextForm.MESSAGE, body.anyway, BY, now(), order=body.order)
     try:
-        return {"ticket": hand_in_order(desk_of(request).inbox, session, reply)}
+        return {"ticket": queue_outgoing(desk_of(request).inbox, session, reply)}
     except OrderError as error:
         raise HTTPException(422, error.sentence()) from error
 

@@ -165,7 +165,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     """Show one recorded line, verbatim."""
     step, frame = _line(request, f"{name}/{seq}")
     facts = desk_of(request).board.session(name).facts
-    is_read = not step.inwards or step.kind not in ("broken", "batch")
+    is_read = not step.inwards or step.kind not in ("malformed", "batch")
     batches = features(facts.protocol_version).batches
     why = () if is_read else why_unreadable(frame, batches=batches)
     card = _card(step, facts)

@@ -140,7 +140,7 @@ def show(
 
 @router.post("/say/{name}")
 def act(request: Request, name: str, values: FormValues) -> Response:
-    """Hand in what was written, or put another message to begin with into the box."""
+    """Submit what was written, or put another message to begin with into the box."""
     desk = desk_of(request)
     text, act = values.get("text", ""), values.get("act", "send")
     wanted = act.removeprefix("begin ") if act.startswith("begin ") else values.get("form", "")
@@ -175,7 +175,7 @@ def act(request: Request, name: str, values: FormValues) -> Response:
 
 
 def _reply(act: str, text: str) -> Reply:
-    """Turn a button and what was written into what is handed in."""
+    """Turn a button and what was written into what is submitted."""
     word, _, rest = act.partition(" ")
     if word in _ORDERS:
         return Reply(rest, by=BY, order=Order(word))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Judge(Protocol):
-    """Hands in an answer to a server's question. It is checked, and sent when it passes."""
+    """Submits an answer to a server's question. It is checked, and sent when it passes."""
 
     def __call__(
         self, text: str, form: TextForm = TextForm.RESULT, *, anyway: bool = False

@@ -72,7 +72,7 @@ class Transport(Protocol):
         """Begin to bring lines to the listener."""
 
     def send(self, line: str) -> None:
-        """Hand in a line, without its line feed. Never waits for the peer.
+        """Queue a line, without its line feed. Never waits for the peer.
 
         Raises:
             EndedError: the peer is gone, or the transport was closed.

@@ -85,9 +85,9 @@ class ScriptModel:
 
 def _turn_of(line: str, path: Path, number: int) -> dict[str, Any]:
     reading = read(line)
-    broken = blocking(reading.diagnostics)
-    if broken:
-        raise ScriptError("no turn", path=path, line=number, why=broken[0])
+    errors = blocking(reading.diagnostics)
+    if errors:
+        raise ScriptError("no turn", path=path, line=number, why=errors[0])
     found = reading.value
     if not isinstance(found, dict) or not {"text", "content", "error"} & set(found):
         raise ScriptError("no such turn", path=path, line=number)

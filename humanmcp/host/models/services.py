@@ -161,8 +161,8 @@ def openai_messages(history: Sequence[Turn]) -> Any:  # noqa: ANN401 - the libra
             match block:
                 case TextBlock():
                     pass  # all text of a turn stands together, below
-                case ToolUse(call, name, given, broken):
-                    typed = broken or json.dumps(given, ensure_ascii=False)
+                case ToolUse(call, name, given, malformed):
+                    typed = malformed or json.dumps(given, ensure_ascii=False)
                     function = {"name": name, "arguments": typed}
                     calls.append({"id": call, "type": "function", "function": function})
                 case ImageBlock():

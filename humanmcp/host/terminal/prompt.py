@@ -277,9 +277,9 @@ def _object(typed: str) -> dict[str, Any] | None:
     if not typed:
         return None
     reading = read(typed)
-    broken = blocking(reading.diagnostics)
-    if broken:
-        raise MistypedError("no json", column=broken[0].column, why=broken[0])
+    errors = blocking(reading.diagnostics)
+    if errors:
+        raise MistypedError("no json", column=errors[0].column, why=errors[0])
     if not isinstance(reading.value, dict):
         raise MistypedError("no object")
     return reading.value

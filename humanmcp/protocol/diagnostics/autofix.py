@@ -72,9 +72,9 @@ def _safe(verdict: Verdict) -> Iterator[Diagnostic]:
     While a text is no JSON, what it says is read through guesses: then only its spelling as JSON
     is fixed, and what it lacks as a message is looked at in the next round.
     """
-    broken = any(one.blocks and one.code.startswith("J") for one in verdict.diagnostics)
+    malformed = any(one.blocks and one.code.startswith("J") for one in verdict.diagnostics)
     for one in verdict.diagnostics:
-        if one.fix is not None and one.fix.is_safe and (one.code.startswith("J") or not broken):
+        if one.fix is not None and one.fix.is_safe and (one.code.startswith("J") or not malformed):
             yield one
 
 

@@ -492,8 +492,8 @@ def one_line(text: str, longest: int = 0) -> str:
     """Return `text` on one line, safe to show, cut to `longest` characters (0: not cut)."""
     shown = text
     if not (text.isascii() and text.isprintable()):
-        broken = re.sub(_LINE_BREAKS, lambda found: "\\n" if found[0] == "\n" else "\\t", text)
-        shown = visible(broken)
+        escaped = re.sub(_LINE_BREAKS, lambda found: "\\n" if found[0] == "\n" else "\\t", text)
+        shown = visible(escaped)
     if longest and len(shown) > longest:
         return shown[: longest - 1] + "…"
     return shown

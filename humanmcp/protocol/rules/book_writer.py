@@ -49,7 +49,7 @@ class CopiedBook:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An answer that a book cannot hold: `broken` (no answer at all), or `null` (TOML has none)."""
+    """An answer that a book cannot hold: `malformed` (not a message), or `null` (TOML has none)."""
 
     why: str
     method: str
@@ -143,7 +143,7 @@ class _Rules:
     def add(self, recorded: Recorded) -> None:
         """Take an answer: the first of its kind begins a rule, the next are its `then`."""
         if recorded.text is None or recorded.raw is not None:
-            self.left_out.append(LeftOut("broken", recorded.method, recorded.name))
+            self.left_out.append(LeftOut("malformed", recorded.method, recorded.name))
             return
         try:
             condition, turn = _held(_condition(recorded)), _held(_turn(recorded))

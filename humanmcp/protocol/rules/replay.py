@@ -124,11 +124,11 @@ class _Part:
     @property
     def takes_what_comes(self) -> bool:
         """Return True if a line that names no request is likely to be about this one."""
-        return not self.broken and not methods.of(self.message.method).stays_open
+        return not self.has_malformed_line and not methods.of(self.message.method).stays_open
 
     @property
-    def broken(self) -> bool:
-        """Return True if something came that may have been meant as the answer."""
+    def has_malformed_line(self) -> bool:
+        """Return True if a line that is not a message came first: perhaps the answer."""
         return any(recorded.message is None for recorded in self.before)
 
 
@@ -210,7 +210,7 @@ class _Reader:
             self._place(frame, RecordedMessage(frame.seq, frame.raw, message))
 
     def _batch(self, frame: Frame, batch: Batch) -> None:
-        """Read an array of answers; of requests that came alone it is none, but a broken one."""
+        """Read an array of answers; if its requests came one by one, it is a malformed line."""
         parts = []
         for item in batch.items:
             if not isinstance(item, Message):
@@ -247,7 +247,7 @@ class _Reader:
 
 
 def _named_in(recorded: RecordedMessage, waiting: Collection[_Part]) -> _Part | None:
-    """Find the request that a line names: by its progress token, or by the id in a broken line."""
+    """Find the request that a line names: by progress token, or by the id in a malformed line."""
     if recorded.message is not None:
         token = jsonrpc.member(recorded.message.raw, "params", "progressToken")
         return next((part for part in waiting if token and part.progress_token == token), None)
@@ -274,7 +274,7 @@ def _recorded(part: _Part) -> Recorded:
     seq = part.seq
     if part.answer is not None:
         seq = part.answer[0].seq
-    elif part.request is not None and part.broken and not part.cancelled:
+    elif part.request is not None and part.has_malformed_line and not part.cancelled:
         at = max(at for at, recorded in enumerate(before) if recorded.message is None)
         seq, raw = before[at].seq, before[at].raw
         before, after = before[:at], before[at + 1 :] + after

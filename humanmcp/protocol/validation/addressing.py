@@ -90,10 +90,10 @@ def unaddressed(
     of the last message where that is a notification: most likely it was meant to be answered.
     Where one request waits, the rest of the text is judged as the answer to that one.
     """
-    broken = blocking(read(text).diagnostics)
+    errors = blocking(read(text).diagnostics)
     typed = id_of(text)
-    if broken and typed is None:
-        return broken
+    if errors and typed is None:
+        return errors
     over = [one for one in exchanges if one.state is not ExchangeState.PENDING]
     for one in reversed(over):  # ids may repeat in 2026-07-28: the last one is meant
         if typed is not None and one.id.key == typed.key:
@@ -108,7 +108,7 @@ def unaddressed(
     wrong = unmatched(text, pending)
     answerable = [one for one in pending if not methods.of(one.method).stays_open]
     if len(answerable) != 1:
-        return (*broken, wrong)
+        return (*errors, wrong)
     rest = check(answerable[0], text, negotiated=negotiated).diagnostics
     return in_order((wrong, *(one for one in rest if one.code not in kinds.WRONG_IDS)))
 
@@ -138,15 +138,15 @@ class Documents(NamedTuple):
     """The top-level JSON documents of a text.
 
     `texts` are the offsets of the complete ones, and `ends` where each ends with what stands behind
-    it and is no part of it: a semicolon, a bracket too many, a comment. `incomplete` says that the
-    last one just ends too early: it may still be being written. `broken` says that something is no
-    JSON document at all.
+    it and is no part of it: a semicolon, a bracket too many, a comment. `incomplete`: the last
+    one just ends too early, so a person may still be writing it. `malformed`: some of the text is
+    not a JSON document.
     """
 
     texts: tuple[tuple[int, int], ...] = ()
     ends: tuple[int, ...] = ()
     incomplete: bool = False
-    broken: bool = False
+    malformed: bool = False
 
 
 def divide(text: str) -> Documents:
@@ -160,7 +160,7 @@ def divide(text: str) -> Documents:
             return Documents(tuple(texts), tuple(ends))
         start = first.start()
         if text[start] not in "{[":
-            return Documents(tuple(texts), tuple(ends), broken=True)
+            return Documents(tuple(texts), tuple(ends), malformed=True)
         end = closed_at(text, start)
         if end < 0:
             return Documents(tuple(texts), tuple(ends), incomplete=True)

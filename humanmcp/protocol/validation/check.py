@@ -244,8 +244,8 @@ def _line(exchange: Exchange, reading: Reading, form: TextForm) -> str:
 
 def _forced(exchange: Exchange, reading: Reading, form: TextForm) -> str | None:
     """Make the line that Send anyway writes: what was typed, right or wrong, on one line."""
-    broken = reading.edits and any(each.blocks for each in reading.diagnostics)
-    if broken or not reading.readable:
+    malformed = reading.edits and any(each.blocks for each in reading.diagnostics)
+    if malformed or not reading.readable:
         forced = wire_line(reading.text)
         if forced is None or form is TextForm.MESSAGE:
             return forced

@@ -143,7 +143,7 @@ class Unanswered:
             return None
         return self._failed(seq, observed.request)
 
-    def broken(
+    def malformed(
         self, seq: int, malformed: Malformed, waiting: Collection[Exchange]
     ) -> NeverAnswered | None:
         """Take note of a line that is no message. Returns the request whose id stands in it."""
@@ -249,7 +249,7 @@ class ConversationJudge:
         waiting = [
             request for request in self._conversation.open if request.direction is not direction
         ]
-        unanswered = self._unanswered.broken(number, malformed, waiting)
+        unanswered = self._unanswered.malformed(number, malformed, waiting)
         found = hints(malformed, self._conversation.negotiated, self.version)
         return Judged(
             number, direction, malformed.text, diagnostics=(*about, *found, *_effect(unanswered))

@@ -157,7 +157,7 @@ def _is_complete(name: str, content: bytes) -> bool:
     if name != ANYWAY:
         return content.endswith(b"\n")
     documents = divide(content.decode("utf-8", "replace"))
-    return bool(documents.texts) and not (documents.incomplete or documents.broken)
+    return bool(documents.texts) and not (documents.incomplete or documents.malformed)
 
 
 OUT: Final = "out.txt"
@@ -424,7 +424,7 @@ class TextFiles:
             return
         start = file.start_in(reading.text)
         documents = divide(reading.text[start:])
-        unfinished = documents.incomplete or documents.broken
+        unfinished = documents.incomplete or documents.malformed
         if not documents.texts and not unfinished:
             file.settle(mark)
             if file is self._named and self._blames:

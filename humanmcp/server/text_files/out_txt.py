@@ -97,7 +97,7 @@ def texts_of(
     ends = [start + end for end in documents.ends]
     rest = ends[-1] if spans else start
     unfinished = reading.text[rest:].strip()
-    if unfinished and (documents.incomplete or documents.broken):
+    if unfinished and (documents.incomplete or documents.malformed):
         begin = reading.text.index(unfinished, rest)
         spans.append((begin, begin + len(unfinished), False))
         ends.append(begin + len(unfinished))

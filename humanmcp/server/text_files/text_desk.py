@@ -2,9 +2,9 @@
 
 Here the files meet the session. `files.py` knows when a text is complete. What is in it goes the
 way of any answer, and `out_txt.py` says what became of it; `status.py` says what becomes of each
-line. Other desks hand in through `answering/service.py` and wait for the process that speaks to the
-client; here that process itself looks, in the very step that would have to answer: so a text goes
-to the session at once.
+line. Other front ends submit through `answering/service.py` and wait for the process that speaks to
+the client. Here that process itself looks, in the very step that would have to answer: so a text
+goes to the session at once.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class TextFileAnswers:
         """
         text = reading.decode(content)[0]
         documents = divide(text)
-        whole = not (documents.incomplete or documents.broken)
+        whole = not (documents.incomplete or documents.malformed)
         spans = documents.texts if whole else ((0, len(text)),)
         for begin, end in spans:
             self._send_anyway(text[begin:end].strip())

@@ -44,7 +44,7 @@ def test_what_a_book_cannot_hold_is_named_with_its_reason() -> None:
         LeftOut("null", "tools/call", "dice"),
     )
     assert book(asked("dice"), (Direction.OUT, '{"id":1,"resu')).left_out == (
-        LeftOut("broken", "tools/call", "dice"),
+        LeftOut("malformed", "tools/call", "dice"),
     )
 
 

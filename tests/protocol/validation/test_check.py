@@ -372,7 +372,7 @@ ONE, TWO = '{"id":1,"a":"}\\""}', '[{"b":\n2}]'
 
 
 @pytest.mark.parametrize(
-    ("text", "texts", "incomplete", "broken"),
+    ("text", "texts", "incomplete", "malformed"),
     [
         ("", [], False, False),
         (" \n", [], False, False),
@@ -391,21 +391,21 @@ def test_a_text_is_divided_into_its_documents(
     text: str,
     texts: list[str],
     incomplete: bool,  # noqa: FBT001 - a table
-    broken: bool,  # noqa: FBT001 - a table
+    malformed: bool,  # noqa: FBT001 - a table
 ) -> None:
-    """Several on one line or on several; half-written is not broken."""
+    """Several on one line or on several; half-written is not malformed."""
     documents = addressing.divide(text)
     assert [text[start:end] for start, end in documents.texts] == texts
-    assert (documents.incomplete, documents.broken) == (incomplete, broken)
+    assert (documents.incomplete, documents.malformed) == (incomplete, malformed)
 
 
 @given(st.lists(st.sampled_from([ONE, TWO, "{}", '{"x":["{",[]]}']), max_size=5), st.data())
 def test_whatever_is_cut_off_is_incomplete(parts: list[str], data: st.DataObject) -> None:
-    """A prefix of complete documents is complete up to there, and never broken."""
+    """A prefix of complete documents is complete up to there, and never malformed."""
     text = "\n".join(parts)
     cut = data.draw(st.integers(0, len(text)))
     documents = addressing.divide(text[:cut])
-    assert not documents.broken
+    assert not documents.malformed
     whole = addressing.divide(text).texts
     assert documents.texts == tuple(span for span in whole if span[1] <= cut)
 

@@ -233,7 +233,7 @@ class Talk:
         """Take a line that is no message."""
         malformed = read(text.encode())
         assert isinstance(malformed, Malformed)
-        return self.unanswered.broken(seq, malformed, self.state.open)
+        return self.unanswered.malformed(seq, malformed, self.state.open)
 
     def left(self) -> list[tuple[int, str, int]]:
         """Return the lines of the requests, their methods and what was dropped."""

@@ -1,4 +1,4 @@
-"""What people hand in at the desks: the order it goes out in, and orders for testing a client."""
+"""What people submit at the desks: the order it goes out in, and orders for testing a client."""
 
 import base64
 import json
@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.answering.service import OrderError, hand_in
+from humanmcp.answering.service import OrderError, queue_outgoing
 from humanmcp.inbox.contract import Item, Key, Life, Order, OutgoingResult, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import InboxSession
@@ -42,8 +42,8 @@ class Held(Serving):
         self.key = until(lambda: self.desk.items(self.name), "the call")[0].key
 
     def order(self, order: Order, text: str = "") -> None:
-        """Hand in an order and wait until it is followed."""
-        ticket = hand_in(self.desk, self.name, Reply(text, by="test", order=order))
+        """Submit an order and wait until it is followed."""
+        ticket = queue_outgoing(self.desk, self.name, Reply(text, by="test", order=order))
         until(
             lambda: self.desk.outgoing_result(self.name, ticket) == OutgoingResult(),
             f"{order} to be followed",
@@ -72,7 +72,7 @@ def test_what_is_handed_in_during_a_look_keeps_its_order(tmp_path: Path) -> None
             return [(Key(session, 1), Reply("second", by="test", at="t2"))]
 
     session = InboxSession.begin(Late(tmp_path), SessionFacts("", "2026-01-01T00:00:00Z"), str)
-    assert [reply.text for _, reply in session.handed_in()] == ["first", "second"]
+    assert [reply.text for _, reply in session.submissions()] == ["first", "second"]
 
 
 def test_what_was_handed_in_first_goes_out_first(home: Path) -> None:
@@ -99,7 +99,7 @@ def test_of_one_moment_what_is_said_comes_before_what_ends_it(home: Path) -> Non
         for text, at in (("first", "a"), ("b too", "b"), ("", "c"))
     ]
     inbox.send(key, Reply("answer", at="b"))
-    marks = [mark for mark, _ in InboxSession(inbox, inbox.facts(name), str).handed_in()]
+    marks = [mark for mark, _ in InboxSession(inbox, inbox.facts(name), str).submissions()]
     assert marks == [*tickets[:2], key, tickets[2]]
 
 
@@ -214,14 +214,14 @@ def test_a_crash_on_purpose_leaves_without_a_word(home: Path) -> None:
         (Order.EXIT, "-1", "status"),
     ],
 )
-def test_an_order_that_nobody_can_follow_is_not_handed_in(
+def test_an_order_that_nobody_can_follow_is_not_submitted(
     home: Path, order: Order, text: str, code: str
 ) -> None:
     """Bad input gets a sentence that says what to do."""
     with Held(home) as server:
         with pytest.raises(OrderError) as caught:
-            hand_in(server.desk, server.name, Reply(text, order=order))
+            queue_outgoing(server.desk, server.name, Reply(text, order=order))
         server.close()
         with pytest.raises(OrderError) as late:
-            hand_in(server.desk, server.name, Reply("3", order=Order.EXIT))
+            queue_outgoing(server.desk, server.name, Reply("3", order=Order.EXIT))
     assert (caught.value.code, late.value.code) == (code, "over")
