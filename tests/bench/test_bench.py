@@ -11,10 +11,8 @@ import pytest
 
 from bench.figures import Figure, percentile, ratio, spread, table
 from bench.peer import TS_PACKAGES
-from bench.way import CRASHES, ways
 
 ROOT: Final = Path(__file__).parent.parent.parent
-MOST_FILES_ON_THE_WAY: Final = 36
 HAS_NODE: Final = shutil.which("node") is not None and TS_PACKAGES.is_dir()
 
 
@@ -70,14 +68,3 @@ def test_the_table_is_aligned() -> None:
     """Every line has the same length."""
     lines = table([Figure("a long name", "1 s", 1, 2, "s"), Figure("b", "2")]).splitlines()
     assert len({len(line) for line in lines}) == 1
-
-
-@pytest.mark.skipif(CRASHES, reason="this Python crashes while it is traced: use 3.11.4 or newer")
-def test_the_way_of_one_request_is_traced_in_a_real_server(tmp_path: Path) -> None:
-    """From stdin to the inbox and back to stdout, and through few files: a person can read it."""
-    found = ways(tmp_path)
-    way_in = list(dict.fromkeys(file for file, _ in found["in"]))
-    way_out = list(dict.fromkeys(file for file, _ in found["out"]))
-    assert {"server/connection.py", "protocol/session.py", "inbox/folder.py"} <= set(way_in)
-    assert {"protocol/validation/check.py", "server/connection.py"} <= set(way_out)
-    assert len(way_in) <= MOST_FILES_ON_THE_WAY

@@ -24,5 +24,7 @@ def test_a_request_passes_few_files_to_the_inbox_and_its_answer_few_to_stdout(
     """`python -m bench.way` lists them."""
     found = ways(tmp_path)
     files_in, files_out = ({file for file, _ in found[way]} for way in ("in", "out"))
+    assert {"server/connection.py", "protocol/session.py", "inbox/folder.py"} <= files_in
+    assert {"protocol/validation/check.py", "server/connection.py"} <= files_out
     assert len(files_in) <= MOST_IN, sorted(files_in)
     assert len(files_out) <= MOST_OUT, sorted(files_out)
