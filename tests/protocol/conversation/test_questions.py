@@ -236,6 +236,12 @@ def test_every_outcome_fits_what_the_tool_declares(outcome: JsonObject, version:
     assert not [one for one in verdict.diagnostics if one.blocks]
 
 
+def test_a_person_who_declines_may_say_why() -> None:
+    """Without a reason there is none."""
+    assert declined(" ") == {"status": "declined", "answers": {}}
+    assert declined(" No. ") == {"status": "declined", "answers": {}, "reason": "No."}
+
+
 def test_several_choices_are_a_list_and_one_is_a_text() -> None:
     """A comma in an answer divides nothing."""
     found = answered(questions_in(SEVERAL)[0], {"Which?": ("a, b",), "Where?": ("c, d", "e")})

@@ -215,6 +215,14 @@ def test_an_update_is_acknowledged() -> None:
     assert passes(exchange, reply[1], reply[0])
 
 
+def test_an_update_answers_only_the_questions_that_the_task_asks() -> None:
+    """Some of them are enough, each as it was written; other keys are ignored."""
+    given = {"city": {"content": 1e5}, "other": {}}
+    exchange = of(NEW, "tasks/update", taskId=TOKEN, inputResponses=given)
+    answered = parking.answered_in(exchange, '{"city":{},"day":{}}')
+    assert answered == {"city": '{"content": 100000.0}'}
+
+
 def test_a_notification_of_a_task_names_its_subscription() -> None:
     """And holds what `tasks/get` would answer."""
     line = parking.changed_task(call_of(line=ANSWERS[NEW]), '"s"')
