@@ -40,7 +40,7 @@ SIZES: Final = (0, 0, 0, 5_000, 200_000)
 """How much is added to an answer: a pipe takes 4 KiB at once, and holds 64 KiB."""
 RESET: Final = struct.pack("ii", 1, 0)
 """SO_LINGER: the connection is cut, and not closed in order."""
-FINAL: Final = frozenset({"sent", "taken", "over", "stored"})
+FINAL: Final = frozenset({"sent", "taken", "over", "not confirmed", "stored"})
 
 
 class Host:
@@ -73,6 +73,12 @@ class Host:
         params = {"name": "ask", "arguments": {}}
         call = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
         os.write(self._to, json.dumps(call).encode() + b"\n")
+
+    def close(self) -> None:
+        """Close both ends, and let it end."""
+        os.close(self._from)
+        os.close(self._to)
+        self.process.wait(PATIENCE)
 
     def end(self) -> None:
         """Kill it, and read what is left in the pipe."""
@@ -239,7 +245,8 @@ class Kills:
             phone = Phone(self._desk, key, tap, saves=False)
             phone.run()
             now = phone.tap
-            if now.told in ("taken", "over") and self._item(key).state is ExchangeState.PENDING:
+            is_open = self._item(key).state is ExchangeState.PENDING
+            if now.told in ("taken", "over", "not confirmed") and is_open:
                 return None  # it is on its way, or its session is about to be known as gone
             return now if now.told in FINAL else None
 

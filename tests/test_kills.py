@@ -78,3 +78,16 @@ def test_an_answer_that_the_client_never_read_is_not_called_sent(
     host.end()
     assert inbox.item(item.key).state is not ExchangeState.ANSWERED
     assert inbox.item(item.key).reply == item.reply
+
+
+def test_status_txt_says_answered_of_what_the_client_has_and_of_nothing_else(
+    host: Host, tmp_path: Path
+) -> None:
+    """On its way while the client reads nothing, and not confirmed if it ends like that."""
+    inbox = FolderInbox(tmp_path / "home")
+    item = answer(host, inbox)
+    status = Path(inbox.facts(item.key.session).files) / "status.txt"
+    until(lambda: "an answer is being sent" in status.read_text("utf-8"), "it is on its way")
+    host.close()
+    until(lambda: "not confirmed: " in status.read_text("utf-8"), "nobody knows")
+    assert "answered by" not in status.read_text("utf-8")

@@ -147,7 +147,7 @@ class ConversationShape(TypedDict, total=False):
 class OutcomeShape(TypedDict):
     """The result of a reply.
 
-    `sent`, `on its way`, `stored`, `blocked`, `refused`, `taken` or `over`. After
+    `sent`, `on its way`, `stored`, `blocked`, `refused`, `taken`, `over` or `not confirmed`. After
     `stored` the client of a parked call comes for the answer: no process runs that could take it.
     """
 

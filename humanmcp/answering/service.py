@@ -81,6 +81,8 @@ class Outcome(enum.Enum):
     """Another reply was first; the text was kept."""
     OVER = "over"
     """The exchange or its session ended first; the text was kept."""
+    UNCONFIRMED = "not confirmed"
+    """The connection ended while it was on its way: the client may have it; the text was kept."""
     STORED = "stored"
     """No process runs that could take it: it waits until the client asks for the answer."""
 
@@ -408,7 +410,7 @@ def _became(opened: OpenExchange, reply: Reply) -> SendResult | None:
         case ExchangeState.PENDING if item.outlives and not facts.is_open:
             return SendResult(Outcome.STORED, item)
         case ExchangeState.PENDING:
-            return None if may_go_on else SendResult(Outcome.OVER, item)
+            return None if may_go_on else SendResult(_not_sent(item, reply), item)
         case ExchangeState.ANSWERED:
             by = "" if item.answer is None else item.answer.by
             is_ours = by == reply.by and item.reply in (reply, None)
@@ -416,7 +418,12 @@ def _became(opened: OpenExchange, reply: Reply) -> SendResult | None:
         case ExchangeState.CANCELLED if reply.action is Action.DROP:
             return SendResult(Outcome.SENT, item)
         case ExchangeState.CANCELLED | ExchangeState.ABANDONED:
-            return SendResult(Outcome.OVER, item)
+            return SendResult(_not_sent(item, reply), item)
+
+
+def _not_sent(item: Item, reply: Reply) -> Outcome:
+    """Return the outcome where nothing says that a reply was sent."""
+    return Outcome.UNCONFIRMED if item.reply == reply else Outcome.OVER
 
 
 class SayResult(NamedTuple):

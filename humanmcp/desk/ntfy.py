@@ -494,7 +494,8 @@ _OUTCOMES: Final = {
     Outcome.QUEUED: "on its way",
     Outcome.STORED: "stored",
     Outcome.TAKEN: "late",
-    Outcome.OVER: "undelivered",
+    Outcome.OVER: "late",
+    Outcome.UNCONFIRMED: "unconfirmed",
     Outcome.BLOCKED: "unfit",
     Outcome.REFUSED: "unfit",
 }

@@ -116,6 +116,8 @@ class Journal(InboxSession):
         self.graces = ClientSeconds(home, records.GRACE)
         self._on_the_way: deque[tuple[int, int, ExchangeState, Answer]] = deque()
         """The exchanges whose responses are not written yet, and up to which byte they go."""
+        self.unwritten: set[int] = set()
+        """The exchanges whose responses are not written yet, or never will be."""
         self.is_mid_line = False
         """Whether a person wrote the beginning of a line, and its end is still to come."""
         self.related_to: Callable[[str], int] = _to_none
@@ -195,6 +197,7 @@ class Journal(InboxSession):
 
         Until then it is on its way: nobody is told that it was sent, should this process die now.
         """
+        self.unwritten.add(number)
         self._on_the_way.append((self.connection.sent_bytes, number, state, answer))
         self.close_written()
 
@@ -210,6 +213,7 @@ class Journal(InboxSession):
                 return
             self._on_the_way.popleft()
             if written:
+                self.unwritten.discard(number)
                 self.close(number, state, answer)
 
     def update(self, exchange: Exchange, timers: PendingTimers) -> None:

@@ -344,6 +344,8 @@ def _ended(item: Item) -> str:
         # a newer process may know more reasons
         known = find_sentence(WAITS, f"abandoned {item.reason}")
         return known or one_line(item.reason, 200)
+    if item.state is ExchangeState.ABANDONED and item.reply is not None:
+        return say(WAITS, "unconfirmed")
     return say(WAITS, item.state.value)
 
 

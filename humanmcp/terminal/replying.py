@@ -99,6 +99,8 @@ def tell(answering: Answering, draft: Draft, result: SendResult) -> int:
             return refused(answering, result)
         case Outcome.QUEUED:
             return not_sent(answering, answering.sentence("not taken"), result)
+        case Outcome.UNCONFIRMED:
+            return not_sent(answering, answering.sentence("not confirmed"), result)
         case Outcome.STORED:
             to_stdout(answering.sentence("stored"))
             return 0

@@ -120,7 +120,9 @@ def test_a_session_that_has_ended_takes_nothing_and_is_not_waited_for(room: Room
     assert send(room, key, "sunny") is Outcome.OVER
 
 
-@pytest.mark.parametrize(("http_id", "outcome"), [("id", Outcome.QUEUED), ("", Outcome.OVER)])
+@pytest.mark.parametrize(
+    ("http_id", "outcome"), [("id", Outcome.QUEUED), ("", Outcome.UNCONFIRMED)]
+)
 def test_a_reply_is_on_its_way_where_the_next_process_goes_on_with_the_session(
     room: Room, monkeypatch: pytest.MonkeyPatch, http_id: str, outcome: Outcome
 ) -> None:

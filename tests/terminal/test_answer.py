@@ -175,6 +175,26 @@ def test_a_server_that_does_not_take_the_reply_is_not_waited_for_forever(
     assert room.inbox.item(key).reply is not None
 
 
+def test_the_connection_ends_before_the_server_confirms(
+    room: Room, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client may have the answer: nobody reads that it was not sent."""
+    session = room.session()
+    room.ask(session, 3)
+    became = service._became
+
+    def dies(opened: OpenExchange, reply: Reply) -> SendResult | None:
+        assert list(room.inbox.take(session))
+        room.inbox.end(session)
+        return became(opened, reply)
+
+    monkeypatch.setattr(service, "_became", dies)
+    ran = shell("answer", "3", "--text", "sunny", "--json")
+    assert (ran.status, ran.json["became"], ran.json["sent"]) == (1, "not confirmed", False)
+    assert ran.json["why"].startswith("Not confirmed: ")
+    assert "not confirmed: " in shell("show", "3").out
+
+
 def test_the_verdict_of_the_server_counts(
     room: Room, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,7 +112,8 @@ export class Sender {
     const { draft, checker } = this.composer;
     const record = error instanceof Refused ? error.record : null;
     if (error instanceof Refused && record && error.status === 409) {
-      this.composer.lock(this.tooLate(record.state === "cancelled" ? "" : record.by));
+      const unsure = record.became === "not confirmed";
+      this.composer.lock(unsure ? say("unconfirmed") : this.tooLate(record.state === "cancelled" ? "" : record.by));
     } else if (record?.problems) {
       draft.touched = true;
       checker.refused(record.problems);

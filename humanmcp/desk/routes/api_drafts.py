@@ -224,8 +224,9 @@ def reply(
 
     `became` and the status: `sent` (200), `on its way` (202), `stored` (202: a parked call, whose
     client comes for the answer later), `taken` (409: another reply was first), `over` (409: nothing
-    waits any more), `blocked` or `refused` (422). `anyway` sends it
-    although the check finds errors. `action` is for a message that a tap holds.
+    waits any more), `not confirmed` (409: the connection ended before the server confirmed it; the
+    client may have it), `blocked` or `refused` (422). `anyway` sends it although the check finds
+    errors. `action` is for a message that a tap holds.
     """
     reply = Reply(body.text, body.form, body.anyway, action=body.action)
     key = Key(session, number)
@@ -240,6 +241,7 @@ _STATUS: Final = {
     Outcome.STORED: 202,
     Outcome.TAKEN: 409,
     Outcome.OVER: 409,
+    Outcome.UNCONFIRMED: 409,
     Outcome.BLOCKED: 422,
     Outcome.REFUSED: 422,
 }
