@@ -151,6 +151,9 @@ def test_who_comes_second_is_told_so_and_keeps_the_text(scene: Scene, first: str
     for name in {"page", "terminal"} - {first}:
         assert scene.seats[name].send(key, "rain", TEXT).became == "taken"
     assert "rain" in {one.text for one in FolderInbox(scene.terminal.home).item(key).kept}
+    if first != "files":
+        assert scene.files.send(key, RIGHT % 70).became == "blocked"
+        assert (scene.host.session / "out.txt").read_text("utf-8") == RIGHT % 70
 
 
 @pytest.mark.parametrize("name", ["page", "terminal"])
