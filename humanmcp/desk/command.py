@@ -200,9 +200,8 @@ def _serve(
 def _targets(home: Path) -> Sequence[notices.Target]:
     """Return where notices go; nowhere, with a sentence, if the rules cannot be used."""
     try:
-        rules = notices.read_rules(home / notices.FILE)
-        services = [notices.Service(rule) for rule in rules if not rule.device]
-        return (*services, *ntfy.phones_of(rules, home))
+        rules, phones = notices.read_rules(home / notices.FILE)
+        return (*map(notices.Service, rules), *ntfy.phones_of(phones, home))
     except notices.NoticesError as error:  # the desk is worth more than its notices
         terminal.to_stderr("humanmcp: ", sentence_of(error))
         return ()

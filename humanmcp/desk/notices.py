@@ -16,7 +16,7 @@ import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.http.server_address import AddressError, ServerAddress
 from humanmcp.inbox.contract import Key, UnknownItemError
@@ -61,25 +61,26 @@ class Detail(StrEnum):
     QUESTION = "question"
 
 
-class Rule(NamedTuple):
-    """Where notices go, how much they tell, and of which clients.
-
-    `to` is an address of Apprise; or of an ntfy server, for the phone that is called `device`.
-    `buttons` says that the phone may answer; a button shows its server `button_token`.
-    """
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Where notices go, how much they tell, and of which clients. `to` is an address of Apprise."""
 
     to: str
     detail: Detail = Detail.WAITING
     client: str = "*"
-    device: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhoneRule(Rule):
+    """The same for a phone: `to` is the address of its ntfy server.
+
+    `buttons` says that the phone may answer; a button shows its server `button_token`.
+    """
+
+    device: str
     token: str = ""
     button_token: str = ""
     buttons: bool = False
-
-    @property
-    def service(self) -> str:
-        """The kind of service: the rest of its address is a secret."""
-        return "ntfy" if self.device else self.to.partition("://")[0]
 
 
 class NoticesError(StopError):
@@ -88,8 +89,8 @@ class NoticesError(StopError):
     section = SECTION
 
 
-def read_rules(file: Path) -> list[Rule]:
-    """Read `notices.toml`; no rules without one.
+def read_rules(file: Path) -> tuple[list[Rule], list[PhoneRule]]:
+    """Read `notices.toml`: the rules of services, and those of phones. Without a file: none.
 
     Raises:
         NoticesError: it is not what it must be.
@@ -97,21 +98,18 @@ def read_rules(file: Path) -> list[Rule]:
     try:
         record = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return []
+        return [], []
     except (OSError, ValueError) as error:
         raise NoticesError("unreadable", file=file, why=error) from error
     if set(record) - {"notices", "ntfy"} or not all(map(_is_list, record.values())):
         raise NoticesError("no list", file=file)
-    services, phones = record.get("notices", []), record.get("ntfy", [])
-    rules = [
-        *(_rule(file, number, entry) for number, entry in enumerate(services, 1)),
-        *(_phone(file, number, entry) for number, entry in enumerate(phones, 1)),
-    ]
-    names = [rule.device for rule in rules if rule.device]
+    rules = [_rule(file, *entry) for entry in enumerate(record.get("notices", []), 1)]
+    phones = [_phone(file, *entry) for entry in enumerate(record.get("ntfy", []), 1)]
+    names = [phone.device for phone in phones]
     for name in names:
         if names.count(name) > 1:
             raise NoticesError("two phones", file=file, device=name)
-    return rules
+    return rules, phones
 
 
 def _is_list(entries: object) -> bool:
@@ -129,7 +127,7 @@ def _rule(file: Path, number: int, entry: Any) -> Rule:  # noqa: ANN401 - whatev
 _OF_PHONE: Final = {"device", "server", "token", "button_token", "detail", "client"}
 
 
-def _phone(file: Path, number: int, entry: Any) -> Rule:  # noqa: ANN401 - whatever the file holds
+def _phone(file: Path, number: int, entry: Any) -> PhoneRule:  # noqa: ANN401 - whatever the file holds
     given = dict(entry) if isinstance(entry, dict) else {}
     buttons = given.pop("buttons", False)
     device = " ".join(str(given.get("device", "")).split())
@@ -139,17 +137,17 @@ def _phone(file: Path, number: int, entry: Any) -> Rule:  # noqa: ANN401 - whate
     if buttons and detail is not Detail.QUESTION:
         raise NoticesError("no buttons", file=file, device=device)
     address = ServerAddress(given.get("server", PUBLIC_NTFY).rstrip("/"))
-    token, button_token = given.get("token", ""), given.get("button_token", "")
+    tokens = {name: given.get(name, "") for name in ("token", "button_token")}
     try:
         address.check()
-        for one in (token, button_token):
-            address.changes.put("Authorization", f"Bearer {one}")
+        for token in tokens.values():
+            address.changes.put("Authorization", f"Bearer {token}")
     except (AddressError, HeaderError) as error:
         raise NoticesError("no server", file=file, device=device) from error
     if address.parts.path or address.parts.query or address.parts.fragment:
         raise NoticesError("no server", file=file, device=device)
     client = given.get("client", "*")
-    return Rule(address.url, detail, client, device, token, button_token, buttons)
+    return PhoneRule(address.url, detail, client, device=device, buttons=buttons, **tokens)
 
 
 def _holds(entry: Any, names: set[str]) -> bool:  # noqa: ANN401 - whatever the file holds
@@ -188,9 +186,10 @@ def deliver(to: str, title: str, body: str) -> bool:
 class Target:
     """Where notices go. `trouble` is why the last one did not arrive, None if it did."""
 
-    def __init__(self, rule: Rule) -> None:
-        """Send by this rule."""
+    def __init__(self, rule: Rule, name: str) -> None:
+        """Send by this rule. `name` may stand in a log: the address of a service is a secret."""
         self.rule = rule
+        self.name = name
         self.trouble: StopError | None = None
         self.reply_trouble: StopError | None = None
         """Why answers cannot be read from there now; None while they can, or need not."""
@@ -202,13 +201,8 @@ class Target:
         except UnknownItemError:  # it has gone meanwhile
             return True
         except StopError as error:
-            if self.trouble is None:  # the address of a service is a secret: no log has it
-                _log.warning(
-                    "%s %s did not take a notice: %s",
-                    self.rule.service,
-                    self.rule.device,
-                    sentence_of(error),
-                )
+            if self.trouble is None:
+                _log.warning("%s did not take a notice: %s", self.name, sentence_of(error))
             self.trouble = error
             return False
         self.trouble = None
@@ -235,7 +229,7 @@ class Service(Target):
 
     def __init__(self, rule: Rule, send: Callable[[str, str, str], bool] = deliver) -> None:
         """Send by this rule."""
-        super().__init__(rule)
+        super().__init__(rule, rule.to.partition("://")[0])
         self._send = send
 
     def send(self, desk: Desk, row: Row | None, client: str) -> None:

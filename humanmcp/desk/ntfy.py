@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.answering.summary import Row
     from humanmcp.desk.context import Desk
-    from humanmcp.desk.notices import Rule
+    from humanmcp.desk.notices import PhoneRule
 
 _log = logging.getLogger(__name__)
 
@@ -207,13 +207,13 @@ class PhoneRecord:
     heard: list[str] = field(default_factory=list)
 
 
-def phones_of(rules: Sequence[Rule], home: Path) -> list[Phone]:
+def phones_of(rules: Sequence[PhoneRule], home: Path) -> list[Phone]:
     """Return the phones of the rules. One that is no longer among them loses its topics.
 
     Raises:
         NoticesError: the file with their topics cannot be read or written.
     """
-    names = [rule.device for rule in rules if rule.device]
+    names = [rule.device for rule in rules]
     file, lock = home / FILE, threading.Lock()
     try:
         kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
@@ -232,15 +232,17 @@ def phones_of(rules: Sequence[Rule], home: Path) -> list[Phone]:
             save()
     except OSError as error:
         raise NoticesError("no phones", file=file, why=error) from error
-    return [Phone(rule, records[rule.device], save) for rule in rules if rule.device]
+    return [Phone(rule, records[rule.device], save) for rule in rules]
 
 
 class Phone(Target):
     """A phone with ntfy."""
 
-    def __init__(self, rule: Rule, record: PhoneRecord, save: Callable[[], None]) -> None:
+    rule: PhoneRule
+
+    def __init__(self, rule: PhoneRule, record: PhoneRecord, save: Callable[[], None]) -> None:
         """Use its topics; `save` keeps the record."""
-        super().__init__(rule)
+        super().__init__(rule, rule.device)
         self.record = record
         self._save = save
         self._used: set[str] = set()

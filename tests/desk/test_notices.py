@@ -16,9 +16,9 @@ from humanmcp.desk.notices import (
     BOOK_SOON,
     LOOK_EVERY,
     SETTLED_AFTER,
-    Detail,
     Looked,
     NoticesError,
+    PhoneRule,
     Planner,
     Rule,
     read_rules,
@@ -191,12 +191,9 @@ def test_what_is_wrong_with_the_file_is_said(tmp_path: Path, text: str, code: st
 def test_rules_are_read(tmp_path: Path) -> None:
     """Without a file there are none; without a detail no text of a request leaves the computer."""
     file = tmp_path / "notices.toml"
-    assert read_rules(file) == []
+    assert read_rules(file) == ([], [])
     file.write_text("[[notices]]\nto = 'json://x'\n[[ntfy]]\ndevice = 'a  b'\n", "utf-8")
-    assert read_rules(file) == [
-        Rule("json://x", Detail.WAITING, "*"),
-        Rule("https://ntfy.sh", Detail.WAITING, "*", "a b"),
-    ]
+    assert read_rules(file) == ([Rule("json://x")], [PhoneRule("https://ntfy.sh", device="a b")])
 
 
 def test_a_notice_says_by_its_rule_how_much_leaves_the_computer(

@@ -55,7 +55,7 @@ class Site:
     def begin(self, **rule: Any) -> None:  # noqa: ANN401 - members of a rule
         """Start the desk, with a phone."""
         write_rule(self.room.home, self.server.url, **rule)
-        (self.phone,) = phones_of(read_rules(self.room.home / "notices.toml"), self.room.home)
+        (self.phone,) = phones_of(read_rules(self.room.home / "notices.toml")[1], self.room.home)
         self.desk = replace(self.desk, notices=(self.phone,))
         self._stack.enter_context(Following(self.desk.board))
         self._stack.enter_context(Notifier(self.desk))
@@ -510,7 +510,7 @@ def test_a_server_that_never_answers_is_given_up(
     site.begin(buttons=False)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        phone = Phone(site.phone.rule._replace(to=url), ntfy.PhoneRecord(), lambda: None)
+        phone = Phone(replace(site.phone.rule, to=url), ntfy.PhoneRecord(), lambda: None)
         assert not phone.tell(site.desk)
         assert phone.trouble is not None
         assert phone.trouble.sentence() == f"{url} did not answer in time."
@@ -556,7 +556,7 @@ def test_a_desk_ends_although_a_server_never_answers(home: Path) -> None:
 def test_topics_stay_until_the_phone_is_removed_from_the_rules(home: Path) -> None:
     """What a removed phone subscribes to, and what its buttons sign, counts no more."""
     write_rule(home, "http://127.0.0.1:9")
-    rules = read_rules(home / "notices.toml")
+    _, rules = read_rules(home / "notices.toml")
     (phone,) = phones_of(rules, home)
     assert (home / "phones.json").stat().st_mode & 0o777 == 0o600
     (again,) = phones_of(rules, home)
@@ -576,7 +576,7 @@ def test_a_broken_file_of_topics_is_said(home: Path, text: str) -> None:
     write_rule(home, "http://127.0.0.1:9")
     (home / "phones.json").write_text(text, "utf-8")
     with pytest.raises(notices.NoticesError) as raised:
-        phones_of(read_rules(home / "notices.toml"), home)
+        phones_of(read_rules(home / "notices.toml")[1], home)
     assert raised.value.code == "no phones"
 
 
