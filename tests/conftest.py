@@ -8,17 +8,20 @@ import functools
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
 import pytest
 from hypothesis import settings
 
 from editor.build import find_npm
+from humanmcp.cli import main
 from humanmcp.locales import speak
 from tests import install
 from tests.browser import chromium
 from tests.postgres_server import PostgresServer, why_no_postgres
 from tests.proxying import PROXIES, proxy_program
+from tests.terminal.rooms import Room, Shell
 
 NPM: Final = find_npm()
 if NPM is not None:
@@ -36,6 +39,28 @@ settings.load_profile("patient")
 def _english() -> None:
     """Begin each test in English, whatever the command line of another one asked for."""
     speak("en")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An inbox folder that does not exist yet."""
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def room(home: Path) -> Iterator[Room]:
+    """An inbox folder, with the servers' side of it in the hands of a test."""
+    made = Room(home)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def shell(room: Room, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """Give the command line of that inbox, in English unless it is told otherwise."""
+    for name in ("LC_ALL", "LANG", "HUMANMCP_LANG", "HUMANMCP_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return Shell(room.home, main, capsys)
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from humanmcp.inbox.contract import DeskInbox, Item, Key
+from humanmcp.inbox.folder import FolderInbox
 from tests.waiting import PATIENCE, until
 
 PASSED_ON: Final = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
@@ -23,23 +24,23 @@ def bare_environment(home: Path) -> dict[str, str]:
     return kept | {"HOME": str(home)}
 
 
-class Serving:
-    """One server, started the way a host starts it. `home` is its inbox folder."""
+class Piped:
+    """A process started as a host starts a server, with a test at its pipes."""
 
-    def __init__(self, home: Path, *flags: str, command: tuple[str, ...] = COMMAND) -> None:
-        """Start it."""
+    def __init__(self, home: Path, *command: str) -> None:
+        """Start it. `home` is its inbox folder."""
         self.home = home
-        self.written: list[bytes] = []
-        self._there_before = set(home.glob("sessions/*"))
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self.process = subprocess.Popen(
-            [*command, "--home", str(home), *flags],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=bare_environment(home.parent),
             cwd=home.parent,
         )
+        assert self.process.stdin is not None
+        self.stdin = self.process.stdin
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -62,15 +63,36 @@ class Serving:
         for line in stdout:
             self._lines.put(line)
 
+    def write(self, raw: bytes) -> None:
+        """Write bytes to its stdin."""
+        self.stdin.write(raw)
+        self.stdin.flush()
+
+    def rest(self) -> list[bytes]:
+        """Return the lines that nobody heard, once it has ended."""
+        self._reader.join()
+        return [self._lines.get() for _ in range(self._lines.qsize())]
+
+
+class Serving(Piped):
+    """One server."""
+
+    def __init__(self, home: Path, *flags: str, command: tuple[str, ...] = COMMAND) -> None:
+        """Start it."""
+        self.written: list[bytes] = []
+        self._there_before = set(home.glob("sessions/*"))
+        super().__init__(home, *command, "--home", str(home), *flags)
+
     # -- the host's side ----------------------------------------------------------------------
+
+    def send(self, line: str) -> None:
+        """Write one line to its stdin, and wait for nothing."""
+        self.write(line.encode() + b"\n")
 
     def say(self, line: str | bytes) -> None:
         """Write one line to its stdin, and wait until a person can read it in `in.txt`."""
         raw = line.encode() if isinstance(line, str) else line
-        stdin = self.process.stdin
-        assert stdin is not None
-        stdin.write(raw + b"\n")
-        stdin.flush()
+        self.write(raw + b"\n")
         self.written.append(raw + b"\n")
         until(self._in_txt_is_complete, f"{raw!r} in in.txt")
 
@@ -94,15 +116,8 @@ class Serving:
 
     def close(self) -> tuple[int, list[bytes]]:
         """Close its stdin. Returns its exit status and what it still wrote to stdout."""
-        stdin = self.process.stdin
-        assert stdin is not None
-        stdin.close()
-        status = self.process.wait(timeout=PATIENCE)
-        self._reader.join()
-        rest = []
-        while not self._lines.empty():
-            rest.append(self._lines.get())
-        return status, rest
+        self.stdin.close()
+        return self.process.wait(timeout=PATIENCE), self.rest()
 
     def last_words(self) -> str:
         """Return what a process that has ended said on stderr."""
@@ -137,6 +152,17 @@ class Serving:
         """Return what `problems.txt` says, "" when all is well."""
         file = self.session / "problems.txt"
         return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def pending(home: Path, count: int = 1) -> list[Key]:
+    """Wait until this many exchanges wait, as a desk sees them."""
+
+    def look() -> tuple[list[Key]] | None:
+        inbox = FolderInbox(home)
+        keys = [item.key for facts in inbox.sessions() for item in inbox.items(facts.name)]
+        return (keys,) if len(keys) == count else None
+
+    return until(look, f"{count} pending")[0]
 
 
 def given_back(inbox: DeskInbox, key: Key) -> Item:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,18 +17,6 @@ from humanmcp.protocol.conversation.approvals import Approval, patterns_for
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.support.speaking import said_in
 from tests.terminal.rooms import Room, approving, permission
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    """Make an inbox folder without any session."""
-    made = Room(tmp_path / "home")
-    yield made
-    made.close()
 
 
 def asked(room: Room, tool: str = "Bash", **given: Any) -> tuple[OpenExchange, Approval]:  # noqa: ANN401 - any JSON value

@@ -76,12 +76,6 @@ def scene(home: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Scene]:
         yield Scene(Page(desk), Terminal(home, capsys), Files(host), host)
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """An inbox folder that does not exist yet."""
-    return tmp_path / "home"
-
-
 @pytest.mark.parametrize("text", [RIGHT, ERROR, BROKEN, RIGHT.replace('"result"', "'result'")])
 def test_one_text_goes_out_as_one_line_from_every_desk(scene: Scene, text: str) -> None:
     """An answer, an error, and what can be fixed: the line, and what is said of it."""
@@ -170,14 +164,6 @@ def test_what_was_cancelled_takes_no_answer(scene: Scene, name: str) -> None:
     assert scene.host.close()[1] == []
 
 
-def write(host: Serving, line: str) -> None:
-    """Write a line to one of several servers that began at the same moment."""
-    stdin = host.process.stdin
-    assert stdin is not None
-    stdin.write(line.encode() + b"\n")
-    stdin.flush()
-
-
 def letters(scene: Scene) -> tuple[dict[str, str], dict[str, str]]:
     """Return the letter of each session, in the page and in the terminal."""
     page = {
@@ -192,13 +178,13 @@ def test_after_a_probe_and_a_removed_session_a_letter_names_one_session(scene: S
     """`answer a/2` answered another client than the page's A/2."""
     home = scene.terminal.home
     with Serving(home, "--lang", "en") as probing, Serving(home, "--by-hand") as other:
-        write(probing, request("server/discover", {"_meta": META}, "1"))
+        probing.send(request("server/discover", {"_meta": META}, "1"))
         probing.hear()
-        write(other, call("71"))
+        other.send(call("71"))
         gone = until(lambda: scene.find("71"), "the other call waits").session
-        write(scene.host, call("70"))
+        scene.host.send(call("70"))
         until(lambda: scene.find("70"), "the third call waits")
-        write(probing, request("tools/call", {"name": "x", "arguments": {}, "_meta": META}, "72"))
+        probing.send(request("tools/call", {"name": "x", "arguments": {}, "_meta": META}, "72"))
         until(lambda: scene.find("72"), "the probing client asks")
         page, terminal = letters(scene)
         assert terminal.items() <= page.items()

@@ -1,8 +1,6 @@
 """The JSON of an exchange, from which page, interface and `--json` are made."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,20 +19,6 @@ from humanmcp.cli import main
 from humanmcp.inbox.contract import Waiting
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit
 from tests.terminal.rooms import CALL, Room, Shell
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    """Make an inbox folder without any session."""
-    made = Room(tmp_path / "home")
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def shell(room: Room, capsys: pytest.CaptureFixture[str]) -> Shell:
-    """Return the commands of the terminal over that inbox."""
-    return Shell(room.home, main, capsys)
 
 
 def test_a_problem_that_a_newer_humanmcp_found_is_told_by_its_code() -> None:

@@ -1,8 +1,6 @@
 """What becomes of what a person writes, without any desk: judged, kept, sent, waited for."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,14 +18,6 @@ SAMPLING = (
     '{"jsonrpc":"2.0","id":3,"method":"sampling/createMessage","params":{"maxTokens":9,'
     '"messages":[{"role":"user","content":{"type":"text","text":"hi"}}]}}'
 )
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    """Make an inbox folder without any session."""
-    made = Room(tmp_path / "home")
-    yield made
-    made.close()
 
 
 def send(room: Room, key: Key, text: str, form: TextForm = TextForm.TEXT, **more: Any) -> Outcome:  # noqa: ANN401 - parts of a reply

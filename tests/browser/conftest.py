@@ -47,12 +47,6 @@ def sitting(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """An inbox folder that does not exist yet."""
-    return tmp_path / "home"
-
-
-@pytest.fixture
 def desk(home: Path) -> Iterator[Desking]:
     """A desk over it."""
     with Desking(home) as desk:

@@ -179,10 +179,7 @@ def _fill(desk: Desking, host: Serving) -> str:
 
 def _greet(desk: Desking, other: Serving) -> None:
     """Let a second host say hello; `Serving.say` would look at the first session of the home."""
-    stdin = other.process.stdin
-    assert stdin is not None
-    stdin.write(f"{INITIALIZE}\n".encode())
-    stdin.flush()
+    other.send(INITIALIZE)
     until(lambda: len(desk.get("/api/exchanges")["waiting"]) == 3 or None, "three wait")
 
 

@@ -19,14 +19,6 @@ PROGRESS = (
 )
 
 
-def say(host: Serving, line: str) -> None:
-    """Let one of several hosts send a line; `Serving.say` looks at the first session only."""
-    stdin = host.process.stdin
-    assert stdin is not None
-    stdin.write(line.encode() + b"\n")
-    stdin.flush()
-
-
 def test_progress_drowns_neither_projector_nor_list(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
@@ -61,7 +53,7 @@ def test_the_history_is_live_newest_first_and_has_dates(
         page = window().goto("/history")
         expect(page.locator("#lines .step")).to_have_count(2)  # the handshake, and its notice
         for at, one in enumerate((host, other, host)):
-            say(one, request("tools/list", None, str(20 + at)))
+            one.send(request("tools/list", None, str(20 + at)))
             expect(page.locator("#lines .step")).to_have_count(3 + at)
         badges = page.locator("#lines .step .badge").all_inner_texts()
         assert badges[0] == badges[2] != badges[1]
@@ -100,14 +92,14 @@ def test_the_projector_chooses_a_session_and_names_each_answer(
     desk.post(path, {"text": '{"tools":[]}', "form": "result"})
     assert json.loads(host.hear())["id"] == 1
     with Serving(home, "--by-hand", "--title", "Younger") as other:
-        say(other, request("ping", None, "1"))
+        other.send(request("ping", None, "1"))
         until(lambda: len(desk.get("/api/exchanges")["waiting"]) or None, "the ping waits")
         wall = window().goto("/present")
         expect(wall.locator(".pager .sessions [aria-current]")).to_contain_text("Younger")
         wall.get_by_role("link", name="test-host").click()
         expect(wall.locator("h1")).to_have_text("Result: tools/list")
         expect(wall.locator(".meaning .what")).to_contain_text("id of its request")
-        say(host, call("5", city="Nagoya"))
+        host.send(call("5", city="Nagoya"))
         expect(wall.locator("h1")).to_contain_text("get_forecast")
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import anyio
 import mcp_types as types
+import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
 from tests.serving import COMMAND, bare_environment
@@ -104,3 +105,8 @@ def _with_node(host: Host, server: Sequence[str], home: Path) -> Understood:
     assert run.returncode == 0, run.stderr
     said = json.loads(run.stdout)
     return Understood(said["tools"], said["answers"], said["version"])
+
+
+def with_node(host: Host) -> Any:  # noqa: ANN401 - pytest does not name the type of a parameter set
+    """Mark a client that needs Node.js."""
+    return pytest.param(host, marks=pytest.mark.node, id=host.name)

@@ -3,7 +3,7 @@
 import re
 import subprocess
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -16,6 +16,7 @@ from tests.clients.hosts import (
     PYTHON_LEGACY,
     SDK_1,
     Host,
+    with_node,
 )
 from tests.clients.test_weather import check_weather
 from tests.serving import bare_environment
@@ -26,11 +27,6 @@ CONFORMANCE: Final = Path(__file__).parents[2] / "samples" / "conformance.toml"
 SUITE: Final = ("node", str(NODE / "conformance.mjs"), "server")
 SUMMARY: Final = re.compile(r"^([\u2713\u2717]) (\S+): \d+ passed, \d+ failed$", re.MULTILINE)
 UNSCORED: Final = re.compile(r"^  [\u2713\u2717] (\S+) \(", re.MULTILINE)
-
-
-def with_node(host: Host) -> Any:  # noqa: ANN401 - pytest does not name the type of a parameter set
-    """Mark a client that needs Node.js."""
-    return pytest.param(host, marks=pytest.mark.node, id=host.name)
 
 
 @pytest.mark.parametrize(

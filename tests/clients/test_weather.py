@@ -20,16 +20,12 @@ from tests.clients.hosts import (
     SDK_1,
     Host,
     Understood,
+    with_node,
 )
 from tests.support.person import Person, weather
 
 HANDSHAKE: Final = "2024-11-05"
 MODERN: Final = "2026-07-28"
-
-
-def with_node(host: Host) -> Any:  # noqa: ANN401 - pytest does not name the type of a parameter set
-    """Mark a client that needs Node.js."""
-    return pytest.param(host, marks=pytest.mark.node, id=host.name)
 
 
 def old_server(request: dict[str, Any]) -> str | None:

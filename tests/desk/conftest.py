@@ -16,6 +16,7 @@ def desking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desking]:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """An inbox folder that does not exist yet."""
-    return tmp_path / "home"
+def desk(home: Path) -> Iterator[Desking]:
+    """A desk over it."""
+    with Desking(home) as desk:
+        yield desk

@@ -3,7 +3,6 @@
 import http.client
 import json
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -105,14 +104,6 @@ def test_what_a_device_may_do_is_decided_for_each_route(home: Path) -> None:
         *(f"/api/exchanges/1/1/{what}" for what in ("pause", "reply", "writer")),
         *("/api/sessions/1/say", "/api/sessions/1/complete", "/api/looking", "/api/logout"),
     }
-
-
-@pytest.fixture
-def room(home: Path) -> Iterator[Room]:
-    """An inbox folder, with a server that takes what is sent."""
-    made = Room(home)
-    yield made
-    made.close()
 
 
 def test_a_device_gives_no_orders_and_deletes_nothing(room: Room, open_desk: Desking) -> None:

@@ -1,6 +1,5 @@
 """What the desk cannot do: each refusal is a sentence in the language of whoever asked."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,6 @@ from humanmcp.locales import LANGUAGES, sentences_of
 from tests.desk.desking import Desking
 
 LINE = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}'
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """Return the place of an inbox that nobody uses yet."""
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def desk(home: Path) -> Iterator[Desking]:
-    """Serve it."""
-    with Desking(home) as desk:
-        yield desk
 
 
 def detail(answer: Any) -> str:  # noqa: ANN401 - an answer of the desk

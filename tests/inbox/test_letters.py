@@ -5,19 +5,11 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
-
 from humanmcp.desk.board import Board
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.terminal.inbox import choose, listed_sessions
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """An inbox folder that does not exist yet."""
-    return tmp_path / "home"
 
 
 def without_letters(home: Path, count: int) -> list[str]:

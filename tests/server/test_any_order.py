@@ -152,11 +152,9 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(
             target=_answer_everything, args=(home, sent, seen, gone), daemon=True
         )
         desk.start()
-        assert server.process.stdin is not None
         for number in range(asked):
-            request = f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{}}}}\n'
-            server.process.stdin.write(request.encode())
-            server.process.stdin.flush()
+            request = f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{}}}}'
+            server.send(request)
         wanted = chance.randrange(asked)
         until(lambda: len(sent) >= wanted, f"{wanted} replies")
         server.process.kill()

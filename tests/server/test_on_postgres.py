@@ -47,13 +47,6 @@ def recording(tmp_path: Path) -> str:
     return str(path)
 
 
-def say(serving: Serving, line: str) -> None:
-    """Write a line to stdin: there is no `in.txt` to wait for."""
-    assert serving.process.stdin is not None
-    serving.process.stdin.write(line.encode() + b"\n")
-    serving.process.stdin.flush()
-
-
 def test_a_call_that_was_not_recorded_gets_the_error_that_a_folder_gives(
     tmp_path: Path, where: str, recording: str, desk: Inbox
 ) -> None:
@@ -63,13 +56,13 @@ def test_a_call_that_was_not_recorded_gets_the_error_that_a_folder_gives(
     for home, flags in homes.items():
         words = (*flags, "--replay", recording, "--otherwise", "error")
         with Serving(tmp_path / home, *words) as serving:
-            say(serving, CALL % (5, "recorded"))
+            serving.send(CALL % (5, "recorded"))
             assert json.loads(serving.hear()) == {
                 "jsonrpc": "2.0",
                 "id": 5,
                 "result": {"content": []},
             }
-            say(serving, CALL % (6, "other"))
+            serving.send(CALL % (6, "other"))
             heard[home] = serving.hear()
             # Where to answer is said only if there was a quiet moment before the end.
             left[home] = (serving.close()[0], serving.last_words().partition("Requests that")[2])
@@ -87,7 +80,7 @@ def test_a_call_that_the_real_server_leaves_waits_in_the_database(
     """A person answers it there; the server's command leads nowhere."""
     words = ("--inbox", where, "--replay", recording, "--otherwise", "forward", "--", "/nowhere")
     with Serving(tmp_path / "home", *words) as serving:
-        say(serving, CALL % (6, "other"))
+        serving.send(CALL % (6, "other"))
         (item,) = until(
             lambda: [one for each in desk.sessions() for one in desk.items(each.name)], "the call"
         )

@@ -75,9 +75,7 @@ def test_a_session_of_a_database_is_named_like_any_other(
     inbox.record(name, Frame(1, AT, Direction.IN, ASKED.encode()))
     inbox.record(name, Frame(2, AT, Direction.OUT, ANSWER.encode()))
     with Serving(home, "--inbox", where, "--replay", name) as serving:
-        assert serving.process.stdin is not None
-        serving.process.stdin.write(ASKED.replace("36", "5").encode() + b"\n")
-        serving.process.stdin.flush()
+        serving.send(ASKED.replace("36", "5"))
         assert serving.hear() == ANSWER.replace("36", "5")
     with pytest.raises(NoReplayError, match="20260101T000000Z-0000"):
         read_replay(Recording.find("20260101T000000Z-0000", home, where), "exact")

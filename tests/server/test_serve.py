@@ -21,7 +21,7 @@ from humanmcp.inbox.contract import Draft, Key, Life, OutgoingResult, Reply, Tak
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.serving import COMMAND, Serving, bare_environment, given_back
+from tests.serving import COMMAND, Serving, bare_environment, given_back, pending
 from tests.waiting import PATIENCE, until
 
 INITIALIZE = json.dumps(
@@ -56,12 +56,6 @@ def text_answer(number: object, text: str = "sunny") -> str:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """Return the inbox folder of a test."""
-    return tmp_path / "inbox"
-
-
-@pytest.fixture
 def serving(home: Path) -> Iterator[Serving]:
     """Start a server that answers nothing by itself."""
     with Serving(home, "--by-hand") as server:
@@ -73,17 +67,6 @@ def assert_log_is_clean(home: Path) -> None:
     """Nothing that should not happen happened."""
     log = home / "humanmcp.log"
     assert "Traceback" not in log.read_text(encoding="utf-8")
-
-
-def pending(home: Path, count: int = 1) -> list[Key]:
-    """Wait until this many exchanges wait, as a desk sees them."""
-
-    def look() -> tuple[list[Key]] | None:
-        inbox = FolderInbox(home)
-        keys = [item.key for facts in inbox.sessions() for item in inbox.items(facts.name)]
-        return (keys,) if len(keys) == count else None
-
-    return until(look, f"{count} pending")[0]
 
 
 # -- the start and the end ------------------------------------------------------------------------
@@ -126,9 +109,7 @@ MANY: Final = 3000
 
 def flood(server: Serving, home: Path) -> str:
     """Write them all at once, and wait until the first one waits. Returns the session's name."""
-    assert server.process.stdin is not None
-    server.process.stdin.write("".join(call(count) + "\n" for count in range(MANY)).encode())
-    server.process.stdin.flush()
+    server.send("\n".join(map(call, range(MANY))))
     inbox = FolderInbox(home)
 
     def begun() -> str:
@@ -177,11 +158,8 @@ def test_a_request_that_is_too_long_to_keep_can_be_refused_by_hand(
 ) -> None:
     """64 MiB and more: its method and id are put before a person, and the next line is read."""
     serving.say(INITIALIZE)
-    stdin = serving.process.stdin
-    assert stdin is not None
-    stdin.write(b'{"method":"tools/call","params":{"a":"' + b"x" * (64 << 20) + b'"},"id":7}\n')
-    stdin.write(b'{"jsonrpc":"2.0","id":8,"method":"ping"}\n')
-    stdin.flush()
+    serving.send('{"method":"tools/call","params":{"a":"' + "x" * (64 << 20) + '"},"id":7}')
+    serving.send('{"jsonrpc":"2.0","id":8,"method":"ping"}')
     inbox = FolderInbox(home)
     first, long, _ping = pending(home, 3)
     assert inbox.item(long).method == "tools/call"
@@ -352,14 +330,10 @@ def test_a_known_host_is_answered_at_once_unless_somebody_opens_by_hand(
         assert pending(home)
     texts = str(tmp_path / "texts")
     with Serving(home, "--handshake", "book", "--files", texts) as server:
-        assert server.process.stdin is not None
-        server.process.stdin.write(hello.encode() + b"\n")
-        server.process.stdin.flush()
+        server.send(hello)
         assert "listChanged" in server.hear()
     with Serving(home, "--files", texts) as server:
-        assert server.process.stdin is not None
-        server.process.stdin.write(hello.encode() + b"\n")
-        server.process.stdin.flush()
+        server.send(hello)
         assert pending(home)
 
 
@@ -514,10 +488,10 @@ def test_a_probe_process_is_no_session(home: Path, tmp_path: Path) -> None:
         {"jsonrpc": "2.0", "id": "p", "method": "server/discover", "params": {"_meta": MODERN}}
     )
     with Serving(home, "--files", str(files), "--handshake", "book") as server:
-        _write(server, f"{probe}\n".encode())
+        server.send(probe)
         assert json.loads(server.hear())["result"]["supportedVersions"]
         assert FolderInbox(home).sessions() == []
-        _write(server, f"{call(1)}\n".encode())
+        server.send(call(1))
         assert len(until(FolderInbox(home).sessions, "a session")) == 1
 
 
@@ -529,9 +503,9 @@ def test_in_txt_has_every_line_when_the_book_answers_the_probe(home: Path, tmp_p
     )
     flags = ("--files", str(files), "--handshake", "book", "--lang", "en")
     with Serving(home, *flags) as server:
-        _write(server, f"{probe}\n".encode())
+        server.send(probe)
         server.hear()
-        _write(server, f"{call(1, _meta=MODERN)}\n".encode())
+        server.send(call(1, _meta=MODERN))
         pending(home)
         lines = f"{probe}\n{call(1, _meta=MODERN)}\n"
         until(lambda: (files / "in.txt").read_text() == lines, "both lines")
@@ -554,11 +528,11 @@ def test_a_probe_that_nobody_answers_leaves_the_files_as_they_are(
     ClientSeconds(home, records.GRACE).put("test", 0.3)
     with Serving(home, "--files", str(files)) as server:
         until((files / "in.txt").exists, "the files")
-        _write(server, f"{probe}\n".encode())
+        server.send(probe)
         until(lambda: (files / "in.txt").read_text() == f"{probe}\n", "the probe to be read")
         assert json.loads(server.hear())["error"]["code"] == -32601
         (files / "out.txt").write_text(text_answer(1))
-        _write(server, f"{INITIALIZE}\n".encode())
+        server.send(INITIALIZE)
         until(lambda: (files / "in.txt").read_text() == f"{probe}\n{INITIALIZE}\n", "the handshake")
         until(lambda: "serverInfo" in (files / "problems.txt").read_text(), "the text to be judged")
         assert (files / "out.txt").read_text() == text_answer(1)
@@ -580,7 +554,7 @@ def test_fifty_requests_of_five_sessions_wait_side_by_side(home: Path) -> None:
         servers = [started.enter_context(Serving(home, "--by-hand")) for _ in range(5)]
         for round_ in range(10):
             for number, server in enumerate(servers):
-                _write(server, f"{call(f'{number}-{round_}')}\n".encode())
+                server.send(call(f"{number}-{round_}"))
         keys = pending(home, 50)
         random.Random(14).shuffle(keys)
         inbox = FolderInbox(home)
@@ -594,12 +568,6 @@ def test_fifty_requests_of_five_sessions_wait_side_by_side(home: Path) -> None:
             assert server.close() == (0, [])
         pending(home, 0)
         assert_log_is_clean(home)
-
-
-def _write(server: Serving, raw: bytes) -> None:
-    assert server.process.stdin is not None
-    server.process.stdin.write(raw)
-    server.process.stdin.flush()
 
 
 # -- what a person says first --------------------------------------------------------------------
@@ -703,11 +671,9 @@ def test_a_saved_text_wakes_a_server_that_looks_once_an_hour(home: Path, tmp_pat
     """In a folder that a person asked for; each time, and however long nothing happened."""
     texts, command = tmp_path / "texts", (sys.executable, "-c", SELDOM, "serve")
     with Serving(home, "--by-hand", "--files", str(texts), command=command) as server:
-        assert server.process.stdin is not None
         for number in (1, 2):
             line = call(number)
-            server.process.stdin.write(f"{line}\n".encode())
-            server.process.stdin.flush()
+            server.send(line)
             in_txt = texts / "in.txt"
             until(lambda: in_txt.exists() and line in in_txt.read_text("utf-8"), "it is in in.txt")  # noqa: B023
             (texts / "out.txt").write_text(text_answer(number), encoding="utf-8")

@@ -54,12 +54,6 @@ class Held(Serving):
         return self.desk.item(self.key)
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """Return the inbox folder of a test."""
-    return tmp_path / "inbox"
-
-
 # -- one order a session ----------------------------------------------------------------------
 
 

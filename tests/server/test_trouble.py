@@ -27,7 +27,7 @@ from humanmcp.protocol.conversation.transcript import from_json
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.full_disk import empty, fill
-from tests.serving import COMMAND, Serving, bare_environment, given_back
+from tests.serving import COMMAND, Serving, bare_environment, given_back, pending
 from tests.waiting import PATIENCE, until
 
 INVALID: Final = '{"jsonrpc":"2.0","id":77,"error":{"code":-32600,"message":"Invalid Request"}}'
@@ -50,34 +50,10 @@ def answer(number: int, text: str = "sunny") -> str:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """Return the inbox folder of a test."""
-    return tmp_path / "inbox"
-
-
-@pytest.fixture
 def serving(home: Path) -> Iterator[Serving]:
     """Start a server that answers nothing by itself."""
     with Serving(home, "--by-hand") as server:
         yield server
-
-
-def write(server: Serving, line: str) -> None:
-    """Write a line to its stdin, and wait for nothing."""
-    assert server.process.stdin is not None
-    server.process.stdin.write(line.encode() + b"\n")
-    server.process.stdin.flush()
-
-
-def pending(home: Path, count: int) -> list[Key]:
-    """Wait until this many exchanges wait."""
-
-    def look() -> tuple[list[Key]] | None:
-        inbox = FolderInbox(home)
-        keys = [item.key for facts in inbox.sessions() for item in inbox.items(facts.name)]
-        return (keys,) if len(keys) == count else None
-
-    return until(look, f"{count} pending")[0]
 
 
 # -- a full disk --------------------------------------------------------------------
@@ -88,10 +64,10 @@ def test_what_a_full_disk_does_not_take_the_client_is_told(serving: Serving, hom
     serving.say(call(1))
     pending(home, 1)
     fill(serving.process, 4096)
-    write(serving, call(2, "x" * 5000))
+    serving.send(call(2, "x" * 5000))
     assert json.loads(serving.hear())["error"]["code"] == -32603
     empty(serving.process)
-    write(serving, call(3))
+    serving.send(call(3))
     pending(home, 2)
     serving.type(answer(1) + "\n" + answer(3))
     assert [json.loads(serving.hear())["id"] for _ in "13"] == [1, 3]
@@ -109,7 +85,7 @@ def test_a_refused_reply_comes_back_when_there_is_room_again(serving: Serving, h
     fill(serving.process, 0)
     inbox.send(key, Reply('{"content":"sunny"}', TextForm.RESULT, by="test"))
     until(lambda: inbox.item(key).reply is not None, "the reply in the inbox")
-    write(serving, '{"jsonrpc":"2.0","id":9,"method":"ping"}')
+    serving.send('{"jsonrpc":"2.0","id":9,"method":"ping"}')
     assert json.loads(serving.hear())["error"]["code"] == -32603  # the reply was looked at before
     assert not inbox.item(key).diagnostics
     empty(serving.process)
@@ -130,7 +106,7 @@ def test_what_a_person_says_first_goes_out_once_on_a_full_disk(
     ticket = inbox.submit(session.name, Reply(log, by="test"))
     assert serving.hear() == log
     for number in (8, 9):  # two turns of the loop
-        write(serving, f'{{"jsonrpc":"2.0","id":{number},"method":"ping"}}')
+        serving.send(f'{{"jsonrpc":"2.0","id":{number},"method":"ping"}}')
         assert json.loads(serving.hear())["id"] == number
     empty(serving.process)
     until(
@@ -145,11 +121,10 @@ def test_a_cancel_counts_even_if_it_cannot_be_written_down(serving: Serving, hom
     serving.say(call(1))
     (key,) = pending(home, 1)
     fill(serving.process, 0)
-    write(
-        serving,
+    serving.send(
         '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}',
     )
-    write(serving, '{"jsonrpc":"2.0","id":9,"method":"ping"}')
+    serving.send('{"jsonrpc":"2.0","id":9,"method":"ping"}')
     assert json.loads(serving.hear())["id"] == 9
     empty(serving.process)
     until(
@@ -164,7 +139,7 @@ def test_a_log_that_cannot_be_written_does_not_flood_stderr(serving: Serving) ->
     pending(serving.home, 1)
     fill(serving.process, 0)
     for number in range(50):
-        write(serving, call(number + 2))
+        serving.send(call(number + 2))
         serving.hear()
     assert serving.close() == (0, [])
     assert serving.process.stderr is not None
@@ -194,7 +169,7 @@ def test_the_log_holds_nothing_that_was_said(home: Path) -> None:
         inbox.send(key, Reply(f'{{"content":"{secret}"}}', TextForm.RESULT, by=secret))
         until(lambda: inbox.item(key).diagnostics, "the refusal of the desk's reply")
         fill(server.process, 0)
-        write(server, call(5, secret))
+        server.send(call(5, secret))
         server.hear()
         empty(server.process)
         assert server.close() == (0, [])
@@ -326,7 +301,7 @@ def test_ten_hosts_start_the_same_server_at_once(home: Path, tmp_path: Path) -> 
         thread.join()
     try:
         for number, server in enumerate(servers):
-            write(server, call(number))
+            server.send(call(number))
         pending(home, 10)
         lines = {file.read_text() for file in tmp_path.glob("desk*/in.txt")}
         assert lines == {f"{call(number)}\n" for number in range(10)}
@@ -356,10 +331,10 @@ def test_a_probe_leaves_the_text_files_to_the_session_after_it(
     home.mkdir(mode=0o700)
     ClientSeconds(home, records.GRACE).put("prober", 0.2)
     with Serving(home, *flags) as first:
-        write(first, json.dumps(probe))
+        first.send(json.dumps(probe))
         first.hear()
         with Serving(home, *flags) as second:
-            write(second, call(1))
+            second.send(call(1))
             until(lambda: call(1) in (files / "in.txt").read_text(), "the call in the first folder")
             (files / "out.txt").write_text(answer(1))
             assert second.hear() == answer(1)
@@ -392,8 +367,8 @@ def test_a_fault_while_an_answer_is_taken_is_told_where_it_was_typed(
     files = tmp_path / "desk"
     command = (sys.executable, "-c", FAULTY, "serve")
     with Serving(home, "--files", str(files), "--by-hand", command=command) as server:
-        write(server, call(1))
-        write(server, call(2))
+        server.send(call(1))
+        server.send(call(2))
         first, second = pending(home, 2)
         (files / "out.txt").write_text(answer(1, "strange"))
         until(lambda: "the moon" in (files / "problems.txt").read_text(), "the fault in words")

@@ -1,17 +1,15 @@
 """A running `humanmcp tap` with a test in the client's place, and another one at the inbox."""
 
-import subprocess
 import sys
-import threading
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import Final, Self
+from queue import Empty
+from typing import Final
 
 from humanmcp.inbox.contract import Item, Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from tests.serving import bare_environment
+from tests.serving import Piped
 from tests.waiting import PATIENCE, until
 
 SERVERS: Final = Path(__file__).parent / "servers"
@@ -28,51 +26,20 @@ def python(code: str) -> tuple[str, ...]:
     return (sys.executable, "-c", code)
 
 
-class Tapped:
+class Tapped(Piped):
     """One tap around one server. `home` is the inbox folder."""
 
     def __init__(
         self, home: Path, server: tuple[str, ...], *flags: str, command: tuple[str, ...] = COMMAND
     ) -> None:
         """Start it before this server."""
-        self.home = home
-        self._lines: SimpleQueue[bytes] = SimpleQueue()
-        self.process = subprocess.Popen(
-            [*command, "--home", str(home), *flags, *server],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=bare_environment(home.parent),
-            cwd=home.parent,
-        )
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def __enter__(self) -> Self:
-        """Use it as a context: it is gone afterwards, whatever happened."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Kill it if it still lives, and close every pipe."""
-        self.process.kill()
-        self.process.wait()
-        self._reader.join()
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            if pipe is not None:
-                pipe.close()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._lines.put(line)
+        super().__init__(home, *command, "--home", str(home), *flags, *server)
 
     # -- the client's side ----------------------------------------------------------------------
 
     def say(self, line: bytes) -> None:
         """Write bytes to the server, through the tap."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(line)
-        self.process.stdin.flush()
+        self.write(line)
 
     def hear(self) -> bytes:
         """Return the next line that reaches the client, with its end."""
@@ -87,9 +54,7 @@ class Tapped:
 
     def close(self) -> tuple[int, bytes, bytes]:
         """Close the client's end. Returns the status, what still came, and what stderr has."""
-        assert self.process.stdin is not None
-        assert self.process.stderr is not None
-        self.process.stdin.close()
+        self.stdin.close()
         return self.ended()
 
     def ended(self) -> tuple[int, bytes, bytes]:
@@ -97,11 +62,7 @@ class Tapped:
         assert self.process.stderr is not None
         errors = self.process.stderr.read()
         status = self.process.wait(timeout=PATIENCE)
-        self._reader.join()
-        rest = b""
-        while not self._lines.empty():
-            rest += self._lines.get()
-        return status, rest, errors
+        return status, b"".join(self.rest()), errors
 
     # -- the person's side ----------------------------------------------------------------------
 

@@ -26,12 +26,6 @@ ENTRY: Final = re.compile(
 )
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """Return an inbox folder that does not exist yet."""
-    return tmp_path / "home"
-
-
 def entries(log: bytes) -> list[tuple[bytes, bytes]]:
     """Return the direction and the JSON of each line of a log."""
     return ENTRY.findall(log)

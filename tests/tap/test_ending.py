@@ -40,12 +40,6 @@ os._exit(40 + number)
 """
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """Return an inbox folder that does not exist yet."""
-    return tmp_path / "home"
-
-
 def lives(pid: int) -> bool:
     """Return True if a process runs (a zombie does not)."""
     with suppress(OSError):
@@ -196,8 +190,7 @@ def test_the_clients_end_is_the_servers_end(home: Path) -> None:
     with Tapped(home, server("echo")) as tapped:
         tapped.say(b"{}\n")
         tapped.hear()
-        assert tapped.process.stdin is not None
-        tapped.process.stdin.close()
+        tapped.stdin.close()
         assert tapped.process.wait(timeout=PATIENCE) == 0
 
 

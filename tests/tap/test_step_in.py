@@ -27,12 +27,6 @@ LIST: Final = b'{"jsonrpc":"2.0","id":8,"method":"tools/list"}\n'
 ANSWER: Final = '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"4"}]}}'
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """Return an inbox folder that does not exist yet."""
-    return tmp_path / "home"
-
-
 def notes(tapped: Tapped) -> list[tuple[Direction, int, str, str]]:
     """Return what is remarkable in the record: way, number, by, note."""
     return [

@@ -1,8 +1,5 @@
 """What a person makes of a held message: which text the page shows for which task."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from humanmcp.answering import service
@@ -13,14 +10,6 @@ from humanmcp.protocol.conversation.transcript import Direction
 from tests.terminal.rooms import CALL, Room
 
 ANSWER = '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    """Make an inbox folder without any session."""
-    made = Room(tmp_path / "home")
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 import html
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,99 +16,88 @@ from tests.desk.desking import Desking
 from tests.terminal.rooms import Room, approving, permission, question
 
 
-@pytest.fixture
-def room(home: Path) -> Iterator[Room]:
-    """An inbox folder, with a server that takes what is sent."""
-    made = Room(home)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def own(home: Path) -> Iterator[Desking]:
-    """A desk over it."""
-    with Desking(home) as desk:
-        yield desk
-
-
 def _asked(room: Room, line: str) -> Key:
     session = approving(room)
     room.serve(session)
     return room.ask(session, 1, line)
 
 
-def _nothing_went_out(room: Room, own: Desking, key: Key, **values: str) -> str:
+def _nothing_went_out(room: Room, desk: Desking, key: Key, **values: str) -> str:
     """Press a button in vain. Return the page that says why."""
-    sent = own.submit(f"/m/{key.session}/1", **values)
+    sent = desk.submit(f"/m/{key.session}/1", **values)
     item = room.inbox.item(key)
     assert (item.reply, item.answer, room.inbox.holds(key.session)) == (None, None, ())
-    return html.unescape(own.page(sent.headers["location"].partition("#")[0]))
+    return html.unescape(desk.page(sent.headers["location"].partition("#")[0]))
 
 
 @pytest.mark.parametrize("act", ["allow", "deny", "change", "change json", "like"])
 def test_no_decision_counts_without_what_was_shown_or_for_something_else(
-    room: Room, own: Desking, act: str
+    room: Room, desk: Desking, act: str
 ) -> None:
     """Another tab, a forged form, or a request that changed meanwhile."""
     before, now = permission("Bash", command="git log"), permission("Bash", command="git push")
     key = _asked(room, now)
     more = {"act": act, "json": "{}", "pattern": "0"}
-    page = _nothing_went_out(room, own, key, **more)
+    page = _nothing_went_out(room, desk, key, **more)
     assert "This is not a permission prompt" in page
-    page = _nothing_went_out(room, own, key, **more, shown=digest_of(before))
+    page = _nothing_went_out(room, desk, key, **more, shown=digest_of(before))
     assert "The request changed after you saw it" in page
 
 
 def test_a_long_input_is_allowed_only_by_the_page_that_showed_it_whole(
-    room: Room, own: Desking
+    room: Room, desk: Desking
 ) -> None:
     """Without scripts, too: the button of the short page does nothing."""
     line = permission("Bash", command="true\n" * 100 + "rm -rf /")
     key = _asked(room, line)
-    short = own.page(f"/m/{key.session}/1").partition('id="approval"')[2].partition("</section>")[0]
+    short = (
+        desk.page(f"/m/{key.session}/1").partition('id="approval"')[2].partition("</section>")[0]
+    )
     card = short.partition("<form")[0]
     assert "rm -rf" not in card
     assert 'name="seen"' not in short
     for act in ("allow", "like"):
         values = {"act": act, "shown": digest_of(line), "pattern": "0"}
-        assert "You have not seen all of it" in _nothing_went_out(room, own, key, **values)
-    assert 'name="seen" value="all"' in own.page(f"/m/{key.session}/1?whole=1")
-    own.submit(f"/m/{key.session}/1", act="allow", shown=digest_of(line), seen="all")
+        assert "You have not seen all of it" in _nothing_went_out(room, desk, key, **values)
+    assert 'name="seen" value="all"' in desk.page(f"/m/{key.session}/1?whole=1")
+    desk.submit(f"/m/{key.session}/1", act="allow", shown=digest_of(line), seen="all")
     answer = room.inbox.item(key).answer
     assert answer is not None
     assert "rm -rf /" in json.loads(answer.line)["result"]["content"][0]["text"]
 
 
-def test_a_changed_input_that_is_no_object_is_explained(room: Room, own: Desking) -> None:
+def test_a_changed_input_that_is_no_object_is_explained(room: Room, desk: Desking) -> None:
     """Nothing is sent, and the request waits on."""
     line = permission("Bash", command="ls")
     key = _asked(room, line)
-    page = _nothing_went_out(room, own, key, act="change json", json="yes", shown=digest_of(line))
+    page = _nothing_went_out(room, desk, key, act="change json", json="yes", shown=digest_of(line))
     assert "must be a JSON object" in page
 
 
-def test_questions_are_not_allowed_and_answered_only_as_a_whole(room: Room, own: Desking) -> None:
+def test_questions_are_not_allowed_and_answered_only_as_a_whole(room: Room, desk: Desking) -> None:
     """A forged form cannot allow them without answers."""
     questions = [{"question": "A?", "options": ["x", "y"]}, {"question": "B?", "options": ["z"]}]
     line = permission("AskUserQuestion", questions=questions)
     key = _asked(room, line)
     shown = digest_of(line)
-    page = _nothing_went_out(room, own, key, act="allow", shown=shown)
+    page = _nothing_went_out(room, desk, key, act="allow", shown=shown)
     assert "Answer them, or decline" in page
     for half in ({"answer 0": "1"}, {"answer 0": "1", "answer 1": "7"}):
-        page = _nothing_went_out(room, own, key, act="answers", shown=shown, **half)
+        page = _nothing_went_out(room, desk, key, act="answers", shown=shown, **half)
         assert "Answer every question" in page
-    own.submit(f"/m/{key.session}/1", act="answers", shown=shown, **{"answer 0": "1", "own 1": "w"})
+    desk.submit(
+        f"/m/{key.session}/1", act="answers", shown=shown, **{"answer 0": "1", "own 1": "w"}
+    )
     answer = room.inbox.item(key).answer
     assert answer is not None
     text = json.loads(json.loads(answer.line)["result"]["content"][0]["text"])
     assert text["updatedInput"]["answers"] == {"A?": "y", "B?": "w"}
 
 
-def test_only_codes_of_ours_become_sentences(room: Room, own: Desking) -> None:
+def test_only_codes_of_ours_become_sentences(room: Room, desk: Desking) -> None:
     """A link to the page cannot put words into it."""
     key = _asked(room, permission("Bash", command="ls"))
-    page = own.page(f"/m/{key.session}/1?why=It+is+safe")
+    page = desk.page(f"/m/{key.session}/1?why=It+is+safe")
     assert "It is safe" not in page
 
 
@@ -127,28 +114,30 @@ def _outcome(room: Room, key: Key) -> object:
     return answer and json.loads(answer.line)["result"]["structuredContent"]
 
 
-def test_several_questions_of_an_agent_stand_on_one_card(room: Room, own: Desking) -> None:
+def test_several_questions_of_an_agent_stand_on_one_card(room: Room, desk: Desking) -> None:
     """With what each brings; all that came over the wire is text."""
     line = question(questions=SEVERAL)
     key = _asked(room, line)
-    page = own.page(f"/m/{key.session}/1")
+    page = desk.page(f"/m/{key.session}/1")
     for told in ("claude-code 2.1 asks you", "two", "the agent takes: A", "&lt;b&gt;here"):
         assert told in page
     assert 'id="allow"' not in page
     values = {"answer 0": "1", "answer 1 0": "on", "answer 1 1": "on"}
-    own.submit(f"/m/{key.session}/1", act="answers", shown=digest_of(line), **values)
+    desk.submit(f"/m/{key.session}/1", act="answers", shown=digest_of(line), **values)
     answers = {"Which?": "B", "Where?": ["x", "y"]}
     assert _outcome(room, key) == {"status": "answered", "answers": answers}
 
 
-def test_one_question_of_an_agent_can_be_declined_with_the_reason(room: Room, own: Desking) -> None:
+def test_one_question_of_an_agent_can_be_declined_with_the_reason(
+    room: Room, desk: Desking
+) -> None:
     """Its options are buttons as before."""
     line = question(question="Tea?", options=["yes", "no"], default="yes")
     key = _asked(room, line)
-    page = own.page(f"/m/{key.session}/1")
+    page = desk.page(f"/m/{key.session}/1")
     assert "the agent takes: yes" in page
     assert 'id="options"' in page
-    own.submit(f"/m/{key.session}/1", act="deny", shown=digest_of(line), reason="not mine")
+    desk.submit(f"/m/{key.session}/1", act="deny", shown=digest_of(line), reason="not mine")
     assert _outcome(room, key) == {"status": "declined", "answers": {}, "reason": "not mine"}
 
 
@@ -165,71 +154,71 @@ def test_one_question_of_an_agent_can_be_declined_with_the_reason(room: Room, ow
     ids=range(6),
 )
 def test_nonsense_in_the_place_of_questions_is_explained_and_can_only_be_declined(
-    room: Room, own: Desking, arguments: dict[str, Any], told: str
+    room: Room, desk: Desking, arguments: dict[str, Any], told: str
 ) -> None:
     """Nothing is sent until a person declines, and the request waits on."""
     key = _asked(room, question(**arguments))
-    page = own.page(f"/m/{key.session}/1")
+    page = desk.page(f"/m/{key.session}/1")
     assert told in html.unescape(page)
     shown = re.search(r'name="shown" value="([0-9a-f]*)"', page)
     assert shown is not None
     for act in ("allow", "answers", "like"):
-        _nothing_went_out(room, own, key, act=act, shown=shown[1], pattern="0")
+        _nothing_went_out(room, desk, key, act=act, shown=shown[1], pattern="0")
 
 
 def test_options_that_cannot_be_offered_are_said_to_be_so_beside_the_question(
-    room: Room, own: Desking
+    room: Room, desk: Desking
 ) -> None:
     """They are shown as they came."""
     key = _asked(room, question(question="Which?", options=[1, 2]))
-    page = own.page(f"/m/{key.session}/1")
+    page = desk.page(f"/m/{key.session}/1")
     assert "cannot offer its options" in page
-    own.submit(f"/m/{key.session}/1", act="send", form="text", text="the first")
+    desk.submit(f"/m/{key.session}/1", act="send", form="text", text="the first")
     assert _outcome(room, key) == {"status": "answered", "answers": {"Which?": "the first"}}
 
 
-def test_an_answer_to_one_call_is_none_of_another(room: Room, own: Desking) -> None:
+def test_an_answer_to_one_call_is_none_of_another(room: Room, desk: Desking) -> None:
     """Two tabs: what the first shows is not sent to the call of the second."""
     first, second = question(questions=SEVERAL), question(questions=[*SEVERAL, {"question": "C?"}])
     key, other = _asked(room, first), _asked(room, second)
     values = {"answer 0": "1", "answer 1 0": "on", "own 2": "c"}
-    page = _nothing_went_out(room, own, other, act="answers", shown=digest_of(first), **values)
+    page = _nothing_went_out(room, desk, other, act="answers", shown=digest_of(first), **values)
     assert "The request changed after you saw it" in page
-    own.submit(f"/m/{other.session}/1", act="answers", shown=digest_of(second), **values)
-    own.submit(f"/m/{other.session}/1", act="deny", shown=digest_of(second), reason="late")
+    desk.submit(f"/m/{other.session}/1", act="answers", shown=digest_of(second), **values)
+    desk.submit(f"/m/{other.session}/1", act="deny", shown=digest_of(second), reason="late")
     assert json.loads(json.dumps(_outcome(room, other)))["status"] == "answered"
     assert _outcome(room, key) is None
 
 
 def test_a_question_that_paints_itself_as_an_approval_allows_nothing(
-    room: Room, own: Desking
+    room: Room, desk: Desking
 ) -> None:
     """Headings, buttons and markdown in it are text; its answer is an answer and no permission."""
     paint = '# claude-code wants to run a command\n<button id="allow">Allow</button>\n**rm -rf /**'
     asks = {"question": paint, "options": ["Allow", "Deny"]}
     line = question(**asks)
     key = _asked(room, line)
-    page = own.page(f"/m/{key.session}/1")
+    page = desk.page(f"/m/{key.session}/1")
     assert '<button id="allow"' not in page
     assert "A question for you" in page
-    page = _nothing_went_out(room, own, key, act="allow", shown=digest_of(line))
+    page = _nothing_went_out(room, desk, key, act="allow", shown=digest_of(line))
     assert "Answer them, or decline" in page
     both = question(questions=[asks, {"question": "And?"}])
     key = _asked(room, both)
-    page = own.page(f"/m/{key.session}/1")
+    page = desk.page(f"/m/{key.session}/1")
     assert ('<button id="allow"' not in page) is ("claude-code 2.1 asks you" in page) is True
-    _nothing_went_out(room, own, key, act="allow", shown=digest_of(both), seen="all")
+    _nothing_went_out(room, desk, key, act="allow", shown=digest_of(both), seen="all")
 
 
-def test_a_reply_says_when_its_request_was_first_shown(room: Room, own: Desking) -> None:
+def test_a_reply_says_when_its_request_was_first_shown(room: Room, desk: Desking) -> None:
     """By this desk; a script that was shown nothing says nothing."""
     session = room.session()
     first, other = room.ask(session, 1), room.ask(session, 2)
-    own.page(f"/m/{session}/1")
+    desk.page(f"/m/{session}/1")
     shown_by = now()
-    own.page(f"/m/{session}/1")
+    desk.page(f"/m/{session}/1")
     for key in (first, other):
-        own.post(f"/api/exchanges/{session}/{key.number}/reply", {"text": "sunny", "form": "text"})
+        desk.post(f"/api/exchanges/{session}/{key.number}/reply", {"text": "sunny", "form": "text"})
     replies = [room.inbox.item(key).reply for key in (first, other)]
     assert replies[0] is not None
     assert replies[1] is not None
@@ -238,7 +227,9 @@ def test_a_reply_says_when_its_request_was_first_shown(room: Room, own: Desking)
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_what_could_hide_in_a_question_is_shown(room: Room, own: Desking, *, several: bool) -> None:
+def test_what_could_hide_in_a_question_is_shown(
+    room: Room, desk: Desking, *, several: bool
+) -> None:
     """Directions and invisible characters, wherever a question has text."""
     hides = "a\u202eb\u200b"
     asked = {
@@ -249,7 +240,7 @@ def test_what_could_hide_in_a_question_is_shown(room: Room, own: Desking, *, sev
     }
     line = question(questions=[asked, {"question": "B?"}]) if several else question(**asked)
     key = _asked(room, line)
-    page = own.page(f"/m/{key.session}/1").partition('<article class="message"')[2]
+    page = desk.page(f"/m/{key.session}/1").partition('<article class="message"')[2]
     shown = page.partition('class="raw"')[0] if several else page
     for name in "QCLDE":
         assert f"{name} a⟦U+202E⟧b⟦U+200B⟧" in shown
@@ -258,7 +249,7 @@ def test_what_could_hide_in_a_question_is_shown(room: Room, own: Desking, *, sev
 
 
 def test_the_limit_of_the_asker_cannot_be_paused_and_is_shown_as_it_is(
-    room: Room, own: Desking
+    room: Room, desk: Desking
 ) -> None:
     """The page counts down, also while a person types, and offers no pause."""
     key = _asked(room, question(question="Tea?", timeout_seconds=600))
@@ -266,7 +257,7 @@ def test_the_limit_of_the_asker_cannot_be_paused_and_is_shown_as_it_is(
     waits = item.waiting._replace(book_at=600.0, fixed=True)
     room.inbox.update(key, line=item.line, id="1", waiting=waits)
     service.keep(open_exchange_of(room.inbox, key), Draft("typed", touched=True))
-    page = own.page(f"/m/{key.session}/1")
+    page = desk.page(f"/m/{key.session}/1")
     assert "Automatic answer in" in page
     assert "because you are typing" not in page
     assert 'id="pause"' not in page

@@ -26,12 +26,6 @@ result = { content = [{ type = "text", text = "天気" }] }
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """Return an inbox folder."""
-    return tmp_path / "inbox"
-
-
-@pytest.fixture
 def book(tmp_path: Path) -> Path:
     """Return a book that answers every call with `ANSWER`."""
     file = tmp_path / "book.toml"

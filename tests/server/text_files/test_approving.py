@@ -23,16 +23,14 @@ def host(tmp_path: Path) -> Iterator[Serving]:
     words = ("--handshake", "book", "--approvals")
     with Serving(tmp_path / "home", *words, "--files", str(tmp_path / "mcp")) as serving:
         for line in (INITIALIZE, request("tools/list", {}, "2")):
-            serving.process.stdin.write(line.encode() + b"\n")  # type: ignore[union-attr]
-            serving.process.stdin.flush()  # type: ignore[union-attr]
+            serving.send(line)
             serving.hear()
         yield serving
 
 
 def _ask(host: Serving, tmp_path: Path, line: str, words: str) -> str:
     """Let the host ask. Return the digest that `status.txt` shows beside the words."""
-    host.process.stdin.write(line.encode() + b"\n")  # type: ignore[union-attr]
-    host.process.stdin.flush()  # type: ignore[union-attr]
+    host.send(line)
     status = tmp_path / "mcp" / "status.txt"
 
     def shown() -> str:
@@ -145,8 +143,7 @@ def test_one_question_is_answered_with_a_line_or_with_words_in_out_txt(
 def test_after_the_limit_of_the_asker_nobody_has_answered(host: Serving, tmp_path: Path) -> None:
     """The rule of the tool says so, to the second; status.txt says when."""
     line = question(question="Tea?", default="yes", timeout_seconds=1)
-    host.process.stdin.write(line.encode() + b"\n")  # type: ignore[union-attr]
-    host.process.stdin.flush()  # type: ignore[union-attr]
+    host.send(line)
     expected = {"status": "no_answer", "answers": {}, "defaults": {"Tea?": "yes"}}
     assert _outcome(host) == expected
     sent = [one for one in _transcript(tmp_path) if "no_answer" in one and "Tea?" in one]
