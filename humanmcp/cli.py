@@ -75,7 +75,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 
 SHELL_NAMES: Final = ("bash", "zsh", "fish")
 """The shells whose completion can be printed."""
-_FILES: Final = frozenset({"FILE", "FILE|-", "DIR", "TRANSCRIPT", "HOME", "FILES", "BOOK"})
+_FILES: Final = frozenset({"FILE", "FILE|-", "FOLDER", "TRANSCRIPT"})
 """The metavars of arguments that are files or folders."""
 INTERRUPTED: Final = 130
 """The exit status after Ctrl-C: 128 plus the number of SIGINT."""

@@ -52,13 +52,26 @@ class SettingError(StopError):
 
 
 _DEFAULTS: Final[Mapping[str, Any]] = Settings()._asdict()
+_VALUES: Final = {
+    "home": "FOLDER",
+    "inbox": "URL",
+    "lang": "LANGUAGE",
+    "files": "FOLDER",
+    "book": "FILE",
+    "title": "NAME",
+    "client_limit": "SECONDS",
+    "host": "ADDRESS",
+    "notify": "COMMAND",
+}
+"""What help calls the values of the flags, where it is not the name of the setting."""
 
 
 def add_flags(parser: Parser, *names: str) -> None:
     """Give a command the flags of these settings."""
     flag = parser.flags("setting")
     for name in names:
-        flag("--" + name.replace("_", "-"), code=name, dest=name, metavar=name.upper())
+        metavar = _VALUES.get(name, name.upper())
+        flag("--" + name.replace("_", "-"), code=name, dest=name, metavar=metavar)
 
 
 def load(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:

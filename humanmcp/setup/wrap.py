@@ -222,7 +222,7 @@ def add_arguments(parser: Parser) -> None:
     flag = parser.flags("tap")
     add_place(parser)
     flag("--hold", action="append", default=[], metavar="PATTERN")
-    flag("--log-dir", metavar="DIR")
+    flag("--log-dir", metavar="FOLDER")
     add_flags(parser, "home", "book", "lang")
 
 

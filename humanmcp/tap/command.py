@@ -62,7 +62,7 @@ def add_arguments(parser: Parser) -> None:
     flag = parser.flags("tap")
     add_flags(parser, "home", "title", "book", "lang")
     flag("--http", nargs="?", const="", metavar="ADDRESS:PORT")
-    flag("--log-dir", metavar="DIR")
+    flag("--log-dir", metavar="FOLDER")
     flag("--quiet", action="store_true")
     flag("--hold", action="append", default=[], metavar="PATTERN")
     flag("--release-after", code="release", type=float, default=0.0, metavar="SECONDS")
