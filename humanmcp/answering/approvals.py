@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from humanmcp.answering.summary import client_of
 from humanmcp.inbox.contract import Action, Reply
 from humanmcp.locales import say
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.conversation import approvals, questions
 from humanmcp.protocol.conversation.approvals import pattern_of
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -178,6 +178,7 @@ class ApprovalError(StopError):
     """A choice cannot be sent: nothing was allowed."""
 
     section = SECTION
+    status = USAGE_ERROR
 
 
 def allow(opened: OpenExchange, approval: Approval, *, seen: bool, shown: str = "") -> Reply:

@@ -30,7 +30,7 @@ from humanmcp.inbox.contract import (
     Writer,
 )
 from humanmcp.locales import spoken_language
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.conversation.approvals import differs
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics import autofix as fixing
@@ -464,6 +464,7 @@ class OrderError(StopError):
     """This order cannot be followed."""
 
     section = "order_error"
+    status = USAGE_ERROR
 
 
 def queue_outgoing(inbox: DeskInbox, session: str, reply: Reply) -> str:

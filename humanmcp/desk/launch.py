@@ -34,8 +34,6 @@ LOCK_NAME: Final = "desk.lock"
 FACTS_NAME: Final = "desk.json"
 LOG_NAME: Final = "desk.log"
 OPEN_NAME: Final = "open-desk.html"
-PROTO: Final = 2
-"""Counts up when `desk.json` or the way to ask for a key changes."""
 
 START_WITHIN: Final = 10.0
 END_WITHIN: Final = 3.0
@@ -61,7 +59,6 @@ class DeskFacts:
     pid: int
     version: str
     elsewhere: str = ""
-    proto: int = PROTO
 
 
 def find_or_start(home: str | Path, *, open_browser: bool, port: int | None = None) -> str:
@@ -100,7 +97,6 @@ def _written(folder: Path) -> DeskFacts | None:
             pid=int(record["pid"]),
             version=str(record["version"]),
             elsewhere=str(record["elsewhere"]),
-            proto=int(record["proto"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None  # it holds the lock and is still writing the file

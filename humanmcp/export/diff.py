@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import LineKind
 from humanmcp.common.settings import add_flags, home_folder
-from humanmcp.common.terminal import Painted, to_stderr, to_stdout
+from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.export.recording import LAST, build_conversation, find
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import say
-from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
 
 if TYPE_CHECKING:
@@ -145,8 +144,7 @@ def _essence(value: Any) -> Any:  # noqa: ANN401 - any JSON value
 
 SAME: Final = 0
 DIFFERENT: Final = 1
-FAILED: Final = 2
-"""The statuses of diff(1)."""
+"""The exit statuses, as those of diff(1). A usage error is 2 there, too."""
 
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 _SIGNS: Final = {MessageChange.ONLY_BEFORE: "-", MessageChange.ONLY_NOW: "+"}
@@ -164,12 +162,8 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Compare two sessions. Returns 0 when nothing is different, 1 when something is."""
     home = home_folder(settings.home)
-    try:
-        before = _conversation(arguments.before, home, redact=arguments.redact)
-        now = _conversation(arguments.now, home, redact=arguments.redact)
-    except StopError as error:
-        to_stderr(error.sentence())
-        return FAILED
+    before = _conversation(arguments.before, home, redact=arguments.redact)
+    now = _conversation(arguments.now, home, redact=arguments.redact)
     found = tuple(differences(before, now))
     for difference in found:
         _show(difference)

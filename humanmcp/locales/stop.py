@@ -23,7 +23,7 @@ class StopError(Exception):
     """A command cannot continue. `section` is the section of its sentences in `locales/`."""
 
     section: str
-    status: ClassVar[int] = REFUSED
+    status: int = REFUSED
     """The exit status of a command that this stops."""
 
     def __init__(self, code: str, **fillings: object) -> None:
@@ -43,9 +43,9 @@ class StopError(Exception):
 
 
 def stopped(section: str, code: str, **fillings: object) -> StopError:
-    """Return a `StopError` of a section that has no separate class."""
+    """Return a usage error of a section that has no separate class."""
     error = StopError(code, **fillings)
-    error.section = section
+    error.section, error.status = section, USAGE_ERROR
     return error
 
 

@@ -29,7 +29,6 @@ from humanmcp.protocol.json.jsonrpc import one_line
 from humanmcp.protocol.validation.results import tool_text
 from humanmcp.protocol.validation.rules.tools import mime_of
 from humanmcp.protocol.validation.starting_draft import call, tools_in
-from humanmcp.terminal import command
 from humanmcp.terminal.inbox import (
     asker_of,
     choose,
@@ -145,7 +144,6 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, "home", "inbox", "lang")
 
 
-@command
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Answer one message. Returns the exit status: 0 sent, 1 not sent, 2 asked in a wrong way."""
     answering = _answering(open_inbox(settings), arguments)

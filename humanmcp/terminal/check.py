@@ -31,7 +31,7 @@ from humanmcp.common.person_files import STDIN, read_text, unreadable
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr, to_stdout
 from humanmcp.locales import say
-from humanmcp.locales.stop import REFUSED, StopError
+from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.conversation.transcript import (
     Direction,
@@ -54,7 +54,6 @@ from humanmcp.protocol.validation.whole_conversation import (
     judge_frames,
     judge_messages,
 )
-from humanmcp.terminal import command
 from humanmcp.terminal.problems import explained, print_problems, summary
 
 if TYPE_CHECKING:
@@ -208,7 +207,6 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, "lang")
 
 
-@command
 def run(arguments: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG001 - every command takes them
     """Check the files. Returns 0 without errors, 1 with errors, 2 for a wrong command line."""
     if arguments.explain is not None:
@@ -335,6 +333,7 @@ class CaseError(StopError):
     """The input cannot be checked, such as a line of `--lines` that is not an object."""
 
     section = "check"
+    status = USAGE_ERROR
 
 
 @dataclass(frozen=True, slots=True)

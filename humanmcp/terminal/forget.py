@@ -17,7 +17,6 @@ from humanmcp.common.timestamps import read_stamp
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.terminal import command
 from humanmcp.terminal.inbox import (
     choose,
     choose_session,
@@ -60,7 +59,6 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, "home", "inbox", "lang")
 
 
-@command
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Forget. Returns the exit status: 0 forgotten, 1 not, 2 asked in a wrong way."""
     inbox = open_inbox(settings)

@@ -27,10 +27,9 @@ from humanmcp.common.terminal import (
 from humanmcp.common.timestamps import clock, read_stamp
 from humanmcp.inbox.contract import Key, Purpose, UnknownItemError
 from humanmcp.locales import find_sentence, say, who
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.jsonrpc import Message, one_line
-from humanmcp.terminal import command
 from humanmcp.terminal.problems import columns, cut, pad
 
 if TYPE_CHECKING:
@@ -73,7 +72,6 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, "home", "inbox", "lang")
 
 
-@command
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """List what waits. Returns the exit status."""
     inbox = open_inbox(settings)
@@ -380,6 +378,7 @@ class ChoiceError(StopError):
     """The name on the command line matches no exchange, or several."""
 
     section = "choose"
+    status = USAGE_ERROR
 
 
 def open_inbox(settings: Settings) -> DeskInbox:

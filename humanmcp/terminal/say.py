@@ -21,7 +21,6 @@ from humanmcp.locales import say as sentence
 from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import whole_conversation
-from humanmcp.terminal import command
 from humanmcp.terminal.inbox import choose, choose_session, open_inbox
 from humanmcp.terminal.problems import print_problems
 from humanmcp.terminal.replying import BY, LONGEST_WAIT
@@ -66,7 +65,6 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, "home", "inbox", "lang")
 
 
-@command
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Say it. Returns the exit status: 0 sent, 1 not sent, 2 asked in a wrong way."""
     inbox = open_inbox(settings)

@@ -17,7 +17,6 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.jsonrpc import Malformed, one_line
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.spec import methods
-from humanmcp.terminal import command
 from humanmcp.terminal.inbox import (
     asker_of,
     choose,
@@ -113,7 +112,6 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, "home", "inbox", "lang")
 
 
-@command
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Show one message. Returns the exit status."""
     if arguments.unreadable:

@@ -333,7 +333,7 @@ def test_the_command_lists_lessons_and_checks_one(
     file.write_text(GOOD.replace("task", "tasks"), encoding="utf-8")
     assert main(["lesson", "--check", str(file), "--lang", "en"]) == 1
     assert "my.toml: line 6, steps[0]: tasks is not allowed here" in capsys.readouterr().err
-    assert main(["lesson", "nonsense", "--lang", "en"]) == 1
+    assert main(["lesson", "nonsense", "--lang", "en"]) == 2
     assert "There is no lesson nonsense" in capsys.readouterr().err
 
 
