@@ -236,7 +236,7 @@ def test_a_tool_list_from_which_no_tool_is_picked_is_asked_for_again_with_a_hint
     shown = lesson_of(seat.frames, seat.lesson_steps)
     assert shown is not None
     assert (len(shown.steps), shown.steps[-1].said) == (2, "")
-    assert "The model looks for a tool" in shown.steps[-1].before
+    assert "The model looks for the weather in the names" in shown.steps[-1].before
     for _ in range(2):
         seat.answer()
     assert seat.is_through

@@ -106,7 +106,7 @@ def test_a_trailing_comma_in_a_list_has_no_name() -> None:
         (written({"a": "dice"}), "a must be an object"),
         (written({"a": {}}), 'a has neither "command"'),
         (written({"a": {"command": 1}}), "a.command must be a string in quotes"),
-        (written({"a": {"command": "b", "args": "c"}}), "a.args must be a list"),
+        (written({"a": {"command": "b", "args": "c"}}), "a.args must be an array"),
         (written({"a": {"command": "b", "args": ["c", 1]}}), "a.args[1] must be a string"),
         (written({"a": {"command": "b", "env": []}}), "a.env must be an object"),
         (written({"a": {"command": "b", "env": {"PORT": 1}}}), "a.env.PORT must be a string"),

@@ -79,7 +79,7 @@ def test_an_overloaded_service_is_tried_five_times_more() -> None:
         with pytest.raises(ModelError) as caught:
             laid.loop.run("hello")
         assert str(caught.value) == (
-            "claude is currently overloaded. please wait a few minutes and try again"
+            "the service is currently overloaded. Wait a few minutes and try again"
         )
         assert laid.slept == [1, 2, 4, 8, 16]
         assert laid.watching.pauses == [1, 2, 4, 8, 16]

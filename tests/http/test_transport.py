@@ -155,7 +155,7 @@ def test_a_404_begins_the_session_anew(body: bytes) -> None:
     with Peer(listed) as peer, seated(peer) as (client, notes):
         assert client.request("tools/list").result == LISTED
         methods = [asked.rpc for asked in peer.asked if asked.method == "POST"]
-    assert "does not know the session (404)" in notes.refused[0]
+    assert "does not have this session (404)" in notes.refused[0]
     assert methods == [*["initialize", "notifications/initialized", "tools/list"] * 2]
 
 

@@ -18,12 +18,18 @@ KEY = Key("20261120T184907Z-4f2a", 3)
         (
             UnknownItemError("s/3"),
             "s/3 is not in the inbox. `humanmcp inbox --all` lists everything in it.",
-            "s/3 は受信箱にありません。`humanmcp inbox --all` であるものを一覧できます。",
+            (
+                "s/3 は受信箱にありません。"
+                "`humanmcp inbox --all` は、受信箱にあるものをすべて一覧します。"
+            ),
         ),
         (
             UnknownItemError("s", line=7),
             "Session s has no line 7. `humanmcp export s` prints its lines.",
-            "セッション s に 7 行目はありません。`humanmcp export s` である行を見られます。",
+            (
+                "セッション s に 7 行目はありません。"
+                "`humanmcp export s` は、セッションの行を表示します。"
+            ),
         ),
         (
             TakenError(KEY, ExchangeState.PENDING, "desk"),
@@ -32,8 +38,8 @@ KEY = Key("20261120T184907Z-4f2a", 3)
                 "Your text is kept as a draft."
             ),
             (
-                "メッセージ 3 には、すでに別の回答を送っています\uff08desk\uff09。"
-                "文章は下書きとして残してあります。"
+                "メッセージ 3 には、別の回答を送信中です\uff08desk\uff09。"
+                "文章は下書きとして保存してあります。"
             ),
         ),
         (
@@ -44,7 +50,7 @@ KEY = Key("20261120T184907Z-4f2a", 3)
             ),
             (
                 "クライアントがメッセージ 3 を取り消し、もう回答を待っていません。"
-                "文章は下書きとして残してあります。"
+                "文章は下書きとして保存してあります。"
             ),
         ),
         (
@@ -88,7 +94,7 @@ def test_what_the_system_says_without_a_sentence_of_ours_is_told_as_it_is() -> N
     """A trouble that nobody thought of is better told in English than not at all."""
     error = StoreError(OSError(errno.EDOM, "Numerical argument out of domain"), "saying")
     assert said_in("ja", error.sentence) == (
-        "送りたいメッセージを保存できませんでした: Numerical argument out of domain。"
+        "あなたが送るメッセージを保存できませんでした: Numerical argument out of domain。"
         "`humanmcp doctor` を実行してください。"
     )
 

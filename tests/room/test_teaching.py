@@ -229,7 +229,7 @@ def test_who_has_finished_takes_the_next_lesson_and_the_table_has_both(tmp_path:
         for method in ("initialize", "ping"):
             learner.answer_as_offered(method)
         offered = until(lambda: re.search("Next lesson: [^<]+", learner.get("/").text), "the end")
-        assert offered[0] == "Next lesson: A tool that a model picks"
+        assert offered[0] == "Next lesson: A tool that the model chooses"
         learner.submit("/own", act="lesson", lesson="picked-tool")
         learner.answer_as_offered("initialize")
         learner.question("tools/list")
@@ -241,8 +241,8 @@ def test_who_has_finished_takes_the_next_lesson_and_the_table_has_both(tmp_path:
         teacher.submit("/room", act="lesson", lesson="recover")
         asked = learner.question("initialize")
         page = learner.get(f"/m/{asked['session']}/{asked['number']}")
-        assert "Say who you are" in page.text
-        assert "Fail so that the model recovers" in teacher.get("/room").text
+        assert "Answer with your name" in page.text
+        assert "A failure after which the model can try again" in teacher.get("/room").text
 
 
 def test_the_wall_shows_the_chosen_seat_and_never_a_name(room: Rooming) -> None:
@@ -321,7 +321,7 @@ def test_a_lesson_is_played_in_every_seat_and_kept_by_the_room(tmp_path: Path) -
         assert "Your first answer" in teacher.get("/room").text
         asked = ann.question("initialize")
         page = ann.get(f"/m/{asked['session']}/{asked['number']}").text
-        assert "Say who you are, and that you have tools." in page
+        assert "Answer with your name and version, and declare the capability tools." in page
         assert "<summary>Hint</summary>" in page
         ann.answer_as_offered("initialize")
         ann.question("ping")

@@ -405,7 +405,7 @@ def test_japanese_passes_on_a_system_that_knows_only_ascii(home: Path, tmp_path:
         out.write_bytes(b'{"result":{"content":"x"}}')
         diagnostics = out.with_name("problems.txt")
         until(diagnostics.read_bytes, "the problems")
-        assert "送信していません" in diagnostics.read_text(encoding="utf-8")
+        assert "送っていません" in diagnostics.read_text(encoding="utf-8")
         out.write_bytes(answer(1, "大阪").encode())
         assert child.stdout.readline() == answer(1, "大阪").encode() + b"\n"
         assert "大阪" in out.with_name("in.txt").read_text(encoding="utf-8")

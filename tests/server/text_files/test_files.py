@@ -589,7 +589,7 @@ def test_a_report_speaks_japanese(tmp_path: Path) -> None:
     desk.type(ONE)
     with speaking("ja"):
         desk.refuse_all()
-    assert "送信していません" in desk.problems
+    assert "送っていません" in desk.problems
     assert "1 行 8 文字目" in desk.problems
     desk.files.release()
 
