@@ -185,7 +185,7 @@ def test_a_line_that_is_no_message_says_why_and_is_answered_with_an_error(tmp_pa
         server.say('{"jsonrpc":"2.0","id":1,"method":"ping"}')
         server.say('{"jsonrpc":"2.0","id":2,')
         name = until(lambda: desk.get("/api/sessions")["sessions"], "the session")[0]["name"]
-        until(lambda: "/line/" in desk.page("/history?q=kind:broken"), "the line")
+        until(lambda: "/line/" in desk.page("/history?q=kind:malformed"), "the line")
         page = html.unescape(desk.page(f"/line/{name}/2"))
         assert "Why it is not a message" in page
         assert "not JSON" in page
