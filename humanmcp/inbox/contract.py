@@ -54,6 +54,8 @@ class RoleTraits(NamedTuple):
     """A person is a client's server: with a definition, an answer book, and orders for testing."""
     has_client: bool = False
     """A real client reads what goes out: a fault in it shows what that client does."""
+    calls: bool = False
+    """A person is a client, and calls a real server."""
     speaks_first: bool = False
     """A person may send a message that answers none."""
     holds: bool = False
@@ -78,7 +80,7 @@ class Role(enum.StrEnum):
 _TRAITS: Final = {
     Role.SERVER: RoleTraits(("host", "you"), serves=True, has_client=True, speaks_first=True),
     Role.TAP: RoleTraits(("client", "server"), has_client=True, holds=True),
-    Role.CLIENT: RoleTraits(("server", "you"), speaks_first=True),
+    Role.CLIENT: RoleTraits(("server", "you"), calls=True, speaks_first=True),
     Role.MODEL: RoleTraits(("host", "you")),
     Role.HOST: RoleTraits(("humanmcp", "you")),
 }

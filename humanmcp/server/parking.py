@@ -376,7 +376,7 @@ class ParkedCalls:
         call = self._call(item)
         for exchange in self._session.pending:
             if methods.of(exchange.method).stays_open and watches(exchange, call.token):
-                line = parking.changed_task(call, exchange.id.token)
+                line = parking.changed_task(exchange.version, call, exchange.id.token)
                 self._journal.write(line, exchange.number, by=BY_US)
                 if call.line:
                     self._fetched(key)

@@ -120,7 +120,7 @@ def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
 
 def asker_of(facts: SessionFacts) -> str:
     """Return who sends the requests of a session: the client or the server."""
-    if facts.role.traits.parties[0] == "server":
+    if facts.role.traits.calls:
         return say(SECTION, "a server", name=one_line(facts.title, 80)).strip()
     return client_of(facts) or say(SECTION, "no client yet")
 

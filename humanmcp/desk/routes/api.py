@@ -459,15 +459,14 @@ def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
     desk = desk_of(request)
     facts, negotiated = desk.inbox.facts(session), desk.inbox.negotiated(session)
     version = facts.protocol_version or versions.LATEST_HANDSHAKE
-    if facts.role is not Role.CLIENT or not starting_draft.has_completions(
+    if not facts.role.traits.calls or not starting_draft.has_completions(
         negotiated.server_capabilities, version
     ):
         return {"values": []}
     asked = starting_draft.asked(body.ref, body.argument, body.value, body.arguments, version)
     key = f"complete-{secrets.token_hex(4)}"
-    if not _is_said(
-        desk, session, request_text("completion/complete", asked, version, negotiated, key)
-    ):
+    text = request_text("completion/complete", asked, version, negotiated, key)
+    if not _is_said(desk, session, text):
         return {"values": []}
     answer = await_result(lambda: _answer(desk, session, key), TIMEOUT, desk.board.wait)
     if answer is None:

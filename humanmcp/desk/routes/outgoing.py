@@ -228,7 +228,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         sent=result is not None and result.outcome is Outcome.SENT,
         waits=result is not None and result.outcome is Outcome.QUEUED,
         why=said.why,
-        role=session.facts.role.value,
+        traits=session.facts.role.traits,
         told=client_reactions(desk, name, 3) if session.facts.role.traits.serves else (),
         lines=[(one.direction is Direction.IN, one.at, one.text) for one in reversed(frames)],
         opened="",

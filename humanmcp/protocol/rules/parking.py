@@ -420,12 +420,12 @@ def listed(version: str, calls: Iterable[ParkedCall]) -> str:
     return _text({"tasks": [_task(version, call) for call in calls]})
 
 
-def changed_task(call: ParkedCall, subscription: str) -> str:
+def changed_task(version: str, call: ParkedCall, subscription: str) -> str:
     """Return the `notifications/tasks` of a subscription: it tells all that `tasks/get` would.
 
     `subscription` is the token of the id of the `subscriptions/listen`.
     """
-    state = task_state(R2026_07, call)
+    state = task_state(version, call)
     start = len('{"resultType":"complete",')
     return (
         '{"jsonrpc":"2.0","method":"notifications/tasks","params":{"_meta":'

@@ -225,7 +225,7 @@ def test_an_update_answers_only_the_questions_that_the_task_asks() -> None:
 
 def test_a_notification_of_a_task_names_its_subscription() -> None:
     """And holds what `tasks/get` would answer."""
-    line = parking.changed_task(call_of(line=ANSWERS[NEW]), '"s"')
+    line = parking.changed_task(NEW, call_of(line=ANSWERS[NEW]), '"s"')
     assert check.check_outgoing(line, NEW, NegotiatedState()).diagnostics == ()
     params = json.loads(line)["params"]
     assert params["_meta"] == {"io.modelcontextprotocol/subscriptionId": "s"}
