@@ -40,6 +40,8 @@ class UnknownSentenceError(LookupError):
 
 _FOLDER: Final = Path(__file__).parent
 _COMPILED: Final = _FOLDER / "compiled"
+_NAMED: Final = (("got", "json_type"), ("was", "message_kind"), ("now", "message_kind"))
+"""Fillings of problems that are codes, and the sections with their words."""
 
 
 @cache
@@ -153,12 +155,13 @@ def describe_or_code(diagnostic: Diagnostic) -> str:
 def fillings_of(diagnostic: Diagnostic) -> dict[str, str]:
     """Return what fills a problem's sentence.
 
-    In the language are `got`, the name of a JSON type, and `why`, where a `rule` of a JSON Schema
-    is broken that has a sentence.
+    In the language are `got`, the name of a JSON type; `was` and `now`, the kinds of a message; and
+    `why`, where a `rule` of a JSON Schema is broken that has a sentence.
     """
     fillings = dict(diagnostic.detail)
-    if fillings.get("got") in sentences_of("json_type", "en"):
-        fillings["got"] = say("json_type", fillings["got"])
+    for name, section in _NAMED:
+        if fillings.get(name) in sentences_of(section, "en"):
+            fillings[name] = say(section, fillings[name])
     if fillings.get("rule") in sentences_of("schema_rule", "en"):
         fillings["why"] = say("schema_rule", fillings["rule"], **fillings)
     return fillings

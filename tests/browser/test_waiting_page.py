@@ -124,7 +124,6 @@ def test_of_a_client_without_a_limit_the_page_says_that_it_waits_and_no_more(
         page = window().page
         expect(page.locator("#status .limit")).to_have_text("The client waits as long as you need.")
         expect(page.locator("#status .keeping")).to_have_count(0)
-        expect(page.locator(".side")).not_to_contain_text("until its time limit")
 
 
 def test_a_subscription_takes_less_of_the_list_than_a_question_and_comes_after_it(

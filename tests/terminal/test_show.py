@@ -417,4 +417,4 @@ def test_every_last_state_has_a_sentence(state: ExchangeState) -> None:
 def test_of_a_client_without_a_limit_nothing_is_said_that_could_keep_it_waiting() -> None:
     """It waits anyway."""
     waiting = Waiting(source="no-limit", why_not="no-token")
-    assert kept_waiting(item(waiting)) == "this client has no time limit"
+    assert kept_waiting(item(waiting)) == "this client has no timeout"

@@ -148,8 +148,8 @@ def test_one_question_of_an_agent_can_be_declined_with_the_reason(
         ({"questions": {"question": "Tea?"}}, "cannot read the questions of this call"),
         ({"questions": [*SEVERAL, *SEVERAL]}, "asks the same question twice"),
         ({"questions": [{"question": f"{n}?"} for n in range(11)]}, "more than 10 questions"),
-        ({"questions": "x" * 5_000_000}, "too large to be shown"),
-        ({"question": "x" * 9_000_000}, "too large to be shown"),
+        ({"questions": "x" * 5_000_000}, "too large to show"),
+        ({"question": "x" * 9_000_000}, "too large to show"),
     ],
     ids=range(6),
 )

@@ -16,9 +16,9 @@ SUNNY = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sun
 LINES = json.dumps(json.loads(SUNNY), indent=1).split("\n")
 PYTHON = repr(json.loads(SUNNY))
 
-BEFORE = ("J35", "There is text before the answer.", "回答の前に余分な文があります。")
-AFTER = ("J30", "There is text after the answer.", "回答の後に余分な文があります。")
-BOTH = ("J42", "There is text before and after the answer.", "回答の前と後に余分な文があります。")
+BEFORE = ("J35", "There is text before the answer.", "回答の前に余分な文字があります。")
+AFTER = ("J30", "There is text after the answer.", "回答の後に余分な文字があります。")
+BOTH = ("J42", "There is text before and after the answer.", "回答の前と後に余分な文字があります。")
 MARKS = ("J41", "Each line starts with", "各行の先頭に")
 
 FORMS = {

@@ -2,10 +2,12 @@
 
 import pytest
 
+from humanmcp.locales import describe
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.validation.held import HeldMessage, answers, judge
+from tests.support.speaking import said_in
 
 CALL = (
     '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"dice","arguments":{"n":6.0}}}'
@@ -49,6 +51,16 @@ def test_an_edit_that_would_confuse_the_two_is_refused(held: str, text: str, cod
     assert verdict.line is None
     assert verdict.errors[0].code.startswith(code)
     assert verdict.forced is not None
+
+
+def test_the_kinds_of_a_changed_message_are_words_of_the_readers_language() -> None:
+    """It said "a error" in English, and the codes of the kinds in Japanese."""
+    error = '{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"no"}}'
+    (problem,) = judge(HeldMessage(error, Direction.OUT, "2025-06-18"), CALL).errors
+    assert describe(problem).startswith("This message was an error and would become a request.")
+    assert said_in("ja", describe, problem).startswith(
+        "元のメッセージはエラーでしたが、リクエストになってしまいます。"
+    )
 
 
 def test_a_request_can_be_answered_in_every_form() -> None:

@@ -38,7 +38,7 @@ CASES: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
     ({"minItems": 2}, [1], "the array is 1. The minimum is 2.", "2 個以上が必要です。"),
     ({"maxItems": 1}, [1, 2], "is 2. The maximum is 1.", "項目は 2 個です。1 個まで"),
     ({"uniqueItems": True}, [1, 1], "The array has the same item twice.", "同じ項目が 2 つ"),
-    ({"contains": {"const": 1}}, [2], "not have the item that it needs.", "必要な項目が配列に"),
+    ({"contains": {"const": 1}}, [2], "not have the item that it needs.", "配列に、必要な項目が"),
     ({"minProperties": 1}, {}, "The number of members is 0. The minimum is 1.", "メンバーは 0 個"),
     (
         {"maxProperties": 0},
@@ -62,7 +62,7 @@ CASES: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
     (TWO_FORMS, -1.5, "-1.5 matches none of the", "-1.5 は、許されるどの形にも合いません。"),
     (TWO_FORMS, 1, "1 matches several forms", "1 は複数の形に合います"),
     ({"format": "date"}, "x", '"x" does not have the format date.', '"x" は形式 date では'),
-    ({"not": {"type": "object"}}, {"a": 1}, "{…} has a form that is not", "{…} は、許されない形"),
+    ({"not": {"type": "object"}}, {"a": 1}, "{…} has a form that is not", "{…} の形は許されません"),
     (
         {"properties": {"a": False}},
         {"a": 1},
@@ -102,10 +102,15 @@ UNCHECKED: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
     ({"$ref": "#"}, 5, "could take too long", "時間がかかりすぎる"),
     ({"pattern": "a{1,100000}"}, "a", "patterns is too large", "大きすぎるもの"),
     ({}, float("nan"), "a number that JSON does not have", "JSON にない数"),
-    ({"type": "string"}, "\ud800", "could not compare it", "比べることができません"),
-    ({"$schema": "x"}, 5, '$schema is "x", which is not a known', '"x" は、知られている'),
+    ({"type": "string"}, "\ud800", "could not compare it", "値を比べられません"),
+    ({"$schema": "x"}, 5, '$schema is "x", which is not a known', '$schema は "x" ですが'),
     ({"$ref": "x"}, 5, '$ref points to "x", outside', 'スキーマの外の "x" を'),
-    ({"$ref": "#x"}, 5, '$ref points to "#x", and there is nothing', '$ref の "#x" に当たる'),
+    (
+        {"$ref": "#x"},
+        5,
+        '$ref points to "#x", and there is nothing',
+        '$ref が "#x" を指していますが',
+    ),
 )
 
 
