@@ -1,5 +1,5 @@
-"""The pure core: one line in, events out; one draft in, one line out.
+"""The pure core: turn a received line into events, and a draft into a line to send.
 
-It knows no clock, file, socket, thread or log: time and randomness come in as arguments.
-`tests/test_layers.py` holds it to that.
+It uses no clock, file, socket, thread or log: time and randomness are arguments.
+`tests/test_layers.py` checks this.
 """

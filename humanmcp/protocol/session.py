@@ -1,8 +1,8 @@
 """One conversation, seen from one side: a line in, events out; a draft in, a line out.
 
-A `Session` is a value machine: it reads no clock, opens nothing and calls no other object. The same
-class is the server (it answers a client) and the client (it asks a server).
-Every line that it hands out is meant to be written, in the order in which it was handed out.
+A `Session` reads no clock, opens nothing and calls no other object. The same class is the server
+(it answers a client) and the client (it calls a server). The caller must write every returned line,
+in the order in which they were returned.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class SessionRole(enum.Enum):
-    """Which role a session plays."""
+    """The role that a session takes."""
 
     SERVER = "server"
     CLIENT = "client"
@@ -65,11 +65,11 @@ _SIDES: Final[Mapping[SessionRole, tuple[Direction, Direction]]] = {
     SessionRole.SERVER: (Direction.IN, Direction.OUT),
     SessionRole.CLIENT: (Direction.OUT, Direction.IN),
 }
-"""Where messages come from for each role: the peer's, and our own. IN is from the client."""
+"""The directions of each role: the peer's messages, and our own. IN is from the client."""
 
 
 class _OpenBatch:
-    """A batch that came in: which of its requests are unanswered, and the answers so far."""
+    """A batch that was received: its unanswered requests, and the responses so far."""
 
     def __init__(self) -> None:
         self.waiting: set[int] = set()
@@ -88,16 +88,16 @@ class Session:
     """One conversation over one pair of pipes."""
 
     def __init__(self, role: SessionRole = SessionRole.SERVER, first_id: int = 1) -> None:
-        """Start with nothing known. `first_id` is the id of our own first request."""
+        """Start without any message. `first_id` is the id of our first own request."""
         self.role = role
         self.state = ConversationState(most_open=math.inf)
         self.exchanges = Exchanges()
         self.unreadable = 0
-        """Lines that could not be read: each may be answered with one deliberate -32700."""
+        """The number of unreadable lines; a person may answer each with one -32700."""
         self.book_capabilities: Mapping[str, Any] = {}
-        """What we declare when we are asked; a client of 2026-07-28 need not ask."""
+        """The capabilities to declare when asked; a 2026-07-28 client need not ask."""
         self.notice = ""
-        """The method of the peer's last message, where that is a notification; else nothing."""
+        """The method of the peer's last message if it is a notification, else ""."""
         self._peer, self._own = _SIDES[role]
         self._theirs = self.state.progress[self._peer]
         self._invalid: set[tuple[str, str | int | float]] = set()
@@ -108,7 +108,7 @@ class Session:
 
     @property
     def pending(self) -> tuple[Exchange, ...]:
-        """The exchanges that wait for an answer, oldest first."""
+        """The exchanges that wait for a response, oldest first."""
         return self.exchanges.waiting
 
     @property
@@ -131,13 +131,16 @@ class Session:
         self.state.negotiated = negotiated
 
     def same_id_pending(self, exchange: Exchange) -> tuple[Exchange, ...]:
-        """The other open requests with the same id. MCP forbids them, but clients send them."""
+        """Return the other open requests with the same id.
+
+        MCP forbids them; some clients send them.
+        """
         return self.exchanges.same_id_pending(exchange)
 
     def may_report(self, typed: RequestId | None) -> bool:
         """Return True if an error with this id may answer an invalid message.
 
-        Nothing does so by itself: that is how storms begin.
+        The session never sends one automatically: two programs that both do so would never stop.
         """
         return typed is not None and typed.key in self._invalid
 
@@ -161,8 +164,8 @@ class Session:
     ) -> tuple[Event, ...]:
         """Process one line from the peer, without its line feed, and return the events.
 
-        `transport_facts` is what the transport says of it, None where that says nothing; `decoded`
-        is the line if it was decoded before.
+        `transport_facts` is what the transport says about the line, None if it says nothing;
+        `decoded` is the line if the caller has decoded it.
         """
         match decoded or jsonrpc.read(line):
             case Message() as message:
@@ -238,8 +241,8 @@ class Session:
     def _overtaken_by(self, message: Message) -> tuple[RequestSuperseded, ...]:
         """End each pending `server/discover` when the client starts a handshake.
 
-        2026-07-28, versioning: a client that gets no answer falls back to `initialize`; measured
-        clients then drop an answer that comes later.
+        2026-07-28, versioning: a client without a response falls back to `initialize`. Measured
+        clients then drop a late response.
         """
         if message.method != "initialize":
             return ()
@@ -262,7 +265,7 @@ class Session:
             None if observed.request is None else self.exchanges.get(observed.request.number)
         )
         if cancelled is None:
-            return (notice,)  # unknown or finished: MCP says to ignore it, not to complain
+            return (notice,)  # unknown or finished: MCP: ignore it
         reason = message.params.get("reason", "")
         done = self._finish(cancelled, Transition.CLIENT_CANCELLED)
         event = RequestCancelled(done, reason if isinstance(reason, str) else "")
@@ -294,7 +297,7 @@ class Session:
         return self._send(exchange, own, verdict)
 
     def reply_with_line(self, number: int, line: str, *, deliberate: bool = True) -> Outcome:
-        """Answer with a whole line, unchecked: a recorded or real server sent it so."""
+        """Answer with a whole line, unchecked: a recorded or real server sent this line."""
         exchange = self.exchanges.get(number)
         if exchange is None or exchange.state is not ExchangeState.PENDING:
             return Late(exchange)
@@ -318,8 +321,8 @@ class Session:
     def _supersede(self, done: Exchange) -> tuple[tuple[Exchange, ...], tuple[LineReady, ...]]:
         """End the other requests with the id that was just answered.
 
-        MCP: "The request ID MUST NOT have been previously used by the requestor". The client holds
-        one place for an id: the first answer fills it, and a second would belong to nothing.
+        MCP: "The request ID MUST NOT have been previously used by the requestor". A client keeps
+        one request per id: it would drop a second response.
         """
         others = tuple(
             self._finish(one, Transition.ID_WAS_TAKEN) for one in self.same_id_pending(done)
@@ -356,9 +359,9 @@ class Session:
     def progress(self, number: int, step: int, message: str) -> str | None:
         """Return a progress notification for a pending request; None if none is allowed.
 
-        MCP, progress: the token is echoed with its type, the value must increase with each
-        notification, and nothing follows the answer. `step` counts up from 1; where a person said
-        more than that of their own, it goes on from there.
+        MCP, progress: the notification repeats the token with its type, the value must increase,
+        and none follows the response. `step` counts from 1. If a person has sent a higher value,
+        the value continues from there.
         """
         exchange = self._pending_of(number)
         if exchange is None or exchange.awaiting_retry:
@@ -379,9 +382,9 @@ class Session:
     def ask_to_retry(self, number: int, token: str) -> str | None:
         """Return an `input_required` result, so that the client retries later (2026-07-28).
 
-        The answer is `input_required` with a `requestState` only; the client repeats the request
-        by itself with a new id, and the repeat is the same exchange. `token` must be unguessable.
-        Returns the line to write, None where that is not allowed.
+        The result has only a `requestState`. The client repeats the request with a new id, and the
+        repeat belongs to the same exchange. `token` must be unguessable. Returns None if the
+        protocol does not allow it.
         """
         exchange = self._pending_of(number)
         if exchange is None or exchange.awaiting_retry:
@@ -389,7 +392,7 @@ class Session:
         may_ask = features(exchange.version).input_required
         if not may_ask or not methods.of(exchange.method).asks_back:
             return None
-        if self.same_id_pending(exchange):  # it would be the one answer that this id can have
+        if self.same_id_pending(exchange):  # this id can have only one response
             return None
         self.exchanges.put(exchange._replace(awaiting_retry=token, attempts=exchange.attempts + 1))
         line = (
@@ -445,7 +448,7 @@ class Session:
     def list_changed(self, capability: str) -> tuple[str, ...]:
         """Return the `list_changed` notifications; the client then fetches the list again.
 
-        Nothing if the server declared no such list, or the client has not opened the session yet.
+        Returns () if the server declared no such list, or before the handshake is complete.
         """
         if capability not in self._server_capabilities:
             return ()
@@ -463,7 +466,7 @@ class Session:
     ) -> tuple[str, ...]:
         """Return the notifications of a change, if it is `wanted`.
 
-        In 2026-07-28 one goes to each subscription that asked for it, and names that one.
+        In 2026-07-28 each subscription that asked for the change gets one, with its id.
         """
         if not features(self.version).subscriptions:
             said = {"params": params} if params else {}
@@ -488,7 +491,7 @@ class Session:
     def related_to(self, line: str) -> int:
         """Return the pending request that an outgoing line belongs to, 0 for none.
 
-        Over HTTP it goes out where the answer will.
+        Over HTTP, the line is sent on the stream of that request's response.
         """
         message = jsonrpc.read_text(line)
         if not self.pending or not isinstance(message, Message):
@@ -500,7 +503,7 @@ class Session:
     def submit(self, text: str, *, anyway: bool = False) -> Verdict:
         """Check an outgoing notification or request, and remember the request as awaited.
 
-        The verdict's `line` (or `forced`, when it is sent anyway) is to be written.
+        The caller must write the verdict's `line`, or `forced` if the message is sent anyway.
         """
         verdict = self.judge(text)
         line = verdict.line if verdict.sendable or not anyway else verdict.forced
@@ -527,7 +530,7 @@ class Session:
         return self._said_by_client(verdict) if self.role is SessionRole.CLIENT else verdict
 
     def _said_by_client(self, verdict: Verdict) -> Verdict:
-        """Check an outgoing message to a server: other methods, and no error blocks it."""
+        """Check an outgoing message to a server: the client's methods, and no error blocks it."""
         message = jsonrpc.read_text(verdict.forced or "")
         if not isinstance(message, Message) or not message.method:
             return verdict
@@ -552,10 +555,10 @@ class Session:
         return line
 
     def give_up(self, request: Message, reason: str = "") -> str | None:
-        """Stop waiting for the response to our request; return the cancellation, if any.
+        """Stop waiting for the response to our request; return the cancellation to write, if any.
 
-        None where nothing is to be written: it is answered already, or it is `initialize`, which
-        "MUST NOT be cancelled by clients". An answer that comes all the same belongs to nothing.
+        Returns None if the response is there already, or for `initialize`, which "MUST NOT be
+        cancelled by clients". A response that still comes belongs to no request.
         """
         open_ones = () if request.id is None else self.state.with_id(self._own, request.id)
         if request.id is None or not open_ones:
@@ -566,16 +569,16 @@ class Session:
         return cancellation(request.id, reason)
 
     def remember(self, line: str, *, by_person: bool = False) -> None:
-        """Record an outgoing line that answers no request of the peer."""
+        """Record an outgoing line that is not a response to the peer's requests."""
         message = jsonrpc.read(line.encode())
         if not isinstance(message, Message):
             return
-        if message.method:  # an answer that nobody asked for settles nothing
+        if message.method:  # a response without a request changes nothing
             self.state.observe(self._own, message)
         if by_person:
             self._theirs.mark_manual(message)
         if message.kind is Kind.ERROR:
-            self.unreadable = max(0, self.unreadable - 1)  # one answer for a line, here as well
+            self.unreadable = max(0, self.unreadable - 1)  # each unreadable line gets one answer
             if message.id is not None:
                 self._invalid.discard(message.id.key)
 
@@ -598,7 +601,8 @@ def cancellation(asked: RequestId, reason: str = "") -> str:
 def _repeats(message: Message, exchange: Exchange) -> bool:
     """Return True if this request is the retry that an exchange awaits.
 
-    One whose stream was cut may come again under another id; 2026-07-28 has no way to resume it.
+    2026-07-28 cannot resume a stream that was cut: the client may repeat the request under another
+    id.
     """
     if exchange.awaiting_retry != CUT:
         state = message.params.get("requestState")

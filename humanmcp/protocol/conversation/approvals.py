@@ -1,13 +1,13 @@
-"""What a call asks a person to allow or to answer, and the response that each choice makes.
+"""What a call asks a person to allow or to answer, and the response for each choice.
 
-The answer book says what a tool is for: `kind = "approval"` or `kind = "question"`. It travels in
-the `_meta` of the tool, so every desk reads it from the list that the client was given.
+The answer book says what a tool is for: `kind = "approval"` or `kind = "question"`. The kind is in
+the tool's `_meta`, so every front end reads it from the tool list that the client got.
 
 A host sends each permission prompt to a tool for approvals: `{"tool_name": "Bash", "input": {…}}`.
-It runs what comes back: `{"behavior": "allow", "updatedInput": {…}}`, or nothing after
-`{"behavior": "deny", "message": "…"}`. What is allowed is the text that was shown, never written
-anew. Questions of the host's own question tool come the same way; the answers are a member of
-`updatedInput`.
+It runs the input of the response `{"behavior": "allow", "updatedInput": {…}}`, or nothing after
+`{"behavior": "deny", "message": "…"}`. The allowed input is the text that was shown, never
+re-serialised. The questions of the host's own question tool come in the same form; `updatedInput`
+then contains the answers.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ QUESTION: Final = "question"
 KINDS: Final = (APPROVAL, QUESTION)
 
 QUESTION_TOOLS: Final = frozenset({"AskUserQuestion"})
-"""Tools of hosts whose permission prompt is a question. To answer any other would also run it."""
+"""Host tools whose permission prompt is a question. An answer to another tool would run it."""
 DENIED: Final = "A person denied this."
 
 
 def kind_of(tool: object, tools: Mapping[str, Any] | None) -> str:
-    """Return what the answer book says that a tool is for; "" for nothing special."""
+    """Return the kind of a tool from the answer book; "" if it has none."""
     found = follow(tools, tool, "_meta", KIND) if isinstance(tool, str) else None
     return found if found in KINDS else ""
 
 
 DIGEST: Final = 16
-"""Characters of a digest that a person copies in a text file."""
+"""The number of characters of a digest, which a person copies into a text file."""
 
 
 def digest_of(line: str) -> str:
@@ -58,16 +58,16 @@ def digest_of(line: str) -> str:
 
 
 def differs(shown: str, line: str) -> bool:
-    """Return True if a person was shown another call. `shown` is its digest, "" for none."""
+    """Return True if the person saw another call. `shown` is the digest of what they saw, or ""."""
     return bool(shown) and shown != digest_of(line)
 
 
 class Approval(NamedTuple):
-    """What a person is asked to allow: a tool and its input. `text` is the input as it came.
+    """A tool call that a person is asked to allow. `text` is its input as received.
 
-    `questions` are there where the prompt is one of the host's own questions. `problem` says why
-    nothing can be allowed: the code of a sentence. `kind` is that of the called tool: of one that
-    asks a person (`QUESTION`), the questions are its own, and so are the answers.
+    `questions` are set if the prompt comes from the host's question tool, or if `kind` is
+    `QUESTION`: then the called tool itself asks. `problem` is the code of the sentence that says
+    why the call cannot be allowed, or "".
     """
 
     tool: str
@@ -80,7 +80,7 @@ class Approval(NamedTuple):
 
     @property
     def is_alone(self) -> bool:
-        """Return True for one question with one answer: it needs no card."""
+        """True for one question with one answer: the usual text box is enough."""
         alone = self.kind == QUESTION and len(self.questions) == 1
         return alone and not self.questions[0].multiple
 
@@ -88,9 +88,9 @@ class Approval(NamedTuple):
 def approval_of(
     line: str, message: Message, tools: Mapping[str, Any] | None, *, held: bool = False
 ) -> Approval | None:
-    """Read what a call asks a person to allow, or several questions; None for any other call.
+    """Read what a call asks a person to allow, or its questions; None for any other call.
 
-    Of a call that a tap holds (`held`), that is the call itself.
+    With `held`, a tap holds the call: then the call itself needs the permission.
     """
     if message.kind is not Kind.REQUEST or message.method != "tools/call":
         return None
@@ -115,7 +115,7 @@ def approval_of(
 
 
 def _question_card(line: str, body: object, digest: str) -> Approval:
-    """Read the questions of a tool that asks."""
+    """Read the questions of a call to a question tool."""
     text = member(line, "params", "arguments") or "{}"
     given = object_at(body, "params", "arguments")
     questions, problem = asking.questions_in(given)
@@ -127,11 +127,11 @@ def _question_card(line: str, body: object, digest: str) -> Approval:
 
 
 class _TwiceError(Exception):
-    """An object names a member twice: programs differ in which of them counts."""
+    """An object has a member twice: programs differ in which value they use."""
 
 
 def _read_once(line: str) -> tuple[Any, str]:
-    """Return a decoded line, or the code of why it cannot be trusted to mean one thing."""
+    """Decode a line; return the value, or the code of why its meaning is ambiguous."""
     try:
         return json.loads(line, object_pairs_hook=_each_once), ""
     except _TwiceError:
@@ -151,24 +151,24 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def allowed(approval: Approval, text: str = "") -> str:
-    """Return the text that allows it, with another input if one is given."""
+    """Return the answer that allows the call, with another input if `text` is given."""
     return f'{{"behavior": "allow", "updatedInput": {text or approval.text}}}'
 
 
 def denied(reason: str) -> str:
-    """Return the text that denies it; the model reads the reason."""
+    """Return the answer that denies the call; the model reads the reason."""
     words = {"behavior": "deny", "message": reason.strip() or DENIED}
     return json.dumps(words, ensure_ascii=False)
 
 
 def answered(approval: Approval, answers: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the text that answers the questions of a host: several choices stand in one text."""
+    """Return the answer to the host's questions; several choices become one string."""
     texts = {question: ", ".join(chosen) for question, chosen in answers.items()}
     return allowed(approval, with_members(approval.text, {"answers": as_json(texts)}))
 
 
 def as_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Write a value that a person gave."""
+    """Return a value as JSON."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -193,13 +193,13 @@ def questions_of(exchange: Exchange, negotiated: NegotiatedState) -> tuple[Asked
 def outcome_of_words(
     exchange: Exchange, words: str, negotiated: NegotiatedState
 ) -> JsonObject | None:
-    """Return the outcome that plain words stand for; None unless one question was asked."""
+    """Return the outcome for a plain text; None unless the call asks exactly one question."""
     asked = questions_of(exchange, negotiated) if words.strip() else ()
     return asking.answered(asked, {asked[0].text: (words,)}) if len(asked) == 1 else None
 
 
 def words_in(result: object) -> str:
-    """Return the text of a result without data, or "" for an error of the tool."""
+    """Return the text of a result without structured data; "" for a tool error."""
     has_data = follow(result, "structuredContent") is not None
     if has_data or follow(result, "isError") is True:
         return ""
@@ -210,17 +210,18 @@ def words_in(result: object) -> str:
 
 _PREFIX: Final = "allow:"
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 ./:@%+,_=-]+")
-"""A command in which a shell sees nothing but words."""
+"""A command that consists of words only, for every shell."""
 _BEGINS: Final = re.compile(r"[A-Za-z0-9._-]+ [a-z][a-z0-9-]*(?= |$)")
-"""A program and what it is to do: `git status`. A program alone may do anything."""
+"""A program and its subcommand, as in `git status`. The program alone could do anything."""
 
 
 class AllowPattern(NamedTuple):
-    """Which calls a person has allowed in one session. `way` is the code of its sentence.
+    """A pattern for the calls that a person has allowed in one session.
 
-    "same" is this very input, "begins" a plain command that begins with these words, "folder" a
-    file below this folder, "tool" any call of the tool. `rest` is a digest of what else is in the
-    input: a command in the background is another one.
+    `way` is the code of its sentence: "same" allows exactly this input, "begins" plain commands
+    that begin with these words, "folder" files below this folder, "tool" any call of the tool.
+    `rest` is a digest of the other members of the input, because a command in the background is a
+    different command.
     """
 
     tool: str
@@ -229,11 +230,11 @@ class AllowPattern(NamedTuple):
     rest: str = ""
 
     def __str__(self) -> str:
-        """Write it as it is kept."""
+        """Return the text form, which `pattern_of` reads."""
         return _PREFIX + as_json(list(self))
 
     def fits(self, approval: Approval) -> bool:
-        """Return True if this call is allowed without asking."""
+        """Return True if this pattern allows the call."""
         if approval.problem or approval.questions or approval.tool != self.tool:
             return False
         command, path = text_at(approval.input, "command"), text_at(approval.input, "file_path")
@@ -255,20 +256,20 @@ _OF_COMMAND: Final = ("command", "description")
 def _rest(approval: Approval, *without: str) -> str:
     """Return a digest of the input without some members, if it is a command."""
     text = approval.text
-    left_out = without if "command" in approval.input else ()  # elsewhere nothing is a comment
+    left_out = without if "command" in approval.input else ()  # only commands have a description
     kept = sorted((name, text[start:end]) for name, start, end in members(text))
     rest = repr([one for one in kept if one[0] not in left_out])
     return sha256(rest)
 
 
 def _folder(path: str) -> str:
-    """Return the folder of a file, with a slash at its end; "" for one that may be elsewhere."""
+    """Return the folder of a file with a final slash; "" if the path could leave it."""
     plain = path.startswith("/") and posixpath.normpath(path) == path
     return posixpath.dirname(path).rstrip("/") + "/" if plain else ""
 
 
 def patterns_for(approval: Approval) -> tuple[AllowPattern, ...]:
-    """List what a person may allow for the session, the narrowest first."""
+    """List the patterns that a person may choose for a call, the narrowest first."""
     if approval.problem or approval.questions:
         return ()
     tool, command = approval.tool, text_at(approval.input, "command")
@@ -286,7 +287,7 @@ def patterns_for(approval: Approval) -> tuple[AllowPattern, ...]:
 
 
 def pattern_of(text: str) -> AllowPattern | None:
-    """Read a pattern as it is kept; None for any other text."""
+    """Read the text form of a pattern; None if it is not one."""
     if not text.startswith(_PREFIX):
         return None
     try:

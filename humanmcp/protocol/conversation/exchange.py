@@ -1,6 +1,6 @@
-"""One request and what became of it.
+"""One request and what happened to it.
 
-The state table below is the whole life of an exchange; `docs/` draws its diagram from it.
+`NEXT` below is the complete state table; `docs/` draws its diagram from it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ExchangeState(enum.StrEnum):
-    """Where an exchange is in its life."""
+    """The state of an exchange."""
 
     PENDING = "pending"
     ANSWERED = "answered"
@@ -33,17 +33,17 @@ class ExchangeState(enum.StrEnum):
 
 
 class Transition(enum.Enum):
-    """What can happen to an exchange."""
+    """An event that can change the state of an exchange."""
 
     REPLY_SENT = "reply sent"
     CLIENT_CANCELLED = "client cancelled"
     SESSION_ENDED = "session ended"
     CLIENT_WENT_QUIET = "client went quiet"
-    """It was asked to repeat a request (2026-07-28) and never did."""
+    """The client was asked to retry the request (2026-07-28) and did not."""
     CLIENT_WENT_ON = "client went on"
-    """It asked which versions there are, and opened a handshake without the answer."""
+    """The client sent `server/discover`, then `initialize` without waiting for the response."""
     ID_WAS_TAKEN = "id was taken"
-    """Another request was open under the same id, and that one was answered."""
+    """Another open request with the same id was answered."""
 
 
 NEXT: Final[Mapping[tuple[ExchangeState, Transition], ExchangeState]] = MappingProxyType(
@@ -56,18 +56,17 @@ NEXT: Final[Mapping[tuple[ExchangeState, Transition], ExchangeState]] = MappingP
         (ExchangeState.PENDING, Transition.ID_WAS_TAKEN): ExchangeState.ABANDONED,
     }
 )
-"""What leads where. What is not listed changes nothing: the last three states are final."""
+"""The next state for each state and transition. Others change nothing: three states are final."""
 
 
 class NegotiatedState(NamedTuple):
     """What the conversation has established so far: what a check needs beside the request.
 
-    `server_capabilities` are those that the server declared, None while it has declared none.
-    `tools` are the tools of the last answer to `tools/list`, by name; None while there was none.
-    `offered` are tools of the book that a client may call without having listed any.
-    `prepared` are the lists of the answer book, as results by method: a draft starts from them.
-    `server` is who the book says that we are; empty where it says nothing of it. `newly_prepared`:
-    what is prepared has changed since `tools` were listed.
+    `server_capabilities`: as the server declared them, None before. `tools`: the tools of the last
+    `tools/list` response by name, None before. `offered`: tools of the answer book that a client
+    may call without a list. `prepared`: the lists of the answer book as results, by method; drafts
+    start from them. `server`: our name and version from the answer book, empty if it has none.
+    `newly_prepared`: `prepared` has changed since `tools` were listed.
     """
 
     client_name: str = ""
@@ -83,7 +82,7 @@ class NegotiatedState(NamedTuple):
 
     @property
     def known_tools(self) -> Mapping[str, Any]:
-        """The tools as the client knows them: listed, else as the book offers them."""
+        """The tools that the client knows: the listed ones, else those of the answer book."""
         return self.offered if self.tools is None else self.tools
 
 
@@ -91,10 +90,10 @@ NOTHING_ESTABLISHED: Final = NegotiatedState()
 
 
 class TransportFacts(NamedTuple):
-    """What a transport says of a request beside its line: HTTP does, in headers.
+    """What the transport says about a request beside its line, such as HTTP headers.
 
-    `version` is what the request belongs to. `error` is what the specification has it answered
-    with, None for a request that is in order; `found` says the same to people.
+    `version` is the protocol version of the request. `error` is the response that the specification
+    requires for a wrong request, None if it is right; `found` are the same problems for people.
     """
 
     version: str
@@ -103,22 +102,21 @@ class TransportFacts(NamedTuple):
 
 
 CUT: Final = "cut"
-"""Stands in `Exchange.awaiting_retry` where the client may ask the same again, without a state."""
+"""The value of `Exchange.awaiting_retry` if the client may retry without a `requestState`."""
 
 
 class Exchange(NamedTuple):
-    """One request and what became of it.
+    """One request and what happened to it.
 
-    `number` is our own, counted from 1 in a session: the peer's id may repeat, be huge, or be a
-    path. `version` is what this request must be answered in. `batch` numbers the array that it came
-    in (2025-03-26), 0 for none. `attempts` counts how often a 2026-07-28 client was asked to
-    repeat the request while a person is at it; `awaiting_retry` is the `requestState` that the
-    repeat will carry, "" when the client waits for an answer right now. `continues` is the number
-    of the exchange whose question back to the user this one answers, 0 for none. `make_remarks`
-    runs the check of the request: a request that is answered at once waits for no remarks.
-    `transport_facts` is what the transport says of it. `direction` is where it came from: IN from
-    the client, OUT from the server. A party and who observes one keep the same record.
-    The answer to a `parked` one is fetched later: it says how (`rules/parking.py`), "" for no.
+    `number` counts the exchanges of a session from 1, because the peer's id may repeat, be huge, or
+    be a path. `version` is the protocol version of the response. `batch` numbers the batch that it
+    came in (2025-03-26), 0 for none. `attempts` counts how often a 2026-07-28 client was asked to
+    retry while a person works on the answer; `awaiting_retry` is the `requestState` that the retry
+    will carry, "" while the client waits for the response. `continues` is the number of the
+    exchange whose `input_required` this request answers, 0 for none. `make_remarks` checks the
+    request; it runs only when somebody reads the remarks. `direction` is IN from the client, OUT
+    from the server; a party and an observer keep the same record. `parked` says how the client
+    fetches the answer of a parked call later (`rules/parking.py`), "" for other calls.
     """
 
     number: int
@@ -136,35 +134,35 @@ class Exchange(NamedTuple):
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
-        """What the check says of the request."""
+        """The problems that the check found in the request."""
         return self.make_remarks()
 
     @property
     def id(self) -> RequestId:
-        """The peer's id, as the reply must carry it."""
-        if self.request.id is None:  # `Session` makes exchanges of requests only
+        """The peer's id, as the response must contain it."""
+        if self.request.id is None:  # `Session` creates exchanges only for requests
             raise NoIdError(self.number)
         return self.request.id
 
     @property
     def method(self) -> str:
-        """The method that was asked for."""
+        """The method of the request."""
         return self.request.method
 
     @property
     def name(self) -> str:
-        """The tool, the prompt or the address that was asked for; "" where there is none."""
+        """The tool, prompt or resource address that the request names; "" for none."""
         return name_of(self.request)
 
     @property
     def tool(self) -> str:
-        """The tool of a `tools/call`, the prompt of a `prompts/get`; empty elsewhere."""
+        """The tool of a `tools/call` or the prompt of a `prompts/get`; "" for other methods."""
         name = self.request.params.get("name")
         return name if isinstance(name, str) else ""
 
     @property
     def progress_token(self) -> str | None:
-        """The token for progress notifications, as the client wrote it; None without a usable one.
+        """The token for progress notifications, as the client wrote it; None without a valid one.
 
         MCP, progress: "Progress tokens MUST be a string or integer value".
         """
@@ -174,13 +172,13 @@ class Exchange(NamedTuple):
         return member(self.request.raw, "params", "_meta", "progressToken")
 
     def after(self, transition: Transition) -> Exchange:
-        """Return the exchange after something happened; itself where that changes nothing."""
+        """Return the exchange after a transition; unchanged if the table has no entry for it."""
         state = NEXT.get((self.state, transition))
         return self if state is None else self._replace(state=state)
 
 
 def name_of(message: Message) -> str:
-    """Return the tool, the prompt or the address that a request asks for; "" for none."""
+    """Return the tool, prompt or resource address that a request names; "" for none."""
     for key in ("name", "uri"):
         name = message.params.get(key)
         if isinstance(name, str):
@@ -189,30 +187,32 @@ def name_of(message: Message) -> str:
 
 
 class NoIdError(LookupError):
-    """An exchange was made of a message without an id."""
+    """A message without an id cannot become an exchange."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
 
     def __str__(self) -> str:
-        """Return what is wrong."""
+        """Return the error text."""
         return f"exchange {self.number} has no request id: make exchanges of requests only"
 
 
 REMEMBERED: Final = 1_000
-"""How many requests that are over are remembered, at most."""
+"""The maximum number of finished requests that are kept."""
 
 REMEMBERED_SIZE: Final = 4 * 1024 * 1024
-"""How long the lines of those may be together, in characters. The last one stays, however long."""
+"""The maximum total length of those lines, in characters. The last one is always kept."""
 
 
 def related_to(message: Message, pending: Sequence[Exchange]) -> int:
-    """Return the number of the request that a message of our own belongs to, 0 for none.
+    """Return the number of the request that one of our messages belongs to, 0 for none.
 
-    A notification names it by its token, or by the id of the subscription. Anything else belongs to
-    the request that came last: "These messages SHOULD relate to the originating client request".
-    What tells of a change belongs to none, what tells of a task to the subscription that names it.
+    A notification names the request by its token, or by the id of the subscription. Any other
+    message belongs to the last request: "These messages SHOULD relate to the originating client
+    request". A change notification belongs to no request, and a task notification to the
+    subscription that names the task.
+
     https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
     """
     token = message.params.get("progressToken")
@@ -240,22 +240,22 @@ def _is_named(exchange: Exchange, token: Json, subscription: Json) -> bool:
 
 
 def watches(exchange: Exchange, task: Json) -> bool:
-    """Return True if a subscription asked to hear of a task."""
+    """Return True if a subscription covers a task."""
     wanted = follow(exchange.request.params, "notifications", methods.TASK_IDS)
     return methods.of(exchange.method).stays_open and isinstance(wanted, list) and task in wanted
 
 
 class Exchanges:
-    """Finds an exchange by its number, and those that wait without looking at the others.
+    """The exchanges of a session, by number; the pending ones are found without a search.
 
-    What is over is remembered for one purpose: to tell a late answer what became of its request.
-    A client that calls a hundred thousand times must neither slow a session down nor fill the
-    memory, so only the last ones are. The transcript has them all.
+    Finished exchanges only serve to say what happened to the request of a late answer. A client
+    that sends a hundred thousand calls must not slow down a session or fill the memory, so only the
+    last ones are kept. The transcript has all of them.
     """
 
     def __init__(self) -> None:
         self.last = 0
-        """The number that was given last. They count from 1."""
+        """The last number that was assigned. Numbers count from 1."""
         self._waiting: dict[int, Exchange] = {}
         self._awaiting_retry: set[int] = set()
         self._by_id: dict[tuple[str, str | int | float], set[int]] = {}
@@ -263,7 +263,7 @@ class Exchanges:
         self._size = 0
 
     def get(self, number: int) -> Exchange | None:
-        """Return the exchange with this number; None if there never was one, or it is forgotten."""
+        """Return the exchange with this number; None if it never existed or is forgotten."""
         return self._waiting.get(number) or self._over.get(number)
 
     def __getitem__(self, number: int) -> Exchange:
@@ -279,29 +279,29 @@ class Exchanges:
 
     @property
     def waiting(self) -> tuple[Exchange, ...]:
-        """Those that wait for an answer, oldest first."""
+        """The exchanges that wait for an answer, oldest first."""
         return tuple(self._waiting.values())
 
     @property
     def awaiting_retry(self) -> tuple[Exchange, ...]:
-        """Those whose client was asked to repeat them, or may do so, oldest first."""
+        """The exchanges whose client was asked to retry, or may retry, oldest first."""
         return tuple(self._waiting[number] for number in sorted(self._awaiting_retry))
 
     @property
     def remembered(self) -> tuple[Exchange, ...]:
-        """Those that wait and those that are over and not forgotten, in the order they came in."""
+        """The pending exchanges and the finished ones that are still kept, in order of arrival."""
         every = self._over | self._waiting
         return tuple(every[number] for number in sorted(every))
 
     def same_id_pending(self, exchange: Exchange) -> tuple[Exchange, ...]:
-        """Those that wait under the same id as this one, oldest first."""
+        """Return the other pending exchanges with the same id, oldest first."""
         numbers = self._by_id.get(exchange.id.key, ())
         if len(numbers) < 2 and exchange.number in numbers:
             return ()
         return tuple(self._waiting[each] for each in sorted(numbers) if each != exchange.number)
 
     def put(self, exchange: Exchange) -> Exchange:
-        """Add an exchange, or the next state of one. Returns it."""
+        """Add or replace an exchange. Return it."""
         number = exchange.number
         self.last = max(self.last, number)
         before = self._waiting.get(number)
@@ -338,39 +338,39 @@ class Exchanges:
 
 
 class RequestArrived(NamedTuple):
-    """A request that wants an answer."""
+    """A request that needs an answer."""
 
     exchange: Exchange
 
 
 class RequestRepeated(NamedTuple):
-    """The client repeated a request that it was asked to retry: the same exchange, a new id."""
+    """The client retried a request as it was asked to: the same exchange, a new id."""
 
     exchange: Exchange
 
 
 class NoticeArrived(NamedTuple):
-    """A notification: nothing to answer."""
+    """A notification; it needs no answer."""
 
     message: Message
     remarks: tuple[Diagnostic, ...] = ()
 
 
 class RequestCancelled(NamedTuple):
-    """The peer no longer wants an answer. Nothing more is written for this exchange."""
+    """The peer cancelled the request. Nothing more is written for this exchange."""
 
     exchange: Exchange
     reason: str
 
 
 class RequestSuperseded(NamedTuple):
-    """The peer went on without the answer: it wants none any more."""
+    """The peer continued without the response and no longer needs it."""
 
     exchange: Exchange
 
 
 class ResponseArrived(NamedTuple):
-    """An answer to a request of our own; `request` is None when it belongs to none."""
+    """A response to one of our requests; `request` is None if it belongs to none."""
 
     message: Message
     request: Message | None
@@ -378,15 +378,15 @@ class ResponseArrived(NamedTuple):
 
 
 class UnreadableArrived(NamedTuple):
-    """A line that is no message. Nothing is written in reply: that is how storms begin."""
+    """A line that is not a message. It gets no reply: two such programs would never stop."""
 
     malformed: Malformed
 
 
 class LineReady(NamedTuple):
-    """A line is to be written that had to wait for others (the answers of a batch).
+    """A line can be written that had to wait for others (the responses of a batch).
 
-    `number` is the batch's: that of its first request.
+    `number` is that of the first request in the batch.
     """
 
     line: str
@@ -409,16 +409,16 @@ Event: TypeAlias = (
 
 
 class Sent(NamedTuple):
-    """The reply passed. `line` is to be written now; None while its batch is not complete.
+    """The reply passed the check. The caller must write `line`; None until its batch is complete.
 
-    `superseded` are the other requests that were open under the same id: they can no longer be
-    answered. `completed_batches` are those that waited for these only; they are written, too.
+    `superseded` are the other open requests with the same id; they can no longer be answered.
+    `completed_batches` are the batches that waited only for those; the caller must write them, too.
     """
 
     exchange: Exchange
     line: str | None
     own: str
-    """The answer itself, also where it waits for its batch."""
+    """The response itself, also while it waits for its batch."""
     verdict: Verdict
     deliberate: bool = False
     superseded: tuple[Exchange, ...] = ()
@@ -426,20 +426,20 @@ class Sent(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """The reply did not pass; nothing is to be written."""
+    """The reply did not pass the check; nothing is written."""
 
     exchange: Exchange
     verdict: Verdict
 
 
 class Late(NamedTuple):
-    """No request waits for this reply any more, or none ever did."""
+    """The request of this reply is over, or never existed."""
 
     exchange: Exchange | None
 
 
 class AwaitingRetry(NamedTuple):
-    """The client is just about to repeat the request: try again when it has."""
+    """The client is about to retry the request: send the reply again after the retry."""
 
     exchange: Exchange
 

@@ -1,8 +1,8 @@
-"""What an agent asks a person, and the typed result that each outcome makes.
+"""What an agent asks a person, and the typed result for each outcome.
 
-A tool of the answer book with `kind = "question"` asks one question, or several at once. Its result
-says what became of it: a person answered, a person declined, or nobody answered before the limit
-that the asker set. What the asker takes as a default then is called a default, never an answer.
+A tool of the answer book with `kind = "question"` asks one or more questions. Its result says what
+happened: a person answered, a person declined, or nobody answered before the agent's limit. The
+result names an agent's default as a default, never as an answer.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 MOST_QUESTIONS: Final = 10
 MOST_OPTIONS: Final = 50
-"""Options that are offered; who brings more of them lets the person write instead."""
+"""The maximum number of offered options; with more, the person types the answer."""
 LONGEST: Final = 200_000
-"""Characters of questions that one card shows."""
+"""The maximum length of the questions of one card, in characters."""
 LONGEST_LIMIT: Final = 7 * 24 * 3600
 NO_ANSWER_AFTER: Final = "humanmcp/no_answer_after"
-"""The member of a tool's `_meta` that names the argument with the asker's limit, in seconds."""
+"""The member of a tool's `_meta` that names the argument with the agent's limit in seconds."""
 LABEL: Final = "label"
 DESCRIPTION: Final = "description"
 
 
 class AskedQuestion(NamedTuple):
-    """One question with its options, each with its description.
+    """One question with its options and their descriptions.
 
-    `default` is what the asker takes if nobody answers. `unread` says that it came with options
-    that cannot be offered.
+    `default` is what the agent uses if nobody answers. With `unread`, its options cannot be
+    offered.
     """
 
     text: str
@@ -50,7 +50,7 @@ class AskedQuestion(NamedTuple):
 def questions_in(given: Mapping[str, Any]) -> tuple[tuple[AskedQuestion, ...], str]:
     """Read the questions of a call: `question`, and each of `questions`.
 
-    Returns none, and the code of the sentence, where one of them cannot be shown whole.
+    Returns (), and the code of a sentence, if one of them cannot be shown completely.
     """
     listed = given.get("questions", [])
     if not isinstance(listed, list):
@@ -81,7 +81,7 @@ def _question(value: Any) -> AskedQuestion | None:  # noqa: ANN401 - any JSON va
 
 
 def options_in(value: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401 - any JSON value
-    """Return each option with its description; nothing where one of them cannot be chosen."""
+    """Return each option with its description; () if one of them cannot be chosen."""
     if not isinstance(value, list) or not 0 < len(value) <= MOST_OPTIONS:
         return ()
     objects = [one if isinstance(one, dict) else {LABEL: one} for one in value]
@@ -92,7 +92,7 @@ def options_in(value: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401 - any
 
 
 def limit_in(given: Mapping[str, Any], name: str) -> float | None:
-    """Return the seconds after which the asker wants a result; None without a usable limit."""
+    """Return the agent's limit in seconds; None without a valid limit."""
     value = given.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
@@ -152,12 +152,12 @@ def no_answer(questions: Sequence[AskedQuestion]) -> JsonObject:
 
 
 def waiting(ticket: str) -> JsonObject:
-    """Return the outcome that a person is still working on it, and how to ask for the answer."""
+    """Return the outcome that a person is still working, and how to get the answer."""
     return {"status": "waiting", "answers": {}, "ticket": ticket}
 
 
 def result_of(version: str, outcome: JsonObject) -> JsonObject:
-    """Return the result with this outcome: as text, and as data where the version has them."""
+    """Return a result with this outcome: as text, and as structured data if the version has it."""
     text = json.dumps(outcome, ensure_ascii=False)
     content = {"content": [{"type": "text", "text": text}]}
     has_data = features(version).structured_content

@@ -1,7 +1,7 @@
-"""What both parties of a conversation have said so far, and what follows from it.
+"""The state of a conversation, derived from the messages that both sides have sent.
 
-Theory of operation. One `ConversationState` is told of every message that passes, in the order in
-which it passes, with the side that sent it. From nothing else it works out
+Theory of operation. A `ConversationState` observes every message in order, with the side that sent
+it. From these alone it derives
 
 - the version: stated by a 2026-07-28 request, else negotiated by `initialize`;
 - who the client is, what it declared, and what the server declared;
@@ -9,14 +9,14 @@ which it passes, with the side that sent it. From nothing else it works out
 - which request continues another one that was answered with a question (2026-07-28);
 - whether what is said of a request's progress may be said.
 
-The party itself (`Session`), a tap between the two, a replay and an export hold the same state, so
-they agree. A party knows more than what passes: it numbers the requests that it is asked,
-and names the one that it answers (`answer`, `forget`), where an observer has only the id to go by.
-An id alone does not tell: both sides count their own, an id comes again once it was answered, and
-in 2026-07-28 a question back to the user ends the request, which then comes again with a new id.
-What stays ambiguous is said to be so; nothing is guessed silently.
+A party (`Session`), a tap between the two, a replay and an export use the same state, so they
+agree. A party knows more than an observer: it numbers the received requests, and names the one that
+it answers (`answer`, `forget`). An observer only has the id, which can be ambiguous: both sides
+count separately, an id may repeat after its response, and in 2026-07-28 `input_required` ends a
+request, which the client then repeats with a new id. The state reports ambiguity and never guesses
+silently.
 
-Pure, and copyable: it keeps what is open, and the ids of what was last.
+It is pure and can be copied: it keeps the open requests, and the ids of the last finished ones.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def version_of(request: Message, negotiated_version: str) -> str:
-    """Return the version that a request must be answered in."""
+    """Return the protocol version of the response to a request."""
     stated = versions.stated_in(request)
     if stated is not None:
         return stated if stated in versions.STATELESS else versions.LATEST_STATELESS
@@ -54,9 +54,10 @@ def version_of(request: Message, negotiated_version: str) -> str:
 
 
 def stated_after(stated: str, request: Message, version: str) -> str:
-    """Return the version that was stated last, after one more request of the client's.
+    """Return the last stated version, after one more request of the client.
 
-    `server/discover` asks which versions there are: it settles none, and takes none back.
+    `server/discover` asks for the supported versions: it neither sets a version nor removes one.
+
     https://modelcontextprotocol.io/specification/2026-07-28/server/discover
     """
     if features(version).stateless and request.method != DISCOVER:
@@ -65,7 +66,7 @@ def stated_after(stated: str, request: Message, version: str) -> str:
 
 
 def after_request(negotiated: NegotiatedState, request: Message, version: str) -> NegotiatedState:
-    """Return what is known after a client's request: it says who it is, and what it can do."""
+    """Add what a client's request states about the client: its name, its capabilities."""
     if features(version).stateless:
         client = request.meta.get(versions.META_CLIENT)
         capabilities = request.meta.get(versions.META_CAPABILITIES)
@@ -85,7 +86,7 @@ def after_request(negotiated: NegotiatedState, request: Message, version: str) -
 
 
 def declared_by(exchange: Exchange, negotiated: NegotiatedState | None) -> Mapping[str, Any]:
-    """Return what the client has declared: in 2026-07-28 each request says it of itself."""
+    """Return the client's capabilities; in 2026-07-28 each request declares its own."""
     if features(exchange.version).stateless:
         stated = exchange.request.meta.get(versions.META_CAPABILITIES)
         return stated if isinstance(stated, dict) else {}
@@ -93,9 +94,9 @@ def declared_by(exchange: Exchange, negotiated: NegotiatedState | None) -> Mappi
 
 
 def may_teach(request: Message, line: str) -> bool:
-    """Return True if a result may hold what `after_result` or `question_in` look for.
+    """Return True if a result may contain what `after_result` or `question_in` read.
 
-    It is asked of the text, so that a long answer which teaches nothing is not decoded for that.
+    It searches the text only, so that long results without such content are not decoded.
     """
     counts = methods.of(request.method).result_counts
     return counts or "input_required" in line or "\\" in line
@@ -104,7 +105,7 @@ def may_teach(request: Message, line: str) -> bool:
 def after_result(
     negotiated: NegotiatedState, request: Message, result: JsonObject
 ) -> NegotiatedState:
-    """Return what is known after a server's result: what it declares, and which tools it has."""
+    """Add what a server's result states: its capabilities and its tools."""
     capabilities = result.get("capabilities")
     if methods.of(request.method).introduces and isinstance(capabilities, dict):
         negotiated = negotiated._replace(server_capabilities=capabilities)
@@ -121,38 +122,38 @@ def _after_tools(negotiated: NegotiatedState, request: Message, tools: Any) -> N
         for tool in tools
         if isinstance(tool, dict) and isinstance(tool.get("name"), str)
     }
-    # A request with a cursor asks for a further page: it adds to what is known.
+    # A request with a cursor gets a further page: its tools are added.
     before = negotiated.tools if "cursor" in request.params else None
     return negotiated._replace(tools={**(before or {}), **named}, newly_prepared=False)
 
 
 def question_in(result: JsonObject) -> str:
-    """Return the `requestState` of a question back to the user (2026-07-28), "" for none."""
+    """Return the `requestState` of an `input_required` result (2026-07-28), "" for none."""
     state = result.get("requestState")
     asks = result.get("resultType") == "input_required"
     return state if asks and isinstance(state, str) else ""
 
 
 MOST_OPEN: Final = 4096
-"""Tokens that are remembered; of more than that the oldest is forgotten."""
+"""The maximum number of progress tokens that are kept; the oldest is dropped."""
 
 
 class Progress:
-    """The tokens that one side's open requests gave, and what the other side said of each."""
+    """The progress tokens of one side's open requests, and the last value of each."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[tuple[str, str | int | float], float | None] = OrderedDict()
         self._taken_over: set[tuple[str, str | int | float]] = set()
 
     def copy(self) -> Progress:
-        """Return another one that knows the same, and goes its own way from here."""
+        """Return an independent copy."""
         other = Progress()
         other._last = self._last.copy()
         other._taken_over = self._taken_over.copy()
         return other
 
     def asked(self, request: Message) -> None:
-        """Count a request as open."""
+        """Add an open request."""
         key = _key(request.meta.get("progressToken"))
         if key is None:
             return
@@ -161,32 +162,32 @@ class Progress:
             self._last.popitem(last=False)
 
     def over(self, request: Message) -> None:
-        """Count a request as over: nothing may be said of it any more."""
+        """Remove a finished request: no progress may be reported for it."""
         key = _key(request.meta.get("progressToken"))
         if key is not None:
             self._last.pop(key, None)
             self._taken_over.discard(key)
 
     def mark_manual(self, notice: Message) -> None:
-        """Remember that a person sends the progress of a request themselves from here on."""
+        """Record that a person now sends the progress of a request."""
         key = _key(notice.params.get("progressToken")) if notice.method == PROGRESS else None
         if key is not None and key in self._last:
             self._taken_over.add(key)
 
     def is_taken_over(self, request: Message) -> bool:
-        """Return True if a person sends the progress of this request themselves."""
+        """Return True if a person sends the progress of this request."""
         return _key(request.meta.get("progressToken")) in self._taken_over
 
     def last(self, request: Message) -> float:
-        """Return what was said last of a request; 0 if nothing was."""
+        """Return the last progress value of a request; 0 if there was none."""
         key = _key(request.meta.get("progressToken"))
         return (self._last.get(key) if key is not None else None) or 0
 
     def judge(self, params: Json) -> list[RawDiagnostic]:
-        """Return what is wrong with the parameters of a progress notification, but for their shape.
+        """Check the token and value of a progress notification, not its shape.
 
-        MCP, progress: "Progress notifications MUST only reference tokens that: Were provided in
-        an active request"; "The `progress` value MUST increase with each notification".
+        MCP, progress: "Progress notifications MUST only reference tokens that: Were provided in an
+        active request"; "The `progress` value MUST increase with each notification".
         """
         if not isinstance(params, dict):
             return []
@@ -205,7 +206,7 @@ class Progress:
         ]
 
     def hear(self, notice: Message) -> tuple[RawDiagnostic, ...]:
-        """Judge and remember a notification; one that is not about progress says nothing here."""
+        """Check and record a progress notification; return () for other notifications."""
         if notice.method != PROGRESS:
             return ()
         found = tuple(self.judge(notice.params))
@@ -217,14 +218,14 @@ class Progress:
 
 
 def _key(token: Json) -> tuple[str, str | int | float] | None:
-    """Return what tells tokens apart; None for what is no token. `7` and `"7"` are two."""
+    """Return a key for a token, None if it is invalid. `7` and `"7"` are two tokens."""
     if isinstance(token, bool) or not isinstance(token, (str, int)):
         return None
     return RequestId("", token).key
 
 
 def _is_number(value: Json) -> TypeGuard[int | float]:
-    """Return True for a finite number: `true` is none, nor is 1e999, which overflows."""
+    """Return True for a finite number; not for `true`, nor for 1e999, which overflows."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return isinstance(value, int) or math.isfinite(value)
@@ -236,7 +237,7 @@ _Question: TypeAlias = tuple[str, str, frozenset[str]]
 
 
 MOST_OVER: Final = 256
-"""Ids of requests that are over and known to be: an answer to one may come late."""
+"""The maximum number of finished ids that are kept: a response to one may be late."""
 
 _BACK: Final[Mapping[Direction, Direction]] = {
     Direction.IN: Direction.OUT,
@@ -245,12 +246,12 @@ _BACK: Final[Mapping[Direction, Direction]] = {
 
 
 class ObservedMessage(NamedTuple):
-    """What a message is about.
+    """A message, and the request that it is about.
 
-    `request` is the request itself, the one that is answered, or the one that is cancelled; None
-    where there is none. `ambiguous` says that several open requests had the answer's id. `found` is
-    what only who has heard the rest can find wrong with it. `likely` is the only request that waits
-    when an answer comes whose id nobody has used: most likely it was meant for that one.
+    `request` is the request itself, or the one that is answered or cancelled; None if there is
+    none. With `ambiguous`, several open requests have the response's id. `found` are the problems
+    that only the history of the conversation shows. `likely` is the only pending request, if a
+    response has an id that was never used: it was probably meant for this request.
     """
 
     direction: Direction
@@ -262,27 +263,27 @@ class ObservedMessage(NamedTuple):
 
     @property
     def method(self) -> str:
-        """The message's own method, or that of the request it answers."""
+        """The method of the message, or of the request that it answers."""
         return self.message.method or (self.request.method if self.request else "")
 
     @property
     def name(self) -> str:
-        """The tool, prompt or address it is about; "" for none."""
+        """The tool, prompt or resource address that it is about; "" for none."""
         return self.request.name if self.request else name_of(self.message)
 
 
 class ConversationState:
-    """What the messages so far have settled. The theory is at the head of this module."""
+    """The state after the messages so far. The head of this module has the theory of operation."""
 
     def __init__(self, most_open: float = MOST_OPEN) -> None:
-        """Start with nothing known. Of more open requests than `most_open` the oldest is dropped.
+        """Start without any message. Of more than `most_open` open requests, the oldest is dropped.
 
-        An observer needs a bound: the answer to a request may never pass where it listens.
+        An observer needs this limit, because a response may take a way that it does not observe.
         """
         self.negotiated = NegotiatedState()
         self.negotiated_version = ""
         self.log_level = ""
-        """The level that the client set last; "" where it set none."""
+        """The log level that the client set; "" if it set none."""
         self.watched: set[str] = set()
         """The resources that the client subscribed to."""
         self.count = 0
@@ -294,34 +295,34 @@ class ConversationState:
         self._states: OrderedDict[str, int] = OrderedDict()
         self._questions: OrderedDict[int, _Question] = OrderedDict()
         self.progress = {Direction.IN: Progress(), Direction.OUT: Progress()}
-        """What was said of the progress of each side's requests."""
+        """The progress of each side's requests."""
 
     @property
     def version(self) -> str:
-        """The version that is spoken: stated last, else negotiated, "" before either."""
+        """The protocol version: stated last, else negotiated, "" before both."""
         return self._stated or self.negotiated_version
 
     @property
     def open(self) -> tuple[Exchange, ...]:
-        """The requests that have no answer yet, oldest first."""
+        """The requests without a response, oldest first."""
         return tuple(self._open.values())
 
     def in_flight(self, direction: Direction) -> tuple[Exchange, ...]:
-        """Return the requests of one side that have no answer yet, oldest first."""
+        """Return the requests of one side that have no response, oldest first."""
         return tuple(one for one in self._open.values() if one.direction is direction)
 
     def with_id(self, direction: Direction, request_id: RequestId) -> tuple[Exchange, ...]:
-        """Return the open requests of one side under an id, oldest first: there should be one."""
+        """Return the open requests of one side with this id, oldest first; normally one."""
         numbers = self._by_id.get((direction, request_id.key), ())
         return tuple(self._open[direction, number] for number in numbers)
 
     def observe(
         self, direction: Direction, message: Message, number: int = 0, stated: str = ""
     ) -> ObservedMessage:
-        """Take one message that came from this side and return what it is about.
+        """Observe one message of this side and return what it is about.
 
-        `number` is what the side that is asked calls a request; by default the requests of both
-        sides are counted from 1. `stated` is the version that the transport says, "" for none.
+        `number` is the receiving side's number for a request; by default, the requests of both
+        sides count from 1. `stated` is the version that the transport states, "" for none.
         """
         match message.kind:
             case Kind.REQUEST:
@@ -336,7 +337,7 @@ class ConversationState:
                 return self._observe_answer(direction, message)
 
     def answer(self, direction: Direction, number: int, line: str) -> None:
-        """Take the answer that a peer gives to a request of this side, whatever its id says."""
+        """Record the response to a request of this side, whatever its id is."""
         request = self._open.get((direction, number))
         if request is None:
             return
@@ -345,13 +346,13 @@ class ConversationState:
             self._learn(request, object_in(line).get("result"))
 
     def forget(self, direction: Direction, number: int) -> None:
-        """Count a request as no longer open: no answer to it will pass here."""
+        """Remove an open request: no response to it will be observed here."""
         request = self._open.get((direction, number))
         if request is not None:
             self._forget(request)
 
     def copy(self) -> ConversationState:
-        """Return another one that knows the same, and goes its own way from here."""
+        """Return an independent copy."""
         other = ConversationState(self._most_open)
         other.negotiated, other.negotiated_version, other.count = (
             self.negotiated,
@@ -370,7 +371,7 @@ class ConversationState:
         return other
 
     def asked_with(self, state: str) -> bool:
-        """Return True if a question back to the user went out with this `requestState`."""
+        """Return True if an `input_required` with this `requestState` was sent."""
         return state in self._states
 
     # -- requests ------------------------------------------------------------------------------
@@ -378,7 +379,7 @@ class ConversationState:
     def observe_request(
         self, direction: Direction, message: Message, number: int = 0, stated: str = ""
     ) -> Exchange:
-        """Take a request that came from this side; `observe` says what the others are."""
+        """Add a request of this side; `observe` handles all other messages."""
         version = stated or version_of(message, self.negotiated_version)
         if direction is Direction.IN:
             self._stated = stated_after(self._stated, message, version)
@@ -396,10 +397,10 @@ class ConversationState:
         return request
 
     def _continued_by(self, message: Message) -> int:
-        """Find the request that this one repeats with what the user said.
+        """Return the number of the request that this one repeats with the user's input, 0 for none.
 
-        2026-07-28: the repeat carries the `requestState` it was given, and answers under the keys
-        it was asked with. Without a state method, name and keys must tell, and tell for certain.
+        2026-07-28: the retry carries the `requestState` and the keys of the `input_required`.
+        Without a state, method, name and keys must identify exactly one request.
         """
         state = message.params.get("requestState")
         if isinstance(state, str) and state:
@@ -453,9 +454,9 @@ class ConversationState:
         return ObservedMessage(direction, message, alike[0], ambiguous=len(alike) > 1)
 
     def _meant_for(self, direction: Direction, answer: Message) -> Exchange | None:
-        """Return the only request that waits, where an answer has an id that was not used yet.
+        """Return the only pending request, if a response has an id that was never used.
 
-        One with an id that is over came late, or twice, and is no answer to another request.
+        A finished id means that the response is late or repeated, so it answers no other request.
         """
         if answer.id is None or (_BACK[direction], answer.id.key) in self._over:
             return None
@@ -469,11 +470,11 @@ class ConversationState:
 
     def _close(self, request: Exchange) -> None:
         self._forget(request)
-        # Not when it is cancelled: what was on its way by then is nobody's mistake.
+        # Not at the cancellation: messages that crossed it are not wrong.
         self.progress[request.direction].over(request.request)
 
     def _follow_wishes(self, method: str, request: Message) -> None:
-        """Remember what the client wants to hear of, once it was told that it will."""
+        """Record the client's log level and subscriptions, once the server has accepted them."""
         level, uri = request.params.get("level"), request.params.get("uri")
         if method == "logging/setLevel" and isinstance(level, str):
             self.log_level = level

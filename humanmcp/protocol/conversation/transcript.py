@@ -1,10 +1,9 @@
 """One recorded line, and the file of them: JSON Lines, one frame a line.
 
-Shape of a frame: `{"seq": 7, "at": "2026-11-20T18:49:07.123Z", "way": "in", "raw": "{…}"}`, and
-`"by"` for who decided it (a person, the book, the server itself), `"number"` where it belongs
-to an exchange, `"stream"` where it went out with the answer to another one's request (over HTTP
-each has a stream), `"note"` where something is to be said of it. Bytes that are no UTF-8 are kept
-as `"base64"` beside a readable `"raw"`.
+Shape of a frame: `{"seq": 7, "at": "2026-11-20T18:49:07.123Z", "way": "in", "raw": "{…}"}`,
+Optional members: `"by"` for who decided it (a person, the answer book, the server), `"number"` of
+the exchange that it belongs to, `"stream"` for the number of the request on whose HTTP stream it
+was sent, and `"note"`. Bytes that are not UTF-8 are kept as `"base64"` beside a readable `"raw"`.
 """
 
 from __future__ import annotations
@@ -20,67 +19,68 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 HELD: Final = "held"
-"""Note of a line that a tap did not let go on when it came; what became of it follows."""
+"""Note of a line that a tap has held; a later frame says what happened to it."""
 
 LET_GO: Final = "let go"
-"""Note of a NOTE frame: the held line of this number went on as it was."""
+"""Note of a NOTE frame: the held line with this number was released unchanged."""
 
 CHANGED: Final = "changed"
-"""Note of the line that went on in the place of the held one of the same number."""
+"""Note of a line that was sent instead of the held line with this number."""
 
 DROPPED: Final = "dropped"
-"""Note of a NOTE frame: the held line of this number never went on."""
+"""Note of a NOTE frame: the held line with this number was dropped."""
 
 INSTEAD: Final = "answered instead"
-"""Note of an answer to a held request: the request of this number never went on."""
+"""Note of a response to a held request: the request with this number was never forwarded."""
 
 SAID_AGAIN: Final = "said again"
-"""Note of a NOTE frame: a line that a tap said itself, in a session that it has begun anew."""
+"""Note of a NOTE frame: a line that a tap sent again to restart a session."""
 
 DECIDED: Final = "decided"
-"""Note of a NOTE frame: a person answered a call whose client comes for the answer later."""
+"""Note of a NOTE frame: a person answered a parked call."""
 
 FORGOTTEN: Final = "forgotten"
-"""Note of a NOTE frame in the place of a line that was forgotten (`humanmcp forget`)."""
+"""Note of a NOTE frame that replaces a forgotten line (`humanmcp forget`)."""
 
 BY_CHECK: Final = "check"
-"""Who wrote a NOTE frame that says what a tap found wrong. Its note is the whole sentence."""
+"""The author of a NOTE frame with a problem that a tap found. Its note is the whole sentence."""
 
 COMMAND: Final = "the command of the real server"
-"""Note of a NOTE frame whose line is that command as a JSON array: what a tap stands before."""
+"""Note of a NOTE frame with the command of the real server behind a tap, as a JSON array."""
 
 DELIBERATE: Final = "deliberate"
-"""How the note of a line begins that was sent although the check found errors in it."""
+"""The beginning of the note of a line that was sent despite the check's errors."""
 
 ON_PURPOSE: Final = "on purpose: "
-"""How the note of a NOTE frame begins that names an order to the server: `http wrong-type`."""
+"""The beginning of the note of a NOTE frame with an order to the server: `http wrong-type`."""
 
 HTTP: Final = "http"
-"""Note of a NOTE frame whose line is a part of an HTTP exchange as JSON: the head of a request or
-of a response, or an event. `protocol/http/client.py` writes and reads it."""
+"""Note of a NOTE frame with a part of an HTTP exchange as JSON: the head of a request or of a
+response, or an event. `protocol/http/client.py` writes and reads it.
+"""
 
 _quoted: Final = json.encoder.encode_basestring
-"""Write a text as JSON does, with every character that JSON allows as it is."""
+"""Write a text as JSON, without escaping characters that JSON allows."""
 
 
 class Direction(enum.StrEnum):
-    """Which way a recorded line went, seen from the process that recorded it."""
+    """The direction of a recorded line, seen from the process that recorded it."""
 
     IN = "in"
     """From the client."""
     OUT = "out"
     """To the client."""
     ERR = "err"
-    """What a real server behind a tap wrote to stderr."""
+    """The stderr of a real server behind a tap."""
     NOTE = "note"
-    """No line of the wire: what the recording process has to say."""
+    """Not a message: a note of the recording process."""
 
 
 class Frame(NamedTuple):
     """One recorded line.
 
-    `at` is the wall clock in UTC, ISO 8601 with milliseconds: decoration, the order is `seq`.
-    `raw` is the line without its line feed. `number` is the exchange's, 0 for none.
+    `at` is the wall clock in UTC, ISO 8601 with milliseconds; only `seq` gives the order. `raw` is
+    the line without its line feed. `number` is the exchange's, 0 for none.
     """
 
     seq: int
@@ -91,19 +91,19 @@ class Frame(NamedTuple):
     by: str = ""
     note: str = ""
     stream: int = 0
-    """The number of the request on whose stream it went out, where it belongs to no exchange."""
+    """The number of the request on whose stream it was sent, if it belongs to no exchange."""
     decision: str = ""
-    """The record of a person's decision that was written with it (`Decision`)."""
+    """The record of a person's decision that belongs to the line (`Decision`)."""
 
     @property
     def text(self) -> str:
-        """The line as readable text; what is no UTF-8 becomes U+FFFD."""
+        """The line as readable text, with U+FFFD for bytes that are not UTF-8."""
         return self.raw.decode("utf-8", "replace")
 
 
 def to_json(frame: Frame) -> str:
-    """Write a frame as one line of JSON, without a line feed. `from_json` reads it back."""
-    # Member by member: a message waits for this, and `json.dumps` takes three times as long.
+    """Write a frame as one line of JSON, without a line feed; `from_json` reads it."""
+    # Member by member: each message waits for this, and `json.dumps` takes three times as long.
     try:
         raw = _quoted(frame.raw.decode("utf-8"))
     except UnicodeDecodeError:
@@ -120,10 +120,10 @@ def to_json(frame: Frame) -> str:
 
 
 def from_json(line: str) -> Frame:
-    """Read a frame back.
+    """Read a frame that `to_json` wrote.
 
     Raises:
-        ValueError: the line is no frame (torn by a crash, or written by something else).
+        ValueError: the line is not a frame (torn by a crash, or written by something else).
     """
     record = json.loads(line)
     try:
@@ -149,7 +149,7 @@ def from_json(line: str) -> Frame:
 
 
 def command_in(frames: Iterable[Frame]) -> tuple[str, ...]:
-    """Return the command of the real server, where a tap has recorded it; else nothing."""
+    """Return the command of the real server, if a tap has recorded it, else ()."""
     for frame in frames:
         if frame.direction is Direction.NOTE and frame.note == COMMAND:
             try:
@@ -175,7 +175,7 @@ _LINE: Final = re.compile(rf"\[({_TIME})\] (IN|OUT|ERR): (.*)", re.DOTALL)
 
 
 class LogLine(NamedTuple):
-    """One line of such a log: its time as written, which way the message went, and the message."""
+    """One line of a text log: its time as written, its direction, and the message."""
 
     time: str
     direction: Direction
@@ -183,14 +183,14 @@ class LogLine(NamedTuple):
 
 
 def label(direction: Direction) -> str:
-    """Return what a log calls a way; "" for what does not stand in a log."""
+    """Return the label of a direction in a log; "" if a log does not contain it."""
     return _LABELS.get(direction, "")
 
 
 def write_log_line(frame: Frame, time: str) -> str | None:
-    """Write a frame as one line, without a line feed; None for what does not stand in a log.
+    """Write a frame as one line, without a line feed; None if a log does not contain it.
 
-    A carriage return at the end belongs to the line's end, and blank lines say nothing.
+    A carriage return at the end is removed, and blank lines are omitted.
     """
     text = frame.text.rstrip("\r")
     if frame.direction not in _LABELS or not text.strip():
@@ -199,7 +199,7 @@ def write_log_line(frame: Frame, time: str) -> str | None:
 
 
 def read_log_line(line: str) -> LogLine | None:
-    """Read a line of a log; None for one without a message."""
+    """Read a line of a log; None if it has no message."""
     if found := _LINE.fullmatch(line):
         return LogLine(found[1], _WAYS[found[2]], found[3])
     if found := _DESKTOP_LINE.fullmatch(line):
@@ -208,12 +208,12 @@ def read_log_line(line: str) -> LogLine | None:
 
 
 def is_log_line(line: str) -> bool:
-    """Tell by its first line a text log from a transcript."""
+    """Return True if this first line is that of a text log, False for a transcript."""
     return _FIRST.match(line) is not None
 
 
 def read_log(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame]:
-    """Read a log as frames; `time` makes a frame's time of a log's. What is no entry is a note."""
+    """Read a log as frames; other lines become notes. `time` converts a log's time."""
     seq = 0
     for line in lines:
         text = line.rstrip("\r")
@@ -228,7 +228,7 @@ def read_log(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame
 
 
 def read_recording(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame]:
-    """Read a transcript, or a text log. What a crash has torn in a transcript is passed over."""
+    """Read a transcript or a text log. Lines of a transcript that a crash has cut are skipped."""
     lines = iter(lines)
     first = next(filter(str.strip, lines), "")
     if is_log_line(first):
@@ -245,14 +245,14 @@ _LINES: Final = frozenset({Direction.IN, Direction.OUT})
 
 
 class Perspective:
-    """One side's view of a session, frame by frame. `own` is the way of the lines it writes."""
+    """One side's view of a session, frame by frame. `own` is the direction of its lines."""
 
     def __init__(self, own: Direction) -> None:
         self._own = own
         self._held: dict[int, Frame] = {}
 
     def feed(self, frame: Frame) -> Iterator[Frame]:
-        """Take the next frame of the transcript; yield what this side saw because of it."""
+        """Yield what this side saw because of the next frame of the transcript."""
         if frame.direction not in _LINES:
             if frame.note in (LET_GO, DROPPED) and frame.number in self._held:
                 let_go = self._held.pop(frame.number)
@@ -269,7 +269,7 @@ class Perspective:
 
 
 def seen_by_client(frames: Iterable[Frame]) -> Iterator[Frame]:
-    """Yield the lines that the client wrote and those that reached it."""
+    """Yield the lines that the client wrote and those that it received."""
     view = Perspective(Direction.IN)
     for frame in frames:
         yield from view.feed(frame)
@@ -288,12 +288,12 @@ _BEGINNING: Final = re.compile(rb'{"number":([1-9][0-9]*),"previous":"([0-9a-f]{
 
 
 class Decision(NamedTuple):
-    """What is known of an answer. `shown` is the digest that the person's page sent with it.
+    """A person's decision. `shown` is the digest that the person's page sent with it.
 
-    `action` is `answer`; or, of what a tap held, `allow`, `change`, `deny` (answered in the
-    server's place) or `drop`. `device` is the device that it came from, "" for the computer of the
-    desk. `shown_at` is when the desk first showed the request to somebody, `sent_at` when the
-    person sent the answer, `taken_at` when the server or tap wrote it.
+    `action` is `answer`, or for a message that a tap held `allow`, `change`, `deny` (answered
+    instead of the server) or `drop`. `device` is the device that it came from, "" for the computer
+    of the desk. `shown_at` is when the desk first showed the request to somebody, `sent_at` when
+    the person sent the answer, `taken_at` when the server or tap wrote it.
     """
 
     session: str
@@ -321,20 +321,20 @@ def sha256(content: str | bytes) -> str:
 
 
 class DecisionChain:
-    """The records of one session, one after the other."""
+    """The records of one session, each with the digest of the previous one."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without a record."""
         self.number = 0
         self.last = NO_DIGEST
 
     def go_on(self, record: str) -> None:
-        """Continue after a record of another process."""
+        """Continue after the last record of another process."""
         found: dict[str, Any] = json.loads(record)
         self.number, self.last = int(found["number"]), str(found["digest"])
 
     def add(self, decision: Decision) -> str:
-        """Return the record of a decision."""
+        """Return the record of a decision, and continue after it."""
         self.number += 1
         digests = {"asked": sha256(decision.asked), "answered": sha256(decision.answered)}
         whole = {"number": self.number, "previous": self.last, **decision._asdict(), **digests}
@@ -344,9 +344,9 @@ class DecisionChain:
 
 
 class DecisionFlaw(NamedTuple):
-    """What is wrong in a file of records: a code of `locales/`, and the line that it was found in.
+    """A problem in a file of records: a code of `locales/`, and the number of the line.
 
-    `number` is the number of the record that it is about.
+    `number` is the number of the record.
     """
 
     code: str
@@ -355,9 +355,9 @@ class DecisionFlaw(NamedTuple):
 
 
 def verify_decisions(content: bytes) -> Iterator[DecisionFlaw]:
-    """Yield what was changed, left out or moved in the records of one or more sessions.
+    """Yield what was changed, removed or moved in the records of one or more sessions.
 
-    A file that was cut off after a record is not noticed: compare its last digest with a copy.
+    It cannot notice that the last records were removed: compare the last digest with a copy.
     """
     if not content.endswith(b"\n"):
         yield DecisionFlaw("unended", content.count(b"\n") + 1)

@@ -1,9 +1,8 @@
-"""Fix all: a text with every fix applied that needs no look.
+"""Fix all: apply every fix that a person need not review.
 
-The one way to apply fixes in bulk, for the page, for `check --fix` and for the suggestion in
-`problems.txt`. It takes nothing out that a person typed, makes up no answer and follows no guess:
-such fixes are offered one at a time. Knows problems and their fixes, and not what a text is checked
-against: the check comes in.
+The page, `check --fix` and the suggestion in `problems.txt` use it. It removes nothing that a
+person typed, invents no answer and applies no guess: such fixes are offered one at a time. It knows
+problems and their fixes only; the check is an argument.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ __all__ = [
     "together",
 ]
 
-_ROUNDS: Final = 8  # a text that is no JSON hides its other mistakes: each round may show new ones
-_LONGEST: Final = 20_000  # nobody reads more of it in problems.txt
+_ROUNDS: Final = 8  # a syntax error hides other problems: each round may show new ones
+_LONGEST: Final = 20_000  # longer suggestions are not useful in problems.txt
 
 
 class Autofix(NamedTuple):
-    """A text after every safe fix, and what the check says of it."""
+    """A text after every safe fix, and the verdict of the check on it."""
 
     text: str
     verdict: Verdict
@@ -53,7 +52,7 @@ class Autofix(NamedTuple):
 
 
 def autofix(text: str, judge: Judge) -> Autofix:
-    """Apply every safe fix, in rounds, until there is none left."""
+    """Apply every safe fix, in rounds, until none is left."""
     verdict = judge(text)
     seen = {verdict.text}
     for _round in range(_ROUNDS):
@@ -69,8 +68,8 @@ def autofix(text: str, judge: Judge) -> Autofix:
 def _safe(verdict: Verdict) -> Iterator[Diagnostic]:
     """Yield the problems whose fixes may be applied now.
 
-    While a text is no JSON, what it says is read through guesses: then only its spelling as JSON
-    is fixed, and what it lacks as a message is looked at in the next round.
+    While a text is not JSON, its content is guessed: then only its syntax is fixed, and the next
+    round checks the message.
     """
     malformed = any(one.blocks and one.code.startswith("J") for one in verdict.diagnostics)
     for one in verdict.diagnostics:
@@ -79,18 +78,18 @@ def _safe(verdict: Verdict) -> Iterator[Diagnostic]:
 
 
 class Suggestion(NamedTuple):
-    """A refused text as it passes; the grade says what it took to get it there."""
+    """A refused text after the fixes that make it pass, and the lowest grade among them."""
 
     text: str = ""
     applicability: Applicability = Applicability.SAFE
 
 
 NO_SUGGESTION: Final = Suggestion()
-"""There is no way that can be said."""
+"""No fixes make the text pass."""
 
 
 def fully_fixed(text: str, judge: Judge) -> str:
-    """Return a refused text as it passes; "" where the safe fixes do not get it there."""
+    """Return a refused text after its safe fixes; "" if it still does not pass."""
     if len(text) > _LONGEST:
         return ""
     fixed = autofix(text, judge)
@@ -98,9 +97,9 @@ def fully_fixed(text: str, judge: Judge) -> str:
 
 
 def suggestion(text: str, judge: Judge) -> Suggestion:
-    """Return how a refused text would pass: by itself, or after one more fix, which is named.
+    """Return how a refused text would pass: with the safe fixes, or with one more fix.
 
-    Empty where that does not get it there, and for a text that is too long to be read again.
+    Empty if it does not pass then, and for a text that is too long to check again.
     """
     whole = fully_fixed(text, judge)
     if whole or len(text) > _LONGEST:
@@ -114,29 +113,29 @@ def suggestion(text: str, judge: Judge) -> Suggestion:
 
 
 _ENVELOPE: Final = frozenset({("jsonrpc",), ("id",)})
-"""What belongs to the envelope, which humanmcp writes where a person leaves it out."""
+"""The members of the envelope, which humanmcp writes if a person omits them."""
 _HOLDS_MORE: Final = re.compile(r'[\[{]|\\"')
-"""An id or a version that is an object, or that swallowed other members after a lost quote."""
+"""An id or a version that is an object, or that contains other members after a missing quote."""
 _FILLERS: Final = frozenset({"jsonrpc", "id", "resultType", "ttlMs", "cacheScope", "type"})
-"""Members that carry no answer: they may be added without anybody having typed them."""
+"""Members without content of the answer: a fix may add them."""
 _SCAFFOLD: Final = frozenset(
     {
         *("jsonrpc", "2.0", "id", "result", "error", "method", "params"),
         *("content", "type", "text", "contents", "messages", "role", "user", "assistant", "model"),
         *("tools", "resources", "resourcetemplates", "prompts", "name"),
         *("resulttype", "complete", "ttlms", "0", "cachescope", "private", "public"),
-        *("code", "-32603", "message"),  # an error that is only words is an internal one
+        *("code", "-32603", "message"),  # the code for an error that is only a text
     }
 )
-"""The words of the structure around an answer, as `_leaves` spells them."""
+"""The names of the structure around an answer, as `_leaves` spells them."""
 _RESPELT: Final = frozenset({"M10", "R15"})
-"""Problems that know the name to be missing: one slip of the fingers is no guess there."""
+"""Problems of a name that is known to be missing: one wrong letter is not a guess there."""
 _TRUTHS: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
-"""Words that say the same as JSON's two: where one of those is wanted, they are no guess."""
+"""Words that mean true or false: replacing them is not a guess."""
 
 
 def trust(diagnostic: RawDiagnostic, fix: FixAction, old: str, new: str) -> Applicability:
-    """Grade a fix that puts the JSON text `new` in the place of `old`."""
+    """Grade a fix that replaces the JSON text `old` with `new`."""
     match fix.does:
         case FixKind.DELETE:
             return Applicability.REMOVES
@@ -153,13 +152,13 @@ def trust(diagnostic: RawDiagnostic, fix: FixAction, old: str, new: str) -> Appl
 
 
 def _is_meant(fix: FixAction, old: str, new: str) -> bool:
-    """Return True for what the envelope wants, and for a truth that is written as a word."""
+    """Return True for members of the envelope, and for true or false written as a word."""
     enveloped = fix.path in _ENVELOPE and not _HOLDS_MORE.search(old)
     return enveloped or _TRUTHS.get(_spelt(old.strip('"'))) == new
 
 
 def _renaming(diagnostic: RawDiagnostic, old: str, new: str) -> Applicability:
-    # `meta` and `_meta` are two names: the underscore makes it a name of the protocol's own
+    # `meta` and `_meta` are two names: the underscore makes it a name of the protocol
     same = plain(old) == plain(new) and old.startswith("_") == new.startswith("_")
     slip = diagnostic.code in _RESPELT and alike(old, (new,)) is not None
     return Applicability.SAFE if same or slip else Applicability.GUESS
@@ -170,7 +169,7 @@ def _made_up(new: str) -> Applicability:
 
 
 def _replacing(old: str, new: str, path: Path) -> Applicability:
-    """Grade by the texts and numbers: which are gone, and which were not typed."""
+    """Grade by the texts and numbers: which ones disappear, and which ones were not typed."""
     before, after = set(_leaves(old)), set(_leaves(new))
     steps = {_spelt(step) for step in path if isinstance(step, str)}
     if before - after - _SCAFFOLD - {"null"}:
@@ -181,12 +180,12 @@ def _replacing(old: str, new: str, path: Path) -> Applicability:
 
 
 def _leaves(text: str) -> Iterator[str]:
-    """Yield the names, texts and numbers of a JSON text, without regard to case and spaces."""
+    """Yield the names, texts and numbers of a JSON text, normalised in case and spaces."""
     found = (one for one in TOKEN.finditer(text) if one.lastgroup in ("string", "word"))
     for token in {one[0] for one in found}:
         word = json.loads(token, strict=False) if token.startswith('"') else token
         if word.startswith(("{", "[")):
-            yield from _leaves(word)  # JSON in a text: its words are what was typed
+            yield from _leaves(word)  # JSON in a string: its words were typed
         else:
             yield _spelt(word)
 

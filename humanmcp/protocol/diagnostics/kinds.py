@@ -1,8 +1,8 @@
-"""The kinds of problems: one value each, by its name and its short code.
+"""The kinds of problems: one value each, with its name and its short code.
 
-What is said of each stands under its code in `locales/`, in each language: the sentence, which the
-fields given to the kind fill, and the reason. The codes: J.. the JSON text, R.. the JSON-RPC
-envelope, M.. what MCP asks, N.. an incoming line, F.. the files a person writes, X.. the check.
+The sentences and reasons are in `locales/`, by code; the fields given to the kind fill them. The
+codes: J.. the JSON text, R.. the JSON-RPC envelope, M.. MCP, N.. a received line, F.. the files
+that a person writes, X.. the check itself.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class ProblemKind:
-    """A kind of problem: its code, how bad it is, and where the specification says so.
+    """A kind of problem: its code, its severity, and its place in the specification.
 
-    It is called to report a problem of its kind. Of a mistake in a text as JSON, `everywhere` says
-    that a person makes it all over a text, so that many are one with one fix; `label` names the fix
-    where the edit does not tell it, and `applicability` says how far the fix may be trusted.
+    Call it to report a problem of its kind. `everywhere`: a person makes this JSON mistake all over
+    a text, so many are reported as one with one fix. `label` names the fix if the edit does not
+    tell it, and `applicability` says how far the fix can be trusted.
     """
 
     name: str
@@ -51,7 +51,10 @@ class ProblemKind:
         broken: Detail = (),
         **fields: str,
     ) -> RawDiagnostic:
-        """Report one. Its fields fill the sentence; `broken` is the rule of a JSON Schema."""
+        """Report a problem.
+
+        `fields` fill its sentence; `broken` is the violated rule of a JSON Schema.
+        """
         detail = (*fields.items(), *broken)
         return RawDiagnostic(self, detail, path, fix, at_name, self.severity)
 
@@ -357,28 +360,28 @@ not_a_ui_uri = ProblemKind("M107", _W, page=_APPS)
 check_failed = ProblemKind("X01")
 
 KINDS: Final[dict[str, ProblemKind]] = {}
-"""Every kind of problem by its code. The name of its variable is its name."""
+"""Every kind of problem by its code. The variable of a kind has its name."""
 for _variable, _kind in list(globals().items()):
     if isinstance(_kind, ProblemKind):
         _kind.name = _variable.replace("_", "-")
         KINDS[_kind.code] = _kind
 
 WRONG_IDS: Final = frozenset({wrong_id.code, wrong_id_type.code, invalid_id.code})
-"""What may be wrong with the id of an answer."""
+"""The problems of a response's id."""
 
 
 def name_of(code: str) -> str:
-    """Return the name of a kind of problem; "" where a newer humanmcp found it."""
+    """Return the name of a kind of problem; "" for a code of a newer humanmcp."""
     return KINDS[code].name if code in KINDS else ""
 
 
 def title_of(code: str) -> str:
-    """Return a kind of problem as people read it: `unknown-member (M12)`."""
+    """Return the heading of a kind of problem for people: `unknown-member (M12)`."""
     return f"{KINDS[code].name} ({code})" if code in KINDS else code
 
 
 def code_of(typed: str) -> str:
-    """Return the code of the kind that somebody calls by its name or code; "" for neither."""
+    """Return the code of the kind that a person names by name or code; "" if there is none."""
     code = typed.upper()
     named = (kind.code for kind in KINDS.values() if kind.name == typed.lower())
     return code if code in KINDS else next(named, "")

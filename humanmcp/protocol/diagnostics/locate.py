@@ -1,6 +1,6 @@
-"""From what was found to where it stands: paths become offsets, fixes become edits.
+"""Turn the path of a problem into an offset in the text, and its fix into an edit.
 
-Walks only the part of the text that leads to a problem, so that a valid text never pays.
+It reads only the part of the text that leads to a problem, so a valid text costs nothing.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ Path: TypeAlias = tuple[Step, ...]
 """The names and indexes that lead from the message to a value: `("result", "content", 0)`."""
 
 Detail: TypeAlias = tuple[tuple[str, str], ...]
-"""What fills a sentence: names and texts."""
+"""The names and texts that fill a sentence."""
 
 LONGEST_QUOTE = 60
-"""Characters of a person's own text that a sentence repeats."""
+"""The maximum number of characters of a person's text that a sentence repeats."""
 
 
 class FixKind(enum.Enum):
-    """What a fix does to the value, member or list item that stands at its path."""
+    """What a fix does to the value, member or list item at its path."""
 
     REPLACE = "replace"
-    """Put `new` in its place."""
+    """Replace it with `new`."""
     RENAME = "rename"
     """Give the member the name `new`."""
     DELETE = "delete"
-    """Take the member or item out, with one comma."""
+    """Remove the member or item, with one comma."""
     INSERT = "insert"
-    """Add the member or item that the last step of the path names, with the value `new`."""
+    """Add the member or item at the last step of the path, with the value `new`."""
     WRAP = "wrap"
-    """Put the value where `new` has its `HOLE`."""
+    """Replace it with `new`, where `HOLE` becomes the value."""
     UNWRAP = "unwrap"
-    """Keep only the part of the value that the steps `inner` lead to."""
+    """Keep only the part of the value at the steps `inner`."""
 
 
 HOLE: Final = "\0"
-"""Where the wrapped value goes in the `new` of a `WRAP`. No JSON text can contain it."""
+"""The place of the wrapped value in the `new` of a `WRAP`. No JSON text can contain it."""
 PLACEHOLDER: Final = "…"
-"""What an example of ours says where a person's own words belong."""
+"""The place in an example where a person writes something."""
 
 
 class FixAction(NamedTuple):
-    """A fix as an act on a value: what it does, to which one, and the code of its label."""
+    """A fix of a value: its kind, its path, and the code of its label."""
 
     does: FixKind
     path: Path
@@ -64,9 +64,9 @@ class FixAction(NamedTuple):
 
 
 class RawDiagnostic(NamedTuple):
-    """One problem, whose place is still a path: `kinds.py` says of which kinds there are.
+    """A problem whose place is still a path. `kinds.py` has the kinds.
 
-    `detail` fills the sentence; `at_name` points at the member's name.
+    `detail` fills the sentence; with `at_name`, the place is the member's name.
     """
 
     kind: ProblemKind
@@ -82,16 +82,16 @@ class RawDiagnostic(NamedTuple):
         return self.kind.code
 
     def without_fix(self, severity: Severity) -> RawDiagnostic:
-        """Return the same as it is said of what the peer sent: so bad, and without a fix."""
+        """Return the problem for a peer's message: with this severity, without a fix."""
         return self._replace(severity=severity, fix=None)
 
     def unplaced(self) -> Diagnostic:
-        """Return it as a problem of a message whose text is not looked at."""
+        """Return it as a problem without a place in a text."""
         return Diagnostic(self.code, self.severity, self.detail, pointer(self.path))
 
 
 def quoted(value: Json) -> str:
-    """Return a value as JSON, safe to show and short enough for a sentence."""
+    """Return a value as JSON, without control characters and short enough for a sentence."""
     if isinstance(value, dict):
         return "{…}" if value else "{}"
     if isinstance(value, list):
@@ -102,55 +102,55 @@ def quoted(value: Json) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a person's own text, safe to show and short enough for a sentence."""
+    """Return a person's text, without control characters and short enough for a sentence."""
     return one_line(text, LONGEST_QUOTE)
 
 
 def json_text(value: Json) -> str:
-    """Write a value of our own as JSON, the way a person would type it on one line."""
+    """Write one of our values as JSON on one line, spaced as a person would type it."""
     return _write_json(value)
 
 
 _write_json: Final = json.JSONEncoder(ensure_ascii=False).encode
-"""`json.dumps` makes such an encoder anew for each value."""
+"""Encode a value as JSON; `json.dumps` would create such an encoder for each value."""
 
 
 def replace_with(path: Path, value: Json, label: str = "replace") -> FixAction:
-    """Fix by putting another value in the place."""
+    """Return a fix that replaces the value at `path`."""
     return FixAction(FixKind.REPLACE, path, json_text(value), label=label)
 
 
 def rename_to(path: Path, name: str) -> FixAction:
-    """Fix by giving the member at `path` another name."""
+    """Return a fix that renames the member at `path`."""
     return FixAction(FixKind.RENAME, path, json_text(name), label="rename")
 
 
 def delete(path: Path) -> FixAction:
-    """Fix by taking the member or item at `path` out."""
+    """Return a fix that removes the member or item at `path`."""
     return FixAction(FixKind.DELETE, path, label="delete")
 
 
 def insert(path: Path, value: Json) -> FixAction:
-    """Fix by adding the member that the last step of `path` names."""
+    """Return a fix that adds the member at the last step of `path`."""
     return FixAction(FixKind.INSERT, path, json_text(value), label="insert")
 
 
 def wrap(path: Path, before: str, after: str) -> FixAction:
-    """Fix by putting text around the value at `path`."""
+    """Return a fix that puts text around the value at `path`."""
     return FixAction(FixKind.WRAP, path, before + HOLE + after, label="wrap")
 
 
 def unwrap(path: Path, inner: Path) -> FixAction:
-    """Fix by keeping only a part of the value at `path`."""
+    """Return a fix that keeps only a part of the value at `path`."""
     return FixAction(FixKind.UNWRAP, path, inner=inner, label="unwrap")
 
 
 MOST_PLACED: Final = 1000
-"""Problems that get a place: a text may have a million of them, and nobody reads them all."""
+"""The maximum number of problems that get a place: a text may have a million of them."""
 
 
 class Spot(NamedTuple):
-    """Where a value stands; `name_start` is where its name does, or the value in a list."""
+    """The place of a value; `name_start` is the offset of its name, or of the value in a list."""
 
     name_start: int
     name_end: int
@@ -159,11 +159,11 @@ class Spot(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A valid JSON text in which problems are to be placed.
+    """A valid JSON text in which problems get a place.
 
-    `root` are the steps that lead from the message to what the text holds: empty for a whole
-    message, `("result",)` when a person typed only the result. `typed` maps an offset of `json` to
-    the text as typed, which may have been fixed to become valid.
+    `root` are the steps from the message to the text: empty for a whole message, `("result",)` if a
+    person typed only the result. `typed` maps an offset of `json` to the text as typed, because
+    fixes may have made it valid.
     """
 
     json: str
@@ -174,7 +174,7 @@ class Source(NamedTuple):
 
 
 class Placer:
-    """Places problems in one text. Remembers the members it has seen."""
+    """Finds the place of problems in one text. It keeps the members that it has read."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -184,7 +184,7 @@ class Placer:
         self._whole = Spot(start, start, start, max(start, len(source.json.rstrip())))
 
     def diagnostics(self, found: Iterable[RawDiagnostic]) -> list[Diagnostic]:
-        """Place the diagnostics: of very many only a thousand, errors first."""
+        """Place the problems; of more than a thousand only the first thousand, errors first."""
         found = list(found)
         if len(found) > MOST_PLACED:
             found = sorted(found, key=lambda each: each.severity is not Severity.ERROR)
@@ -208,7 +208,7 @@ class Placer:
         )
 
     def spot(self, path: Path) -> Spot | None:
-        """Return where the value at a path stands, None when it is not in the text."""
+        """Return the place of the value at a path, None if it is not in the text."""
         root = self.source.root
         if path[: len(root)] != root:
             return None
@@ -223,7 +223,7 @@ class Placer:
         return spot
 
     def _extent(self, diagnostic: RawDiagnostic) -> tuple[int, int]:
-        """Return the offsets, in the text as typed, that a problem is about."""
+        """Return the offsets of a problem in the text as typed."""
         path = diagnostic.path
         spot = self.spot(path)
         while spot is None and path:
@@ -290,7 +290,7 @@ class Placer:
 
 
 def _removal(json: str, spot: Spot) -> TextEdit:
-    """Cut a member or item with the comma before it, or after it when it is the first."""
+    """Return the removal of a member or item with its comma: the one before it, or after it."""
     before = _space_before(json, spot.name_start)
     if json[before - 1 : before] == ",":
         return TextEdit(_space_before(json, before - 1), spot.end, "")
@@ -300,16 +300,16 @@ def _removal(json: str, spot: Spot) -> TextEdit:
 
 
 def _space_before(json: str, at: int) -> int:
-    """Return where the white space before a place begins."""
+    """Return the start of the white space before an offset."""
     while at and json[at - 1] in " \t\r\n":
         at -= 1
     return at
 
 
 class _Inside:
-    """Where the members of an object or the items of a list stand; of a name the last one counts.
+    """The places of the members of an object or items of a list; the last of equal names counts.
 
-    Items after the last one asked for are not looked for: there may be millions.
+    It does not search beyond the last requested item: there may be millions.
     """
 
     def __init__(self, json: str, start: int) -> None:
@@ -319,7 +319,7 @@ class _Inside:
         self._seen: dict[Step, Spot] = {name: Spot(*places) for name, *places in members}
 
     def spot(self, step: Step) -> Spot | None:
-        """Return where a member or item stands."""
+        """Return the place of a member or item."""
         while step not in self._seen and (span := next(self._items, None)) is not None:
             at, end = span
             self._seen[len(self._seen)] = Spot(at, at, at, end)

@@ -1,8 +1,8 @@
-"""One thing wrong with a message: its code, how bad it is, where it stands, and how to fix it.
+"""One problem of a message: its code, its severity, its place, and its fix.
 
-A problem holds no sentence. Its sentence stands in `locales/`, by code, in every language, and is
-filled with `detail`. The codes: J.. the JSON text, R.. the JSON-RPC envelope, M.. what MCP asks,
-N.. an incoming line, F.. the files a person writes, X.. the check itself.
+A problem contains no sentence. The sentence is in `locales/`, by code, in every language; `detail`
+fills it. The codes: J.. the JSON text, R.. the JSON-RPC envelope, M.. MCP, N.. a received line, F..
+the files that a person writes, X.. the check itself.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ if TYPE_CHECKING:
 
 
 class Severity(enum.StrEnum):
-    """How bad a problem is."""
+    """The severity of a problem."""
 
     ERROR = "error"
-    """The client would fail, or never see it: blocks sending until it is sent anyway."""
+    """The client would fail, or never get the message: blocks sending unless it is sent anyway."""
     WARNING = "warning"
-    """Some clients would fail or lose a part of it."""
+    """Some clients would fail or lose a part of the message."""
     HINT = "hint"
-    """Allowed; there is something to learn."""
+    """Allowed, but worth knowing."""
     REPAIRED = "repaired"
-    """Was wrong in a way that has one meaning only, and is fixed in what is sent."""
+    """A mistake with only one meaning; it is fixed in what is sent."""
 
 
 class Applicability(enum.StrEnum):
-    """How far a fix may be trusted, as linters grade theirs. Only SAFE ones are applied in bulk."""
+    """How far a fix can be trusted, as in linters. Only SAFE fixes are applied in bulk."""
 
     SAFE = "safe"
-    """The same content, written as it has to be: nothing typed goes, nothing is made up."""
+    """The same content in the right form: nothing typed is removed, nothing is invented."""
     GUESS = "guess"
-    """Something else may have been meant."""
+    """The person may have meant something else."""
     PLACEHOLDER = "placeholder"
-    """It puts in something of ours that a person has to replace by their own words."""
+    """It inserts a placeholder that the person has to replace."""
     REMOVES = "removes"
-    """It takes out something that a person typed."""
+    """It removes something that the person typed."""
 
 
 _TRUST: Final = tuple(Applicability)
 
 
 def least(*grades: Applicability) -> Applicability:
-    """Return the grade of a fix that is made of several."""
+    """Return the lowest of the grades, for a fix that combines several."""
     return max(grades, key=_TRUST.index, default=Applicability.SAFE)
 
 
 class TextEdit(NamedTuple):
-    """Replace `text[start:end]` by `new`. Offsets count characters of the text as typed."""
+    """Replace `text[start:end]` with `new`. Offsets count characters of the text as typed."""
 
     start: int
     end: int
@@ -63,7 +63,7 @@ class TextEdit(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """A mechanical fix: edits of the text as typed, and the code of the label on its button."""
+    """A fix: edits of the text as typed, and the code of the label on its button."""
 
     edits: tuple[TextEdit, ...]
     label: str = "fix"
@@ -71,7 +71,7 @@ class Fix(NamedTuple):
 
     @property
     def is_safe(self) -> bool:
-        """Return True if it may be applied together with others, without a look at it."""
+        """True if it can be applied in bulk, without review."""
         return self.applicability is Applicability.SAFE
 
     @property
@@ -85,7 +85,7 @@ class Fix(NamedTuple):
 
 
 def applied(text: str, edits: Iterable[TextEdit]) -> str:
-    """Return a text after edits that stand in their order and do not overlap."""
+    """Return a text after edits, which are in order and do not overlap."""
     parts: list[str] = []
     at = 0
     for edit in edits:
@@ -99,7 +99,7 @@ class Diagnostic(NamedTuple):
     """One problem with a text or a message.
 
     `start` and `end` are offsets into the text as typed; `line` and `column` count from 1 and are 0
-    where no place can be named (the text is empty, say). `pointer` is a JSON Pointer (RFC 6901)
+    if there is no place (for example, the text is empty). `pointer` is a JSON Pointer (RFC 6901)
     into the message, "" for the whole of it. `detail` fills the sentence.
     """
 
@@ -113,25 +113,26 @@ class Diagnostic(NamedTuple):
     column: int = 0
     fix: Fix | None = None
     page: str = ""
-    """The page of the specification that says so."""
+    """The page of the specification with the rule."""
     times: int = 1
-    """How many of this kind there are: many are one problem, at the place of the first."""
+    """The number of equal problems that this one stands for, at the place of the first."""
 
     @property
     def blocks(self) -> bool:
-        """Return True if this keeps the text from being sent."""
+        """True if this problem blocks sending."""
         return self.severity is Severity.ERROR
 
 
 def unreadable(malformed: Malformed) -> Diagnostic:
-    """Return why a line is no message."""
+    """Return the problem of a line that is not a message."""
     return Diagnostic(malformed.why.value, Severity.ERROR, malformed.detail)
 
 
 def together(diagnostics: Iterable[Diagnostic]) -> list[TextEdit]:
     """Return the edits of the fixes of several problems, in the order of the text.
 
-    Of two that change the same place the earlier problem's counts; a fix is taken whole or not.
+    If two fixes change the same place, the earlier problem's fix is applied. A fix is applied
+    completely or not at all.
     """
     diagnostics = tuple(diagnostics)
     fixes = (one.fix for one in diagnostics if one.fix is not None)
@@ -148,18 +149,18 @@ def together(diagnostics: Iterable[Diagnostic]) -> list[TextEdit]:
 
 
 def _meets(edit: TextEdit, taken: list[tuple[int, int, int, TextEdit]]) -> bool:
-    """Return True if an edit changes a place that one of those changes; none of them meet."""
-    before = bisect_left(taken, (edit.end,))  # those that begin before this one ends
+    """Return True if an edit overlaps one of the edits, which do not overlap each other."""
+    before = bisect_left(taken, (edit.end,))  # the edits that begin before this one ends
     return before > 0 and taken[before - 1][1] > edit.start
 
 
 def blocking(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return those that keep a text from being sent."""
+    """Return the problems that block sending."""
     return tuple(diagnostic for diagnostic in diagnostics if diagnostic.blocks)
 
 
 class LineIndex:
-    """Finds lines and columns in one text: for many places, where each would count from the top."""
+    """The line starts of a text, to find many lines and columns without counting from the top."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -183,28 +184,27 @@ def line_and_column(text: str, at: int) -> tuple[int, int]:
 
 
 class TextForm(enum.StrEnum):
-    """What a person's text stands for. Everything but MESSAGE gets its envelope from us."""
+    """What a person's text stands for. humanmcp adds the envelope to all forms except MESSAGE."""
 
     MESSAGE = "message"
     """A whole JSON-RPC response, or just `{"result": …}` or `{"error": …}`."""
     RESULT = "result"
-    """What belongs after `"result":`."""
+    """The value of `"result"`."""
     ERROR = "error"
-    """What belongs after `"error":`."""
+    """The value of `"error"`."""
     TEXT = "text"
-    """Plain text for a tool call: becomes one text item in `content`."""
+    """Plain text for a tool call; it becomes one text item in `content`."""
     TOOL_ERROR = "tool error"
     """The same with `"isError": true`: the model reads why the tool failed."""
 
 
 class Verdict(NamedTuple):
-    """What the check says of a text.
+    """The result of a check of a text.
 
-    `line` is the one line to send, without its line feed; None when an error blocks it.
-    `forced` is the one line that **Send anyway** writes; None only when there is nothing to write.
-    `kind` says whether `line` (or `forced`) is a result or an error, or something of the person's
-    own; None where the text is too broken to tell.
-    `text` is the text the offsets of the problems and fixes count in: the text as typed, decoded.
+    `line` is the line to send, without its line feed; None if an error blocks it. `forced` is the
+    line that **Send anyway** sends; None only if there is nothing to send. `kind` is the form of
+    `line` (or `forced`): a result, an error, or the person's own message; None if the text is too
+    malformed. The offsets of problems and fixes count in `text`: the text as typed, decoded.
     """
 
     text: str
@@ -215,21 +215,21 @@ class Verdict(NamedTuple):
 
     @property
     def sendable(self) -> bool:
-        """Return True if nothing blocks sending."""
+        """True if nothing blocks sending."""
         return self.line is not None
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
-        """Return the problems that block sending."""
+        """The problems that block sending."""
         return blocking(self.diagnostics)
 
 
 # -- many problems of one kind -------------------------------------------------------------------
 
 FEW: Final = 3
-"""Problems that say the same of several places and are still shown one by one."""
+"""The maximum number of problems with the same sentence that are shown one by one."""
 MOST: Final = 10
-"""Problems of one code that are shown one by one, whatever they say; the others are one."""
+"""The maximum number of problems of one code that are shown one by one; the rest is one."""
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 
@@ -237,7 +237,7 @@ _Kind: TypeAlias = "tuple[Hashable, ...]"
 
 
 def grouped(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return problems, in their order, with those that say the same as one."""
+    """Return problems in their order, where problems with the same sentence become one."""
     diagnostics = tuple(diagnostics)
     if len(diagnostics) <= FEW:
         return diagnostics
@@ -246,7 +246,7 @@ def grouped(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 
 def _alike(one: Diagnostic) -> _Kind:
-    """Return what two problems share that differ only in the item of a list they are about."""
+    """Return a key that problems share if they only differ in the index of a list item."""
     detail = tuple((name, _INDEX.sub("[]", text)) for name, text in one.detail)
     return (one.code, one.severity, detail)
 
@@ -258,10 +258,10 @@ def _joined(
     *,
     keep: bool = False,
 ) -> tuple[Diagnostic, ...]:
-    """Join the problems of each kind of which there are more than `most`.
+    """Join the problems of each kind if there are more than `most`.
 
-    With `keep` the first of them stay as they are, and the last that is shown stands for the rest,
-    whatever these say: its fix is its own.
+    With `keep`, the first ones stay separate, and the last shown one represents the rest. It keeps
+    its own fix.
     """
     groups: dict[_Kind, list[int]] = {}
     for at, diagnostic in enumerate(diagnostics):

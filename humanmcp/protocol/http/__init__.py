@@ -1,1 +1,1 @@
-"""Streamable HTTP without a socket: what a request says in its headers, and what goes back."""
+"""Streamable HTTP without a socket: the headers of requests and the form of responses."""

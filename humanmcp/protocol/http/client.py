@@ -1,12 +1,11 @@
-"""The client's side of Streamable HTTP: a message in, a request out; a response in, what it means.
+"""The client's side of Streamable HTTP: messages to HTTP requests, responses to messages.
 
-Theory of operation. Everything that a client has to remember of its session over HTTP is here: the
-name that the server gave it, the version that was settled, and the schemas of the tools, since
-2026-07-28 repeats arguments in headers. Which era a message belongs to is said by the message: one
-of 2026-07-28 states its version. What a person wants otherwise (`HeaderChanges`) is put over it
-last, right or wrong.
+Theory of operation. `HttpConversation` keeps what a client must know about its session: the session
+id, the negotiated version, and the schemas of the tools, because 2026-07-28 repeats arguments in
+headers. A message of 2026-07-28 states its version itself. The person's own headers
+(`HeaderChanges`) are applied last, right or wrong.
 
-Pure: no socket, no clock.
+It uses no socket and no clock.
 """
 
 from __future__ import annotations
@@ -52,13 +51,13 @@ _VALUE: Final = re.compile(r"[\x20-\x7e\x80-\xff\t]*")
 
 
 class OutgoingRequest(NamedTuple):
-    """A request as it goes out: the names of its headers as they are spelled."""
+    """A request to send, with the header names as spelled."""
 
     method: str
     headers: Pairs
     body: bytes = b""
     url: str = ""
-    """Where it goes, as it may be shown; known when it goes."""
+    """Its address for display; set when the request is sent."""
 
 
 class IncomingResponse(NamedTuple):
@@ -70,20 +69,20 @@ class IncomingResponse(NamedTuple):
 
     @property
     def type(self) -> str:
-        """The type of its body, in lower case and without parameters."""
+        """The media type of its body, in lower case and without parameters."""
         kind = Headers.of(self.headers).get("content-type") or ""
         return kind.partition(";")[0].strip().lower()
 
 
 class HeaderError(Exception):
-    """This is no header."""
+    """HTTP does not allow this header."""
 
 
 @dataclass(slots=True)
 class HeaderChanges:
-    """What a person wants to be different in the headers: some set, some left out.
+    """The headers that a person sets or removes.
 
-    `secret` are the names of those whose values are never shown or written down.
+    `secret` are the names of headers whose values are never shown or stored.
     """
 
     given: dict[str, str] = field(default_factory=dict)
@@ -94,7 +93,7 @@ class HeaderChanges:
         """Send a header with this value.
 
         Raises:
-            HeaderError: HTTP has no such name, or no such value.
+            HeaderError: HTTP does not allow the name or the value.
         """
         value = value.strip()
         if not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
@@ -105,31 +104,31 @@ class HeaderChanges:
             self.secret.add(name.lower())
 
     def leave_out(self, name: str) -> None:
-        """Send no header of this name."""
+        """Send no header with this name."""
         self.take_back(name)
         self.left_out.add(name.lower())
 
     def take_back(self, name: str) -> None:
-        """Send a header as it would be without the person."""
+        """Cancel the person's change of a header."""
         self.left_out.discard(name.lower())
         for other in [one for one in self.given if one.lower() == name.lower()]:
             del self.given[other]
 
     def over(self, headers: Pairs) -> Pairs:
-        """Return the headers with the changes."""
+        """Return the headers with the person's changes."""
         changed = {name.lower() for name in self.given} | self.left_out
         return (*(pair for pair in headers if pair[0].lower() not in changed), *self.given.items())
 
     def shown(self, headers: Pairs) -> Pairs:
-        """Return headers as a person, and a transcript, may see them: keys are hidden."""
+        """Return headers for display and for the transcript: keys are hidden."""
         return without_keys(headers, self.secret)
 
 
 class HttpConversation:
-    """What a client knows of its session over HTTP."""
+    """A client's knowledge of its session over HTTP."""
 
     def __init__(self, agent: str, changes: HeaderChanges | None = None) -> None:
-        """Begin with nothing known. `agent` is the `User-Agent`."""
+        """Start without a session. `agent` is the `User-Agent`."""
         self.session = ""
         self.version = ""
         self.changes = changes or HeaderChanges()
@@ -146,14 +145,14 @@ class HttpConversation:
         return self._request("POST", headers, line)
 
     def stream_wanted(self, after: str = "") -> OutgoingRequest:
-        """Return the GET of a stream: of what belongs to no request, or from after an event."""
+        """Return the GET of a stream: for messages without a request, or after an event."""
         headers = (("Accept", EVENTS), *self._of_session())
         if after:
             headers += ((SPELLING[LAST_EVENT], after),)
         return self._request("GET", headers)
 
     def end(self) -> OutgoingRequest | None:
-        """Return the DELETE of the session; None where there is none to be ended."""
+        """Return the DELETE of the session; None if there is no session."""
         if not self.session:
             return None
         return self._request("DELETE", tuple(self._of_session()))
@@ -180,7 +179,7 @@ class HttpConversation:
             yield from self._arguments(message, named)
 
     def _arguments(self, call: Message, tool: Json) -> Iterator[tuple[str, str]]:
-        """Repeat in headers what the tool wants to be repeated there."""
+        """Yield headers for the arguments that the tool's schema wants in headers."""
         arguments = call.params.get("arguments")
         schema = self._schemas.get(tool) if isinstance(tool, str) else None
         if not isinstance(arguments, dict) or schema is None:
@@ -191,7 +190,7 @@ class HttpConversation:
                 yield f"Mcp-Param-{name}", encode_value(text)
 
     def _of_session(self) -> Iterator[tuple[str, str]]:
-        """Return the headers of a session that began with a handshake."""
+        """Yield the headers of a session that began with a handshake."""
         if self.version and features(self.version).version_header:
             yield SPELLING[VERSION], self.version
         if self.session:
@@ -200,12 +199,12 @@ class HttpConversation:
     # -- responses -------------------------------------------------------------------------------
 
     def response_came(self, request: Message | None, response: IncomingResponse) -> None:
-        """Learn the name of the session: "at initialization time", in the response to it."""
+        """Read the session id: the server sends it "at initialization time", in this response."""
         if request is not None and request.method == "initialize":
             self.session = Headers.of(response.headers).get(SESSION) or ""
 
     def answer_came(self, request: Message, answer: Message) -> None:
-        """Learn the version, and which arguments go into headers, from an answer."""
+        """Read the version, and the arguments that go into headers, from a response."""
         result = answer.body.get("result")
         if not isinstance(result, dict):
             return
@@ -232,19 +231,19 @@ class HttpConversation:
             self._schemas[name] = schema if isinstance(schema, dict) else {}
 
     def is_over(self, name: str) -> None:
-        """Forget a session that the server knows no more, unless another one has begun since."""
+        """Forget a session that the server has ended, unless the client has a newer one."""
         if self.session == name:
             self.session = self.version = ""
 
 
 class ResponseKind(enum.Enum):
-    """What a response brings."""
+    """The content of a response."""
 
     MESSAGE = "message"
     """One message, as its body."""
     EVENTS = "events"
     NOTHING = "nothing"
-    """The message was taken, and no answer belongs to it."""
+    """The message was accepted, and no response belongs to it."""
     MOVED = "moved"
     TROUBLE = "trouble"
 
@@ -260,7 +259,7 @@ _TROUBLES: Final = {
 
 
 def kind_of(response: IncomingResponse) -> ResponseKind:
-    """Say what a response brings, from its head."""
+    """Return the content of a response, from its head."""
     headers = Headers.of(response.headers)
     if response.status in _MOVED and headers.get("location"):
         return ResponseKind.MOVED
@@ -280,7 +279,7 @@ def kind_of(response: IncomingResponse) -> ResponseKind:
 
 
 def trouble_with(response: IncomingResponse, *, in_session: bool) -> str:
-    """Return the code of what is wrong with a response that brings no message."""
+    """Return the code of the problem of a response without a message."""
     if response.status in _SUCCESS:
         return "no message" if response.type else "no type"
     if response.status == 404 and in_session:
@@ -291,7 +290,7 @@ def trouble_with(response: IncomingResponse, *, in_session: bool) -> str:
 
 
 def metadata_in(response: IncomingResponse) -> str:
-    """Return where a server that wants OAuth says how to sign in; "" for none.
+    """Return the address of the OAuth metadata that a server names for signing in; "" for none.
 
     https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization#protected-resource-metadata-discovery-requirements
     """
@@ -301,14 +300,14 @@ def metadata_in(response: IncomingResponse) -> str:
 
 
 def error_in(line: bytes) -> Message | None:
-    """Return the error that a body is, where it names no request; None for anything else."""
+    """Return the JSON-RPC error in a body if it has no id; None for other bodies."""
     message = jsonrpc.read(line)
     is_error = isinstance(message, Message) and message.kind is Kind.ERROR
     return message if isinstance(message, Message) and is_error and message.id is None else None
 
 
 def named_after(line: bytes, asked: str) -> bytes:
-    """Return an error that names no request as one that names this request.
+    """Return an error without an id as an error with the id of this request.
 
     Over HTTP a response belongs to its request; "[it] MAY comprise a JSON-RPC error response that
     has no id". https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
@@ -327,7 +326,7 @@ _as_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).en
 
 
 def as_json(number: int, what: OutgoingRequest | IncomingResponse | ServerSentEvent) -> str:
-    """Write a part as a client knows it."""
+    """Write a part of an HTTP exchange, as a client sees it, for the transcript."""
     match what:
         case OutgoingRequest(method, headers, body, url):
             message = jsonrpc.read(body) if body else None
@@ -339,7 +338,7 @@ def as_json(number: int, what: OutgoingRequest | IncomingResponse | ServerSentEv
 
 
 def request_part(call: int, method: str, url: str, headers: Pairs, carries: str) -> str:
-    """Write the head of a request. `carries` names the message that it brings (`carried`)."""
+    """Write the head of a request. `carries` identifies its message (`carried`)."""
     said = {"call": call, "method": method, "url": url, "headers": headers, "carries": carries}
     return _as_json(said)
 
@@ -350,21 +349,18 @@ def response_part(call: int, status: int, reason: str, headers: Pairs) -> str:
 
 
 def event_part(call: int, name: str, event: str = "message", retry: int | None = None) -> str:
-    """Write what an event says beside its message. `name` is its id, "" for none."""
+    """Write the members of an event beside its message. `name` is its id, "" for none."""
     pause = {} if retry is None else {"retry": retry}
     return _as_json({"call": call, "event": event, "id": name, **pause})
 
 
 def cut_part(call: int, by: str) -> str:
-    """Write that an exchange ended before its response was whole. `by` is `client` or `server`."""
+    """Write that an exchange ended before its response was complete, by `client` or `server`."""
     return _as_json({"call": call, "cut": by})
 
 
 def carried(message: DecodedLine | None) -> str:
-    """Return what tells a message of a client from others: its id as it was written, its method.
-
-    Of a batch those of all its messages; "" for what is no message.
-    """
+    """Return what identifies a client's message: its id as written, its method."""
     if isinstance(message, Batch):
         return ", ".join(carried(one) for one in message.items if isinstance(one, Message))
     if not isinstance(message, Message):
@@ -373,9 +369,9 @@ def carried(message: DecodedLine | None) -> str:
 
 
 class HttpRecord(NamedTuple):
-    """One exchange of a transcript: the frame of its request, and its two heads as they stand.
+    """One HTTP exchange of a transcript: the frame of its request, and the two heads as recorded.
 
-    `response` also holds who hung up (`cut`), and when its head was written down (`at`).
+    `response` also tells who ended it early (`cut`), and when its head was recorded (`at`).
     """
 
     frame: Frame
@@ -384,7 +380,7 @@ class HttpRecord(NamedTuple):
 
     @property
     def carries(self) -> str:
-        """What tells the message that it brought from others; "" for none."""
+        """What identifies the message of the request; "" for none."""
         return str(self.request.get("carries", ""))
 
 
@@ -406,31 +402,31 @@ def exchanges_in(frames: Iterable[Frame]) -> list[HttpRecord]:
 
 
 def calls_in(frames: Iterable[Frame]) -> int:
-    """Return the highest number of an exchange of a transcript, 0 for none."""
+    """Return the highest number of an HTTP exchange in a transcript, 0 for none."""
     calls = (part_in(frame).get("call") for frame in frames)
     return max((call for call in calls if isinstance(call, int)), default=0)
 
 
 def part_in(frame: Frame) -> dict[str, Any]:
-    """Return the part of an exchange that a frame holds; {} for none."""
+    """Return the part of an HTTP exchange in a frame; {} for none."""
     return jsonrpc.object_in(frame.raw) if frame.note == HTTP else {}
 
 
 def is_beside(part: dict[str, Any]) -> bool:
-    """Return True if a part says more of a line or a request that a list shows by itself.
+    """Return True if a part only adds to a line or a request that a list shows itself.
 
-    The head of a request that brought no line stands alone, and so does who hung up.
+    The head of a request without a line is shown itself, and so is an early end.
     """
     return bool(part.get("carries") if "method" in part else part) and "cut" not in part
 
 
 def head_of(part: dict[str, Any]) -> str:
-    """Return a part as HTTP writes it: its first line, and one line for each header."""
+    """Return a part in the form of HTTP: its first line, and one line for each header."""
     return "\n".join([_words(part), *(f"{name}: {value}" for name, value in headers_of(part))])
 
 
 def headers_of(part: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the headers of a part: what is none, in an edited transcript, is left out."""
+    """Return the headers of a part. In an edited transcript, invalid ones are omitted."""
     pairs = part.get("headers")
     return [
         (str(pair[0]), str(pair[1]))
@@ -440,7 +436,7 @@ def headers_of(part: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def words_of(frame: Frame) -> str:
-    """Return a part as HTTP writes its first line; "" for a frame that holds none."""
+    """Return the first line of a part in the form of HTTP; "" for a frame without one."""
     return _words(part_in(frame))
 
 

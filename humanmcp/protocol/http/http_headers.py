@@ -1,7 +1,7 @@
-"""The headers of one request, the texts that they carry, and what they must agree with.
+"""The headers of one request, the encoding of their values, and their rules.
 
-Knows HTTP's names and MCP's, how a value is written that HTTP cannot carry as it is, and which
-members of the body a header repeats.
+It knows the header names of HTTP and MCP, how a value is encoded that HTTP cannot carry, and which
+members of the body a header must repeat.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ NAME: Final = "mcp-name"
 PARAM: Final = "mcp-param-"
 SESSION: Final = "mcp-session-id"
 LAST_EVENT: Final = "last-event-id"
-"""The names, as they are compared: "Header names […] are case-insensitive"."""
+"""Header names in lower case, for comparison: "Header names […] are case-insensitive"."""
 
 ROUTING: Final = (VERSION, METHOD, NAME)
-"""What stands between client and server may route by these."""
+"""A program between client and server may route by these headers."""
 
 SPELLING: Final = {
     VERSION: "MCP-Protocol-Version",
@@ -44,7 +44,7 @@ SPELLING: Final = {
 }
 
 LONGEST_LENGTH: Final = 12
-"""Digits of a Content-Length that is looked at."""
+"""The maximum number of digits of a Content-Length."""
 
 _ENCODED: Final = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
 _SECRET: Final = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
@@ -54,7 +54,7 @@ _PLAIN: Final = re.compile(r"[\x20-\x7e]*")
 
 
 class Headers(NamedTuple):
-    """The headers as they came: names in lower case, values without white space around them.
+    """The received headers: names in lower case, values without white space around them.
 
     RFC 9110, 5.5: "A field value does not include leading or trailing whitespace".
     """
@@ -71,14 +71,14 @@ class Headers(NamedTuple):
         return tuple(value for key, value in self.pairs if key == name)
 
     def get(self, name: str) -> str | None:
-        """Return the value of a header; the last one where there are several."""
+        """Return the value of a header; the last one if there are several."""
         return next((value for key, value in reversed(self.pairs) if key == name), None)
 
     def repeated(self, names: Collection[str] = ROUTING) -> str:
-        """Return the first of these headers that is there twice, "" for none.
+        """Return the first of these headers that occurs twice, "" for none.
 
-        A reader of the first and a reader of the last would disagree about the request. RFC 9110,
-        5.3: only what is a list may be sent in several lines.
+        Two programs that read different ones would disagree about the request. RFC 9110, 5.3: only
+        list values may be sent in several lines.
         """
         seen: set[str] = set()
         for name, _value in self.pairs:
@@ -89,14 +89,14 @@ class Headers(NamedTuple):
 
     @property
     def charset(self) -> str:
-        """The encoding that a body is said to have, "" for none."""
+        """The charset of the body, "" if none is stated."""
         parameters = (self.get("content-type") or "").split(";")[1:]
         named = (one.partition("=") for one in parameters)
         found = (value for name, _, value in named if name.strip().lower() == "charset")
         return next(found, "").strip().strip('"').lower()
 
     def accepts(self, kind: str) -> bool:
-        """Return True if the client takes a body of this type; without `Accept` it takes any.
+        """Return True if the client accepts a body of this type; without `Accept` it accepts any.
 
         RFC 9110, 12.5.1: the most specific range counts, and "a value of 0 means "not acceptable"".
         """
@@ -112,9 +112,9 @@ class Headers(NamedTuple):
 def without_keys(
     pairs: Iterable[tuple[str, str]], also: Collection[str] = ()
 ) -> tuple[tuple[str, str], ...]:
-    """Return headers as a person, and a transcript, may see them: keys are hidden.
+    """Return headers for display and for the transcript: keys are hidden.
 
-    `also` are the names, in lower case, of others that are.
+    `also` are the names, in lower case, of more secret headers.
     """
     return tuple(
         (name, HIDDEN if _is_secret(name) or name.lower() in also else value)
@@ -127,11 +127,10 @@ def _is_secret(name: str) -> bool:
 
 
 def content_length(values: Sequence[str]) -> int | None:
-    """Return the length that the Content-Length headers of a request state, 0 without one.
+    """Return the Content-Length of a request, 0 without one.
 
-    None for what is no number, and for two at once: a reader of the first and a reader of the last
-    would disagree about where the next request begins. One with more digits than any body has is
-    not worked out.
+    None if it is not a number, or if there are two: two programs that read different ones would
+    disagree about where the next request begins. A number with too many digits is not converted.
     """
     if not values:
         return 0
@@ -142,10 +141,11 @@ def content_length(values: Sequence[str]) -> int | None:
 
 
 def encode_value(text: str) -> str:
-    """Return a text as the value of a header: as it is, or in base64 where HTTP cannot carry it.
+    """Return a text as the value of a header, in base64 if HTTP cannot carry it.
 
     "clients MUST use Base64 encoding of the UTF-8 representation", and also for "any plain-ASCII
     value that matches the sentinel pattern".
+
     https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#value-encoding
     """
     if _PLAIN.fullmatch(text) and text == text.strip() and not _ENCODED.fullmatch(text):
@@ -155,14 +155,14 @@ def encode_value(text: str) -> str:
 
 
 def decode_value(value: str) -> str | None:
-    """Return the text of a header's value; None where its base64, or the UTF-8 in it, is broken."""
+    """Return the text of a header's value; None if its base64 or UTF-8 is invalid."""
     found = _ENCODED.fullmatch(value)
     if found is None:
         return value
     try:
         raw = binascii.a2b_base64(found[1])
         if binascii.b2a_base64(raw, newline=False).decode("ascii") != found[1]:
-            return None  # one text has one encoding: who compares texts and who decodes must agree
+            return None  # a text has one valid encoding: comparing it and decoding it then agree
         return raw.decode("utf-8")
     except ValueError:  # base64, UTF-8, or a character beyond ASCII in either
         return None
@@ -170,13 +170,13 @@ def decode_value(value: str) -> str | None:
 
 _DECIMAL: Final = re.compile(r"(-?[0-9]+)(?:\.0+)?")
 _LONGEST_NUMBER: Final = 4000
-"""Digits; Python refuses to read numbers much longer than that."""
+"""The maximum number of digits; Python refuses to read much longer numbers."""
 
 
 class Mismatch(NamedTuple):
-    """A header that does not agree with the body: what is wrong, where in the body it belongs.
+    """A header that does not agree with the body, and its place in the body.
 
-    `got` is what the header says, `wanted` what the body says; None where it says nothing.
+    `got` is the value in the header, `wanted` the value in the body; None if it is missing.
     """
 
     kind: ProblemKind
@@ -187,7 +187,7 @@ class Mismatch(NamedTuple):
 
     @property
     def message(self) -> str:
-        """Say it to the client's developer, in the words of an error."""
+        """The text of the JSON-RPC error, for the developer of the client."""
         where = ".".join(str(step) for step in self.at) or "the body"
         said = {
             kinds.missing_header: f"is missing, and {where} is there",
@@ -200,15 +200,15 @@ class Mismatch(NamedTuple):
 
     @property
     def found(self) -> RawDiagnostic:
-        """The same as the check says it."""
+        """The same problem as the check reports it."""
         got, wanted = quoted(self.got), quoted(self.wanted)
         return self.kind(self.at, header=self.header, got=got, wanted=wanted)
 
 
 def mismatch_in(message: Message, headers: Headers, schema: Json = None) -> Mismatch | None:
-    """Return the first header that does not agree with a request; None when all do.
+    """Return the first header that does not agree with a request; None if all do.
 
-    `schema` is the inputSchema of the tool that is called, None where it is not known.
+    `schema` is the inputSchema of the called tool, None if it is unknown.
     """
     found = _twice(headers) or next(_standard(message, headers), None)
     if found is None and isinstance(schema, dict):
@@ -281,7 +281,7 @@ def param_mismatch(
 
 
 def as_text(value: Json) -> str | None:
-    """Return an argument as its header says it; None for what no header can say.
+    """Return an argument as its header writes it; None if a header cannot contain it.
 
     "`boolean`: Convert to lowercase", "`integer`: Convert to decimal string representation".
     """
@@ -296,7 +296,7 @@ def as_text(value: Json) -> str | None:
 
 
 def _agrees(kind: str, value: Json, wanted: str, read: str) -> bool:
-    """Compare a header with its argument; whole numbers as numbers: `42.0` is 42.
+    """Return True if a header agrees with its argument; as numbers `42.0` is 42.
 
     "servers SHOULD compare the header value and the body value numerically rather than as strings"
     """

@@ -1,12 +1,12 @@
-"""A request that came in over HTTP: the message for the session, or why there is none.
+"""A received HTTP request: the message for the session, or the reason why there is none.
 
-Theory of operation. Which era a request belongs to is said by its version header, or by the version
-in its `_meta`; where the two disagree it is a request of 2026-07-28 that is wrong. What is wrong
-with it as HTTP (its type, its body, its session) is refused at once: there is nothing that a person
-could answer. What is wrong between headers and body is no reason to refuse: it is shown, with the
-error that the specification asks for, and a person may answer otherwise (`Posted.error`).
+Theory of operation. The version header or the version in `_meta` tells the era of a request. If
+they disagree, it is a wrong request of 2026-07-28. An HTTP error (media type, body, session) is
+refused at once, because a person could not answer anything. A mismatch between headers and body is
+not refused: it is shown with the error that the specification requires, and a person may answer
+something else (`Posted.error`).
 
-Pure: no socket, no clock.
+It uses no socket and no clock.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ _INVALID_REQUEST: Final = -32600
 
 
 class HttpRequest(NamedTuple):
-    """A request as it came."""
+    """A received request."""
 
     method: str
     headers: Headers
     body: bytes = b""
     url: str = ""
-    """Where it went, as it may be shown."""
+    """Its address for display."""
     address: str = ""
-    """Where it came from."""
+    """The client's address."""
 
 
 class HttpRefusal(NamedTuple):
-    """Why a request goes no further: a status, the code of a sentence, the code of an error.
+    """Why a request is refused: a status, the code of a sentence, the code of an error.
 
-    `headers` go out with it, `fillings` fill the sentence.
+    `headers` are sent with the response, `fillings` fill the sentence.
     """
 
     status: int
@@ -67,18 +67,18 @@ class HttpRefusal(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
     fillings: tuple[tuple[str, str], ...] = ()
     id: str = "null"
-    """The token of the request's id, where it can be read."""
+    """The token of the request's id, if it can be read."""
 
     def body(self, sentence: str) -> bytes:
-        """Return the JSON-RPC error that goes out with it."""
+        """Return the JSON-RPC error of the response."""
         said = json.dumps({"code": self.error, "message": sentence}, ensure_ascii=False)
         return f'{{"jsonrpc":"2.0","id":{self.id},"error":{said}}}'.encode()
 
 
 class Posted(NamedTuple):
-    """A message for a session. `session` is the name that the client gave, "" for none.
+    """A message for a session. `session` is the id that the client sent, "" for none.
 
-    `transport_facts` is what the headers say besides; None in versions with a handshake.
+    `transport_facts` are the facts from the headers; None in versions with a handshake.
     """
 
     line: bytes
@@ -88,29 +88,29 @@ class Posted(NamedTuple):
 
     @property
     def opens(self) -> bool:
-        """Return True if it begins a session of its own."""
+        """True if it starts a new session."""
         message, handshake = self.message, self.transport_facts is None
         return handshake and isinstance(message, Message) and message.method == "initialize"
 
 
 class StreamWanted(NamedTuple):
-    """A GET: the client wants to hear what belongs to no request, or what it missed."""
+    """A GET: the client asks for messages without a request, or for those that it missed."""
 
     session: str
     after: EventId | None = None
 
 
 class SessionOver(NamedTuple):
-    """A DELETE: the client wants the session no more."""
+    """A DELETE: the client ends the session."""
 
     session: str
 
 
 class Acknowledged(NamedTuple):
-    """What is taken and changes nothing.
+    """A message that is accepted and changes nothing.
 
-    2026-07-28: "no `notifications/cancelled` message is expected"; a client that sends one all the
-    same could end another client's request that has the same id.
+    2026-07-28: "no `notifications/cancelled` message is expected"; from a client that sends one, it
+    could cancel another client's request with the same id.
     """
 
 
@@ -124,14 +124,15 @@ UNKNOWN_SESSION: Final = HttpRefusal(404, "unknown session")
 NOT_ACCEPTED: Final = HttpRefusal(406, "not accepted")
 NO_JSON: Final = HttpRefusal(415, "no json")
 NO_UTF8: Final = HttpRefusal(415, "no utf-8")
-"""Some servers decode a body as its charset says, others as UTF-8 whatever it says.
+"""Some servers decode a body by its charset, others always as UTF-8.
 
 "JSON-RPC messages **MUST** be UTF-8 encoded."
+
 https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
 """
 _UTF8: Final = ("", "utf-8", "utf8")
 MANY_VALUES: Final = HttpRefusal(413, "many values", fillings=(("limit", f"{MOST_VALUES:,}"),))
-"""All sessions wait while a message is decoded: 4 MiB may be one text, or a million values."""
+"""All sessions wait while a message is decoded: 4 MiB can be one string, or a million values."""
 NO_BATCHES: Final = HttpRefusal(400, "batch")
 """2025-06-18: "The body of the POST request MUST be a single JSON-RPC request, notification, or
 response": what nothing answers would be waited for.
@@ -145,7 +146,7 @@ def _no_schema(_call: Message) -> Json:
 
 
 def judge(request: HttpRequest, schema_of: Callable[[Message], Json] = _no_schema) -> Inbound:
-    """Say what a request is. `schema_of` returns the inputSchema of the tool of a call."""
+    """Classify a request. `schema_of` returns the inputSchema of the tool of a call."""
     if request.method == "POST":
         return _posted(request, schema_of)
     if request.method not in ("GET", "DELETE"):
@@ -160,7 +161,7 @@ def judge(request: HttpRequest, schema_of: Callable[[Message], Json] = _no_schem
 
 
 def _session_refused(request: HttpRequest) -> HttpRefusal | None:
-    """Say why there is no session to listen to or to end."""
+    """Return why there is no session to listen to or to end, or None."""
     version = request.headers.get(VERSION)
     if version in versions.STATELESS:
         return POST_ONLY
@@ -178,7 +179,7 @@ def _stream(headers: Headers, session: str) -> Inbound:
 
 
 def repeated(name: str) -> HttpRefusal:
-    """Return the refusal of a header that is there twice."""
+    """Return the refusal of a request with a header that occurs twice."""
     return HttpRefusal(400, "twice", fillings=(("header", SPELLING.get(name, name.title())),))
 
 
@@ -222,13 +223,13 @@ def _posted(request: HttpRequest, schema_of: Callable[[Message], Json]) -> Inbou
 
 
 def refused_to(refusal: HttpRefusal, message: DecodedLine) -> HttpRefusal:
-    """Return a refusal with the id of the request that it is about."""
+    """Return a refusal with the id of its request."""
     named = message.id if isinstance(message, Message) and message.method else None
     return refusal if named is None else refusal._replace(id=named.token)
 
 
 def on_one_line(body: bytes) -> bytes:
-    """Return a body as a line: what is written down, and what people read, has one message each."""
+    """Return a body as one line, so that transcript and display have one message per line."""
     body = body.strip(b" \t\r\n")
     if b"\n" not in body and b"\r" not in body:
         return body
@@ -264,7 +265,7 @@ _UNREAD: Final = (Flaw.NOT_JSON, Flaw.NOT_UTF8, Flaw.TOO_DEEP, Flaw.LONG_NUMBER)
 
 
 def refused_body(malformed: Malformed) -> HttpRefusal:
-    """Return the refusal of a body that is no message."""
+    """Return the refusal of a body that is not a message."""
     if malformed.why is Flaw.LONG_BATCH:
         return HttpRefusal(413, "long batch", fillings=malformed.detail)
     unread = malformed.why in _UNREAD
@@ -301,7 +302,7 @@ def _version(message: Message) -> str:
 def stated_in(
     message: Message, headers: Headers, schema_of: Callable[[Message], Json] = _no_schema
 ) -> TransportFacts:
-    """Judge a request of 2026-07-28: first what it says of itself, then its headers."""
+    """Check a request of 2026-07-28: first its `_meta`, then its headers."""
     version = _version(message)
     lacking = next((key for key in versions.META_REQUIRED if key not in message.meta), None)
     if lacking is not None:
@@ -329,10 +330,10 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 
 @dataclass(frozen=True, slots=True)
 class HttpAddress:
-    """Where the server listens. `key` is what a client must have, "" for nothing.
+    """The address of the server. `key` is what a client must send, "" for nothing.
 
-    `is_open` says that others than this computer reach it: by `names`, which are hosts without
-    port, an IPv6 address in brackets; or by a proxy at `outside`, such as `https://mcp.example`.
+    With `is_open`, other computers reach it: by `names`, which are hosts without port (an IPv6
+    address in brackets), or by a proxy at `outside`, such as `https://mcp.example`.
     """
 
     host: str
@@ -344,18 +345,18 @@ class HttpAddress:
 
     @property
     def url(self) -> str:
-        """The address that a client is given."""
+        """The address for clients."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{shown}:{self.port}{PATH}"
 
     @property
     def at(self) -> str:
-        """Where the next process must listen so that the clients of this one come back to it."""
+        """The address where the next process must listen, so that the clients can return."""
         return str(self.port)
 
     @property
     def authorities(self) -> frozenset[str]:
-        """Every `Host` that is ours."""
+        """Every value of `Host` that means this server."""
         ends = (f":{self.port}", *_bare(self.port))
         own = {name + end for name in (*_LOOPBACK, *self.names) for end in ends}
         return frozenset(own | {one.partition("://")[2] for one in self.outside})
@@ -366,10 +367,10 @@ def _bare(port: int) -> tuple[str, ...]:
 
 
 def refused(target: str, headers: Headers, address: HttpAddress) -> HttpRefusal | None:
-    """Return why a request may not enter; None lets it pass. A query in its target says nothing.
+    """Return why a request is refused, None to accept it. A query in the target is ignored.
 
-    Nothing but the endpoint is there, the metadata of OAuth neither: a client that finds any, or is
-    told 401 without a key being asked for, begins to log in somewhere, which cannot end.
+    Only the endpoint exists, not even OAuth metadata: a client that finds metadata, or gets 401
+    although no key is required, starts a login that cannot succeed.
     """
     host, path = _asked_for(target, (headers.get("host") or "").lower())
     hosts = headers.all("host")
@@ -387,7 +388,7 @@ def refused(target: str, headers: Headers, address: HttpAddress) -> HttpRefusal 
 
 
 def _asked_for(target: str, host: str) -> tuple[str, str]:
-    """Return the host and the path of a request.
+    """Return the requested host and path.
 
     RFC 9112, 3.2.2: "a server MUST accept the absolute-form in requests", and then "MUST ignore the
     received Host header field".
@@ -401,12 +402,12 @@ def _asked_for(target: str, host: str) -> tuple[str, str]:
 
 
 def _is_ours(origin: str, host: str, address: HttpAddress) -> bool:
-    """Return True if a page says that it comes from where it asks."""
+    """Return True if the `Origin` of a page is the requested address."""
     if origin.lower() in address.outside:
         return True
     try:
         parts = urlsplit(origin.lower())
-    except ValueError:  # no address at all
+    except ValueError:  # not an address
         return False
     return parts.scheme == "http" and parts.netloc == host and not parts.path
 
@@ -419,6 +420,6 @@ def _has_key(headers: Headers, key: str) -> bool:
 
 
 def bearer(headers: Headers) -> str:
-    """Return the key that a request brings, "" for none."""
+    """Return the bearer token of a request, "" for none."""
     scheme, _, token = (headers.get("authorization") or "")[:LONGEST_KEY].partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""

@@ -1,6 +1,7 @@
-"""What goes back: the status that an answer has, and a message as an event of a stream.
+"""HTTP responses: the status of a response, and messages as events of a stream.
 
-The line stands in the event as it is, byte for byte what stdio sends: it has no line break.
+An event contains the same bytes that stdio sends, because a message has no line break.
+
 https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
 
@@ -38,43 +39,43 @@ _STATUS: Final[Mapping[int, int]] = {
     -32022: 400,
     -32601: 404,
 }
-"""2026-07-28: the status of an answer that is an error, by its code; 200 for every other one.
+"""2026-07-28: the HTTP status of a JSON-RPC error by its code; 200 for every other response.
 
 "it MUST respond with `404 Not Found` and a JSON-RPC error with code `-32601`"
 """
 
 COMMENT: Final = b":\n\n"
-"""Says nothing, and keeps proxies and clients from taking the stream for a dead one."""
+"""A comment without content, so that proxies and clients do not close a quiet stream."""
 
 COMMENT_EVERY: Final = 15.0
-"""Seconds between two comments on a stream on which nothing else is said."""
+"""The seconds between two comments on a quiet stream."""
 
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
 
 
 class EventId(NamedTuple):
-    """Names an event: the stream, by the number of its exchange, and its place in it, from 1.
+    """The id of an event: the number of the stream's exchange, and its place in it, from 1.
 
-    Stream 0 is what belongs to no request. Place 0 is before the first event: a stream that begins
-    says so, and a client that loses it asks for all that follows.
+    Stream 0 is for messages without a request. Place 0 is before the first event: every stream
+    begins with it, so a client that loses the stream can ask for all events.
     """
 
     stream: int
     place: int
 
     def __str__(self) -> str:
-        """Return it as the client gets it and gives it back."""
+        """Return the id as the client gets it and sends it back."""
         return f"{self.stream}-{self.place}"
 
     @classmethod
     def read(cls, text: str) -> EventId | None:
-        """Read what a client gave back; None for what we never gave."""
+        """Read the id that a client sent; None if it is not one of ours."""
         found = re.fullmatch(r"(0|[1-9][0-9]{0,15})-(0|[1-9][0-9]{0,15})", text, re.ASCII)
         return cls(int(found[1]), int(found[2])) if found else None
 
 
 def status_of(line: bytes, version: str) -> int:
-    """Return the status that an answer goes out with while none has been sent."""
+    """Return the HTTP status of a response that has not begun."""
     if not features(version).stateless or b'"error"' not in line:
         return 200
     code = follow(object_in(line), "error", "code")  # a line may be wrong on purpose
@@ -82,17 +83,17 @@ def status_of(line: bytes, version: str) -> int:
 
 
 def event(line: bytes, event_id: EventId | None = None) -> bytes:
-    """Return a message as an event; without a name it cannot be asked for again."""
+    """Return a message as an event; a client cannot ask for it again without an id."""
     data = b"".join(b"data: " + part + b"\n" for part in _LINE_END.split(line))
     named = b"" if event_id is None else f"id: {event_id}\n".encode("ascii")
     return b"event: message\n" + named + data + b"\n"
 
 
 def priming(event_id: EventId, retry: int | None = None) -> bytes:
-    """Return the event that a stream of 2025-11-25 begins with: a name and no message.
+    """Return the event at the start of a 2025-11-25 stream: an id and no message.
 
     "The server SHOULD immediately send an SSE event consisting of an event ID and an empty `data`
-    field". `retry` asks the client to wait so many milliseconds before it comes again.
+    field". `retry` asks the client to wait so many milliseconds before it reconnects.
     https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
     """
     pause = b"" if retry is None else f"retry: {retry}\n".encode("ascii")
@@ -101,15 +102,15 @@ def priming(event_id: EventId, retry: int | None = None) -> bytes:
 
 _BOM: Final = b"\xef\xbb\xbf"
 LONGEST_RETRY: Final = 9
-"""Digits of a `retry` that is looked at: more would be longer than eleven days."""
+"""The maximum number of digits of a `retry`: more would be longer than eleven days."""
 
 
 class EventError(Exception):
-    """An event is longer than what is kept of one."""
+    """An event is longer than the limit."""
 
 
 class ServerSentEvent(NamedTuple):
-    """One event. `id` is "" where it has none; `retry` is in milliseconds, None for none."""
+    """One event. `id` is "" if it has none; `retry` is in milliseconds, None for none."""
 
     data: bytes
     id: str = ""
@@ -118,25 +119,25 @@ class ServerSentEvent(NamedTuple):
 
 
 class EventReader:
-    """Takes a stream piece by piece and gives its events."""
+    """Reads events from the pieces of a stream."""
 
     def __init__(self, longest: int) -> None:
-        """Keep at most so many bytes of one event."""
+        """Keep at most `longest` bytes of one event."""
         self.last_id = ""
-        """The id to come again with: that of the last event that had one."""
+        """The id to reconnect with: that of the last event with an id."""
         self.retry: int | None = None
-        """Milliseconds that the server asks a client to wait before it comes again."""
+        """The milliseconds that a client should wait before it reconnects."""
         self.count = 0
-        """How many events came."""
+        """The number of events."""
         self._longest = longest
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        """Begin with another stream, and go on counting."""
+        """Read another stream, and continue the count."""
         self._rest = bytearray()
         self._is_first = True
         self._after_return = False
-        """Whether the last piece ended with a carriage return: a line feed belongs to it."""
+        """True if the last piece ended with a carriage return; a line feed may follow it."""
         self._begin()
 
     def _begin(self) -> None:
@@ -145,10 +146,10 @@ class EventReader:
         self._event = ""
         self._retry: int | None = None
         self._size = 0
-        """Bytes of the event so far."""
+        """The number of bytes of the event so far."""
 
     def feed(self, piece: bytes) -> Iterator[ServerSentEvent]:
-        """Take the next piece of the stream; yield the events that it completes.
+        """Yield the events that the next piece of the stream completes.
 
         Raises:
             EventError: one is too long.
@@ -189,7 +190,7 @@ class EventReader:
             case b"retry" if value.isdigit() and len(value) <= LONGEST_RETRY:
                 self._retry = int(value)
             case _:
-                pass  # a comment, or what some later version knows
+                pass  # a comment, or a field of a later version
 
     def _dispatched(self) -> ServerSentEvent:
         event = ServerSentEvent(
@@ -203,10 +204,10 @@ class EventReader:
 
 
 INSTEAD: Final = frozenset({Fault.UNAUTHORIZED, Fault.LOST_SESSION, Fault.REDIRECT})
-"""What stands in the place of an answer. Asked for by a person it meets the next POST, once."""
+"""The faults that replace a response. If a person orders one, it applies to the next POST, once."""
 
 TAKEN_BACK: Final = "none"
-"""What is asked for to take back a fault that no answer has met yet."""
+"""The word that cancels a fault which was not applied yet."""
 
 ON_STREAM: Final = frozenset(
     {
@@ -217,24 +218,24 @@ ON_STREAM: Final = frozenset(
         Fault.SLOW_DRIP,
     }
 )
-"""What needs a stream: one begins for it."""
+"""The faults that need a stream; the server starts one for them."""
 
 _NUMBERS: Final[Mapping[Fault, tuple[int, int, int]]] = {
     Fault.WRONG_STATUS: (500, 200, 599),
     Fault.CUT_STREAM: (20, 0, 1_000_000),
 }
-"""The number that a fault can be given: what it is without one, its least and its greatest."""
+"""The number of a fault: its default, its minimum and its maximum."""
 
 
 class HttpFault(NamedTuple):
-    """A fault, and its number: a status, or how many bytes come before the end."""
+    """A fault, and its number: a status, or how many bytes are sent before the end."""
 
     fault: Fault
     number: int = 0
 
     @classmethod
     def read(cls, text: str) -> HttpFault | None:
-        """Read a name, and a number where the fault has one; None for anything else."""
+        """Read a fault's name, and a number if it has one; None for other texts."""
         name, _, number = text.partition(" ")
         fault = next((one for one in OF_HTTP if one.value == name), None)
         if fault is None:
@@ -246,11 +247,11 @@ class HttpFault(NamedTuple):
         return cls(fault, int(number)) if known and least <= int(number) <= most else None
 
     def status(self, right: int) -> int:
-        """Return the status that goes out in the place of the right one."""
+        """Return the HTTP status to send instead of the right one."""
         return self.number if self.fault is Fault.WRONG_STATUS else right
 
     def headers(self, right: Iterable[tuple[str, str]]) -> Pairs:
-        """Return the headers that go out in the place of the right ones."""
+        """Return the headers to send instead of the right ones."""
         match self.fault:
             case Fault.WRONG_TYPE:
                 return _with(right, "content-type", "text/html")
@@ -262,7 +263,7 @@ class HttpFault(NamedTuple):
                 return tuple(right)
 
     def instead(self, path: str) -> tuple[int, Pairs]:
-        """Return the status and the headers in the place of an answer. `path` is the endpoint's."""
+        """Return the status and headers to send instead of a response. `path` is the endpoint's."""
         match self.fault:
             case Fault.UNAUTHORIZED:
                 return 401, (("www-authenticate", "Bearer"),)
@@ -277,15 +278,15 @@ def _with(right: Iterable[tuple[str, str]], name: str, value: str) -> Pairs:
 
 
 VISIT_ENDS_AFTER: Final = 30 * 60.0
-"""Seconds of silence after which a visitor of 2026-07-28 has gone: nothing else says so."""
+"""The seconds of silence after which a 2026-07-28 client counts as gone; nothing else tells."""
 
 SESSION_ENDS_AFTER: Final = 24 * 3600.0
-"""The same of a session that has an id: its client may come back to it."""
+"""The same for a session with an id: its client may come back."""
 
 MAKES_ROOM_AFTER: Final = 60.0
-"""The same of either where there are as many sessions as there may be, and another one begins.
+"""The same for both if the maximum number of sessions is open and a client starts another.
 
-"The server MAY terminate the session at any time": its client is told 404, and begins anew.
+"The server MAY terminate the session at any time": its client gets 404, and starts a new one.
 https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
 """
 
@@ -293,9 +294,9 @@ _LONGEST_NAME: Final = 1000
 
 
 class SessionLike(Protocol):
-    """A session. `id` is "" for that of a visitor, `last_seen` in seconds of any clock.
+    """A session. `id` is "" without a handshake; `last_seen` is in seconds of any clock.
 
-    `address` is where its client was seen last, "" where only the process before this one saw it.
+    `address` is the last address of its client, "" if only an earlier process knew it.
     """
 
     id: str
@@ -304,14 +305,14 @@ class SessionLike(Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Return True if no client waits or listens."""
+        """True if no client waits or listens."""
 
 
 AnySession = TypeVar("AnySession", bound=SessionLike)
 
 
 def silent(sessions: Iterable[AnySession], now: float) -> list[AnySession]:
-    """Return those of which nothing was heard for so long that they are over."""
+    """Return the sessions that are over because nothing was received for too long."""
     return [one for one in sessions if one.is_idle and now - one.last_seen > _ends_after(one)]
 
 
@@ -320,10 +321,10 @@ def _ends_after(session: SessionLike) -> float:
 
 
 def evictable(sessions: Collection[AnySession], now: float, address: str) -> AnySession | None:
-    """Return the session that ends so that a client at `address` can begin another.
+    """Return the session to end so that a client at `address` can start one.
 
-    No client can end those of an address that has fewer than its own has. Of an address that has
-    more than half of all, one ends at once for any other address, whatever it waits for.
+    A client cannot end sessions of an address that has fewer sessions than its own. If one address
+    has more than half of all sessions, one of those ends for any other address, even if it waits.
     """
     counts = Counter(one.address for one in sessions)
     crowded = [
@@ -344,9 +345,9 @@ def evictable(sessions: Collection[AnySession], now: float, address: str) -> Any
 
 
 def visitor_of(message: Message, key: str, host: str) -> str:
-    """Return a digest of who sends a request, as far as one can tell: it may be written down.
+    """Return a digest that identifies the sender of a request as far as possible, safe to store.
 
-    `host` is the address that the visitor knows: a proxy may stand before several processes.
+    `host` is the address that the client uses: one proxy may serve several processes.
     """
     client = json.dumps(message.meta.get(versions.META_CLIENT), sort_keys=True)[:_LONGEST_NAME]
     return hashlib.sha256(json.dumps((host, key, client)).encode()).hexdigest()

@@ -1,1 +1,1 @@
-"""JSON-RPC messages as bytes and as text; the text of a person is never written anew."""
+"""JSON-RPC messages as bytes and as text; a person's text is never re-serialised."""

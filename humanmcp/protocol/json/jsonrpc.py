@@ -1,7 +1,7 @@
-"""From the bytes of one line to one message, and from a person's text to one line.
+"""Turn the bytes of a line into a message, and a person's text into a line.
 
-Knows JSON and JSON-RPC 2.0, and nothing of MCP: no method has a meaning here.
-A line that is no message is a value (`Malformed`), never an exception, and keeps its bytes.
+It knows JSON and JSON-RPC 2.0, but not MCP: methods have no meaning here. A line that is not a
+message is a value (`Malformed`), never an exception, and keeps its bytes.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# A decoded JSON value. `Any`, because JSON has no narrower type that a reader would gain from.
+# A decoded JSON value. `Any`, because a narrower type for JSON would not help.
 Json: TypeAlias = Any
 JsonObject: TypeAlias = dict[str, Any]
 
 DEEPEST_INCOMING: Final = 128
-"""Levels of brackets that an incoming line may have; common parsers stop at about 200."""
+"""The maximum depth of brackets in a received line; common parsers stop at about 200."""
 
-# possessive (`*+`): a string of ten million characters costs no backtracking
+# possessive (`*+`): no backtracking in a string of ten million characters
 STRING: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _STRING_OR_MARKS: Final = re.compile(rf'{STRING}|[^ \t\r\n"]++|"', re.DOTALL)
 _NO_BRACKET: Final = bytes(code for code in range(128) if code not in b"[]{}")
 BRACKETS: Final = r"(?P<opens>[\[{])|(?P<closes>[\]}])"
 _REST: Final = r'(?P<mark>[,:])|(?P<word>[^\s\[\]{},:"]+)|(?P<torn>")'
 TOKEN: Final = re.compile(rf"(?P<string>{STRING})|{BRACKETS}|{_REST}", re.DOTALL)
-"""One piece of a JSON text. `torn` is a quote that no other one closes."""
+"""One piece of a JSON text. `torn` is a quote without a closing one."""
 MOST_IN_BATCH: Final = 100
-"""Messages that an array may hold: they are taken in at once, and others wait for so long."""
+"""The maximum number of messages in a batch: they are processed at once, while others wait."""
 LARGEST: Final = 8 * 1024 * 1024
-"""Characters of a message that is decoded whole."""
+"""The maximum length of a message that is decoded completely, in characters."""
 MOST_VALUES: Final = 100_000
-"""Values of a message that is decoded whole: no other thread runs while that is done."""
+"""The maximum number of values in such a message: decoding blocks all other threads."""
 
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
 
 
 class Kind(enum.StrEnum):
-    """The four kinds of message, told apart by the members that are present.
+    """The four kinds of message; their members tell which.
 
-    JSON-RPC 2.0, sections 4 and 5: a request has `method` and `id`, a notification has `method`
-    alone, a response has `result` or `error`.
+    JSON-RPC 2.0, sections 4 and 5: a request has `method` and `id`, a notification has only
+    `method`, a response has `result` or `error`.
     """
 
     REQUEST = "request"
@@ -53,14 +53,14 @@ class Kind(enum.StrEnum):
 
     @property
     def is_answer(self) -> bool:
-        """Return True for what answers a request."""
+        """True for a response."""
         return self is Kind.RESULT or self is Kind.ERROR
 
 
 class RequestId(NamedTuple):
-    """A request's id: the token exactly as the peer wrote it, and its value for comparing.
+    """A request's id: the token exactly as the peer wrote it, and its value for comparison.
 
-    `7` and `"7"` are different ids; `1.0` and `1` are the same one. 2**53 + 1 stays what it is.
+    `7` and `"7"` are different ids; `1.0` and `1` are the same. 2**53 + 1 keeps its value.
     """
 
     token: str
@@ -68,20 +68,20 @@ class RequestId(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str | int | float]:
-        """What two ids must share to be the same id: the JSON type and the value."""
+        """The JSON type and the value; equal ids have equal keys."""
         return ("text" if isinstance(self.value, str) else "number", self.value)
 
     @classmethod
     def of(cls, value: str | int) -> RequestId:
-        """Make an id of our own."""
+        """Return one of our own ids."""
         return cls(json.dumps(value, ensure_ascii=False), value)
 
 
 class Message(NamedTuple):
-    """One decoded JSON-RPC envelope.
+    """One decoded JSON-RPC message.
 
-    `raw` is the text of the line without its line end; `body` is what it says.
-    `id` is None for a notification, and for an error that names no request.
+    `raw` is the text of the line without its line end; `body` is its decoded object. `id` is None
+    for a notification, and for an error without an id.
     """
 
     kind: Kind
@@ -91,25 +91,25 @@ class Message(NamedTuple):
 
     @property
     def method(self) -> str:
-        """The method of a request or notification; empty for a response."""
+        """The method of a request or notification; "" for a response."""
         method = self.body.get("method")
         return method if isinstance(method, str) else ""
 
     @property
     def params(self) -> JsonObject:
-        """The named parameters; empty when there are none or when they are no object."""
+        """The named parameters; {} if there are none or they are not an object."""
         params = self.body.get("params")
         return params if isinstance(params, dict) else {}
 
     @property
     def meta(self) -> JsonObject:
-        """`params._meta`; empty when there is none or when it is no object."""
+        """`params._meta`; {} if there is none or it is not an object."""
         meta = self.params.get("_meta")
         return meta if isinstance(meta, dict) else {}
 
 
 class Flaw(enum.StrEnum):
-    """Why a line is no message: the code under which its sentence stands."""
+    """Why a line is not a message; the value is the code of the sentence."""
 
     NOT_JSON = "N01"
     NOT_UTF8 = "N02"
@@ -124,10 +124,9 @@ class Flaw(enum.StrEnum):
 
 
 class Malformed(NamedTuple):
-    """A line that is no message: its bytes and why.
+    """A line that is not a message: its bytes and the reason.
 
-    `detail` is what its sentence is filled with. `id` is there when
-    the line is JSON and its id can be read all the same.
+    `detail` fills the sentence. `id` is set if the line is JSON and has a valid id.
     """
 
     raw: bytes
@@ -137,7 +136,7 @@ class Malformed(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The bytes as readable text; what is no UTF-8 becomes U+FFFD."""
+        """The line as readable text, with U+FFFD for bytes that are not UTF-8."""
         return self.raw.decode("utf-8", "replace")
 
 
@@ -152,9 +151,9 @@ DecodedLine: TypeAlias = Message | Batch | Malformed
 
 
 def read(line: bytes) -> DecodedLine:
-    """Decode one line, without its line feed, from the peer.
+    """Decode one line from the peer, without its line feed.
 
-    A byte-order mark and one trailing carriage return are dropped: editors and Windows add them.
+    A byte-order mark and one final carriage return are removed: editors and Windows add them.
     """
     line = line.removeprefix(_UTF8_BOM).removesuffix(b"\r")
     try:
@@ -175,17 +174,17 @@ def read(line: bytes) -> DecodedLine:
 
 
 def read_text(line: str) -> DecodedLine:
-    """Decode one line that is text, as a person typed it or a program made it."""
+    """Decode one line of text, as a person typed it or a program wrote it."""
     return read(encoded(line))
 
 
 def encoded(text: str) -> bytes:
-    """Return the bytes of a line; a half character, which no line can hold, is left to `read`."""
+    """Return the bytes of a line. Half a surrogate pair is invalid UTF-8, which `read` reports."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def object_in(text: str | bytes) -> JsonObject:
-    """Return the object that a text is, whatever it says; an empty one for anything else."""
+    """Return the object in a text, without further checks; {} if it is not an object."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -194,7 +193,7 @@ def object_in(text: str | bytes) -> JsonObject:
 
 
 def items_in(line: bytes) -> tuple[Message | Malformed, ...]:
-    """Decode one line; each message of an array by itself."""
+    """Decode one line, and each message of a batch separately."""
     found = read(line)
     return found.items if isinstance(found, Batch) else (found,)
 
@@ -229,7 +228,7 @@ def _read_envelope(text: str, value: Json) -> Message | Malformed:
 
 
 def kind_of(body: JsonObject) -> Kind | None:
-    """Tell the kind by the members that are present; None when they name none."""
+    """Return the kind of a message by its members; None if they do not tell."""
     if "method" in body:
         if not isinstance(body["method"], str):
             return None
@@ -240,15 +239,15 @@ def kind_of(body: JsonObject) -> Kind | None:
 
 
 def _id_of(text: str, value: Json) -> RequestId | None:
-    """Read an id with its token. None when MCP does not allow such an id.
+    """Read an id with its token; None if MCP does not allow it.
 
     MCP: "Requests MUST include a string or integer ID. Unlike base JSON-RPC, the ID MUST NOT be
-    `null`." `true` is no integer, whatever Python says of it; `1.0` is one, whatever its spelling.
-    The token is looked for only where an id has several spellings: `1.0`, `-0`, escapes.
+    `null`." `true` is not an integer, although it is one in Python; `1.0` is one. The token is only
+    searched if an id has several spellings: `1.0`, `-0`, escapes.
     """
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None
-    if isinstance(value, float) and not value.is_integer():  # an infinity is none
+    if isinstance(value, float) and not value.is_integer():  # infinity is not an integer
         return None
     written = _ENCODER.encode(value)
     if "\\" in text or not (value and isinstance(value, (str, int))):
@@ -260,9 +259,9 @@ def _id_of(text: str, value: Json) -> RequestId | None:
 
 
 def member(text: str, *path: str) -> str | None:
-    """Return the text of the member that names lead to, exactly as written, or None.
+    """Return the text of the member at this path, exactly as written, or None.
 
-    `text` must be valid JSON. When a name appears twice the last one counts, as in every parser.
+    `text` must be valid JSON. If a name occurs twice, the last one counts, as in all parsers.
     """
     for name in path:
         spans = [(start, end) for key, start, end in members(text) if key == name]
@@ -281,7 +280,7 @@ def members(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def member_spans(text: str, at: int) -> Iterator[tuple[str, int, int, int, int]]:
-    """Yield each member of the object at a place: its name, its start and end, those of the value.
+    """Yield each member of the object at `at`: its name, its start and end, those of its value.
 
     `text` must be valid JSON.
     """
@@ -294,16 +293,16 @@ def member_spans(text: str, at: int) -> Iterator[tuple[str, int, int, int, int]]
 
 
 def item_spans(text: str, at: int) -> Iterator[tuple[int, int]]:
-    """Yield each item of the list at a place: its start and end. `text` must be valid JSON."""
+    """Yield the start and end of each item of the list at `at`. `text` must be valid JSON."""
     at = skip_space(text, at + 1)
     while text[at : at + 1] not in ("]", ""):
         end = value_end(text, at)
         yield at, end
-        at = _COMMA.match(text, end).end()  # type: ignore[union-attr]  # it matches nothing, too
+        at = _COMMA.match(text, end).end()  # type: ignore[union-attr]  # it also matches the empty string
 
 
 def ids_in(text: str) -> set[str]:
-    """Return the tokens of all ids in a text that need be no JSON: half a message, say."""
+    """Return the tokens of all ids in a text, which need not be valid JSON."""
     return {found[1] for found in _AN_ID.finditer(text)}
 
 
@@ -331,24 +330,24 @@ _SCALAR: Final = re.compile(r"[^\s,\]}]+")
 
 
 def skip_space(text: str, at: int) -> int:
-    """Return the first place at or after `at` that holds no JSON white space."""
+    """Return the first offset from `at` on that is not JSON white space."""
     found = _SPACE.match(text, at)
     return found.end() if found else at
 
 
 def value_end(text: str, at: int) -> int:
-    """Return the place just after the value that starts at `at`. `text` must be valid JSON."""
+    """Return the offset after the value that starts at `at`. `text` must be valid JSON."""
     first = text[at : at + 1]
     if first == '"':
         found = _ONE_STRING.match(text, at)
         return found.end() if found else len(text)
     if first in ("{", "["):
-        shallow = _SHALLOW.match(text, at)  # no value is made: a million members need no memory
+        shallow = _SHALLOW.match(text, at)  # decodes nothing: a million members need no memory
         if shallow is not None:
             return shallow.end()
         try:  # the parser of the standard library is ten times as fast as counting brackets
             return _DECODER.raw_decode(text, at)[1]
-        except (ValueError, RecursionError):  # an integer of more than 4300 digits, say
+        except (ValueError, RecursionError):  # such as an integer of more than 4300 digits
             end = closed_at(text, at)
         return end if end >= 0 else len(text)
     found = _SCALAR.match(text, at)
@@ -356,9 +355,9 @@ def value_end(text: str, at: int) -> int:
 
 
 def closed_at(text: str, at: int, tokens: re.Pattern[str] = TOKEN) -> int:
-    """Return where the brackets that open at a place are all closed again, -1 if they never are.
+    """Return the offset where the brackets that open at `at` are all closed, -1 if they are not.
 
-    Those of `tokens` have the groups `opens` and `closes`, and `torn` for a string without its end.
+    `tokens` must have the groups `opens` and `closes`, and `torn` for an unclosed string.
     """
     depth = 0
     for found in tokens.finditer(text, at):
@@ -375,7 +374,7 @@ def compact(text: str) -> str:
 
     MCP, transports: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."
     `1.0`, big integers, key order and escapes stay as typed, which re-serialising would not do.
-    Valid JSON has no raw line break inside a string, so the answer always is exactly one line.
+    Valid JSON has no raw line break in a string, so the result is always one line.
     """
     parts = text.split('"')
     if not _all_quotes_pair(text, parts):
@@ -385,7 +384,7 @@ def compact(text: str) -> str:
 
 
 def _all_quotes_pair(text: str, parts: list[str]) -> bool:
-    """Return True if every second part of a text that was split at its quotes is a string."""
+    """Return True if every second part of a text, split at its quotes, is a string."""
     return len(parts) % 2 == 1 and '\\"' not in text
 
 
@@ -396,18 +395,18 @@ def deeper_than(text: str, limit: int) -> bool:
     parts = text.split('"')
     outside = "".join(parts[::2]) if _all_quotes_pair(text, parts) else _ONE_STRING.sub("", text)
     brackets = whole = outside.encode("ascii", "ignore").translate(None, _NO_BRACKET)
-    for _levels in range(limit // 2):  # each round takes one or two away
+    for _levels in range(limit // 2):  # each round removes one or two levels
         if not brackets:
             return False
         before, brackets = len(brackets), brackets.replace(b"[]", b"").replace(b"{}", b"")
         if len(brackets) > before * 3 // 4:
-            break  # little is gained: it would be read a hundred times
-    # something is left: it nests deeper, its brackets do not match, or it has many
+            break  # each round removes too little: it would need a hundred
+    # brackets are left: too deep, not matching, or many
     return bool(brackets) and _nests(whole, limit)
 
 
 def _nests(brackets: bytes, limit: int) -> bool:
-    """Return True if a text of brackets nests deeper than `limit`, matching or not."""
+    """Return True if brackets nest deeper than `limit`, whether they match or not."""
     depth = 0
     for bracket in brackets:
         depth += 1 if bracket in b"[{" else -1
@@ -434,9 +433,9 @@ def json_type(value: Json) -> str:
 
 
 def with_token(text: str, token: str, path: tuple[str, ...] = ("id",)) -> str:
-    """Return a message with another id, or another token at this path; all else stays as it is.
+    """Return a message with another token at this path, by default another id.
 
-    A name may stand twice: it is put in the place of each.
+    All else stays as written. If a name occurs twice, both get the token.
     """
     name, *rest = path
     for key, start, end in reversed(list(members(text))):
@@ -447,12 +446,12 @@ def with_token(text: str, token: str, path: tuple[str, ...] = ("id",)) -> str:
 
 
 def is_large(text: str) -> bool:
-    """Return True for a message that would keep others waiting while it is decoded."""
+    """Return True for a message whose decoding would block other sessions."""
     return len(text) > LARGEST or has_many_values(text)
 
 
 def has_many_values(text: str) -> bool:
-    """Return True for JSON of more values than are decoded while others wait."""
+    """Return True for JSON with more values than are decoded at once."""
     if len(text) <= MOST_VALUES or _values(text) <= MOST_VALUES:
         return False
     strings = text.replace("\\\\", "").replace('\\"', "").split('"', 4 * MOST_VALUES + 1)
@@ -466,7 +465,7 @@ def _values(text: str) -> int:
 # C0 and C1 controls, soft hyphen, zero-width and direction marks, line and paragraph separators,
 # direction overrides and isolates, invisible operators, byte-order mark, interlinear marks, tags,
 # variation selectors beyond the emoji ones, lone surrogates.
-# A text: `re` compiles it when it is first used, which the start of a server need not pay for.
+# A string, not a compiled pattern: `re` compiles it at the first use, not at the start of a server.
 _INVISIBLE: Final = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f"
     "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff"
@@ -475,21 +474,21 @@ _INVISIBLE: Final = (
 _LINE_BREAKS: Final = r"[\n\t]"
 _BREAKS: Final = r"\r\n?|\n"
 _ESCAPE: Final = r"\\(?:u(?:([dD][89abAB])|([dD][c-fC-F]))[0-9a-fA-F]{2}|.)"
-"""Any escape; its groups are for the first and the second half of a surrogate pair."""
+"""Any escape; its groups match the first and the second half of a surrogate pair."""
 
 
 def visible(text: str) -> str:
-    """Return `text` with every character that could act on a screen shown as ⟦U+202E⟧."""
+    """Return `text` with each character that could control a screen shown as ⟦U+202E⟧."""
     return re.sub(_INVISIBLE, _code_point, text)
 
 
 def visible_json(text: str) -> str:
-    """Return JSON with the same characters as JSON escapes: it stays the JSON that it was."""
+    """Return JSON with such characters as JSON escapes, which means the same."""
     return re.sub(_INVISIBLE, lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def one_line(text: str, longest: int = 0) -> str:
-    """Return `text` on one line, safe to show, cut to `longest` characters (0: not cut)."""
+    """Return `text` on one line without control characters, cut to `longest` (0: not cut)."""
     shown = text
     if not (text.isascii() and text.isprintable()):
         escaped = re.sub(_LINE_BREAKS, lambda found: "\\n" if found[0] == "\n" else "\\t", text)
@@ -504,7 +503,7 @@ def _code_point(found: re.Match[str]) -> str:
 
 
 def wire_line(text: str) -> str | None:
-    """Return any text as one line of valid UTF-8, its line breaks as spaces; None when blank."""
+    """Return any text as one line of valid UTF-8, with spaces for line breaks; None if blank."""
     line = re.sub(_BREAKS, " ", text).strip()
     if not line:
         return None
@@ -514,7 +513,7 @@ def wire_line(text: str) -> str | None:
 def half_characters(text: str) -> list[tuple[int, int]]:
     r"""List the escapes in `text` that are half of a surrogate pair, as (start, end).
 
-    `"\ud83d\ude00"` is one character written in two halves; `"\ud83d"` alone is none.
+    `"\ud83d\ude00"` is one character in two halves; `"\ud83d"` alone is not a character.
     """
     halves: list[tuple[int, int]] = []
     open_until = -1
@@ -523,7 +522,7 @@ def half_characters(text: str) -> list[tuple[int, int]]:
             continue
         place = found.span()
         if found.lastindex == 2 and place[0] == open_until:
-            halves.pop()  # the second half of the one that came just before
+            halves.pop()  # the second half of the previous escape
             open_until = -1
             continue
         halves.append(place)
@@ -532,10 +531,10 @@ def half_characters(text: str) -> list[tuple[int, int]]:
 
 
 META: Final = "humanmcp/too-long"
-"""The member of `_meta` in which a person reads what became of the rest."""
+"""The member of `_meta` that tells a person that the message was cut."""
 
 BEGINNING: Final = 20_000
-"""Characters that are decoded of a larger one."""
+"""The number of characters of a large message that are decoded."""
 _ENDS: Final = 1024
 
 _LAST_MEMBERS: Final = re.compile(
@@ -545,9 +544,9 @@ _MEMBER: Final = re.compile(rf'"(jsonrpc|id|method)"\s*:\s*({STRING}|-?\d+)', re
 
 
 def outline(text: str) -> str:
-    """Return a message that is decoded quickly: this one, or the beginning of a large one.
+    """Return a message that can be decoded quickly: itself, or the beginning of a large one.
 
-    The beginning is closed, so that it is JSON, and has the id and the method from the end.
+    The beginning is closed so that it is valid JSON, and has the id and method from the end.
     """
     if not is_large(text):
         return text
@@ -571,10 +570,10 @@ def outline(text: str) -> str:
 
 
 def stand_in(first: bytes, last: bytes, size: int) -> bytes | None:
-    """Return a request with the method and the id of a line that was not kept.
+    """Return a request with the method and id of a line that was too long to keep.
 
-    `first` and `last` are how it began and ended, `size` is in bytes. None where it names no method
-    or no id there: it could not be answered.
+    `first` and `last` are its beginning and end, `size` is in bytes. None if they contain no method
+    or no id, because then nobody could answer it.
     """
     text = first.decode("utf-8", "ignore")
     found = _at_the_end(last.decode("utf-8", "ignore")) | _at_the_beginning(text)
@@ -589,7 +588,7 @@ def stand_in(first: bytes, last: bytes, size: int) -> bytes | None:
 
 
 def _at_the_beginning(text: str) -> dict[str, str]:
-    """Read the members of an object as far as they are whole."""
+    """Return the complete members at the beginning of an object."""
     found: dict[str, str] = {}
     at = skip_space(text, 0)
     if text[at : at + 1] != "{":
@@ -598,20 +597,20 @@ def _at_the_beginning(text: str) -> dict[str, str]:
     try:
         while text[at : at + 1] == '"':
             name, end = _DECODER.raw_decode(text, at)
-            at = skip_space(text, skip_space(text, end) + 1)  # over the colon
+            at = skip_space(text, skip_space(text, end) + 1)  # after the colon
             value, end = _DECODER.raw_decode(text, at)
             following = skip_space(text, end)
             if following >= len(text):
-                break  # a number may go on
+                break  # a number may continue
             if isinstance(value, (str, int)) and name in ("id", "method"):
                 found[name] = text[at:end]
-            at = skip_space(text, following + 1)  # over the comma
+            at = skip_space(text, following + 1)  # after the comma
     except (ValueError, RecursionError):
-        pass  # here it was cut
+        pass  # the end of the beginning
     return found
 
 
 def _at_the_end(text: str) -> dict[str, str]:
-    """Read the last members, where the object of the whole line ends with them."""
+    """Return the last members, if the line ends with the end of the object."""
     members = _LAST_MEMBERS.search(text)
     return dict(_MEMBER.findall(members.group(1))) if members else {}

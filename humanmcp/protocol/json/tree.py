@@ -1,7 +1,7 @@
 # ruff: noqa: ANN401 - any JSON value
-"""Going through a decoded JSON value: to one place in it, over its leaves, or changing each.
+"""Read a decoded JSON value: find one place in it, iterate its leaves, or change each leaf.
 
-A leaf is a text, a number, `true`, `false` or `null`.
+A leaf is a string, a number, `true`, `false` or `null`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 _ESCAPED: Final = str.maketrans({"~": "~0", "/": "~1"})
 _LONGEST_INDEX: Final = 9
-"""Digits of an index that are read: no list is longer, and Python converts some 4,300 at most."""
+"""The maximum number of digits of an index; Python converts at most about 4,300."""
 
 
 def follow(value: Any, *steps: str | int, missing: Any = None) -> Any:
-    """Return what names and indexes lead to from a value; `missing` where they lead nowhere.
+    """Return the value at names and indexes below `value`; `missing` if there is none.
 
-    An index may be written as a text, as in a JSON Pointer.
+    An index may be a string, as in a JSON Pointer.
     """
     for step in steps:
         if isinstance(value, dict) and step in value:
@@ -37,30 +37,30 @@ def follow(value: Any, *steps: str | int, missing: Any = None) -> Any:
 
 
 def object_at(value: Any, *steps: str | int) -> dict[str, Any]:
-    """Return the object that steps lead to in what came over a wire; {} where there is none."""
+    """Return the object at these steps of a received value; {} if there is none."""
     found = follow(value, *steps)
     return found if isinstance(found, dict) else {}
 
 
 def array_at(value: Any, *steps: str | int) -> list[Any]:
-    """Return the array that steps lead to; [] where there is none."""
+    """Return the array at these steps; [] if there is none."""
     found = follow(value, *steps)
     return found if isinstance(found, list) else []
 
 
 def objects_at(value: Any, *steps: str | int) -> list[dict[str, Any]]:
-    """Return the objects in the array that steps lead to."""
+    """Return the objects in the array at these steps."""
     return [one for one in array_at(value, *steps) if isinstance(one, dict)]
 
 
 def text_at(value: Any, *steps: str | int) -> str:
-    """Return the text that steps lead to; "" where there is none."""
+    """Return the string at these steps; "" if there is none."""
     found = follow(value, *steps)
     return found if isinstance(found, str) else ""
 
 
 def at(value: Any, text: str, missing: Any = None) -> Any:
-    """Return what a JSON Pointer leads to from a value; `missing` where it leads nowhere."""
+    """Return the value at a JSON Pointer; `missing` if there is none."""
     steps = (step.replace("~1", "/").replace("~0", "~") for step in text.split("/")[1:])
     return follow(value, *steps, missing=missing)
 
@@ -71,7 +71,7 @@ def pointer(path: Iterable[object]) -> str:
 
 
 def _index(step: str | int) -> float:
-    """Return the index that a step is; beyond every list where it has a sign or a zero first."""
+    """Return a step as an index; infinity if it has a sign or a leading zero."""
     name = str(step)
     is_one = name.isascii() and name.isdecimal() and (name == "0" or name[0] != "0")
     return int(name) if is_one and len(name) <= _LONGEST_INDEX else float("inf")
@@ -80,7 +80,7 @@ def _index(step: str | int) -> float:
 def leaves(
     value: Any, path: tuple[str | int, ...] = ()
 ) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield each leaf of a value with its path, in the order in which they stand."""
+    """Yield each leaf of a value with its path, in order."""
     match value:
         case dict():
             for name, part in value.items():
@@ -93,7 +93,7 @@ def leaves(
 
 
 def mapped(value: Any, change: Callable[[Any], Any], *, names: bool = False) -> Any:
-    """Return a value with each leaf changed, and with `names` each name of a member, too."""
+    """Return a value with each leaf changed, and with `names` also each member name."""
     match value:
         case dict():
             return {
@@ -107,7 +107,7 @@ def mapped(value: Any, change: Callable[[Any], Any], *, names: bool = False) -> 
 
 
 def well_formed(value: Any) -> Any:
-    """Return a value with U+FFFD for each half of a surrogate pair, which nothing can send on."""
+    """Return a value with U+FFFD for each unpaired surrogate, which cannot be encoded."""
     return mapped(value, _whole, names=True)
 
 
@@ -120,11 +120,11 @@ def _whole(leaf: Any) -> Any:
 _CLOSES: Final = {"{": "}", "[": "]"}
 
 DEEPEST_INDENT: Final = 40
-"""Levels after which lines are indented no further: 100,000 brackets would be 20 GB of spaces."""
+"""The maximum number of indented levels: 100,000 brackets would need 20 GB of spaces."""
 
 
 def pretty(text: str, indent: int = 2) -> str:
-    """Return a JSON text with one member or item a line. A text that is no JSON costs no more."""
+    """Return a JSON text with one member or item per line; quickly, even if it is not JSON."""
     parts: list[str] = []
     depth = 0
     pieces = [found[0] for found in TOKEN.finditer(text) if found.lastgroup != "torn"]
@@ -157,10 +157,10 @@ Word = TypeVar("Word", bound="str | Json")
 
 
 def alike(typed: Json, known: Iterable[Word]) -> Word | None:
-    """Return the known word that was meant, or None when none is near enough.
+    """Return the known word that a typed word probably means, or None.
 
-    Near is: the same letters whatever the case and the separators (`input_schema`), a plural for a
-    singular (`content`, `contents`), or one or two slips of the fingers in a long enough word.
+    It matches the same letters in other case or with other separators (`input_schema`), a plural
+    for a singular (`content`, `contents`), or one or two typing errors in a long word.
     """
     if not isinstance(typed, str) or not typed or len(typed) > 64:
         return None
@@ -181,10 +181,10 @@ def alike(typed: Json, known: Iterable[Word]) -> Word | None:
 
 
 def meant_by(missing: str, typed: Iterable[str]) -> str | None:
-    """Return which of the names a person typed stands for one that is missing.
+    """Return the typed name that probably means a missing one.
 
-    Also a part of it (`templates`, `uri`), and a name that ends in the same word: the right name
-    is known to be missing, so a looser guess is fair.
+    Unlike `alike`, it also matches a part of the name (`templates`, `uri`), and a name with the
+    same last word: because the right name is missing, a weaker guess is good enough.
     """
     names = list(typed)
     near = alike(missing, names)
@@ -199,24 +199,24 @@ def meant_by(missing: str, typed: Iterable[str]) -> str | None:
 
 
 def _last(name: str) -> str:
-    """Return the last word of a camel-case name, as a singular: `version` of supportedVersions."""
+    """Return the last word of a camel-case name in the singular: `version` of supportedVersions."""
     start = max((at for at, letter in enumerate(name) if letter.isupper()), default=0)
     return name[start:].lower().rstrip("s") if start else "\0"
 
 
 def half_width(word: str) -> str:
-    """Return a word in small letters, each of the width that a program expects."""
+    """Return a word in lower case and in half-width characters."""
     return (word if word.isascii() else unicodedata.normalize("NFKC", word)).lower()
 
 
 def plain(word: str) -> str:
-    """Return a word without what case, separators and full-width letters make of it."""
+    """Return a word without differences in case, separators and full-width letters."""
     word = half_width(word)
     return word if word.isalnum() else "".join(filter(str.isalnum, word))
 
 
 def slips(one: str, other: str, limit: int) -> int:
-    """Count letters left out, added, changed or swapped; anything above `limit` is limit + 1."""
+    """Count omitted, added, changed or swapped letters; above `limit`, return limit + 1."""
     if len(set(one).difference(other)) > limit:
         return limit + 1
     before: list[int] = []

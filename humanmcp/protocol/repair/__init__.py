@@ -1,1 +1,1 @@
-"""Read what is nearly JSON, as people type it."""
+"""Read the almost-JSON that people type."""

@@ -1,7 +1,7 @@
-"""The one JSON answer inside a text of something else: a chat, a command, a log, a program.
+"""Find the one JSON answer in another text: a chat, a command, a log, a program.
 
-Finds where it begins and ends. Knows the names by which an answer is recognised, and does not judge
-what stands around it: words that hold a bit of JSON are still words.
+It knows the member names of an answer, and returns its place. Words that contain some JSON are
+still words.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ANSWER_NAMES: Final = frozenset(
         *("roots", "action", "inputRequests", "task", "tasks"),
     }
 )
-"""Members that give an answer away, whatever stands around it."""
+"""The member names that identify an answer in any text."""
 
 _MOST_TRIES: Final = 200
 _TOKEN: Final = re.compile(
@@ -38,7 +38,7 @@ _SLASHED: Final = re.compile(r'\s*(?:"|\')?[\[{]\s*\\+"')
 
 
 class Around(NamedTuple):
-    """Where the answer stands in a text, and the code that says so."""
+    """The place of the answer in a text, and the code of the problem."""
 
     code: str
     start: int
@@ -46,9 +46,9 @@ class Around(NamedTuple):
 
 
 def find(text: str) -> Around | None:
-    """Find the one answer in a text that is something else as a whole.
+    """Find the one answer in a text that is not JSON as a whole.
 
-    None when the text begins like JSON, and when there is none in it or more than one.
+    None if the text begins like JSON, and if it contains no answer or several.
     """
     begin = len(text) - len(text.lstrip())
     spans = list(_documents(text))
@@ -63,7 +63,7 @@ def find(text: str) -> Around | None:
 
 
 def _documents(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of what looks like an answer: balanced, with a name that gives it away."""
+    """Yield the places of possible answers: balanced brackets with the name of an answer."""
     at, tries = 0, 0
     while tries < _MOST_TRIES:
         opened = re.compile(r"[\[{]").search(text, at)
@@ -90,7 +90,7 @@ def _is_answer(text: str) -> bool:
 
 
 def quote_marks(text: str) -> tuple[TextEdit, ...]:
-    """Return what takes the `>` before each line out; nothing where a line has none."""
+    """Return the edits that remove the `>` before each line; () if a line has none."""
     lines = [(found.start(), found[0]) for found in re.finditer(r"[^\n]*\S[^\n]*", text)]
     marks = [(at, _QUOTED_LINE.match(line)) for at, line in lines]
     edits = [TextEdit(at + mark.start(), at + mark.end(), "") for at, mark in marks if mark]
@@ -98,7 +98,7 @@ def quote_marks(text: str) -> tuple[TextEdit, ...]:
 
 
 def unescaped(text: str) -> str | None:
-    r"""Undo `{\"a\"…`, where that makes JSON of the text."""
+    r"""Return `{\"a\"…` without its escapes, if that is JSON; else None."""
     if not _SLASHED.match(text):
         return None
     try:

@@ -1,10 +1,10 @@
 # ruff: noqa: RUF001 - full-width characters are what this is about
-"""Find the mistakes in a text that is almost JSON, and fix those that have one meaning.
+"""Find the mistakes in almost-JSON, and fix those that have only one meaning.
 
-Reads the way a person does: a full-width colon is a colon, `True` is `true`, a list that is not
-closed ends where the text ends. Each mistake becomes a `Mistake` with the edits that fix
-it; a mistake of the same kind all over the text is one diagnostic with many edits. Where no guess
-is safe the parser stops, and says so.
+It reads as a person does: a full-width colon is a colon, `True` is `true`, an unclosed list ends at
+the end of the text. Each mistake becomes a `Mistake` with the edits that fix it; a mistake of the
+same kind all over the text is one diagnostic with many edits. Where no fix is safe, the parser
+stops and reports it.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from humanmcp.protocol.repair.scanner import (
 _STRUCTURE: Final = re.compile(r"""\s*[:：]\s*[{\[｛［"'“\d-]""")
 _ENDS: Final = "]}"
 _NO_ITEM: Final = f"{_ENDS},;"
-"""Marks of a container that begin no item of it; the end of the text, "", is in both."""
+"""Characters in a container that do not begin an item; "" (the end of the text) matches both."""
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "result", "error", "content"})
-"""Names by which an answer is known when they stand without quotes and without a brace."""
+"""Names that identify an answer without quotes and without a brace."""
 
 
 def examine(text: str) -> RepairResult:
-    """Examine a text that is no JSON, or that has a name twice in one object."""
+    """Examine a text that is not JSON, or that has a name twice in one object."""
     parser = _RepairParser(text)
     try:
         parser.document()
@@ -52,16 +52,16 @@ def examine(text: str) -> RepairResult:
 
 
 _SHAKY: Final = (kinds.unclosed_quote, kinds.missing_value, kinds.unopened_quote)
-"""Mistakes that leave open where a text or a value ends."""
+"""Mistakes after which the end of a text or a value is uncertain."""
 _LEANING: Final = (
     *(kinds.missing_comma, kinds.unclosed_bracket, kinds.missing_colon, kinds.unquoted_string),
     *(kinds.extra_bracket, kinds.wrong_bracket, kinds.adjacent_strings, kinds.missing_brace),
 )
-"""Fixes that say how a text is built, and so lean on what was guessed elsewhere."""
+"""Fixes of the structure of a text, which depend on other guesses."""
 
 
 def _grade(mistakes: list[Mistake]) -> None:
-    """Call a guess what follows from one: where a quote is lost, brackets are as well."""
+    """Grade fixes as guesses that depend on a guess: after a lost quote, brackets are guesses."""
     if any(each.diagnostic.kind in _SHAKY for each in mistakes):
         for each in mistakes:
             if each.diagnostic.kind in _LEANING:
@@ -70,15 +70,15 @@ def _grade(mistakes: list[Mistake]) -> None:
 
 @dataclass(slots=True)
 class _RepairParser(ScalarReader):
-    """The whole document: containers, and what stands around them."""
+    """The parser of the whole document: containers, and the text around them."""
 
     _open: list[tuple[str, int]] = field(default_factory=list)
-    """The brackets that are open, with their places."""
+    """The open brackets with their places."""
 
     # -- the document ----------------------------------------------------------------------------
 
     def document(self) -> None:
-        """Read the one value of the text, and what wrongly follows it."""
+        """Read the one value of the text, and any text after it."""
         self.space()
         self._shell_quotes()
         char = self.mark()
@@ -94,7 +94,7 @@ class _RepairParser(ScalarReader):
             self.space()
 
     def _shell_quotes(self) -> None:
-        """Windows' cmd.exe keeps the quotes of `echo '{…}'`."""
+        """Remove the quotes that cmd.exe of Windows keeps in `echo '{…}'`."""
         end = len(self.text.rstrip())
         quote = self.peek()
         inside = self.text[self.at + 1 : end].lstrip()
@@ -109,7 +109,7 @@ class _RepairParser(ScalarReader):
             self.space()
 
     def _lost_brace(self) -> bool:
-        """Return True if the text begins with a member: its first brace is lost."""
+        """Return True if the text begins with a member, so that its first brace is missing."""
         if self.peek() in QUOTES and self.mark() not in "{[":
             piece = self.piece(self.at)
             name, end = self.text[piece.inner : piece.last], piece.end
@@ -145,7 +145,7 @@ class _RepairParser(ScalarReader):
             self.at += 1
         else:
             cut = (TextEdit(start, end, ""),)
-            if char in "{[":  # which of them is meant, nobody can tell: no fix
+            if char in "{[":  # either bracket may be right: no fix
                 self.mistake(kinds.second_document, start, end, ())
                 self.edits += cut
             else:
@@ -155,7 +155,7 @@ class _RepairParser(ScalarReader):
     # -- values ----------------------------------------------------------------------------------
 
     def value(self, char: str) -> None:
-        """Read one value, which begins with this mark."""
+        """Read one value that begins with this character."""
         if char == "{":
             self._object()
         elif char == "[":
@@ -227,7 +227,7 @@ class _RepairParser(ScalarReader):
         self.space()
 
     def _separator(self) -> int:
-        """Read what follows a value in a container; return where its comma is, or -1."""
+        """Read the text after a value in a container; return the place of its comma, or -1."""
         last = self.at
         char = self.space()
         if char in (",", ";"):
@@ -244,7 +244,7 @@ class _RepairParser(ScalarReader):
         return -1
 
     def _close(self, char: str, comma: int) -> None:
-        """Close the innermost container, by its own mark or in spite of another."""
+        """Close the innermost container, with its own bracket or with a wrong one."""
         opener, opened = self._open.pop()
         own = "]" if opener == "[" else "}"
         if comma >= 0:
@@ -259,11 +259,11 @@ class _RepairParser(ScalarReader):
             self.at += 1
 
     def _drop_comma(self, comma: int) -> None:
-        """Take back a comma that nothing follows."""
+        """Remove a comma that nothing follows."""
         for kind in (
             kinds.full_width_character,
             kinds.semicolon_in_json,
-        ):  # fixed before, from full-width
+        ):  # already fixed, from full-width
             note = self.saturated.get(kind)
             if note is not None and note.edits[-1].start == comma:
                 self.take_back(note.edits.pop())
@@ -285,7 +285,7 @@ class _RepairParser(ScalarReader):
                 kinds.unclosed_bracket, opened, opened + 1, (edit,), char=opener, opened=line
             )
             return
-        if before.edits[-1].start == place:  # one edit for one place: `]}` in this order
+        if before.edits[-1].start == place:  # one edit per place: `]}` in this order
             edit = TextEdit(place, place, before.edits[-1].new + own)
             self.take_back(before.edits.pop())
         before.edits.append(edit)
@@ -311,7 +311,7 @@ class _RepairParser(ScalarReader):
         return name
 
     def _colon(self) -> str:
-        """Read the colon after a name; return the mark of the value after it, "" for none."""
+        """Read the colon after a name; return the first character of the value, "" for none."""
         last = self.at
         char = self.space()
         if char == ":":

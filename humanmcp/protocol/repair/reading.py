@@ -1,9 +1,9 @@
-"""Read what a person typed as JSON: the value, or what keeps it from being JSON, with places.
+"""Read what a person typed as JSON: the value, or the problems with their places.
 
-A text that is valid costs one pass of the standard library's parser. Anything doubtful (it does
-not parse, a name appears twice, half of a character) goes to `parser.py`, which finds the several
-mistakes of a text and fixes them as far as they have one meaning; the rest of the check then goes
-on with the fixed text, and places are given in the text as typed.
+A valid text costs one pass of the standard library's parser. A doubtful text (it does not parse, a
+name occurs twice, half a surrogate pair) goes to `parser.py`, which finds its mistakes and fixes
+those with only one meaning. The check then continues with the fixed text; places refer to the text
+as typed.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ if TYPE_CHECKING:
     from humanmcp.protocol.repair.scanner import Mistake
 
 DEEPEST: Final = 100
-"""Levels of brackets that may be sent; clients that use a common parser stop at about 200."""
+"""The maximum depth of brackets in a sent message; common parsers stop at about 200."""
 LONGEST: Final = 10 * 1024 * 1024
-"""Bytes that may be sent: the TypeScript SDK closes the connection above 10 MiB."""
+"""The maximum size of a sent message in bytes: the TypeScript SDK disconnects above 10 MiB."""
 LONG: Final = 1_000_000
-"""Bytes from which on a warning is due."""
+"""The size in bytes from which the check warns."""
 
 _BEGINS: Final = re.compile(r"""\s*[{\[｛［【「『"'`“”‘’＂＇«»]""")  # noqa: RUF001 - what JSON may begin with when it is typed
 _OTHERWISE: Final = re.compile(
     r"""\s*(?:["']?[\[{]\s*(?:\\+"|&(?:quot|#34);)|\[[^\]\n"{]*\]\s*\S)"""
 )
-"""JSON that was escaped for another text, or a line of a log: a bracket that is none of JSON."""
+"""JSON that was escaped for another text, or a line of a log with other brackets."""
 _BOM: Final = "\ufeff"
 _FENCE: Final = re.compile(r"\s*```[A-Za-z0-9]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class Reading(NamedTuple):
-    """What became of a text. `readable` says that `value` and `json` mean something.
+    """The result of reading a text. `value` and `json` are only valid if `readable`.
 
-    `edits` turn `text` into `json`, which is valid JSON; there are none for a text that is.
-    `size` is what the text takes on the wire, in bytes.
+    `edits` turn `text` into `json`, which is valid JSON; () if `text` is valid. `size` is the size
+    on the wire, in bytes.
     """
 
     text: str
@@ -73,13 +73,13 @@ class Reading(NamedTuple):
     def placed(
         self, found: Iterable[RawDiagnostic], page: str, root: Path = ()
     ) -> list[Diagnostic]:
-        """Return problems with their places in the text, which holds what stands at `root`."""
+        """Return problems with their places in the text, which is the value at `root`."""
         typed = as_typed(self.edits) if self.edits else None
         return Placer(Source(self.json, self.text, root, typed, page)).diagnostics(found)
 
 
 def as_typed(edits: tuple[TextEdit, ...]) -> Callable[[int], int]:
-    """Return what turns offsets of a fixed text into those of the text as typed."""
+    """Return a function that converts offsets of a fixed text into those of the text as typed."""
     starts: list[int] = []
     grown = 0
     for start, end, new in edits:
@@ -98,7 +98,7 @@ def as_typed(edits: tuple[TextEdit, ...]) -> Callable[[int], int]:
 
 
 class _DoubtError(ValueError):
-    """The parser of the standard library would accept something that is no JSON."""
+    """The standard library's parser would accept a text that is not JSON."""
 
 
 def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -128,8 +128,8 @@ def strict(text: str) -> Json:
     """Decode a text that is valid JSON without a name that appears twice.
 
     Raises:
-        ValueError: it is none.
-        RecursionError: it nests too deeply; `deeper_than` tells before.
+        ValueError: it is not.
+        RecursionError: it nests too deeply; check `deeper_than` before.
     """
     if _SURROGATE_ESCAPE.search(text) and half_characters(text):
         raise _DoubtError
@@ -155,7 +155,7 @@ def read(text: str) -> Reading:
 
 
 def _notes(text: str, size: int) -> tuple[Diagnostic, ...]:
-    """Return what is done for the person, and what may be too much for some clients."""
+    """Return notes on automatic changes, and on sizes that some clients do not accept."""
     notes: tuple[Diagnostic, ...] = ()
     if "\n" in text.strip():
         notes = (diagnostic(kinds.several_lines(), text),)
@@ -165,7 +165,7 @@ def _notes(text: str, size: int) -> tuple[Diagnostic, ...]:
 
 
 def size_of(text: str) -> int:
-    """Return the bytes of a text as UTF-8, -1 when half a character keeps it from being any."""
+    """Return the size of a text as UTF-8 in bytes, -1 if it contains half a surrogate pair."""
     if text.isascii():
         return len(text)
     try:
@@ -208,7 +208,7 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
             value = json.loads(fixed)
         if not any(each.blocks for each in diagnostics):
             strict(fixed)
-    except ValueError as error:  # what is left is no JSON either: say where
+    except ValueError as error:  # the rest is not JSON either: report the place
         whole = False
         at = min(first + getattr(error, "pos", 0), len(text))
         if not any(each.blocks for each in diagnostics):
@@ -225,7 +225,7 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
 
 
 def _too_much(text: str, first: int, last: int, *, deep: bool) -> Diagnostic | None:
-    """Return what keeps a text from being examined: its depth, or its length."""
+    """Return why a text cannot be examined: its depth or its length; None if it can."""
     if deep:
         return diagnostic(kinds.nested_too_deep(limit=str(DEEPEST)), text)
     return _first_only(text, first, last) if last - first > LONG else None
@@ -234,7 +234,7 @@ def _too_much(text: str, first: int, last: int, *, deep: bool) -> Diagnostic | N
 def _rewritten(
     text: str, first: int, last: int, repaired: list[Diagnostic], size: int
 ) -> Reading | None:
-    """Read JSON that is spelt in another way as a whole: escaped, or quoted line by line."""
+    """Read JSON that is encoded as a whole: escaped, or quoted line by line."""
     from humanmcp.protocol.repair import embedded  # noqa: PLC0415 - a valid text never needs it
 
     body = text[first:last]
@@ -260,7 +260,7 @@ def _rewritten(
 
 
 REWRITTEN: Final = frozenset({"J39", "J41"})
-"""Problems after which places in the message are no places in the text as typed."""
+"""Problems after which places in the message have no place in the text as typed."""
 
 
 def _is_json(text: str) -> bool:
@@ -274,7 +274,7 @@ def _is_json(text: str) -> bool:
 def _embedded(
     text: str, first: int, last: int, repaired: list[Diagnostic]
 ) -> tuple[int, int, list[Diagnostic]]:
-    """Find the one answer in a text that is something else: a chat, a command, a log."""
+    """Find the one answer in another text: a chat, a command, a log."""
     from humanmcp.protocol.repair import embedded  # noqa: PLC0415 - a valid text never needs it
 
     around = embedded.find(text[first:last]) if last - first <= LONG else None
@@ -282,7 +282,7 @@ def _embedded(
         return first, last, repaired
     start, end = first + around.start, first + around.end
     rest = (TextEdit(0, start, ""), TextEdit(end, len(text), ""))
-    if around.code == "J35":  # what follows are marks of the line that began before it
+    if around.code == "J35":  # the rest is the end of the surrounding line
         found = diagnostic(kinds.text_before_answer(), text, first, start)
     else:
         found = diagnostic(kinds.text_around_answer(), text, first, last)
@@ -291,7 +291,7 @@ def _embedded(
 
 
 def _first_only(text: str, first: int, last: int) -> Diagnostic | None:
-    """Find only the first mistake of a text so long that an examination would take seconds."""
+    """Find only the first mistake of a very long text: a full examination would take seconds."""
     try:
         json.loads(text[first:last])
     except json.JSONDecodeError as error:
@@ -311,7 +311,7 @@ def _unreadable(text: str, size: int, diagnostic: Diagnostic) -> Reading:
 
 
 def _repairs(text: str) -> tuple[int, int, list[Diagnostic]]:
-    """Return the part of the text that is meant as JSON, and what was taken away around it."""
+    """Return the part of the text that is JSON, and what was removed around it."""
     first, last = 0, len(text)
     repaired: list[Diagnostic] = []
     if text.startswith(_BOM):
@@ -325,7 +325,7 @@ def _repairs(text: str) -> tuple[int, int, list[Diagnostic]]:
 
 
 def diagnostic(diagnostic: RawDiagnostic, text: str, start: int = 0, end: int = 0) -> Diagnostic:
-    """Make a problem of a text at offsets."""
+    """Return a problem of a text at these offsets."""
     line, column = line_and_column(text, start) if text else (0, 0)
     return diagnostic.unplaced()._replace(start=start, end=end, line=line, column=column)
 
@@ -335,7 +335,7 @@ def _unexpected(text: str, at: int) -> Diagnostic:
 
 
 def _moved(edits: tuple[TextEdit, ...], by: int) -> tuple[TextEdit, ...]:
-    """Return edits of a part of a text as edits of the whole."""
+    """Return edits of a part of a text as edits of the whole text."""
     return tuple(TextEdit(e.start + by, e.end + by, e.new) for e in edits) if by else edits
 
 
@@ -357,9 +357,9 @@ _UTF16_BOMS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 def decode(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
-    """Decode the bytes of a file: the text, and what was repaired or is wrong with it.
+    """Decode the bytes of a file: the text, and its repairs and problems.
 
-    A problem that blocks means that the text is only good to be shown.
+    After a blocking problem, the text can only be displayed.
     """
     bom = raw.startswith(_UTF8_BOM)
     body = raw.removeprefix(_UTF8_BOM)
@@ -377,7 +377,7 @@ def decode(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
 
 
 def _otherwise(raw: bytes, encoding: str) -> tuple[str, tuple[Diagnostic, ...]]:
-    """Decode what is surely of another encoding."""
+    """Decode bytes that are certainly in another encoding."""
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError:

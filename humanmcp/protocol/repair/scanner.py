@@ -1,8 +1,8 @@
 # ruff: noqa: RUF001 - full-width and curly characters are what this is about
-"""Reading a text that is almost JSON: places, white space, punctuation, strings and numbers.
+"""Read almost-JSON: offsets, white space, punctuation, strings and numbers.
 
-A string ends where a person meant it to end: at a quote that something follows which may follow a
-string, else at the end of its line. Objects and lists are read by `parser.py`.
+A string ends at a quote that is followed by something that may follow a string, else at the end of
+its line. `parser.py` reads objects and lists.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SPACES: Final = " \t\r\n"
 WIDE_SPACE: Final = "\u3000"
 UNSEEN: Final = "\xa0\u200b\u200c\u200d\u2060\ufeff\u2002\u2003\u2009\u202f\u2028\u2029\x85\x0b\x0c"
 WIDE: Final = {
-    **{chr(0xFF01 + i): chr(0x21 + i) for i in range(94)},  # the full-width twins of ASCII
+    **{chr(0xFF01 + i): chr(0x21 + i) for i in range(94)},  # full-width ASCII characters
     "、": ",",
     "，": ",",
     "：": ":",
@@ -38,19 +38,19 @@ WIDE: Final = {
     "】": "]",
 }
 CORNERS: Final = {"「": "[", "」": "]", "『": "{", "』": "}"}
-"""What an input method for Japanese types on the keys of `[` `]` `{` `}`, unless it is a quote."""
+"""What a Japanese input method types for `[` `]` `{` `}`, unless it is a quote."""
 _OPENERS: Final = re.compile(
     r"""\s*(?:[{\[｛［【「『"'“”＂＇」]|(?:[\d０-９+\-－ー−]|true|false|null)[^」\n]*[,、，])"""
 )
 _NAMES: Final = re.compile(r"""\s*(?:["'“”＂＇「』]|[\w$\-]+\s*[:：=])""")
 _CORNER_OPENS: Final = {"「": _OPENERS, "『": _NAMES}
 _ENOUGH: Final = 10
-"""Mistakes of any other kind that are named one by one; the others are one mistake together."""
+"""The maximum number of mistakes of any other kind that are reported one by one."""
 
 
 @dataclass(slots=True)
 class Mistake:
-    """One mistake, or all of a kind: what fills its sentence, its place, and its edits."""
+    """One mistake, or all of a kind: the fillings of its sentence, its place, and its edits."""
 
     diagnostic: RawDiagnostic
     start: int
@@ -62,14 +62,14 @@ class Mistake:
 
     @property
     def times(self) -> int:
-        """How often it was found, where that is said."""
+        """The number of times it was found, if the sentence says it."""
         kind = self.diagnostic.kind
         return 1 if kind.everywhere or kind is kinds.unclosed_bracket else self.count
 
 
 @dataclass(frozen=True, slots=True)
 class RepairResult:
-    """All that was found. `whole` says that the edits make valid JSON of the text."""
+    """All mistakes of a text. `whole`: the edits turn the text into valid JSON."""
 
     mistakes: list[Mistake]
     edits: tuple[TextEdit, ...]
@@ -86,25 +86,25 @@ def _label(kind: ProblemKind, edits: tuple[TextEdit, ...]) -> str:
 
 
 class UnrepairableError(Exception):
-    """No guess would be safe from here on."""
+    """No safe fix is possible from here on."""
 
 
 @dataclass(slots=True)
 class RepairScanner:
-    """The text under examination, how far it has been read, and what was found."""
+    """The text, the offset that was read last, and the mistakes so far."""
 
     text: str
     at: int = 0
     edits: list[TextEdit] = field(default_factory=list)
     notes: dict[object, list[Mistake]] = field(default_factory=dict)
-    """What was noted of each kind of mistake, in the order of the text."""
+    """The mistakes of each kind, in the order of the text."""
     saturated: dict[object, Mistake] = field(default_factory=dict)
-    """Of a kind that gets no further note: the last one, which all others belong to."""
+    """For each kind that has too many mistakes: the last one, which represents the rest."""
 
     # -- notes ----------------------------------------------------------------------------------
 
     def mistakes(self) -> list[Mistake]:
-        """Return what was found, in the order of the text."""
+        """The mistakes in the order of the text."""
         return sorted(chain.from_iterable(self.notes.values()), key=lambda each: each.start)
 
     def mistake(
@@ -115,7 +115,7 @@ class RepairScanner:
         edits: tuple[TextEdit, ...],
         **fields: str,
     ) -> Mistake:
-        """Take note of a mistake; one of a kind that stands all over a text is one mistake."""
+        """Report a mistake; mistakes of a kind that is all over a text become one."""
         note = self.saturated.get(kind)
         if note is None:
             detail = tuple((name, shown(text)) for name, text in fields.items())
@@ -139,11 +139,11 @@ class RepairScanner:
         new: str,
         **fields: str,
     ) -> Mistake:
-        """Take note of a mistake that other characters in its place fix."""
+        """Report a mistake that is fixed by replacing its characters with `new`."""
         return self.mistake(kind, start, end, (TextEdit(start, end, new),), **fields)
 
     def take_back(self, edit: TextEdit) -> None:
-        """Forget an edit that was made a moment ago."""
+        """Remove a recent edit."""
         at = len(self.edits) - 1
         while self.edits[at] is not edit:  # from the end: there may be thousands before it
             at -= 1
@@ -156,7 +156,7 @@ class RepairScanner:
     # -- white space ----------------------------------------------------------------------------
 
     def space(self) -> str:
-        """Pass over white space, and over what is meant as such; return the mark after it."""
+        """Skip white space, and characters that stand for it; return the next character."""
         while char := self.peek():
             if char in SPACES:
                 self.at += 1
@@ -186,7 +186,7 @@ class RepairScanner:
         return True
 
     def mark(self) -> str:
-        """Return the next character as the ASCII one that is meant."""
+        """Return the next character as the ASCII character that it stands for."""
         char = self.text[self.at : self.at + 1]
         opens = _CORNER_OPENS.get(char)
         if char in CORNERS and (opens is None or opens.match(self.text, self.at + 1)):
@@ -194,7 +194,7 @@ class RepairScanner:
         return WIDE.get(char, char)
 
     def take_mark(self) -> None:
-        """Pass over one punctuation mark, fixing a full-width one."""
+        """Skip one punctuation character; fix a full-width one."""
         char = self.text[self.at]
         if (half := self.mark()) != char:
             self.swap(kinds.full_width_character, self.at, self.at + 1, half, char=char, half=half)
@@ -205,7 +205,7 @@ CURLY: Final = "“”„‟〝〞″"
 CURLY_SINGLE: Final = "‘’‚‛′"
 QUOTES: Final = '"' + "'`" + CURLY + CURLY_SINGLE + "＂＇「『«»"
 MINUS: Final = "ー−－–—‐"
-"""What an input method or a word processor makes of the minus sign of a number."""
+"""What input methods and word processors write instead of the minus sign of a number."""
 WORD: Final = re.compile(r"[^\W\d][\w$\-]*|\$[\w$\-]*")
 NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 NUMBERLIKE: Final = re.compile(rf"[+\-.\w＋．０-９{MINUS}]+")
@@ -216,15 +216,15 @@ _BARE_TEXT: Final = re.compile(r"[^,\]}\n\r，］｝\"]+")
 _LOST_QUOTE: Final = re.compile(r"""(\w[\w$/\-]*)\s*[:：](?=\s*["'{\[\-\dtfnTFN“｛［])""")
 _JOINT: Final = re.compile(r"[ \t\r\n\u3000]*(?:\+[ \t\r\n]*)?")
 _AFTER_A_VALUE: Final = ",]}"
-"""Marks that may follow a value, as the end of the text may."""
+"""Characters that may follow a value, like the end of the text."""
 _BLANKS: Final = re.compile(rf"[{SPACES}{WIDE_SPACE}{UNSEEN}]*+")
 _COLON: Final = re.compile(r"[ \t\r\n]{0,19}+[:：]")
 _PLUS: Final = re.compile(r"""\+[ \t\r\n]*["'`]""")
 _LEADING_ZERO: Final = re.compile(r"[+-]?0\d")
 _MOST_TRIES: Final = 5000
-"""Quotes that are tried as the end of a text that began on an earlier line, in one document."""
+"""The maximum number of quotes per document that are tried as the end of a multi-line string."""
 _WRITTEN: Final = {chr(code): json_text(chr(code))[1:-1] for code in range(32)}
-"""How JSON writes the control characters."""
+"""The JSON escapes of the control characters."""
 _PATH: Final = re.compile(r"[A-Za-z]:\\")
 LITERALS: Final = {
     "True": "true",
@@ -241,7 +241,7 @@ NO_NUMBERS: Final = frozenset({"NaN", "Infinity", "-Infinity", "+Infinity", "nan
 
 
 class Piece(NamedTuple):
-    """A text in quotes: where its first quote is, what is in it, and where its last quote ends."""
+    """A string: the offset of its first quote, its content, and the offset after its last quote."""
 
     start: int
     inner: int
@@ -252,16 +252,16 @@ class Piece(NamedTuple):
 
 @dataclass(slots=True)
 class ScalarReader(RepairScanner):
-    """Reads the values that hold no others."""
+    """Reads values other than objects and lists."""
 
     line_seen: tuple[int, int] = (0, -1)
-    """Where a line that was looked at begins and ends."""
+    """The start and end of the last examined line."""
     tries: int = _MOST_TRIES
     halves: list[tuple[int, int]] | None = None
-    """Every half of a character in the whole text, once it was looked for."""
+    """Every half of a surrogate pair in the text, once it was searched."""
 
     def word(self) -> None:
-        """Read `true`, `false`, `null`, what other languages call them, or text unquoted."""
+        """Read `true`, `false`, `null`, their names in other languages, or unquoted text."""
         found = WORD.match(self.text, self.at)
         word = found[0] if found else ""
         start, end = self.at, self.at + len(word)
@@ -281,13 +281,13 @@ class ScalarReader(RepairScanner):
             self.bare_text()
 
     def bare_text(self) -> None:
-        """Text without quotes where a value belongs: up to the next mark or line end."""
+        """Read unquoted text where a value is expected: up to the next punctuation or line end."""
         start = self.at
         found = _BARE_TEXT.match(self.text, start)
         raw = (found[0] if found else self.peek()).rstrip()
         end = start + len(raw)
         if self.text[end : end + 1] == '"' and self._closes(end + 1, on_line=False):
-            edit = TextEdit(start, start, '"')  # the text has lost its first quote
+            edit = TextEdit(start, start, '"')  # the first quote is missing
             self.mistake(kinds.unopened_quote, start, end, (edit,))
             self._inside(start, end, '"')
             self.close_with(end)
@@ -296,7 +296,7 @@ class ScalarReader(RepairScanner):
         self.at = end
 
     def number(self) -> None:
-        """Read one number, or what looks like one."""
+        """Read one number, or something similar."""
         start = self.at
         plain = NUMBER.match(self.text, start)
         like = NUMBERLIKE.match(self.text, start)
@@ -330,25 +330,25 @@ class ScalarReader(RepairScanner):
     # -- strings ---------------------------------------------------------------------------------
 
     def name(self) -> str:
-        """Read the name of a member in quotes; return its text, roughly, for comparing names."""
+        """Read the quoted name of a member; return its text, roughly, to compare names."""
         start = self.at
         piece = self.piece(start)
         if not self.is_name(piece.end) or '"' in self.text[piece.inner : piece.last]:
             lost = _LOST_QUOTE.match(self.text, piece.inner)
-            if lost:  # `"error: {`: the text would swallow what belongs to the next name
+            if lost:  # `"error: {`: the string would include the next name
                 piece = Piece(piece.start, piece.inner, lost.end(1), lost.end(1), closed=False)
         self._write([piece])
         return self._decoded(piece)
 
     def text_value(self) -> None:
-        """Read a text, and what is joined to it: Python reads texts side by side as one."""
+        """Read a string and the strings that are joined to it, as Python joins adjacent strings."""
         pieces = [self.piece(self.at)]
         while (following := self._joined(pieces[-1])) is not None:
             pieces.append(following)
         self._write(pieces)
 
     def piece(self, start: int) -> Piece:
-        """Find out where the text in quotes that starts here ends, and fix nothing yet."""
+        """Find the end of the string that starts here, without fixing anything."""
         text = self.text
         quotes = text[start] * 3
         if quotes in ('"""', "'''") and text.startswith(quotes, start):
@@ -359,7 +359,7 @@ class ScalarReader(RepairScanner):
         return Piece(start, start + 1, last, last + closed, closed=closed)
 
     def _joined(self, before: Piece) -> Piece | None:
-        """Return the text that is joined to the one before it, by nothing or by a plus sign."""
+        """Return the string that is joined to the previous one, by nothing or by a plus sign."""
         text, end = self.text, before.end
         if not before.closed or text[end : end + 1] in _AFTER_A_VALUE:
             return None
@@ -373,7 +373,7 @@ class ScalarReader(RepairScanner):
         return piece if is_value or not self.is_name(piece.end) else None
 
     def _write(self, pieces: list[Piece]) -> None:
-        """Fix the quotes of one text, and what is in it."""
+        """Fix the quotes and the content of one string."""
         first, last = pieces[0], pieces[-1]
         self._straighten(first.start, first.inner)
         for piece, following in pairwise(pieces):
@@ -388,7 +388,7 @@ class ScalarReader(RepairScanner):
         self.at = last.end
 
     def close_with(self, at: int) -> None:
-        """End a text whose first quote is lost at the quote that is there."""
+        """End a string whose first quote is missing at the quote at `at`."""
         self._straighten(at, at + 1)
         self.at = at + 1
 
@@ -411,12 +411,12 @@ class ScalarReader(RepairScanner):
             self.swap(_kind_of_quote(quote), start, end, '"', char=quote)
 
     def is_minus(self) -> bool:
-        """Return True if a number follows what an input method or editor made of a minus."""
+        """Return True if a number follows a character that stands for a minus."""
         follows = self.text[self.at + 1 : self.at + 2]
         return self.peek() in MINUS and WIDE.get(follows, follows).isdecimal()
 
     def _string_end(self, start: int, opener: str) -> tuple[int, bool]:
-        """Return where the string that starts here ends, and whether a quote closes it there."""
+        """Return the end of the string that starts here, and whether a quote closes it there."""
         text = self.text
         line_end = self._end_of_line(start)
         for found in _stops(opener).finditer(text, start + 1):
@@ -425,23 +425,23 @@ class ScalarReader(RepairScanner):
                 continue
             if self._closes(at + 1, on_line=at < line_end):
                 if at > line_end and self.is_name(at + 1):
-                    break  # the name of the next line: this text has lost its end
+                    break  # the name of the next line: the closing quote is missing
                 return at, True
             if at > line_end:
                 self.tries -= 1
                 if self.tries < 0:
-                    break  # each text that has lost its end would be read to the end of all
+                    break  # every unclosed string would be read to the end of the text
         return self._unclosed(start, line_end)
 
     def _end_of_line(self, at: int) -> int:
-        """Return where the line of a place ends. Remembered: one line may hold a million texts."""
+        """Return the end of the line at an offset; cached: a line may hold a million strings."""
         if not self.line_seen[0] <= at <= self.line_seen[1]:
             end = self.text.find("\n", at)
             self.line_seen = (at, len(self.text) if end < 0 else end)
         return self.line_seen[1]
 
     def _closes(self, after: int, *, on_line: bool) -> bool:
-        """Return True if a quote before `after` ends its string, by what follows it."""
+        """Return True if a quote before `after` ends its string, judged by the next characters."""
         text = self.text
         blanks = _BLANKS.match(text, after)
         after = blanks.end() if blanks else after
@@ -464,7 +464,7 @@ class ScalarReader(RepairScanner):
         return _COLON.match(self.text, after) is not None
 
     def _starts_value(self, at: int, char: str) -> bool:
-        """Return True if a value plausibly starts here, rather than a text going on."""
+        """Return True if a value plausibly starts here, rather than the text continues."""
         if char in "{[":
             return True
         if char in QUOTES:
@@ -472,7 +472,7 @@ class ScalarReader(RepairScanner):
         return _VALUE_ENDED.match(self.text, at) is not None
 
     def _unclosed(self, start: int, line_end: int) -> tuple[int, bool]:
-        """Return where a string without a closing quote was probably meant to end."""
+        """Return the probable end of a string without a closing quote."""
         line = self.text[start + 1 : line_end]
         body = line.rstrip()
         while body and body[-1] in "}],":
@@ -480,7 +480,7 @@ class ScalarReader(RepairScanner):
         return start + 1 + len(body), False
 
     def _inside(self, start: int, end: int, opener: str) -> None:
-        """Fix what a JSON string must not hold as it is."""
+        """Fix what JSON forbids inside a string."""
         text = self.text
         found = _SUSPECT.search(text, start, end)
         if found is None:
@@ -503,7 +503,7 @@ class ScalarReader(RepairScanner):
             else:
                 self.swap(kinds.lone_surrogate, at, at + 1, "\ufffd", value=f"U+{ord(char):04X}")
             found = _SUSPECT.search(text, at + length, end)
-        if escapes and not whole_path:  # of a path each backslash is doubled
+        if escapes and not whole_path:  # in a path, each backslash is doubled
             self._halves(start, end)
 
     def _backslash(self, at: int, end: int, opener: str, *, whole_path: bool) -> int:
@@ -534,14 +534,14 @@ class ScalarReader(RepairScanner):
 
 
 def _kind_of_quote(quote: str) -> ProblemKind:
-    """Return what a quote is that is none of JSON."""
+    """Return the kind of mistake of a quote that is not a JSON quote."""
     curly = quote in CURLY or quote in CURLY_SINGLE
     return kinds.smart_quotes if curly else kinds.wrong_quotes
 
 
 @cache
 def _stops(opener: str) -> re.Pattern[str]:
-    """Return what may end a string: one of its quotes, but no escaped character."""
+    """Return a pattern for what may end a string: one of its quotes, but no escaped character."""
     return re.compile(rf"\\.|[{re.escape(_closers(opener))}]", re.DOTALL)
 
 
@@ -558,7 +558,7 @@ def _closers(opener: str) -> str:
 
 
 def _usual_number(raw: str) -> str | None:
-    """Spell a number the way JSON does, or return None where it is none."""
+    """Write a number as JSON does; return None if it is not a number."""
     sign = "-" if raw.startswith("-") else ""
     digits = raw.lstrip("+-").replace("_", "")
     if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}", digits):

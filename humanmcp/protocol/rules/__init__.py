@@ -1,1 +1,1 @@
-"""What is answered without a person, and how long a client waits."""
+"""Answers without a person, and how long a client waits."""

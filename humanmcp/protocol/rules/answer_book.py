@@ -1,8 +1,8 @@
-"""The answer book: what is answered without a person, and after how long.
+"""The answer book: which requests it answers without a person, and when.
 
-`decide` says what the book does about one exchange; what a rule is stands in `rule.py`, how a book
-is written in `book_format.py`.
-The book has no clock, `waited` comes in as an argument. Objects of MCP are spelled as on the wire.
+`decide` returns the book's decision on one exchange; `rule.py` defines a rule, and `book_format.py`
+the format of a book. The book has no clock: `waited` is an argument. Objects of MCP are spelled as
+on the wire.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ class Mode(enum.Enum):
     """How much is answered without a person."""
 
     NORMAL = "normal"
-    """Pings at once, handshake messages as `HandshakePolicy` says, the rest never."""
+    """Pings at once, the handshake as `HandshakePolicy` says, the rest never."""
     BY_HAND = "by hand"
     """Nothing at all."""
     AUTO = "auto"
-    """At once everything that the book can answer."""
+    """Everything that the book can answer, at once."""
 
 
 class HandshakePolicy(enum.Enum):
-    """Who answers `initialize` and the lists, where the mode leaves that open."""
+    """Who answers `initialize` and the lists, if the mode does not say it."""
 
     BY_CLIENT = "by client"
-    """The book: at once for a host that is known, after a grace time for anyone else."""
+    """The book: at once for a known host, after a grace time for other clients."""
     BOOK = "book"
-    """The book, at once: the model has its tools in the first turn."""
+    """The book, at once, so that the model has its tools in the first turn."""
     HAND = "hand"
-    """A person. The book steps in at the last moment before a known client gives up.
+    """A person. The book answers at the last moment before a known client gives up.
 
-    To an unanswered `server/discover` it says that there is no such method: a handshake follows.
+    It answers an open `server/discover` with "no such method", so that a handshake follows.
     """
     PERSON = "person"
-    """As `HAND`, whatever the mode and the book say: a person at the inbox asked for it."""
+    """As `HAND`, regardless of the mode and the book: a person at the inbox chose it."""
 
 
-_ASKED: Final[Mapping[str, Any]] = {  # what `conversation/questions.py` reads
+_ASKED: Final[Mapping[str, Any]] = {  # see `conversation/questions.py`
     "question": {"type": "string", "description": "What the person should answer"},
     "context": {"type": "string", "description": "What the person needs to know to answer it"},
     "options": {
@@ -118,9 +118,8 @@ ASK_TOOL: Final[Mapping[str, Any]] = {
         },
     },
     "outputSchema": OUTCOME,
-    # Without `readOnlyHint` Claude Code asks one question after the other instead of several at
-    # once. Asking changes nothing; a person is no closed system; and whoever is asked twice is
-    # disturbed twice.
+    # Without `readOnlyHint`, Claude Code asks several questions one after the other. Asking changes
+    # nothing; a person is not a closed system; asking twice disturbs twice.
     "annotations": {"readOnlyHint": True, "idempotentHint": False, "openWorldHint": True},
     "_meta": {KIND: QUESTION, NO_ANSWER_AFTER: _LIMIT},
 }
@@ -142,7 +141,7 @@ APPROVE_TOOL: Final[Mapping[str, Any]] = {
     "annotations": {"readOnlyHint": True, "idempotentHint": False, "openWorldHint": True},
     "_meta": {KIND: APPROVAL},
 }
-"""What `humanmcp serve --approvals` offers besides."""
+"""The tool that `humanmcp serve --approvals` adds."""
 
 
 ATTRIBUTES: Final[Mapping[str, str]] = {
@@ -151,17 +150,17 @@ ATTRIBUTES: Final[Mapping[str, str]] = {
     "resourceTemplates": "resource_templates",
     "prompts": "prompts",
 }
-"""Where a book has each list, by the member of the result that it stands in."""
+"""The key of each list in a book, by the member of the result."""
 LISTED: Final = {
     one.listing.member: one.listing.key
     for one in methods.LISTS
     if one.listing and one.listing.member in ATTRIBUTES
 }
-"""Which member names an entry of each list."""
+"""The member that names an entry of each list."""
 
 
 class Book(NamedTuple):
-    """What is answered without a person. The default is that of a person without a book."""
+    """What is answered without a person. The defaults are those without an answer book."""
 
     name: str = "humanmcp"
     version: str = __version__
@@ -169,23 +168,23 @@ class Book(NamedTuple):
     instructions: str = "Every answer is typed by a person. Please allow several minutes per call."
     protocol_versions: tuple[str, ...] = versions.ALL
     capabilities: Mapping[str, Any] | None = None
-    """None: what the lists below call for."""
+    """None: the capabilities of the lists below."""
     tools: tuple[Mapping[str, Any], ...] = (ASK_TOOL,)
     resources: tuple[Mapping[str, Any], ...] = ()
     resource_templates: tuple[Mapping[str, Any], ...] = ()
     prompts: tuple[Mapping[str, Any], ...] = ()
     rules: tuple[Rule, ...] = ()
     wait: Mapping[str, float | None] = MappingProxyType({})
-    """Seconds before the book answers a method, None for never; what is missing has a default."""
+    """The seconds before the book answers a method, None for never; others have a default."""
     progress: bool = True
-    """Whether progress is sent to the client while a person is at a request."""
+    """Send progress to the client while a person works on a request."""
     park: float | None = None
-    """Seconds after which a call is parked (`parking.py`), None for never."""
+    """The seconds after which a call is parked (`parking.py`), None for never."""
 
     def declared_capabilities(self, version: str = "") -> Mapping[str, Any]:
-        """Return the capabilities that the book declares: a person may change each list later.
+        """Return the capabilities that the book declares; a person may change each list later.
 
-        A book that parks calls declares tasks, in the way of this protocol version.
+        A book that parks calls declares tasks in the form of this protocol version.
         """
         if self.capabilities is not None:
             return self.capabilities
@@ -202,7 +201,7 @@ class Book(NamedTuple):
         }
 
     def listed_tools(self, version: str = "") -> tuple[Mapping[str, Any], ...]:
-        """Return the tools that a client is told of: those of a book that parks calls are more."""
+        """Return the tools in the list for a client; a book that parks calls adds one."""
         tools = self.tools
         if version and not versions.features(version).structured_content:
             tools = tuple(
@@ -216,7 +215,7 @@ class Book(NamedTuple):
         return with_result_tool(tools, version)
 
     def changed(self, change: DefinitionChange) -> Book:
-        """Return the changed book: an added entry replaces the one with its name."""
+        """Return the changed book; an added entry replaces the one with its name."""
         lists: dict[str, Any] = {}
         for member, key in LISTED.items():
             gone = {
@@ -229,18 +228,18 @@ class Book(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What the book does about an exchange: which answer, and how long after its arrival.
+    """The book's decision on an exchange: which answer, and how long after its arrival.
 
-    `after` is in seconds, None when only a person answers. `by` says in the transcript who
-    answered. `rule` is the index of the rule, None for the book's own answers. `stoppable`: a
-    person at the exchange stops it. A safety net gives way, a rule is a decision.
-    `replayed` is the number of the frame whose recorded answer this is, right or wrong; None for
-    what is not recorded. `forward`: the real server is asked.
+    `after` is in seconds, None if only a person answers. `by` is the author in the transcript.
+    `rule` is the index of the rule, None for the book's own answers. `stoppable`: a person who
+    opens the exchange stops it; so it is for a safety net, not for a rule. `replayed` is the frame
+    number of the recorded answer, right or wrong; None if it is not recorded. `forward`: the real
+    server gets the request.
 
-    Before the answer `notices` go out, then `ask` is asked round by round, each question under its
-    name, then the definition changes. `fault` is what is broken in the answer. `counts`: the rule
-    has answered once more by it. `values` fill the placeholders of its text; None leaves them.
-    `keep` is what is known under `key` after the answer.
+    Before the answer, `notices` are sent, then each round of `ask`, with its questions by name,
+    then the definition changes. `fault` is the fault in the answer. `counts`: the answer counts for
+    the rule's `times`. `values` fill the placeholders of its text; None leaves them. `keep` is the
+    content of the record `key` after the answer.
     """
 
     after: float | None = None
@@ -262,16 +261,16 @@ class Decision(NamedTuple):
 
     @property
     def has_steps(self) -> bool:
-        """Return True if something is to be said or done before the answer."""
+        """True if messages or changes come before the answer."""
         return bool(self.notices or self.ask or self.change)
 
     @property
     def at_once(self) -> bool:
-        """Return True if the answer needs nothing and no person: none sees the request wait."""
+        """True if the answer is sent at once: nobody sees the request wait."""
         return self.due(0) and not self.has_steps
 
     def answered(self, answers: Mapping[str, Any]) -> Decision:
-        """Return the decision with its text filled: nothing is left to be asked."""
+        """Return the decision with its text filled; nothing is left to ask."""
         if self.values is None:
             return self._replace(ask=()) if self.ask else self
         from humanmcp.protocol.rules.following import fill, fill_answer  # noqa: PLC0415 - as below
@@ -281,12 +280,12 @@ class Decision(NamedTuple):
         return self._replace(text=text, keep=fill(self.keep, values), ask=())
 
     def refused(self, error: Mapping[str, Any]) -> Decision:
-        """Return the decision with an error in the place of the answer and of all before it."""
+        """Return the decision with an error instead of the answer and of all steps before it."""
         refusal = Decision(self.after, json.dumps(error), TextForm.ERROR, self.by, self.rule)
         return refusal._replace(counts=False)
 
     def due(self, waited: float, *, touched: bool = False) -> bool:
-        """Return True if the book answers now, `waited` seconds after the request arrived."""
+        """Return True if the book answers now, `waited` seconds after the arrival."""
         if self.after is None or (touched and self.stoppable):
             return False
         return waited >= self.after
@@ -294,10 +293,10 @@ class Decision(NamedTuple):
 
 BY_PERSON: Final = Decision()
 EVERYTHING: Final = "*"
-"""What stands in `[wait]` for all that the book can answer and that is not named there."""
+"""The key in `[wait]` for all methods that the book can answer and that are not listed."""
 
 HEADERS_AFTER: Final = 8.0
-"""Seconds before the book refuses a request whose headers are wrong: a stream begins after 10."""
+"""The seconds before the book refuses a request with wrong headers: a stream begins after 10."""
 
 UNSUPPORTED_VERSION: Final = -32022
 HEADER_MISMATCH: Final = -32020
@@ -312,9 +311,10 @@ def first_rule(
     negotiated: NegotiatedState | None = None,
     records: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> tuple[int, Rule] | None:
-    """Return what the first rule that is meant for an exchange does now, with the rule's index.
+    """Return the action of the first rule that matches an exchange, and the rule's index.
 
-    None when none is. `used` counts how often each rule has been followed; `records` are kept.
+    None if no rule matches. `used` counts how often each rule was applied; `records` are the kept
+    ones.
     """
     for index, rule in enumerate(book.rules):
         count = used.get(index, 0)
@@ -335,16 +335,16 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     memory: BookMemory | None = None,
     refuse: bool = False,
 ) -> Decision:
-    """Say what the book does about an exchange. `memory` is what its rules have done so far.
+    """Return the book's decision on an exchange. `memory` is what its rules have done so far.
 
-    With `refuse` the client gets an error for what the book would leave to a person. `grace` is how
-    long a handshake message of this client may wait where a person has set that.
+    With `refuse`, the client gets an error for requests that the book would leave to a person.
+    `grace` is how long this client's handshake may wait, in seconds, if a person has set it.
     """
     if mode is Mode.BY_HAND:
         return BY_PERSON
     mismatch = _header_mismatch(exchange, book)
     if mismatch is not None:
-        # Before any rule, which says nothing of headers. A person may think otherwise.
+        # Before any rule, because rules do not check headers. A person may still answer.
         wait = 0.0 if mode is Mode.AUTO else HEADERS_AFTER
         return Decision(wait, json.dumps(mismatch), TextForm.ERROR, "book", stoppable=wait != 0)
     if book.rules:
@@ -370,7 +370,7 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
 
 
 def _refusal(exchange: Exchange) -> Decision:
-    """Refuse what nothing in the book answers, and say which rule would answer it."""
+    """Refuse a request that the book cannot answer; the error shows a rule that would."""
     if methods.of(exchange.method).stays_open:
         return BY_PERSON
     from humanmcp.protocol.rules.book_format import example_rule  # noqa: PLC0415 - seldom wanted
@@ -383,7 +383,7 @@ def _refusal(exchange: Exchange) -> Decision:
 
 
 def when_nobody_answers(exchange: Exchange, book: Book) -> Decision:
-    """Say *no answer* after the limit of the asker, where the book has a rule for it."""
+    """Answer *no answer* after the agent's limit, if the book has a rule for it."""
     arguments = object_at(exchange.request.params, "arguments")
     tools = book.tools if exchange.method == "tools/call" else ()
     rule = next((text_at(one, "_meta", NO_ANSWER_AFTER) for one in tools if _is(one, exchange)), "")
@@ -403,12 +403,12 @@ def _is(tool: Mapping[str, Any], exchange: Exchange) -> bool:
 
 
 def by_rule(index: int) -> str:
-    """Say in the transcript which rule answered."""
+    """Return the author of a rule's answer in the transcript."""
     return f"book: rule {index + 1}"
 
 
 def _header_mismatch(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
-    """Return the error for a request whose headers say something else; None for any other."""
+    """Return the error for a request with wrong headers, None for others."""
     wrong = exchange.transport_facts.error if exchange.transport_facts is not None else None
     is_mismatch = wrong is not None and wrong["code"] == HEADER_MISMATCH
     return wrong if is_mismatch and _is_stateless(book) else None
@@ -417,7 +417,7 @@ def _header_mismatch(exchange: Exchange, book: Book) -> Mapping[str, Any] | None
 def _is_for_a_person(
     exchange: Exchange, book: Book, mode: Mode, handshake: HandshakePolicy
 ) -> bool:
-    """Return True for a probe where a person opens the session: its result would settle it."""
+    """Return True for a probe if a person answers the handshake: its result would decide that."""
     if exchange.method != DISCOVER or not _is_stateless(book):
         return False
     by_hand = handshake is HandshakePolicy.HAND and mode is Mode.NORMAL
@@ -463,10 +463,10 @@ def _opened_after(
 
 
 def _own_answer(exchange: Exchange, book: Book) -> tuple[TextForm, Mapping[str, Any]] | None:
-    """Return what the book answers a method by itself; None for what needs a rule or a person."""
+    """Return the book's own answer to a method; None if a rule or a person must answer."""
     method, version = exchange.method, exchange.version
     if not methods.has_request(method, version):
-        # FastMCP 4 pings in 2026-07-28, too, where there is no ping, and waits without limit.
+        # FastMCP 4 also pings in 2026-07-28, which has no ping, and waits without a limit.
         return TextForm.ERROR, _METHOD_NOT_FOUND
     if methods.of(method).result == "EmptyResult":
         return TextForm.RESULT, {}
@@ -481,7 +481,7 @@ def _own_answer(exchange: Exchange, book: Book) -> tuple[TextForm, Mapping[str, 
 
 
 def _lists(book: Book, version: str = "") -> Mapping[str, Mapping[str, Any]]:
-    """Return the lists of a book: what stands in each result, by method."""
+    """Return the content of each list of a book, by method."""
     book = book._replace(tools=book.listed_tools(version))
     return {
         one.name: {one.listing.member: list(getattr(book, ATTRIBUTES[one.listing.member]))}
@@ -491,7 +491,7 @@ def _lists(book: Book, version: str = "") -> Mapping[str, Mapping[str, Any]]:
 
 
 def changed_lists(before: Book, after: Book) -> tuple[str, ...]:
-    """Return which lists differ between two books, by their capability."""
+    """Return the capabilities whose lists differ between two books."""
     pairs = {
         "tools": (before.listed_tools(), after.listed_tools()),
         "prompts": (before.prompts, after.prompts),
@@ -504,7 +504,7 @@ def changed_lists(before: Book, after: Book) -> tuple[str, ...]:
 
 
 def book_lists(book: Book) -> Mapping[str, Mapping[str, Any]]:
-    """Return the lists that were written into a book; an empty one is no text to start from."""
+    """Return the lists that a person wrote into a book; drafts do not start from empty ones."""
     if book._replace(protocol_versions=versions.ALL) == Book():
         return {}
     return {method: part for method, part in _lists(book).items() if any(part.values())}
@@ -529,7 +529,7 @@ def _is_stateless(book: Book) -> bool:
 
 def _discover(book: Book) -> tuple[TextForm, Mapping[str, Any]]:
     if not _is_stateless(book):
-        # The answer that every client takes for "handshake only": it then sends `initialize`.
+        # Every client understands this error as "handshake only" and then sends `initialize`.
         return TextForm.ERROR, _METHOD_NOT_FOUND
     found = {
         "supportedVersions": list(book.protocol_versions),
@@ -540,9 +540,9 @@ def _discover(book: Book) -> tuple[TextForm, Mapping[str, Any]]:
 
 
 def _rejection(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
-    """Return the error that a request of 2026-07-28 must get in any case; None for a good one.
+    """Return the error that a 2026-07-28 request must get in any case; None for a valid one.
 
-    A handshake-only book leaves such requests to its answers of that era.
+    A book without 2026-07-28 leaves such requests to its answers for other versions.
     """
     if not _is_stateless(book):
         return None
@@ -554,7 +554,7 @@ def _rejection(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
 
 
 def _unsupported(exchange: Exchange, book: Book) -> Mapping[str, Any]:
-    """Say which versions there are: the client picks another one, or falls back to a handshake."""
+    """Return the error with the supported versions: the client picks one, or sends `initialize`."""
     return {
         "code": UNSUPPORTED_VERSION,
         "message": "Unsupported protocol version",
@@ -568,13 +568,13 @@ def _unsupported(exchange: Exchange, book: Book) -> Mapping[str, Any]:
 def with_result_envelope(
     whole: Mapping[str, Any], method: str, version: str, book: Book
 ) -> Mapping[str, Any]:
-    """Add to a result what those of 2026-07-28 say of themselves, and of who gives them."""
+    """Add the members that every 2026-07-28 result has, and the server's name."""
     kind = methods.of(method).result_in(version)
-    # MCP: "Servers SHOULD include" this in the `_meta` of every result.
+    # MCP: "Servers SHOULD include" it in the `_meta` of every result.
     return examples.dated(dict(whole), kind, version, {versions.META_SERVER: server_info(book)})
 
 
 def server_info(book: Book) -> Mapping[str, Any]:
-    """Return who the book says that we are."""
+    """Return our name and version from the book."""
     title = {"title": book.title} if book.title else {}
     return {"name": book.name, **title, "version": book.version}

@@ -1,7 +1,7 @@
-"""How an answer book is written: the decoded TOML of its file becomes a `Book`.
+"""The format of an answer book: turn the decoded TOML of its file into a `Book`.
 
-Knows the keys and what each may hold, those of a rule too. What is wrong is told as a code with its
-place; the sentences stand in `locales/`, table `[book]`.
+It knows the keys of a book and of a rule, and the type of each. An error is a code with its place;
+the sentences are in `locales/`, section `[book]`.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 
 class BookError(Exception):
-    """A book cannot be used: where in it, and what is wrong there."""
+    """A book cannot be used: the place and the problem."""
 
     def __init__(self, place: str, code: str, **fillings: str) -> None:
-        """Remember the place (`rules[2].after`), the code of the sentence and what fills it."""
+        """Keep the place (`rules[2].after`), the code of the sentence and its fillings."""
         super().__init__(place, code, fillings)
         self.place = place
         self.code = code
         self.fillings = fillings
 
     def __str__(self) -> str:
-        """Return where and what, for a log; people read the sentence of the code."""
+        """Return the place and the problem for a log; people get the sentence."""
         return f"{self.place}: {' '.join((self.code, *self.fillings.values()))}"
 
 
 def json_text(value: Any, place: str) -> str:  # noqa: ANN401 - TOML's types
-    """Write what goes on the wire. TOML knows dates, nan and inf; JSON does not."""
+    """Write a value as JSON, without TOML's dates, nan and inf."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -50,7 +50,7 @@ def json_text(value: Any, place: str) -> str:  # noqa: ANN401 - TOML's types
 
 
 def only(found: Mapping[str, Any], allowed: frozenset[str], place: str) -> None:
-    """Allow these keys and no others."""
+    """Raise an error for keys that are not allowed."""
     unknown = sorted(set(found) - allowed)
     if unknown:
         raise BookError(place, "key", key=unknown[0], known=", ".join(sorted(allowed)))
@@ -112,20 +112,20 @@ def texts_by_name(value: Any, place: str) -> Mapping[str, str]:  # noqa: ANN401 
 
 
 def json_table(value: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401 - TOML's types
-    """Read a table that goes on the wire, or is held against what came from there."""
+    """Read a table that is sent, or compared with received JSON."""
     json_text(table(value, place), place)
     return table(value, place)
 
 
 def table_or_flag(value: Any, place: str) -> Mapping[str, Any] | bool:  # noqa: ANN401 - TOML's types
-    """Read what must be there: true for anything, false for nothing."""
+    """Read a condition: a table, true for anything, false for nothing."""
     if not isinstance(value, (bool, dict)):
         raise BookError(place, "retried")
     return value
 
 
 def text_or_flag(value: Any, place: str) -> str | bool:  # noqa: ANN401 - TOML's types
-    """Read what must be there: true for anything, false for nothing."""
+    """Read a condition: a text, true for anything, false for nothing."""
     if not isinstance(value, (bool, str)):
         raise BookError(place, "retried")
     return value
@@ -151,10 +151,10 @@ ANSWERS: Final = {
     "result": TextForm.RESULT,
     "error": TextForm.ERROR,
 }
-"""The keys under which a rule has its answer."""
+"""The keys that contain a rule's answer."""
 KEY_OF: Final = {form: key for key, form in ANSWERS.items()}
 NAMED: Final = {one.rule_key: one.name for one in methods.REQUESTS.values() if one.rule_key}
-"""The keys that name what is asked for, each with the method that asks for it."""
+"""The keys that name a tool, prompt or address, each with its method."""
 _ASKS: Final = tuple(one.name for one in methods.REQUESTS.values() if one.asks_back)
 NOTICES: Final[Mapping[str, frozenset[str]]] = {
     "log": frozenset({"level", "logger"}),
@@ -163,14 +163,14 @@ NOTICES: Final[Mapping[str, frozenset[str]]] = {
     "updated": frozenset(),
     "method": frozenset({"params"}),
 }
-"""The ways to write a notification, and what may stand beside each."""
+"""The keys of notifications, and the keys that each may have beside it."""
 
 
 def read_rule(rule: Mapping[str, Any], place: str) -> Rule:
     """Read a rule.
 
     Raises:
-        BookError: something in it has no meaning.
+        BookError: something in it is invalid.
     """
     only(rule, RULE_KEYS, place)
     method, name = _meant_for(rule, place)
@@ -187,7 +187,7 @@ def read_rule(rule: Mapping[str, Any], place: str) -> Rule:
 
 
 def _read(written: Mapping[str, Any], keys: Mapping[str, Reader], place: str) -> dict[str, Any]:
-    """Read the keys that are there, each by its reader, as the fields of a record."""
+    """Read the keys that are present, each with its reader, as the fields of a record."""
     return {
         _FIELDS.get(key, key): read(written[key], f"{place}.{key}")
         for key, read in keys.items()
@@ -209,7 +209,7 @@ def _meant_for(rule: Mapping[str, Any], place: str) -> tuple[str, str]:
 
 
 def example_rule(method: str, name: str) -> str:
-    """Write a rule that answers a request like this one, to be pasted into a book."""
+    """Write a rule that answers a request like this one, as an example for a person."""
     key = next((key for key, one in NAMED.items() if name and one == method), "method")
     condition = json.dumps(name if key in NAMED else method, ensure_ascii=False)
     answer = 'text = "…"' if methods.of(method).plain_text else "result = {}"
@@ -217,7 +217,7 @@ def example_rule(method: str, name: str) -> str:
 
 
 FAULTS: Final = tuple(each.value for kind in (Fault, RuleFault) for each in kind)
-"""What a rule can have as its `fault`."""
+"""The possible values of a rule's `fault`."""
 
 
 def _times(rule: Mapping[str, Any], place: str) -> int | None:
@@ -234,7 +234,7 @@ def _then(turn: Mapping[str, Any], place: str) -> Rule:
 
 
 def _turn(turn: Mapping[str, Any], place: str) -> Rule:
-    """Read what is done about one call."""
+    """Read the action for one call."""
     action, form, answer = _action(turn, place)
     beside = sorted(set(turn) & {"notify", "ask", "add", "remove", "fault", "keep"})
     if action is not RuleAction.ANSWER and beside:
@@ -261,15 +261,15 @@ def _turn(turn: Mapping[str, Any], place: str) -> Rule:
 
 
 def _may_be_filled(answer: str) -> bool:
-    """Return True if an answer has a brace that begins neither an object of JSON nor an empty one.
+    """Return True if an answer may have placeholders: a brace that does not begin a JSON object.
 
-    Most have none: then nothing is looked for in them when a request comes.
+    Most answers have none, so that no request needs a search in them.
     """
     return "{" in answer.replace('{"', "").replace("{}", "")
 
 
 def _action(rule: Mapping[str, Any], place: str) -> tuple[RuleAction, TextForm, str]:
-    """Read what a rule does, and the answer if it gives one."""
+    """Read the action of a rule, and its answer if it has one."""
     answers = [name for name in (*ANSWERS, "do") if name in rule]
     if len(answers) != 1:
         raise BookError(place, "answers", known=", ".join((*ANSWERS, "do")))
@@ -304,7 +304,7 @@ def _notice(notice: Mapping[str, Any], place: str) -> Notice:
 
 
 def _said(kind: str, notice: Mapping[str, Any], place: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the method and the parameters that a notification stands for."""
+    """Return the method and the parameters of a notification."""
     value = notice[kind]
     beside = {name: part for name, part in notice.items() if name in NOTICES[kind]}
     match kind:
@@ -344,7 +344,7 @@ def _question(value: Mapping[str, Any], place: str) -> Question:
 
 
 def _can_ask(rule: Rule, place: str) -> None:
-    """Refuse a rule that asks where no question may be asked, or where it reads retries itself."""
+    """Refuse questions where MCP allows none, or where the rule reads retries itself."""
     if not any(turn.ask for turn in rule.turns):
         return
     if rule.method not in _ASKS:
@@ -357,7 +357,7 @@ def read_change(turn: Mapping[str, Any], place: str) -> DefinitionChange | None:
     """Read how `add` and `remove` change the server definition; None if neither is there.
 
     Raises:
-        BookError: something in it has no meaning.
+        BookError: something in it is invalid.
     """
     if "add" not in turn and "remove" not in turn:
         return None
@@ -384,7 +384,7 @@ SERVER: Final[Mapping[str, Reader]] = {
     "progress": flag,
     "park": seconds,
 }
-"""What is said of the server: each key, and what reads it."""
+"""The keys about the server, each with its reader."""
 CONDITIONS: Final[Mapping[str, Reader]] = {
     "resource": text,
     "where": table,
@@ -397,11 +397,11 @@ CONDITIONS: Final[Mapping[str, Reader]] = {
     "cycle": flag,
     "on": flag,
 }
-"""When a rule is followed; `_meant_for` and `_times` read the others."""
+"""The conditions of a rule; `_meant_for` and `_times` read the others."""
 _FIELDS: Final = {"inputResponses": "responses", "requestState": "state"}
-"""Where a `Rule` keeps a key under another name."""
+"""The fields of `Rule` that have other names than their keys."""
 STEPS: Final[Mapping[str, Reader]] = {"after": seconds, "ask": rounds, "keep": json_table}
-"""What a rule does, and each of its `then`, beside what `_turn` reads together."""
+"""The actions of a rule and of each `then`, except those that `_turn` reads together."""
 TURN_KEYS: Final = (
     frozenset({"do", "notify", "add", "remove", "fault", "fill"}) | {*ANSWERS} | {*STEPS}
 )
@@ -414,7 +414,7 @@ def parse(written: Mapping[str, Any]) -> Book:
     """Read a decoded book.
 
     Raises:
-        BookError: something in it has no meaning; the error names the place.
+        BookError: something in it is invalid; the error names the place.
     """
     only(written, frozenset({"server", "rules", "wait", *ATTRIBUTES}), "the book")
     server = table(written.get("server", {}), "server")
@@ -435,7 +435,7 @@ def parse(written: Mapping[str, Any]) -> Book:
 
 
 def _tools(entries: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Move what a tool is for to where every desk, and no model, reads it."""
+    """Move the kind of a tool to its `_meta`, which front ends read and models do not."""
     for index, entry in enumerate(entries):
         place = f"tools[{index}]"
         moved = _read({name: entry[name] for name in _OF_TOOL if name in entry}, _OF_TOOL, place)
@@ -455,7 +455,7 @@ _OF_TOOL: Final[Mapping[str, Reader]] = {
     "no_answer_after": text,
 }
 _META: Final = {"kind": KIND, "no_answer_after": NO_ANSWER_AFTER}
-"""Where the client, and every desk, finds what a book says of a tool."""
+"""The place in `_meta` of a book's own keys of a tool."""
 
 
 def _wait(value: Any, place: str) -> float | None:  # noqa: ANN401 - TOML's types

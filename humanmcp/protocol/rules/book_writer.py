@@ -1,7 +1,7 @@
-"""A recorded session as an answer book: the server's definition, and its answers as rules.
+"""Turn a recorded session into an answer book: the server's definition, and rules.
 
-Pure: frames in, a decoded book out, and what it could not hold. `replay.py` says which answer
-belongs to which request.
+Frames in, a decoded book out, with a list of the omitted answers. `replay.py` finds the answer to
+each request.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LISTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class CopiedBook:
-    """A book as TOML has it, section by section, and what it does not hold."""
+    """A book as TOML tables, and the answers that it cannot contain."""
 
     server: Mapping[str, Any]
     lists: Mapping[str, Sequence[Mapping[str, Any]]]
@@ -43,7 +43,7 @@ class CopiedBook:
 
     @property
     def wait(self) -> Mapping[str, Any]:
-        """A server that exists waits for no person."""
+        """The waiting times: a copied server waits for no person."""
         return {EVERYTHING: 0}
 
 
@@ -61,7 +61,7 @@ class _NullError(Exception):
 
 
 def copied(frames: Iterable[Frame]) -> CopiedBook:
-    """Make a book of a session."""
+    """Return the book of a session."""
     records = recorded(frames)
     writer = _Rules()
     for one in records:
@@ -76,7 +76,7 @@ def copied(frames: Iterable[Frame]) -> CopiedBook:
 
 
 def _is_answer(recorded: Recorded) -> bool:
-    """Return True if a rule has to give this answer: no list, and nothing that is always said."""
+    """Return True if a rule must give this answer: not a list, nor a standard answer."""
     record = methods.of(recorded.method)
     is_ours = recorded.method in _LISTS or record.introduces or record.result == "EmptyResult"
     return bool(recorded.id) and recorded.answered and not is_ours and not record.stays_open
@@ -94,7 +94,7 @@ def _result(recorded: Recorded) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def _server(records: Sequence[Recorded]) -> dict[str, Any]:
-    """Collect who the server said that it is."""
+    """Return the name and the texts of the server."""
     found: dict[str, Any] = {}
     for one in records:
         if not methods.of(one.method).introduces:
@@ -109,7 +109,7 @@ def _server(records: Sequence[Recorded]) -> dict[str, Any]:
 
 
 def _entries(records: Sequence[Recorded], member: str) -> list[dict[str, Any]]:
-    """Collect a list, page by page; what was listed again counts once, as it was last."""
+    """Return the entries of a list from all pages; of repeated entries, the last one."""
     found: dict[str, dict[str, Any]] = {}
     for one in records:
         listed = _result(one).get(member) if _LISTS.get(one.method) == member else None
@@ -135,13 +135,13 @@ def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON value
 
 @dataclass(slots=True)
 class _Rules:
-    """The rules so far, by what they are meant for."""
+    """The rules so far, by their conditions."""
 
     found: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
 
     def add(self, recorded: Recorded) -> None:
-        """Take an answer: the first of its kind begins a rule, the next are its `then`."""
+        """Add an answer: the first one for a condition begins a rule, the next are its `then`."""
         if recorded.text is None or recorded.raw is not None:
             self.left_out.append(LeftOut("malformed", recorded.method, recorded.name))
             return
@@ -155,7 +155,7 @@ class _Rules:
         turns.append(turn)
 
     def all(self) -> list[dict[str, Any]]:
-        """Return the rules; those for a repeated request come first, they ask for more."""
+        """Return the rules. Those for retries come first, because they have more conditions."""
         rules = [_rule(condition, turns) for condition, turns in self.found.values()]
         return sorted(rules, key=lambda rule: rule.get("inputResponses") is not True)
 
@@ -173,9 +173,7 @@ def _condition(recorded: Recorded) -> dict[str, Any]:
         found["inputResponses"] = True
     elif _result(recorded).get("resultType") == "input_required":
         found["inputResponses"] = False
-    if (
-        key == "resource" and "{" in recorded.name
-    ):  # a template would stand for other addresses, too
+    if key == "resource" and "{" in recorded.name:  # a template would match other addresses, too
         found = {**found, "method": recorded.method, "where": {"uri": recorded.name}}
         del found["resource"]
         return found
@@ -185,7 +183,7 @@ def _condition(recorded: Recorded) -> dict[str, Any]:
 
 
 def _turn(recorded: Recorded) -> dict[str, Any]:
-    """Write one answer, and what the server said before it."""
+    """Write one answer, and the messages that the server sent before it."""
     turn: dict[str, Any] = _answer(recorded)
     notices = [
         _notice(recorded) for recorded in recorded.before if recorded.message and not recorded.asks
@@ -207,14 +205,14 @@ def _answer(recorded: Recorded) -> dict[str, Any]:
 
 
 class TextOfTool(NamedTuple):
-    """The words that a result of a tool is made from by itself: a text, or that the tool failed."""
+    """The text of a simple tool result, and whether the tool failed."""
 
     text: str
     form: TextForm
 
 
 def plain_text(result: object) -> TextOfTool | None:
-    """Return the one text that a result holds beside what it always has; None where it has more."""
+    """Return the one text of a result; None if the result has other members."""
     match result:
         case {"content": [{"type": "text", "text": str(text), **rest}], **more} if not rest:
             failed = more.pop("isError", False)
@@ -224,7 +222,7 @@ def plain_text(result: object) -> TextOfTool | None:
 
 
 def _notice(recorded: RecordedMessage) -> dict[str, Any]:
-    """Write a notification in the shortest way that a book has for it."""
+    """Write a notification in its shortest form in a book."""
     method, params = (
         (recorded.message.method, dict(recorded.message.params)) if recorded.message else ("", {})
     )
@@ -254,7 +252,7 @@ def _question(recorded: RecordedMessage, number: int) -> Iterator[tuple[str, dic
 
 
 def _held(value: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a JSON value as TOML can hold it: no half of a surrogate pair.
+    """Return a JSON value without unpaired surrogates, which TOML cannot contain.
 
     Raises:
         _NullError: there is a null in it.

@@ -1,4 +1,4 @@
-"""What the rules of an answer book say about one request: the answer, or what comes before it."""
+"""What the rules of an answer book do about one request: the steps before it, the answer."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from humanmcp.protocol.rules.answer_book import Book
     from humanmcp.protocol.rules.rule import Rule
 
-# A text: `re` compiles it when it is first used, which the start of a server need not pay for.
+# A string, not a compiled pattern: `re` compiles it at the first use, not at the start of a server.
 _PLACEHOLDER: Final = r"\{([A-Za-z_][\w-]*(?:\.[\w-]+)*)\}"
 _MISSING: Final = object()
 
 
 def fill(template: Any, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a JSON value with the placeholders in its texts filled, however deep they stand.
+    """Return a JSON value with all placeholders in its strings filled.
 
-    A text that is one placeholder and nothing else becomes the value itself: a number, a list.
+    A string that is exactly one placeholder becomes the value itself, such as a number or a list.
     """
 
     def filled(leaf: Any) -> Any:  # noqa: ANN401 - any JSON value
@@ -49,7 +49,7 @@ def fill(template: Any, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any
 
 
 def fill_text(template: str, values: Mapping[str, Any]) -> str:
-    """Return a text with its placeholders filled; what is no text is written as JSON."""
+    """Return a text with its placeholders filled; values other than strings become JSON."""
 
     def filled(found: re.Match[str]) -> str:
         value = _found(found[1], values)
@@ -68,14 +68,14 @@ def fill_answer(template: str, form: TextForm, values: Mapping[str, Any]) -> str
 
 
 def placeholders(template: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
-    """List the names that a JSON value has placeholders for, in their order."""
+    """Yield the names of the placeholders in a JSON value, in order."""
     for _path, leaf in leaves(template):
         if isinstance(leaf, str):
             yield from re.findall(_PLACEHOLDER, leaf)
 
 
 def _written(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Return a value as it stands within a text: a text as it is, anything else as JSON."""
+    """Return a value for use within a text: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -90,7 +90,7 @@ BAD_STATE: Final[Mapping[str, Any]] = {
 
 
 class Retry(NamedTuple):
-    """What a `requestState` says: the rule, which of its turns, the round, the answers so far."""
+    """The content of a `requestState`: the rule, its turn, the round, the answers so far."""
 
     rule: int
     turn: int
@@ -99,14 +99,14 @@ class Retry(NamedTuple):
 
 
 class NextRound(NamedTuple):
-    """What is to be asked now; nothing when all is answered. `answers` are those so far."""
+    """The questions to ask now, {} if all are answered. `answers` are those so far."""
 
     result: Mapping[str, Any] | None
     answers: Mapping[str, Any]
 
 
 def read_state(state: object) -> Retry | None:
-    """Read what a state says of itself, unverified; None for what is none of ours."""
+    """Read a `requestState` without verifying it; None if it is not one of ours."""
     import binascii  # noqa: PLC0415 - only rules that ask pay for it
 
     if not isinstance(state, str) or "." not in state:
@@ -119,7 +119,7 @@ def read_state(state: object) -> Retry | None:
 
 
 def write_state(retry: Retry, rule: Rule, secret: bytes) -> str:
-    """Write a state and sign it, for this rule as it is now."""
+    """Write a `requestState`, signed for the current content of this rule."""
     import binascii  # noqa: PLC0415 - as above
 
     text = json.dumps(retry, separators=(",", ":")).encode()
@@ -128,7 +128,7 @@ def write_state(retry: Retry, rule: Rule, secret: bytes) -> str:
 
 
 def is_ours(state: str, rule: Rule, secret: bytes) -> bool:
-    """Return True if a state was signed here, for this rule as it is now."""
+    """Return True if the signature is ours, for the current content of this rule."""
     import hmac  # noqa: PLC0415 - as above
 
     body, _, signature = state.partition(".")
@@ -137,9 +137,9 @@ def is_ours(state: str, rule: Rule, secret: bytes) -> bool:
 
 
 def next_round(exchange: Exchange, rule: Rule, retry: Retry, secret: bytes) -> NextRound:
-    """Take the answers that came with a request, and say what is still to be asked.
+    """Read the answers in a request, and return the questions that are left.
 
-    What is missing, or is no answer at all, is asked again; what was not asked for is ignored.
+    Missing and invalid answers are asked again; other answers are ignored.
     """
     came = exchange.request.params.get("inputResponses")
     answers = dict(retry.answers)
@@ -169,14 +169,14 @@ def _signature(body: str, rule: Rule, secret: bytes) -> str:
 
 
 MOST_RECORDS: Final = 10_000
-"""Records that are kept; the oldest one makes room."""
+"""The maximum number of kept records; the oldest is dropped."""
 
 GIVEN: Final = frozenset({"kept", "records", "new", "now"})
-"""The values that a rule has besides those of its request, where it keeps anything."""
+"""The values of a rule beside those of its request, if it keeps records."""
 
 
 class BookMemory:
-    """What one session has done with its book. It begins anew when the rules are others."""
+    """What the rules of a book have done in a session. It is cleared when the rules change."""
 
     def __init__(
         self,
@@ -184,32 +184,32 @@ class BookMemory:
         now: Callable[[], str] = str,
         used: Mapping[int, int] | None = None,
     ) -> None:
-        """Begin with nothing. `secret` signs what a client brings back, and is unguessable."""
+        """Start empty. `secret` signs the `requestState`, and must be unguessable."""
         self.secret = secret
         self.used = dict(used or {})
-        """How often each rule has been followed, by its index."""
+        """The number of times that each rule was applied, by its index."""
         self.records: dict[str, dict[str, Any]] = {}
         self._now = now
 
     def clear(self) -> None:
-        """Forget what was done and kept. What was signed stays good."""
+        """Forget counts and records; signed states stay valid."""
         self.used.clear()
         self.records.clear()
 
     def count(self, decision: Decision) -> None:
-        """Count a rule as followed once more."""
+        """Count one more use of a rule."""
         if decision.rule is not None and decision.counts:
             self.used[decision.rule] = self.used.get(decision.rule, 0) + 1
 
     def keep(self, decision: Decision) -> None:
-        """Keep what a rule says that is known from its answer on."""
+        """Keep the record of a decision after its answer."""
         if decision.keep:
             self.records.setdefault(decision.key, {}).update(decision.keep)
             if len(self.records) > MOST_RECORDS:
                 del self.records[next(iter(self.records))]
 
     def values(self, rule: Rule, exchange: Exchange) -> Mapping[str, Any]:
-        """Return what fills the placeholders of a rule: its request's values come first."""
+        """Return the values for the placeholders of a rule; those of its request come first."""
         asked = rule.values(exchange)
         if not rule.remembers:
             return asked
@@ -222,7 +222,7 @@ class BookMemory:
         }
 
     def _new(self, exchange: Exchange) -> str:
-        """Return a key that no other request of the session has, and that cannot be guessed."""
+        """Return a new unguessable key of a record, the same for each call with this request."""
         import hmac  # noqa: PLC0415 - only rules that keep something pay for it
 
         return hmac.new(self.secret, str(exchange.number).encode(), "sha256").hexdigest()[:24]
@@ -231,10 +231,10 @@ class BookMemory:
 def follow_rules(
     exchange: Exchange, book: Book, negotiated: NegotiatedState, memory: BookMemory | None = None
 ) -> Decision | None:
-    """Follow the first rule that is meant for a request; None when none is.
+    """Apply the first rule that matches a request; None if none does.
 
-    A request that answers a rule's questions goes on with that rule, and the secret of `memory`
-    says whether it was asked them.
+    A request that answers a rule's questions continues with that rule. The secret of `memory`
+    verifies that we asked them.
     """
     memory = memory or BookMemory()
     retry = _retry(exchange, book, negotiated, memory)
@@ -251,7 +251,7 @@ def follow_rules(
 def _retry(
     exchange: Exchange, book: Book, negotiated: NegotiatedState, memory: BookMemory
 ) -> Retry | None:
-    """Return which rule's questions a request answers, unverified; None for a request anew."""
+    """Return the state of the rule whose questions a request answers, unverified, else None."""
     if not features(exchange.version).input_required:
         return None
     retry = read_state(exchange.request.params.get("requestState"))
@@ -263,7 +263,7 @@ def _retry(
 
 
 class _Request(NamedTuple):
-    """A request with what a rule needs to follow it."""
+    """A request, and what is needed to apply a rule to it."""
 
     exchange: Exchange
     book: Book
@@ -272,7 +272,7 @@ class _Request(NamedTuple):
 
 
 def _followed(request: _Request, rule: Rule, retry: Retry) -> Decision:
-    """Follow a rule: its answer, or what is asked first."""
+    """Apply a rule: return its answer, or its questions."""
     exchange = request.exchange
     if rule.action is not RuleAction.ANSWER:
         return BY_PERSON
@@ -302,7 +302,7 @@ def _followed(request: _Request, rule: Rule, retry: Retry) -> Decision:
 
 
 def _asked_back(request: _Request, rule: Rule, decision: Decision, retry: Retry) -> Decision:
-    """Ask what is still to be asked by a result (2026-07-28), or answer when all is answered."""
+    """Ask the questions by a result (2026-07-28), or answer once all are answered."""
     exchange, book, secret = request.exchange, request.book, request.memory.secret
     state = exchange.request.params.get("requestState")
     if state is not None and not is_ours(str(state), rule, secret):
@@ -319,7 +319,7 @@ def _asked_back(request: _Request, rule: Rule, decision: Decision, retry: Retry)
 
 
 def _undeclared(exchange: Exchange, rule: Rule, negotiated: NegotiatedState) -> str:
-    """Return a capability that a rule's questions need and the client did not declare, or ""."""
+    """Return a capability that the rule's questions need and the client did not declare, or ""."""
     declared = declared_by(exchange, negotiated)
     asked = (question for questions in rule.ask for question in questions.values())
     lacking = (methods.undeclared(one.method, one.params, declared) for one in asked)
@@ -327,7 +327,7 @@ def _undeclared(exchange: Exchange, rule: Rule, negotiated: NegotiatedState) -> 
 
 
 def _lacks_capability(version: str, capability: str) -> Mapping[str, Any]:
-    """Return the error for a request that needs what the client did not declare.
+    """Return the error for a request that needs an undeclared capability.
 
     2026-07-28: "the server MUST return a MissingRequiredClientCapabilityError (-32021)".
     """
@@ -342,7 +342,7 @@ def _lacks_capability(version: str, capability: str) -> Mapping[str, Any]:
 
 
 def _whole(decision: Decision, exchange: Exchange, book: Book) -> Decision:
-    """Add to a result of a rule what every result of its version carries."""
+    """Add the members that every result of its version has."""
     if decision.form is not TextForm.RESULT or not features(exchange.version).result_types:
         return decision
     result = json.loads(decision.text)

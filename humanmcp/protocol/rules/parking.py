@@ -1,9 +1,9 @@
-"""Calls that outlive the timeout of their client: how each client asks for the answer later.
+"""Calls that outlive the timeout of their client: how each client gets the answer later.
 
-A parked call has got a response that is no answer: a task, or a ticket. The person goes on with it,
-for hours, and its client asks for the answer under a token: by `tasks/get`, by the tool
-`ask_human_result`, or by a repeat of the call (2026-07-28). Pure: what the inbox knows comes in,
-the text to send comes out.
+A parked call gets a response that is not the answer: a task, or a ticket. The person has hours for
+the answer. The client asks for it with a token: by `tasks/get`, by the tool `ask_human_result`, or
+by a retry of the call (2026-07-28). This module does no input or output: it turns the state of a
+parked call into the texts to send.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ if TYPE_CHECKING:
 
 
 class ParkedAs(enum.Enum):
-    """How the client of a parked call asks for its answer."""
+    """How the client of a parked call gets its answer."""
 
     TASK = "task"
-    """By `tasks/get`: it declared tasks (2026-07-28), or asked for one (2025-11-25)."""
+    """By `tasks/get`: the client declared tasks (2026-07-28), or asked for one (2025-11-25)."""
     TICKET = "ticket"
-    """Its model calls `ask_human_result` with the ticket."""
+    """The model calls `ask_human_result` with the ticket."""
     RETRY = "retry"
-    """It repeats the call with this `requestState` (2026-07-28)."""
+    """The client retries the call with this `requestState` (2026-07-28)."""
 
 
 KEPT_FOR: Final = 7 * 24 * 3600
-"""Seconds for which a parked call can be asked for: its `ttl`.
+"""The seconds for which the answer of a parked call is kept: its `ttl`.
 
 "Receivers MAY override the requested `ttl` duration."
 https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
 """
 POLL_AFTER: Final = 5_000
-"""Milliseconds between two questions for a task."""
+"""The milliseconds between two requests for the state of a task."""
 LONGEST_STATUS: Final = 300
-"""Characters of what a person tells the client meanwhile."""
+"""The maximum length of a person's status message, in characters."""
 STILL_WORKING: Final = "A person is working on it."
 ASK_AGAIN_AFTER: Final = 45.0
-"""Seconds that `ask_human_result` waits for the answer before it says to ask again; measured
-clients wait for 60 s at least.
+"""The seconds that `ask_human_result` waits before it tells the model to call it again; measured
+clients wait for at least 60 s.
 """
 
 RESULT_TOOL: Final[Mapping[str, Any]] = MappingProxyType(
@@ -78,13 +78,13 @@ RESULT_TOOL: Final[Mapping[str, Any]] = MappingProxyType(
         "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": True},
     }
 )
-"""Offered by a book that parks calls."""
+"""The tool that a book adds if it parks calls."""
 
 CAPABILITIES: Final[Mapping[str, Mapping[str, Any]]] = {
     R2025_11: {"tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}},
     R2026_07: {"extensions": {methods.TASKS.id: {}}},
 }
-"""How a server declares tasks, by protocol version."""
+"""The declaration of tasks, by protocol version."""
 _NOT_FOUND: Final = "Task not found"
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,11}", re.ASCII)
 
@@ -92,7 +92,7 @@ _NUMBER: Final = re.compile(r"[1-9][0-9]{0,11}", re.ASCII)
 def with_result_tool(
     tools: Sequence[Mapping[str, Any]], version: str
 ) -> tuple[Mapping[str, Any], ...]:
-    """Add `ask_human_result` to tools. In 2025-11-25 each of the others may be called as a task."""
+    """Return the tools with `ask_human_result`. In 2025-11-25 the others may be called as tasks."""
     others = [one for one in tools if one.get("name") != RESULT_TOOL["name"]]
     if features(version).asked_for_tasks:
         others = [{"execution": {"taskSupport": "optional"}, **one} for one in others]
@@ -100,9 +100,9 @@ def with_result_tool(
 
 
 class Ticket(NamedTuple):
-    """Names a parked call to its client, and nobody else: `SESSION.NUMBER.SECRET`.
+    """The token of a parked call, which only its client knows: `SESSION.NUMBER.SECRET`.
 
-    "Task IDs act as bearer tokens": the secret is compared before anything is told.
+    "Task IDs act as bearer tokens": every use compares the secret first.
     """
 
     session: str
@@ -110,12 +110,12 @@ class Ticket(NamedTuple):
     secret: str
 
     def __str__(self) -> str:
-        """Return the token, as the client keeps it."""
+        """Return the token for the client."""
         return f"{self.session}.{self.number}.{self.secret}"
 
     @classmethod
     def read(cls, token: object) -> Ticket | None:
-        """Read a token that came over the wire; None for one that is not ours."""
+        """Read a received token; None if it is not one of ours."""
         parts = token.split(".") if isinstance(token, str) else []
         if len(parts) != 3 or _NUMBER.fullmatch(parts[1]) is None:
             return None
@@ -123,9 +123,9 @@ class Ticket(NamedTuple):
 
 
 class ParkedCall(NamedTuple):
-    """What the inbox knows of a parked call. `line` is the response that the person wrote.
+    """The state of a parked call in the inbox. `line` is the response that the person wrote.
 
-    `asks` are the questions that its client has not answered yet, as JSON by key.
+    `asks` are the questions that the client has not answered yet, as JSON by key.
     """
 
     token: str
@@ -139,14 +139,14 @@ class ParkedCall(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        """Return True once nothing about it changes any more."""
+        """True once the state cannot change any more."""
         return bool(self.line) or self.cancelled
 
 
 def way(exchange: Exchange, *, has_tool: bool) -> ParkedAs | None:
-    """Return how a call can be parked; None where its client could not ask for the answer.
+    """Return how a call can be parked; None if its client could not get the answer.
 
-    `has_tool` says that its client has the tool `ask_human_result`.
+    `has_tool`: the client has the tool `ask_human_result`.
     """
     if exchange.method not in methods.TASKS.results_of or asked_ticket(exchange) is not None:
         return None
@@ -160,7 +160,7 @@ def way(exchange: Exchange, *, has_tool: bool) -> ParkedAs | None:
 
 
 def wants_task(exchange: Exchange) -> bool:
-    """Return True for a call of 2025-11-25 whose client asked for a task: it gets one at once."""
+    """Return True for a 2025-11-25 call whose client asked for a task: it is parked at once."""
     asked_for = features(exchange.version).asked_for_tasks
     return asked_for and isinstance(exchange.request.params.get("task"), dict)
 
@@ -168,10 +168,10 @@ def wants_task(exchange: Exchange) -> bool:
 def park_after(
     exchange: Exchange, parked_as: ParkedAs, plan: TimeoutPlan, wanted: float
 ) -> float | None:
-    """Return after how many seconds a call is parked; None while something else keeps it alive.
+    """Return the seconds after which a call is parked; None while another keepalive works.
 
-    A ticket costs the model a call, so it goes out as late as the client's timeout allows. With a
-    ticket, `plan` counts from the last time that the call arrived.
+    A ticket costs the model a call, so it is sent as late as the client's timeout allows. For a
+    ticket, `plan` counts from the last arrival of the call.
     """
     if parked_as is ParkedAs.TASK:
         return 0.0 if wants_task(exchange) else wanted
@@ -197,7 +197,7 @@ def parked_response(exchange: Exchange, call: ParkedCall, negotiated: Negotiated
         f'{RESULT_TOOL["name"]} with {{"ticket": "{call.token}"}} to get the answer.'
     )
     schema = follow(negotiated.known_tools, exchange.tool, "outputSchema")
-    # "Servers MUST provide structured results that conform to this schema": an error need not.
+    # "Servers MUST provide structured results that conform to this schema": not for errors.
     data = questions.waiting(call.token) if schema == questions.OUTCOME else None
     is_error = schema is not None and data is None
     return _tool_result(exchange.version, words, data, is_error=is_error)
@@ -235,13 +235,13 @@ def _task(version: str, call: ParkedCall) -> dict[str, Any]:
 
 
 def _status(version: str, call: ParkedCall) -> str:
-    """Return the status of a task.
+    """Return the status of a task in the words of MCP.
 
     2025-11-25: "When the task receiver has messages for the requestor that are necessary to
-    complete the task, the receiver **SHOULD** move the task to the `input_required` status."
-    "For tool calls specifically, […] `failed` [is] when the tool call result has
-    `isError` set to true". 2026-07-28: "The `failed` status MUST NOT be used to represent
-    non-JSON-RPC errors, such as a tool result that completed with `isError: true`."
+    complete the task, the receiver **SHOULD** move the task to the `input_required` status." "For
+    tool calls specifically, […] `failed` [is] when the tool call result has `isError` set to true".
+    2026-07-28: "The `failed` status MUST NOT be used to represent non-JSON-RPC errors, such as a
+    tool result that completed with `isError: true`."
     """
     if call.cancelled:
         return "cancelled"
@@ -257,7 +257,7 @@ def _status(version: str, call: ParkedCall) -> str:
 
 
 def asked_ticket(exchange: Exchange) -> Ticket | None:
-    """Return the ticket that a request asks with; None for any other request."""
+    """Return the ticket in a request; None for a request without one."""
     params = exchange.request.params
     if exchange.method in methods.REQUESTS and exchange.method.startswith("tasks/"):
         return Ticket.read(params.get("taskId"))
@@ -274,9 +274,9 @@ def asks_with_ticket(exchange: Exchange) -> bool:
 
 
 def unknown(exchange: Exchange, why: str = _NOT_FOUND) -> tuple[TextForm, str]:
-    """Refuse a token that names nothing: "Invalid or nonexistent `taskId`: -32602".
+    """Refuse an unknown token: "Invalid or nonexistent `taskId`: -32602".
 
-    The model reads a refused ticket, so that it asks its question again.
+    For a ticket it is a tool error: the model reads it, and can repeat its question.
     """
     if exchange.method == "tools/call":
         words = "There is no call with this ticket. Ask your question again."
@@ -285,7 +285,7 @@ def unknown(exchange: Exchange, why: str = _NOT_FOUND) -> tuple[TextForm, str]:
 
 
 def reply_to(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | None:
-    """Return what a request for a parked call is answered with; None while it has to wait."""
+    """Return the answer to a request about a parked call; None while it must wait."""
     match exchange.method:
         case "tasks/get":
             return TextForm.RESULT, task_state(exchange.version, call)
@@ -299,7 +299,7 @@ def reply_to(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | Non
 
 
 def _cancelled(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str]:
-    """Acknowledge a cancel of a call that is then closed.
+    """Acknowledge the cancellation of a parked call.
 
     2025-11-25: "Receivers MUST reject cancellation requests for tasks already in a terminal status
     […] with error code -32602".
@@ -313,7 +313,7 @@ def _cancelled(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str]:
 
 
 def answer(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | None:
-    """Return the person's answer, word for word; None while there is none.
+    """Return the person's answer unchanged; None while there is none.
 
     "The `tasks/result` operation MUST include the `io.modelcontextprotocol/related-task` metadata
     in its response". https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
@@ -332,7 +332,7 @@ def answer(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | None:
 
 
 def _with_meta(result: str, token: str) -> str:
-    """Add to the text of a result which task it is of."""
+    """Add the id of the task to the text of a result."""
     pair = f"{_text(META_RELATED_TASK)}:{_text({'taskId': token})}"
     for name, _start, end in jsonrpc.members(result):
         if name == "_meta":
@@ -344,7 +344,7 @@ def _with_meta(result: str, token: str) -> str:
 
 
 def task_state(version: str, call: ParkedCall) -> str:
-    """Return the state of a task: with the answer in it for 2026-07-28, else without.
+    """Return the state of a task; for 2026-07-28 it contains the answer.
 
     "If the status is `completed`, the server MUST return a `Task` object with status `completed`
     and a `result` field containing the final result of the task."
@@ -371,8 +371,8 @@ def asked_in(line: str, waiting: Sequence[str]) -> dict[str, str]:
     """Return the questions in a person's answer by key, as JSON; {} for a result.
 
     `waiting` are the questions and answers so far, as JSON by key: "Each request key in
-    `inputRequests` **MUST** be unique over the lifetime of a single task." One that was used gets
-    a number.
+    `inputRequests` **MUST** be unique over the lifetime of a single task." A used key gets a
+    number.
     """
     if jsonrpc.member(line, "result", "resultType") != '"input_required"':
         return {}
@@ -385,7 +385,7 @@ def asked_in(line: str, waiting: Sequence[str]) -> dict[str, str]:
 
 
 def answered_in(exchange: Exchange, asks: str) -> dict[str, str]:
-    """Return what a `tasks/update` answers of these questions, by key, as JSON.
+    """Return the answers of a `tasks/update` to these questions, as JSON by key.
 
     "A server **SHOULD** ignore any `inputResponses` responses mapped to a key that is not currently
     outstanding for the task". "A server **MAY** accept a partial set of responses".
@@ -395,12 +395,12 @@ def answered_in(exchange: Exchange, asks: str) -> dict[str, str]:
 
 
 def by_key(text: str) -> dict[str, str]:
-    """Return the members of an object as they were written."""
+    """Return the members of a JSON object as written, by name."""
     return {name: text[start:end].strip() for name, start, end in jsonrpc.members(text)}
 
 
 def as_object(found: Mapping[str, str]) -> str:
-    """Return the object with these members, as JSON; "" without any."""
+    """Return a JSON object with these members; "" without any."""
     return f"{{{','.join(f'{_text(name)}:{one}' for name, one in found.items())}}}" if found else ""
 
 
@@ -421,7 +421,7 @@ def listed(version: str, calls: Iterable[ParkedCall]) -> str:
 
 
 def changed_task(version: str, call: ParkedCall, subscription: str) -> str:
-    """Return the `notifications/tasks` of a subscription: it tells all that `tasks/get` would.
+    """Return the `notifications/tasks` of a subscription: with the same content as `tasks/get`.
 
     `subscription` is the token of the id of the `subscriptions/listen`.
     """

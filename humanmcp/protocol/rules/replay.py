@@ -1,8 +1,8 @@
-"""Answers as they were recorded: which recorded answer fits a request that arrives now.
+"""Replay recorded answers: find the recorded answer to a received request.
 
-By method and parameters, each recorded answer in its turn; in the order of the recording; or by
-likeness, with a hint that says so. What fits nothing is left to a person, refused, or asked of the
-real server.
+The answer is found by method and parameters, by the order of the recording, or by similar
+parameters, with a hint. Other requests are left to a person, refused, or forwarded to the real
+server.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.transcript import Frame
 
 BY_STUB: Final = "humanmcp"
-"""Who wrote what a server says to keep a client waiting: nothing that a server would say again."""
+"""The author of keepalive messages, which a replay does not repeat."""
 
 _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
-"""What each server of 2026-07-28 says to each subscription: it is said anew, not again."""
+"""Every 2026-07-28 server sends it for each subscription: it is created anew, not replayed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedMessage:
-    """A line of the server's own. `message` is None for what was none: a print, half an answer."""
+    """A recorded line of the server. `message` is None for a malformed line."""
 
     seq: int
     raw: bytes
@@ -48,18 +48,18 @@ class RecordedMessage:
 
     @property
     def asks(self) -> bool:
-        """Return True if the client has to answer it."""
+        """True if the client must respond to it."""
         return self.message is not None and self.message.kind is Kind.REQUEST
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """Something of the client's, and all that the server did about it.
+    """A recorded message of the client, and all that the server sent because of it.
 
-    `seq` is the number of the answer's frame, or of the request's where there was no answer;
-    `text` is what stands after `"result":` or `"error":`, as `form` says, None for no answer.
-    `params` is what counts of the parameters when two requests are compared. `raw` is the line
-    itself where it was not such an answer as the text makes: another id, two results, half of it.
+    `seq` is the frame number of the answer, or of the request if it has no answer. `text` is the
+    JSON after `"result":` or `"error":`, by `form`; None without an answer. `params` are the
+    parameters as `comparison_key` writes them. `raw` is the whole line if the text alone would not
+    produce it: another id, two results, half a message.
     """
 
     seq: int
@@ -77,21 +77,21 @@ class Recorded:
 
     @property
     def answered(self) -> bool:
-        """Return True if there is anything to answer with."""
+        """True if there is an answer."""
         return self.text is not None or self.raw is not None
 
 
 def comparison_key(params: Mapping[str, Any]) -> str:
-    """Write what counts of the parameters: not the `_meta`, and in an order of its own."""
+    """Write parameters for comparison: sorted, without `_meta`."""
     rest = {key: value for key, value in params.items() if key not in ("_meta", "requestState")}
     return json.dumps(rest, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def recorded(frames: Iterable[Frame]) -> tuple[Recorded, ...]:
-    """Collect what the client asked and was answered, in the order of the answers.
+    """Return the client's recorded messages with the answers, in the order of the answers.
 
-    Notifications of the client's that the server reacted to, and requests that were left without
-    an answer but not without a word, follow at their place.
+    Notifications that the server reacted to, and requests that got messages but no answer, are
+    included at their place.
     """
     reader = _Reader()
     for frame in seen_by_client(frames):
@@ -104,7 +104,7 @@ def recorded(frames: Iterable[Frame]) -> tuple[Recorded, ...]:
 
 @dataclass(slots=True)
 class _Part:
-    """A request or a notification of the client's, while it is read."""
+    """A client's message while the frames are read."""
 
     seq: int
     request: Exchange | None
@@ -118,12 +118,12 @@ class _Part:
 
     @property
     def progress_token(self) -> str:
-        """The token that a request gives for its progress, as it is written; "" for none."""
+        """The progress token of a request as written; "" for none."""
         return jsonrpc.member(self.message.raw, "params", "_meta", "progressToken") or ""
 
     @property
     def takes_what_comes(self) -> bool:
-        """Return True if a line that names no request is likely to be about this one."""
+        """True if a line that names no request probably belongs to this request."""
         return not self.has_malformed_line and not methods.of(self.message.method).stays_open
 
     @property
@@ -137,7 +137,7 @@ class _Reader:
         self._conversation = ConversationState()
         self._parts: list[_Part] = []
         self._waiting: dict[int, _Part] = {}
-        """The requests without an answer, by the number of their frame, in their order."""
+        """The requests without an answer, by the number of their frame, in order."""
         self._by_request: dict[int, _Part] = {}
         self._by_number: dict[int, _Part] = {}
         self._last: _Part | None = None
@@ -202,7 +202,7 @@ class _Reader:
             part = self._of(observed)
             if part is None:
                 self._place(frame, RecordedMessage(frame.seq, frame.raw))
-            elif frame.by == BY_STUB:  # to gain time, or for want of room: not what was meant
+            elif frame.by == BY_STUB:  # a keepalive or a lack of space: not a real answer
                 self._give_up(part)
             else:
                 self._answered(part, frame, message)
@@ -232,7 +232,7 @@ class _Reader:
         self._last = part
 
     def _place(self, frame: Frame, recorded: RecordedMessage) -> None:
-        """Find out which request a line of the server's own belongs to."""
+        """Find the request that a line of the server belongs to."""
         owner = self._by_number.get(frame.number) if frame.number else None
         if owner is None or owner.seq not in self._waiting:
             owner = _named_in(recorded, self._waiting.values()) or next(
@@ -258,7 +258,7 @@ def _named_in(recorded: RecordedMessage, waiting: Collection[_Part]) -> _Part | 
 
 
 def _is_plain(part: _Part, frame: Frame, message: Message) -> bool:
-    """Return True if an answer is what its result or error makes with the client's own id."""
+    """Return True if the recorded line follows from its result or error and the client's id."""
     names = [name for name, _start, _end in jsonrpc.members(message.raw)]
     return (
         sorted(names) in (["id", "jsonrpc", "result"], ["error", "id", "jsonrpc"])
@@ -304,10 +304,10 @@ def _id(message: Message) -> str:
 
 
 def renewed(raw: bytes, tokens: Mapping[str, tuple[str, str]]) -> bytes:
-    """Write a recorded line for the request at hand: only what names the recorded one changes.
+    """Return a recorded line with the ids of the current request.
 
-    `tokens` says for a member's name (`id`, `progressToken`, …) what it was and what it becomes, as
-    they are written. An id that was spelt in another way (`"7"` for 7, `7.0`) stays so.
+    `tokens` has the old and the new token for each member (`id`, `progressToken`, …), as written. A
+    wrong id of the recording (`"7"` for 7, `7.0`) stays.
     """
     text = raw.decode("utf-8", "surrogateescape")
     for name, (was, becomes) in tokens.items():
@@ -326,40 +326,40 @@ def _spelt(new: str, found: re.Match[str]) -> str:
 
 
 ALIKE: Final = 0.6
-"""How alike the parameters must be, from 0 to 1, for an answer to be taken by likeness."""
+"""The minimum likeness of the parameters, from 0 to 1, for `SIMILAR`."""
 
 NOT_RECORDED: Final = -32602
-"""The code of the error that such a request gets; exported servers answer with the same."""
+"""The error code for a request that was not recorded; exported servers use the same."""
 
 _COMPARED: Final = 4000
-"""Characters of the parameters that are compared for likeness."""
+"""The number of characters of the parameters that are compared for likeness."""
 
 
 class Match(enum.Enum):
-    """How a recorded answer is found. Each way includes the ones before it."""
+    """How a recorded answer is found. Each way includes the previous ones."""
 
     EXACT = "exact"
-    """The same method and the same parameters; the first time the first answer, and so on."""
+    """The same method and parameters; repeated requests get the recorded answers in turn."""
     ORDER = "order"
-    """Else the next one that was recorded for this method and this tool, prompt or address."""
+    """Else the next recorded answer for this method and tool, prompt or address."""
     SIMILAR = "similar"
-    """Else the one whose parameters are most alike, if they are alike enough."""
+    """Else the answer whose parameters are most similar, if they are similar enough."""
 
 
 class Otherwise(enum.Enum):
-    """What becomes of a request that fits nothing recorded."""
+    """What happens to a request that was not recorded."""
 
     HAND = "hand"
-    """It is a person's, or the answer book's."""
+    """A person or the answer book answers it."""
     ERROR = "error"
     """It is refused, unless the book answers it at once."""
     FORWARD = "forward"
-    """It is asked of the real server, unless a rule of the book is meant for it."""
+    """The real server gets it, unless a rule of the book matches."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnrecordedRequest:
-    """A request that fitted nothing recorded, by its number in the session."""
+    """A request that was not recorded, by its number in the session."""
 
     number: int
     method: str
@@ -367,29 +367,29 @@ class UnrecordedRequest:
 
     @property
     def words(self) -> str:
-        """What was asked, in a line."""
+        """The request on one line."""
         return one_line(f"{self.number} {self.method} {self.name}".rstrip(), _SHOWN)
 
 
 _SHOWN: Final = 120
-"""Characters of a request in the list of what was missing."""
+"""The maximum length of a request in the list of unrecorded ones, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundAnswer:
-    """A recorded answer that fits. `hint` says how it was found, "" when it fits exactly."""
+    """A recorded answer to a request. `hint` says how it was found, "" for an exact match."""
 
     recorded: Recorded
     hint: str = ""
 
     @property
     def by(self) -> str:
-        """Say in the transcript who answered."""
+        """The author of the answer in the transcript."""
         return f"replay: {self.recorded.seq}" + (f" ({self.hint})" if self.hint else "")
 
     @property
     def decision(self) -> Decision:
-        """The same as what the answer book would decide: at once, and as recorded."""
+        """The answer as a decision of the answer book: at once, and as recorded."""
         recorded = self.recorded
         return Decision(0.0, recorded.text or "", recorded.form, self.by, replayed=recorded.seq)
 
@@ -403,11 +403,11 @@ _HANDSHAKE_ONLY: Final = Recorded(
     form=TextForm.ERROR,
     modern=True,
 )
-"""What makes a client speak as it did when a handshake session was recorded."""
+"""The error that makes a client start a handshake, if the recording has one."""
 
 
 class Replay:
-    """The recorded answers of one session, and which of them have been given."""
+    """The recorded answers of one session, and which of them were used."""
 
     def __init__(
         self,
@@ -418,7 +418,7 @@ class Replay:
         self.otherwise = otherwise
         self.misses: list[UnrecordedRequest] = []
         self.forwarded = 0
-        """Requests that the real server has answered."""
+        """The number of requests that the real server has answered."""
         self._left: set[int] = set()
         self._all = tuple(answers)
         self._answers = tuple(recorded for recorded in self._all if recorded.answered)
@@ -430,7 +430,7 @@ class Replay:
         return len(self._answers)
 
     def find(self, exchange: Exchange) -> FoundAnswer | None:
-        """Find the answer to a request, without counting it as given; None when none fits."""
+        """Find the answer to a request, without marking it as used; None if there is none."""
         modern = features(exchange.version).stateless
         asked = (exchange.method, exchange.name, modern)
         fitting = [
@@ -441,7 +441,7 @@ class Replay:
         if not fitting and exchange.method == "server/discover" and not self._modern:
             return FoundAnswer(_HANDSHAKE_ONLY)
         wanted = comparison_key(exchange.request.params)
-        # each client asks these with its own name and abilities: any recorded answer fits
+        # each client sends its own name and capabilities here: any recorded answer fits
         introduces = methods.of(exchange.method).introduces
         exact = [recorded for recorded in fitting if introduces or recorded.params == wanted]
         if exact:
@@ -457,11 +457,11 @@ class Replay:
         return None
 
     def around(self, seq: int) -> Recorded | None:
-        """Return the whole of a recorded answer: what was said before and after it."""
+        """Return the record of an answer, with the messages before and after it."""
         return next((recorded for recorded in self._all if recorded.seq == seq), None)
 
     def unanswered(self, exchange: Exchange) -> Recorded | None:
-        """Find what was said about a request that was never answered, each time in its turn."""
+        """Find the messages that a request got which was never answered, each in turn."""
         wanted = (
             exchange.method,
             exchange.name,
@@ -476,13 +476,13 @@ class Replay:
         )
 
     def reaction(self, method: str) -> Recorded | None:
-        """Find what was said after a notification of the client's, each time in its turn."""
+        """Find the messages that followed a client's notification, each in turn."""
         return self._take(
             recorded for recorded in self._all if not recorded.id and recorded.method == method
         )
 
     def instead(self, exchange: Exchange, decision: Decision) -> Decision:
-        """Say what becomes of a request that was not recorded; `decision` is the answer book's."""
+        """Return what happens to an unrecorded request; `decision` is the answer book's."""
         if self.otherwise is Otherwise.FORWARD:
             return decision if self._is_ours(exchange, decision) else Decision(forward=True)
         if self.otherwise is not Otherwise.ERROR or decision.due(0):
@@ -492,22 +492,22 @@ class Replay:
         return Decision(0.0, json.dumps(error), TextForm.ERROR, "replay: not recorded")
 
     def _is_ours(self, exchange: Exchange, decision: Decision) -> bool:
-        """Return True if a request is not for the real server: it left it, or a rule is for it."""
+        """Return True if the real server must not get a request: it ended, or a rule matches."""
         left = exchange.number in self._left
         return left or decision.rule is not None or exchange.method == "ping"
 
     def leave(self, exchange: Exchange) -> None:
-        """Leave a request to the person: the real server does not answer it."""
+        """Leave a request to the person: the real server will not answer it."""
         self._left.add(exchange.number)
         self.miss(exchange)
 
     def miss(self, exchange: Exchange) -> None:
-        """Remember a request that fitted nothing; a `ping` asks for nothing that is recorded."""
+        """Count a request that was not recorded; a `ping` is never recorded."""
         if exchange.method != "ping":
             self.misses.append(UnrecordedRequest(exchange.number, exchange.method, exchange.name))
 
     def given(self, seq: int) -> None:
-        """Count the answer of this frame as given: its turn is over."""
+        """Mark the answer of this frame as used."""
         self._given.add(seq)
 
     def _next(self, answers: list[Recorded]) -> Recorded | None:

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import TextForm
 
 LONGEST_ADDRESS: Final = 8192
-"""Characters; no longer one fits a template that has gaps."""
+"""The maximum length of an address that is matched with a template, in characters."""
 
 
 def gaps_filled(template: str, address: str) -> Mapping[str, str] | None:
-    """Return what stands in the gaps of a template; None if it is another address.
+    """Return the values of the variables of a template; None if the address does not match.
 
-    Each gap takes as much as it can, the first one first.
+    Each variable matches as much as possible, the first one first.
     """
     parts = _parts(template)
     if len(parts) == 1:
@@ -52,7 +52,7 @@ def gaps_filled(template: str, address: str) -> Mapping[str, str] | None:
 
 
 def _parts(template: str) -> Sequence[str]:
-    """Cut a template: a text, a gap, a text, and so on."""
+    """Split a template into text, variable, text, and so on."""
     return re.split(r"(\{[^{}]+\})", template)
 
 
@@ -62,7 +62,7 @@ def _end_of_gap(gap: str, address: str, at: int) -> int:
 
 
 def _places_where_the_rest_fits(parts: Sequence[str], address: str) -> list[bytearray]:
-    """Return for each part, and for the end, at which places what follows it fits from there."""
+    """Return for each part, and for the end, the offsets from which the rest matches."""
     size = len(address)
     fits = [bytearray(size + 1) for _ in range(len(parts) + 1)]
     fits[-1][size] = 1
@@ -85,19 +85,19 @@ _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class RuleAction(enum.Enum):
-    """What a rule does about a request."""
+    """What a rule does with a request."""
 
     ANSWER = "answer"
     HOLD = "hold"
-    """It waits for a person; at a tap it is held."""
+    """It waits for a person; a tap holds it."""
     FORWARD = "forward"
-    """A tap lets it go on, whatever else is to be held. With no server, a person does."""
+    """A tap forwards it, even if it would hold it. Without a real server, a person answers."""
 
 
 class Notice(NamedTuple):
-    """A notification that goes out before the answer, `after` seconds after the one before it.
+    """A notification to send before the answer, `after` seconds after the previous one.
 
-    Its progress token, and the subscriptions that it goes to, are filled in when it is sent.
+    Its progress token and its subscriptions are filled in when it is sent.
     """
 
     method: str
@@ -106,36 +106,36 @@ class Notice(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A request to the client, whose answer the rule's own answer can use under its name."""
+    """A request to the client; the rule's answer can use the response by its name."""
 
     method: str
     params: Mapping[str, Any] = _NONE
 
 
 class DefinitionChange(NamedTuple):
-    """How a rule changes the server definition: objects of MCP, and names or addresses, by list."""
+    """A change of the server definition by list: objects to add, names or addresses to remove."""
 
     add: Mapping[str, tuple[Mapping[str, Any], ...]] = _NONE
     remove: Mapping[str, tuple[str, ...]] = _NONE
 
 
 class Rule(NamedTuple):
-    """A prepared answer with its condition. What is empty is not asked for.
+    """A prepared answer with its conditions. An empty condition always matches.
 
     `where` are arguments that must be equal, `contains` texts that an argument must hold. The
     arguments are `params.arguments` of `tools/call` and `prompts/get`, `params` elsewhere.
-    `resource` is an address, or a template of addresses. `responses` are members of
-    `inputResponses` that must be there, each with what it must hold; None asks for none, an empty
-    one for any. `state` is the `requestState`, False for none, True for any. `client_has` are
-    capabilities that the client must have declared.
+    `resource` is an address, or a template of addresses. `responses` are members that
+    `inputResponses` must have; False: it must be absent, True: present, None: either. `state` is
+    the `requestState`, with the same meaning of False, True and None. `client_has` are capabilities
+    that the client must have declared.
 
-    `after` is in seconds; `times` is how often it answers, None for always. A rule whose `action`
-    is not to answer has no text. `then` are the answers to the second call and those after it, the
-    last for all that follow, or with `cycle` from the beginning. `fills` says that placeholders
-    are filled. `ask` are rounds of questions, by name. One that is not `on` is passed over.
+    `after` is in seconds; `times` is how often it answers, None for always. A rule with another
+    `action` than an answer has no text. `then` are the answers to later calls; the last one is
+    repeated, or with `cycle` all from the beginning. With `fills`, placeholders are filled. `ask`
+    are rounds of questions, by name. A rule that is not `on` is skipped.
 
-    `key` names a record, with placeholders; `kept` is what it must hold, False for no record, True
-    for any; `keep` is what it holds after the answer.
+    `key` names a record, with placeholders; `kept` is what the record must contain, False for no
+    record, True for any; `keep` is its content after the answer.
     """
 
     text: str
@@ -169,7 +169,7 @@ class Rule(NamedTuple):
         negotiated: NegotiatedState | None = None,
         records: Mapping[str, Mapping[str, Any]] = _NONE,
     ) -> bool:
-        """Return True if the rule is meant for this exchange, and not switched off."""
+        """Return True if the rule is on and matches this exchange."""
         if not self.on:
             return False
         if self.method and self.method != exchange.method:
@@ -186,7 +186,7 @@ class Rule(NamedTuple):
         )
 
     def _has_been_declared(self, declared: Mapping[str, Any]) -> bool:
-        """Return True for a client that has all: `sampling`, or `sampling.tools` within it."""
+        """Return True if the client declared all: `sampling`, or `sampling.tools` within it."""
         undeclared = object()
         # the names of extensions have dots in them
         ways = (
@@ -207,7 +207,7 @@ class Rule(NamedTuple):
         )
 
     def _fits_retry(self, params: Mapping[str, Any]) -> bool:
-        """Return True if what the client repeats its request with (2026-07-28) is what is meant."""
+        """Return True if the members of a retry (2026-07-28) match."""
         if self.state is None and self.responses is None:
             return True
         state, responses = params.get("requestState"), params.get("inputResponses")
@@ -228,38 +228,38 @@ class Rule(NamedTuple):
         return _holds(record, self.kept)
 
     def key_for(self, exchange: Exchange) -> str:
-        """Return the key of the record that a request is about; a new one is not named yet."""
+        """Return the key of the record of a request; without a value for `new`."""
         from humanmcp.protocol.rules.following import fill_text  # noqa: PLC0415 - for records alone
 
         return fill_text(self.key, self.values(exchange)) if self.key else ""
 
     @property
     def remembers(self) -> bool:
-        """Return True if it has to do with records."""
+        """True if it uses records."""
         return bool(self.key or self.keep) or self.kept is not None or "{records}" in self.text
 
     @property
     def is_plain(self) -> bool:
-        """Return True if it does nothing but answer, or leaves the request to others."""
+        """True if it only answers, or leaves the request to others."""
         return not (self.notices or self.ask or self.change or self.fault or self.remembers)
 
     @property
     def turns(self) -> tuple[Rule, ...]:
-        """What it does call after call: itself, and its `then`."""
+        """The answers to the calls in order: the rule itself, then its `then`."""
         return (self, *self.then)
 
     def turn(self, count: int) -> Rule:
-        """Return what is done about a call after this many others."""
+        """Return the answer to the call after `count` earlier ones."""
         return self.turns[count % len(self.turns) if self.cycle else min(count, len(self.then))]
 
     def values(self, exchange: Exchange) -> Mapping[str, Any]:
-        """Return what fills its placeholders: the arguments, the gaps of its address, `params`."""
+        """Return the values for its placeholders: arguments, variables of its address, `params`."""
         captured = _captured(self.resource, exchange) or {}
         return {"params": exchange.request.params, **arguments_of(exchange), **captured}
 
 
 def arguments_of(exchange: Exchange) -> Mapping[str, Any]:
-    """Return what is asked for, beside the name of the tool or the prompt."""
+    """Return the arguments of a request, without the name of the tool or the prompt."""
     params = exchange.request.params
     member = methods.of(exchange.method).arguments
     if member:
@@ -269,20 +269,20 @@ def arguments_of(exchange: Exchange) -> Mapping[str, Any]:
 
 
 def _captured(template: str, exchange: Exchange) -> Mapping[str, str] | None:
-    """Return what stands in the gaps of an address; None if it is another address."""
+    """Return the values of the variables in an address; None if it does not match."""
     uri = exchange.request.params.get("uri")
     return gaps_filled(template, uri) if template and isinstance(uri, str) else None
 
 
 def _same(got: Any, wanted: Any) -> bool:  # noqa: ANN401 - any JSON value
-    """Compare as JSON does: `true` is no 1."""
+    """Compare as JSON does: `true` is not 1."""
     if isinstance(got, bool) or isinstance(wanted, bool):
         return got is wanted
     return bool(got == wanted)
 
 
 def _holds(got: Any, wanted: Any) -> bool:  # noqa: ANN401 - any JSON value
-    """Return True if a value has all members that are wanted, each with what it must hold."""
+    """Return True if a value has all wanted members, with matching values."""
     if not isinstance(wanted, dict):
         return _same(got, wanted)
     return isinstance(got, dict) and all(

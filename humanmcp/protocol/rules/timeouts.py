@@ -1,6 +1,6 @@
-"""How long a client waits for one exchange, and what keeps it waiting while a person is at it.
+"""How long a client waits for a response, and which keepalive extends it.
 
-Pure: the time waited comes in, what is due comes out.
+It has no clock: the time waited is an argument.
 """
 
 from __future__ import annotations
@@ -16,52 +16,52 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
 
 UNKNOWN_GRACE: Final = 2.0
-"""Seconds that an unknown client may wait in the handshake; several give up after 5."""
+"""The seconds that an unknown client's handshake may wait; several give up after 5."""
 
 LONGEST_GRACE: Final = 60.0
-"""The most seconds that a handshake message may wait for a person."""
+"""The maximum number of seconds that a handshake message may wait for a person."""
 
 NEVER_REPEATS: Final = 0
 
 SDK_REPEATS: Final = 10
-"""Both official SDKs stop after ten repeats of one call."""
+"""Both official SDKs stop after ten retries of one call."""
 
 HANDSHAKE: Final = frozenset(
     one.name for one in methods.REQUESTS.values() if one.in_handshake and not one.at_once
 )
-"""What a client asks before its user, or its model, can do anything, and a person may answer."""
+"""The requests of a client before its user or model can do anything, which a person may answer."""
 
 PROBE_GRACE: Final = 5.0
-"""Seconds that a probe waits for a person who opens the session.
+"""The seconds that a probe waits if a person answers the handshake.
 
-Measured: clients give up on it after 1 to 10 s, and fall back by themselves.
+Measured: clients give up on a probe after 1 to 10 s, and then send `initialize`.
 """
 
 SHARED_NAMES: Final = frozenset(
     {"", "mcp", "mcp-client", "rmcp", "example-client", "test-client", "mcp-test-client"}
 )
-"""Names that programs have in common: the defaults of SDKs. They say nothing of one program."""
+"""Names that many programs have, such as SDK defaults. They identify no program."""
 
 _LAST_MOMENT: Final = 0.6
 _LAST_MOMENT_OF_LISTS: Final = 0.25
-"""Parts of the handshake's budget: `initialize`, then the lists; the rest is for the start."""
+"""The parts of the handshake's budget for `initialize` and for the lists; the rest is for the
+start.
+"""
 
 _LAST_MOMENT_OF_ONE: Final = 0.8
-"""The part of a limit that a message has for itself."""
+"""The part of a limit that one message may use."""
 
 
 class KnownClient(NamedTuple):
-    """What is known of one client. Times are seconds, None where it sets no limit.
+    """The measured limits of one client. Times are seconds, None for no limit.
 
-    `handshake` is its budget for `initialize` and the lists together, `listing` how long it waits
-    for a list where that has a separate limit; `handshake_set` and `listing_set` are the same
-    where `humanmcp config` wrote its entry and that changes it. `call` is how long it waits for a
-    `tools/call` unless it was told otherwise. `progress_helps` says that progress notifications
-    extend that. `repeats` is how often it repeats a 2026-07-28 call that was answered with a
-    `requestState` only. `is_host` says that a model is behind it, whose first turn starts without
-    the tools of a server that is not ready, or not before. `setting` is what its user can set to
-    wait longer, in the client's own terms.
-    `seen` is the version that was measured, and when.
+    `handshake` is its budget for `initialize` and the lists together, `listing` its separate limit
+    for a list, if it has one; `handshake_set` and `listing_set` are the same if `humanmcp config`
+    wrote its entry and that changes them. `call` is its default limit for `tools/call`.
+    `progress_helps`: progress notifications extend that limit. `repeats` is how often it retries a
+    2026-07-28 call after a result with only a `requestState`. `is_host`: it has a model, whose
+    first turn may start without the tools of a slow server. `setting` is the client's setting for a
+    longer limit, in its own terms. `seen` is the measured version, and the date.
     """
 
     names: tuple[str, ...]
@@ -80,18 +80,17 @@ class KnownClient(NamedTuple):
 
     @property
     def grace(self) -> float:
-        """Seconds that a handshake message may wait for a person before the book answers it.
+        """The seconds that a handshake message may wait for a person before the book answers.
 
-        A host's model wants its tools in the first turn. Anyone else gets a third of the budget:
-        `initialize` and one list are waited for one after the other, and the last third is for the
-        start of the process.
+        A host's model needs its tools in the first turn. Other clients get a third of the budget:
+        `initialize` and one list come one after the other, and the process needs time to start.
         """
         if self.is_host:
             return 0.0
         return LONGEST_GRACE if self.handshake is None else min(LONGEST_GRACE, self.handshake / 3)
 
     def limit(self, method: str, *, as_configured: bool = False) -> float | None:
-        """Return how long it waits for the answer to a method, None where it sets no limit.
+        """Return the seconds that it waits for a response, None for no limit.
 
         `as_configured`: `humanmcp config` wrote its entry.
         """
@@ -115,7 +114,7 @@ CLIENTS: Final = (
     KnownClient(
         ("codex-mcp-client", "codex"),
         "Codex",
-        # With required = true it waits for initialize for over 400 s, and for a list this long.
+        # With required = true it waits for initialize for over 400 s, and as long for a list.
         listing=30,
         listing_set=120,
         call=300,
@@ -212,7 +211,7 @@ CLIENTS: Final = (
     KnownClient(
         ("humanmcp-host",),
         "humanmcp host",
-        handshake=90,  # 60 s for each answer
+        handshake=90,  # 60 s for each response
         call=60,
         repeats=SDK_REPEATS,
         setting="--timeout",
@@ -225,30 +224,30 @@ CLIENTS: Final = (
         seen="2.0.99, November 2026",
     ),
 )
-"""Every client that is known by name."""
+"""All clients that are known by name."""
 
 
 def find(name: str) -> KnownClient | None:
-    """Return what is known of the client with this `clientInfo.name`, None when nothing is."""
+    """Return the client with this `clientInfo.name`, None if it is unknown."""
     lowered = name.lower()
     return next((known for known in CLIENTS if lowered.startswith(known.names)), None)
 
 
 def is_shared(name: str) -> bool:
-    """Return True if many programs give this name, so that nothing can be learned by it."""
+    """Return True if many programs have this name, so that measurements say nothing."""
     return name.lower() in SHARED_NAMES
 
 
 def grace(name: str) -> float:
-    """Seconds that a handshake message of this client may wait for a person."""
+    """Return the seconds that this client's handshake messages may wait for a person."""
     known = find(name)
     return UNKNOWN_GRACE if known is None else known.grace
 
 
 def last_moment(name: str, method: str) -> float | None:
-    """Seconds after which a handshake message must be answered, or this client gives up.
+    """Return the seconds after which a handshake message must be answered at the latest.
 
-    None for a client that is not known, or that sets no limit: it may wait for a person for ever.
+    None for an unknown client, or one without a limit: it may wait for a person.
     """
     known = find(name)
     if known is None:
@@ -261,33 +260,33 @@ def last_moment(name: str, method: str) -> float | None:
 
 
 STATUS_WITHIN: Final = 10.0
-"""Seconds for which the status of an answer over HTTP is open: then a stream begins."""
+"""The seconds until a stream begins over HTTP; before, the status of the response is open."""
 
 PROGRESS_EVERY: Final = 5.0
-"""Seconds between progress notifications; measured hosts re-arm their limit on each."""
+"""The seconds between progress notifications; measured hosts restart their limit at each."""
 
 REPEAT_WITHIN: Final = 30.0
-"""Seconds within which a client that was asked to repeat a request must have done so.
+"""The seconds within which a client must retry after it was asked to.
 
-Measured clients take 0.3 s at most; a suspended laptop takes longer.
+Measured clients need 0.3 s at most; a suspended laptop needs longer.
 """
 
 PROGRESS: Final = "progress"
 RETRY: Final = "retry"
 ALL_KEEPALIVES: Final = frozenset({PROGRESS, RETRY})
-"""What keeps a client waiting: progress notifications, and being asked to repeat its request."""
+"""All keepalives: progress notifications, and requests to retry."""
 
 _GAVE_UP: Final = r"(?i)time[sd]?[ -]?out|deadline"
 
 
 class TimeoutPlan(NamedTuple):
-    """How long the client waits for an exchange, and by which keepalive.
+    """How long the client waits for a response, and which keepalive extends it.
 
-    `limit` is in seconds from the (last) arrival of the request, None when it is unknown or there
-    is none; `source` is a code of `locales/` (`waiting`) for where that is known. `keepalive` is
-    "progress", "progress-maybe" (it is sent, and whether it helps is unknown), "retry" or "",
-    and then `why_not` is the code of the reason. `retry_at` is when to ask the client to repeat, in
-    seconds from the last arrival. `progress` says whether any is sent.
+    `limit` is in seconds from the (last) arrival of the request, None if it is unknown or there is
+    none; `source` is a code of `locales/` (`waiting`) for its origin. `keepalive` is "progress",
+    "progress-maybe" (it is sent, but its effect is unknown), "retry" or "". For "", `why_not` is
+    the code of the reason. `retry_at` is when to ask for a retry, in seconds from the last arrival.
+    `progress`: progress notifications are sent.
     """
 
     limit: float | None
@@ -299,11 +298,11 @@ class TimeoutPlan(NamedTuple):
 
 
 def gave_up_after(exchange: Exchange, reason: str, waited: float, timeouts: TimeoutPlan) -> float:
-    """Return what the end of an exchange teaches of its client's limit; 0 when it teaches nothing.
+    """Return the limit of a client in seconds that the end of an exchange shows; 0 if none.
 
-    Only a cancel that says it is for the time counts: a person who pressed Esc has no limit. Nor
-    does a call that was kept waiting by something that works, whose last leg is shorter than the
-    limit, or whose end came later than it.
+    Only a cancellation because of a timeout counts, not one by the user. It also does not count if
+    a working keepalive was sent, if the last attempt was shorter than the limit, or if the end came
+    after the limit.
     """
     kept_waiting = exchange.attempts > 0 or timeouts.keepalive == "progress"
     learnable = methods.of(exchange.method).limit_learned
@@ -313,10 +312,10 @@ def gave_up_after(exchange: Exchange, reason: str, waited: float, timeouts: Time
 
 
 def outlasted(exchange: Exchange, waited: float, learned: float) -> bool:
-    """Return True if an answer that came now shows that the client waits longer than was learned.
+    """Return True if an answer now shows that the client waits longer than the learned limit.
 
-    What was learned was learned from a cancel: this client says so when it gives up, and it has
-    not. A second is allowed for a cancel that is on its way.
+    The limit was learned from a cancellation, and this client has not cancelled. One second is
+    added for a cancellation on its way.
     """
     return methods.of(exchange.method).limit_learned and 0 < learned < waited - 1
 
@@ -328,13 +327,12 @@ def timeout_plan(
     learned: float = 0.0,
     keepalives: frozenset[str] = ALL_KEEPALIVES,
 ) -> TimeoutPlan:
-    """Return how long a client waits for an exchange.
+    """Return how long a client waits for a response.
 
-    `own_limit` is the user's setting for a call and wins; of an unknown client it counts
-    for every method. `learned` is how long this client waited for a tool call before
-    (`gave_up_after`); it counts where nothing is known or where it is shorter than what is known.
-    Both are seconds, 0 for none. `keepalives` are those that may be used: none to test a client
-    that hears nothing.
+    `own_limit` is the user's setting for a call and has priority; for an unknown client it applies
+    to every method. `learned` is the limit of an earlier tool call of this client
+    (`gave_up_after`); it applies if no limit is known or if it is shorter. Both are seconds, 0 for
+    none. `keepalives` are the allowed ones; () tests a client without any.
     """
     known = find(client_name)
     limit, source = _limit(exchange.method, known, own_limit)
@@ -347,7 +345,7 @@ def timeout_plan(
     says = PROGRESS in keepalives
     has_token = exchange.progress_token is not None
     if has_token and says and known is not None and known.progress_helps:
-        # Each notification re-arms the limit, so there is none while they are sent.
+        # Each notification restarts the limit, so there is none while they are sent.
         return TimeoutPlan(None, source, "progress", "")
     if retry_at is not None:
         return TimeoutPlan(limit, source, RETRY, "", retry_at=retry_at, progress=says and has_token)
@@ -358,7 +356,7 @@ def timeout_plan(
 
 
 def _limit(method: str, known: KnownClient | None, own_limit: float) -> tuple[float | None, str]:
-    """Return how long a client waits for a method, and where that is known from."""
+    """Return the seconds that a client waits for a method, and the origin of that knowledge."""
     is_handshake = methods.of(method).in_handshake
     if own_limit > 0 and (known is None or not is_handshake):
         return own_limit, "set"
@@ -369,7 +367,7 @@ def _limit(method: str, known: KnownClient | None, own_limit: float) -> tuple[fl
 
 
 def shortly_before(limit: float) -> float:
-    """Return when to act so that a client hears of it before its limit, in seconds."""
+    """Return the seconds after which to act, so that a client gets the message before its limit."""
     return limit - min(5.0, limit * 0.2)
 
 
@@ -380,11 +378,11 @@ def _retry_at(
     limit: float | None,
     learned: float,
 ) -> float | None:
-    """Return when to ask the client to repeat a request, None for never.
+    """Return the seconds after which to ask for a retry, None for never.
 
-    Only a client with a known limit is asked: it repeats a call ten times at most, so a client
-    without a limit would give up because of it. A learned limit only makes a repeat earlier.
-    Clients that count all repeats as one call are not asked.
+    Only a client with a known limit is asked: it retries a call ten times at most, so a client
+    without a limit would give up sooner. A learned limit only makes the retry earlier. Clients that
+    count all retries as one call are not asked.
     """
     repeats = known.repeats if known is not None else SDK_REPEATS if own_limit > 0 else 0
     can_ask = (
