@@ -31,7 +31,7 @@ from humanmcp.demo.good_host import (
     WasAsked,
 )
 from humanmcp.demo.lesson import cut, not_passed, understood, why_ignored
-from humanmcp.demo.steps import NOTHING, list_again, weather
+from humanmcp.demo.steps import NOTHING, LessonRun, list_again, weather
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
 from humanmcp.inbox import open_inbox
@@ -313,11 +313,9 @@ class DemoRunner:
         `typed`, lines typed in this terminal are answers.
         """
         self._child = child
-        self._lesson_steps = lesson_steps
-        self._host = lesson_steps.host(strictness)
-        self._heard: list[Reaction] = []
-        self.passed: list[bool] = []
-        """Whether the answer passed, for each request that is over."""
+        self._lesson_run = LessonRun(lesson_steps, lesson_steps.host(strictness))
+        self._host = self._lesson_run.host
+        self.passed = self._lesson_run.passed
         self._screen = screen
         self._pause = pause
         self._folder: Path | None = None
@@ -327,10 +325,10 @@ class DemoRunner:
 
     def play(self, home: Path, wanted: Path) -> bool:
         """Play all steps; the text files are in `wanted`. Return False if the connection ended."""
-        script, number, last = self._lesson_steps.steps, 0, 0
+        lesson, script = self._lesson_run, self._lesson_run.lesson_steps.steps
         try:
-            while number < len(script):
-                number, step = number + 1, script[number]
+            while lesson.left:
+                step = lesson.left.pop(0)
                 line, request = self._say(step)
                 if self._folder is None:
                     self._folder = self._child.files(home, wanted)
@@ -338,23 +336,18 @@ class DemoRunner:
                     if self._typed:
                         out = self._folder / "out.txt"
                         threading.Thread(target=take_typed, args=(0, out), daemon=True).start()
-                if not line and (self._lesson_steps.teaches or self._asks_again):
-                    if not self._asks_again or script[last].method == "initialize":
+                if not line and (lesson.lesson_steps.teaches or self._asks_again):
+                    if not (self._asks_again and lesson.go_back()):
                         self._screen.cannot_go_on()
                         return True
-                    self.passed.pop()
-                    number = last
                     continue
-                self._screen.step(f"{number}/{len(script)}", step, line, self._posted(line))
+                number = f"{len(script) - len(lesson.left)}/{len(script)}"
+                self._screen.step(number, step, line, self._posted(line))
                 if request is not None and not self._settle(step, request):
                     return False
                 if step.example is not None:
-                    last = number - 1
-                    passed = request is not None and self._lesson_steps.passes(
-                        len(self.passed), self._heard, self._host.tools
-                    )
-                    self.passed.append(passed)
-                    if self._lesson_steps.teaches:
+                    passed = lesson.judge()
+                    if lesson.lesson_steps.teaches:
                         self._screen.judged(step, passed=passed)
                 time.sleep(self._pause)
         except EndedError:
@@ -365,15 +358,10 @@ class DemoRunner:
 
     def _say(self, step: DemoStep) -> tuple[str, Message | None]:
         """Send a step's message. Returns its line, and the request to wait for if it is one."""
-        params = self._lesson_steps.params(step, self._host.tools, passed=all(self.passed[-1:]))
-        if params is None:
-            return "", None  # there is no tool to call
-        if step.method.startswith("notifications/"):
-            self._child.transport.send(step.line)
-            return step.line, None
-        request = self._host.ask(step.method, params)
-        self._child.transport.send(request.raw)
-        return request.raw, request
+        line, request = self._lesson_run.message(step)
+        if line:
+            self._child.transport.send(line)
+        return line, request
 
     def _posted(self, line: str) -> OutgoingRequest | None:
         return self._child.posted() if line else None
@@ -408,17 +396,16 @@ class DemoRunner:
         if not self._tools_changed:
             return True
         self._tools_changed = False
-        heard, again = self._heard, list_again(spoken_language())
+        heard, again = self._lesson_run.heard, list_again(spoken_language())
         line, request = self._say(again)
         self._screen.step("+", again, line, self._posted(line))
         goes_on = request is None or self._settle(again, request)
-        self._heard = heard
+        self._lesson_run.heard = heard
         return goes_on
 
     def _answer_to(self, request: Message, step: DemoStep) -> Answered | Failed | None:
         """Wait for the answer to the open request. Return None if the host gave up."""
         deadline = time.monotonic() + step.timeout if step.timeout else math.inf
-        self._heard = []
         while (left := deadline - time.monotonic()) > 0:
             line = self._child.receive(min(LOOK_EVERY, left))
             if isinstance(line, IncomingResponse):
@@ -433,7 +420,7 @@ class DemoRunner:
                 continue
             self._screen.heard(line)
             for reaction in self._host.take(line):
-                self._heard.append(reaction)
+                self._lesson_run.heard.append(reaction)
                 if isinstance(reaction, (Answered, Failed)):
                     return reaction
                 if self._is_in_vain(reaction):

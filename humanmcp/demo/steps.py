@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from humanmcp.demo.good_host import Reaction
-    from humanmcp.protocol.json.jsonrpc import JsonObject
+    from humanmcp.protocol.json.jsonrpc import JsonObject, Message
 
 RESULT: Final = "result"
 ERROR: Final = "error"
@@ -230,6 +230,53 @@ class LessonSteps:
         """Return True if the host can say what comes after request `at`, from 0."""
         later = self.requests[at + 1 : at + 2]
         return all(self.params(one, tools, passed=passed) is not None for one in later)
+
+
+class LessonRun:
+    """A lesson that is being played: what its host sends next, and which of its requests passed.
+
+    Knows no clock and no connection: its player sends the lines, and adds the host's reactions to
+    each request to `heard`.
+    """
+
+    def __init__(self, lesson_steps: LessonSteps, host: GoodHost) -> None:
+        """Begin before the first step."""
+        self.lesson_steps = lesson_steps
+        self.host = host
+        self.heard: list[Reaction] = []
+        self.passed: list[bool] = []
+        """Whether the answer passed, for each request that is over."""
+        self.left = list(lesson_steps.steps)
+        """The steps that were not begun yet."""
+
+    def message(self, step: DemoStep) -> tuple[str, Message | None]:
+        """Return the line of a step, and its request if it is one; "" if it cannot be sent now."""
+        self.heard = []
+        params = self.lesson_steps.params(step, self.host.tools, passed=all(self.passed[-1:]))
+        if params is None:
+            return "", None
+        if step.method.startswith("notifications/"):
+            return step.line, None
+        request = self.host.ask(step.method, params)
+        return request.raw, request
+
+    def go_back(self) -> bool:
+        """Go back to the last request: what follows needs an answer to it that passes.
+
+        Returns False where that is `initialize`, which is not sent twice.
+        """
+        last = self.lesson_steps.requests[len(self.passed) - 1]
+        if not self.passed or last.method == "initialize":
+            return False
+        self.passed.pop()
+        self.left = list(self.lesson_steps.steps[self.lesson_steps.steps.index(last) :])
+        return True
+
+    def judge(self, *, given: bool = False) -> bool:
+        """Return whether the request that is over passed; one that was `given` always does."""
+        passes = self.lesson_steps.passes(len(self.passed), self.heard, self.host.tools)
+        self.passed.append(given or passes)
+        return self.passed[-1]
 
 
 def list_again(language: str) -> DemoStep:

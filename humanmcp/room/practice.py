@@ -2,7 +2,7 @@
 
 It is attended as the seat's session is, by the same thread, and talks to it over a connection in
 memory, so that no learner needs a process or a thread. The lesson decides what is sent when and
-what passes (`LessonSteps`); `demo/good_host.py` reacts to each answer.
+what passes (`LessonRun`); `demo/good_host.py` reacts to each answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored, Noticed, WasAsked
-from humanmcp.demo.steps import list_again
+from humanmcp.demo.steps import LessonRun, list_again
 from humanmcp.export.readable import defused, write_html
 from humanmcp.export.recording import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
@@ -98,22 +98,18 @@ class Practice:
         on_outcome: Callable[[int, Outcome], object] = lambda *_: None,
     ) -> None:
         """Begin with the first step."""
-        self._lesson_steps = lesson_steps
+        self._lesson_run = LessonRun(lesson_steps, lesson_steps.host())
         self._connection, self._inbox, self.session = line
         self._on_change = on_change
         self._on_outcome = on_outcome
         self._given: dict[int, Reply] = {}
         self._replayed: list[tuple[str, Reply]] = []
-        self._host = lesson_steps.host()
-        self._heard: list[Reaction] = []
-        self._next = 0
         self._asked: tuple[DemoStep, Message] | None = None
         self._number = 0
         self._steps: dict[int, int] = {}
         """Which step each exchange asks for, from 1."""
         self._deadline = math.inf
         self._list_again = False
-        self._outcomes: list[Outcome] = []
         self._answered_for: set[int] = set()
         """The steps that the lesson answered."""
         self._since = 0.0
@@ -123,9 +119,15 @@ class Practice:
     @property
     def standing(self) -> LessonStanding:
         """Where the learner is."""
-        total = len(self._lesson_steps.requests)
-        outcomes = tuple(self._outcomes[:total])
+        total = len(self._lesson_run.lesson_steps.requests)
+        passed = enumerate(tuple(self._lesson_run.passed), 1)
+        outcomes = tuple(self._outcome(at, passed=one) for at, one in passed)
         return LessonStanding(len(outcomes) + 1, total, outcomes, self._since)
+
+    def _outcome(self, at: int, *, passed: bool) -> Outcome:
+        if at in self._answered_for:
+            return Outcome.GIVEN
+        return Outcome.PASSED if passed else Outcome.FAILED
 
     @property
     def has_ended(self) -> bool:
@@ -160,10 +162,11 @@ class Practice:
     def step(self, now: float) -> float | None:
         """Read the server's lines, and send the next step."""
         while (heard := self._connection.hear()) is not None:
-            self._hear(heard.content, now)
+            for reaction in self._lesson_run.host.take(heard.content):
+                self._react(reaction, now)
         if now >= self._deadline and self._asked is not None:
             self._give_up(self._asked)
-        while self._asked is None and not self._over and self._next < len(self._lesson_steps.steps):
+        while self._asked is None and not self._over and self._lesson_run.left:
             self._say_next(now)
         if self._asked is None:  # the lesson is over
             self._over = True
@@ -180,38 +183,25 @@ class Practice:
     # -- what the host sends --------------------------------------------------------------------
 
     def _say_next(self, now: float) -> None:
-        again = self._list_again
-        step = list_again("en") if again else self._lesson_steps.steps[self._next]
-        self._next += not again
-        self._list_again = False
-        passed = Outcome.FAILED not in self._outcomes[-1:]
-        params = self._lesson_steps.params(step, self._host.tools, passed=passed)
-        if params is None:  # the step before needs another answer
-            self._ask_again()
+        again, self._list_again = self._list_again, False
+        step = list_again("en") if again else self._lesson_run.left.pop(0)
+        line, request = self._lesson_run.message(step)
+        if not line:
+            if not self._lesson_run.go_back():
+                self._over = True
             return
-        if step.example is None and not again:
-            self._connection.say(step.line.encode())
+        self._connection.say(line.encode())
+        if request is None:
             return
-        request = self._host.ask(step.method, params)
-        self._asked, self._heard = (step, request), []
+        self._asked = step, request
         self._deadline = now + step.timeout if step.timeout else math.inf
         self._number += 1
         if not again:
-            at = len(self._outcomes) + 1
+            at = len(self._lesson_run.passed) + 1
             if at not in self._steps.values():
                 self._since = time.time()
             self._steps[self._number] = at
-        self._connection.say(request.raw.encode())
         self._on_change()
-
-    def _ask_again(self) -> None:
-        """Go back to the last request: what follows needs an answer to it that passes."""
-        at = len(self._outcomes) - 1
-        if at < 0 or self._lesson_steps.requests[at].method == "initialize":  # it is not sent twice
-            self._next = len(self._lesson_steps.steps)
-            return
-        self._outcomes.pop()
-        self._next = self._lesson_steps.steps.index(self._lesson_steps.requests[at])
 
     def _has_to_give(self) -> bool:
         """Send a prepared answer. Return True while its request is not in the inbox yet."""
@@ -255,12 +245,8 @@ class Practice:
 
     # -- how it reacts --------------------------------------------------------------------------
 
-    def _hear(self, line: bytes, now: float) -> None:
-        for reaction in self._host.take(line):
-            self._react(reaction, now)
-
     def _react(self, reaction: Reaction, now: float) -> None:
-        self._heard.append(reaction)
+        self._lesson_run.heard.append(reaction)
         match reaction:
             case Answered() | Failed():
                 self._settle(reaction)
@@ -282,7 +268,7 @@ class Practice:
 
     def _give_up(self, open_one: tuple[DemoStep, Message]) -> None:
         step, request = open_one
-        line = self._host.give_up(request, step.gives_up_after)
+        line = self._lesson_run.host.give_up(request, step.gives_up_after)
         if line is not None:
             self._connection.say(line.encode())
         self._finish()
@@ -290,12 +276,8 @@ class Practice:
     def _finish(self) -> None:
         at, self._asked, self._deadline = self.step_of(self._number), None, math.inf
         if at:
-            passed = self._lesson_steps.passes(at - 1, self._heard, self._host.tools)
-            outcome = Outcome.PASSED if passed else Outcome.FAILED
-            if at in self._answered_for:
-                outcome = Outcome.GIVEN
-            self._outcomes.append(outcome)
-            self._on_outcome(at, outcome)
+            passed = self._lesson_run.judge(given=at in self._answered_for)
+            self._on_outcome(at, self._outcome(at, passed=passed))
         self._on_change()
 
 
