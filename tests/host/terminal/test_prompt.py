@@ -329,7 +329,7 @@ def test_a_server_of_a_configuration(tmp_path: Path) -> None:
             "--capabilities money: choose from roots",
         ),
         (("client", "--script", "/nowhere", "--", "x"), 2, "cannot be read: there is no such file"),
-        (("client", "--script", QUOTE, "--", "x"), 2, "cannot be read: a quotation mark"),
+        (("client", "--script", QUOTE, "--", "x"), 2, "Close the quotation mark"),
         (("client", "--", sys.executable, "-c", "pass"), 1, "has ended (exit status 0)"),
     ],
 )
