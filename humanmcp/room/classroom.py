@@ -124,6 +124,9 @@ class Classroom:
         self._lessons: dict[str, Callable[[str], LessonSteps]] = {}
         self.door = RoomDoor()
         self.attendant = Attendant()
+        self._attending = threading.Thread(
+            target=partial(self.attendant.run, for_ever=True), name="attendant", daemon=True
+        )
         self.knocks: dict[int, Knock] = {}
         self._anew = False
         self.granted: dict[int, int] = {}
@@ -153,9 +156,7 @@ class Classroom:
 
     def run(self) -> None:
         """Reopen every seat, and watch the inboxes until `close`."""
-        threading.Thread(
-            target=partial(self.attendant.run, for_ever=True), name="attendant", daemon=True
-        ).start()
+        self._attending.start()
         self._following.__enter__()
         self._following.add(self.teacher.folder, self.teacher.board)
         for record in self._kept():
@@ -172,9 +173,10 @@ class Classroom:
             seat.watched.live.end()
 
     def close(self) -> None:
-        """End every session and thread."""
+        """End every session and thread, and wait until each session has ended in its inbox."""
         self.end_streams()
         self.attendant.stop()
+        self._attending.join()
         self._following.__exit__()
 
     def _kept(self) -> list[SeatRecord]:

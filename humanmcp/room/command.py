@@ -144,9 +144,11 @@ def _serve(
     hosts = HostSeats(classroom)
     classroom.on_removed = hosts.remove
     classroom.run()
-    with contextlib.suppress(KeyboardInterrupt):
-        _RoomServer(classroom, hosts, ready, tls or ()).run(sockets=[listening])
-    classroom.close()
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            _RoomServer(classroom, hosts, ready, tls or ()).run(sockets=[listening])
+    finally:
+        classroom.close()
 
 
 class _RoomServer(QuietServer):

@@ -24,8 +24,12 @@ def test_seats_in_a_database_are_answered_and_go_on_on_another_machine(
         before = ann.question("tools/list")["session"]
         assert [one["method"] for one in ben.waiting()] == ["initialize"]
         seats = [open_inbox(tmp_path, postgres.url, f"{room.name}/{n:03d}") for n in (1, 2)]
-        held = [[one.key.number for one in seat.items(seat.sessions()[0].name)] for seat in seats]
-        assert held == [[2], [1]]
+
+        def held() -> list[list[int]]:
+            items = [seat.items(seat.sessions()[0].name) for seat in seats]
+            return [[item.key.number for item in one] for one in items]
+
+        until(lambda: held() == [[2], [1]], "one question in each inbox")
         link, seat = ann.link, room.folder / "seats" / "001"
         assert not (seat / "sessions").exists()
         room.kill()

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from humanmcp.demo.lesson import find_lesson
+from humanmcp.inbox.contract import Life
+from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.kinds import title_of
 from tests.room.rooming import Rooming, Visitor, is_over
 from tests.serving_http import initialize
@@ -358,6 +360,16 @@ def test_a_client_of_ones_own_counts_in_a_lesson_for_client_developers(tmp_path:
         assert "step 1 of 4" in teacher.get("/room").text
         assert learner.host(initialize("2025-11-25")).status == 200
         until(lambda: "step 2 of 4" in teacher.get("/room").text, "its first step passed")
+
+
+def test_every_session_of_a_class_has_ended_when_its_room_has(tmp_path: Path) -> None:
+    """The room waits for the last of them."""
+    with Rooming(tmp_path / "home") as room:
+        for _ in range(8):
+            room.learner().question()
+    seats = [FolderInbox(file.parent) for file in room.folder.glob("seats/*/sessions")]
+    lives = [one.life for seat in seats for one in seat.sessions()]
+    assert lives == [Life.CLOSED] * 8
 
 
 def test_a_room_whose_folder_was_deleted_says_what_to_do(tmp_path: Path) -> None:
