@@ -387,7 +387,7 @@ def _otherwise(raw: bytes, encoding: str) -> tuple[str, tuple[Diagnostic, ...]]:
 
 
 def _neither(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
-    """Decode what is no UTF-8: Japanese when it surely is, else text to be shown only."""
+    """Decode bytes that are not UTF-8: as Japanese if they surely are, else only for display."""
     if b"\0" in raw:
         text = raw.decode("utf-8", "replace")
         return text, (diagnostic(kinds.bytes_not_text(), text),)
@@ -400,11 +400,11 @@ def _neither(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
 
 
 def _cp932(raw: bytes) -> str | None:
-    """Decode CP932 (Shift_JIS) when it reads like Japanese, None otherwise.
+    """Decode CP932 (Shift_JIS) if it reads like Japanese; return None otherwise.
 
-    `“hello”` in cp1252 is valid CP932 too: 93 68 is a rare Chinese character there. Japanese has
-    its characters in runs, or with a second byte that is no Latin letter; a lone accent or quote
-    has neither.
+    `“hello”` in cp1252 is also valid CP932: 93 68 is a rare Chinese character there. In Japanese,
+    such characters are adjacent, or have a second byte that is not a Latin letter. A single accent
+    or quote has neither property.
     """
     try:
         text = raw.decode("cp932")

@@ -1,1 +1,1 @@
-"""What the specification of MCP says, as tables: versions, methods, objects, examples."""
+"""The specification of MCP as tables: versions, methods, objects, examples."""

@@ -1,7 +1,8 @@
-"""The texts a person starts from: every result and error there is an example of.
+"""The texts from which drafts start: an example of every result and error.
 
-They are made of the examples in the table of objects. Here stands what no object says: the variants
-of an answer, and the errors. This project's own wording: take it, change it.
+They are made of the examples in the table of objects. This module adds what no object contains: the
+variants of a result, and the errors. The wording is this project's own; feel free to use and change
+it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ PLACEHOLDERS: Final = {
     "en": "Type the answer here.",
     "ja": "ここに回答を書いてください。",
 }
-"""What a draft says where a person's own words belong. It cannot be sent untouched."""
+"""The placeholders of a draft, where a person must write. A draft with one cannot be sent."""
 
 _PLACEHOLDER: Final = PLACEHOLDERS["en"]
 _PIXEL: Final = (
@@ -48,12 +49,12 @@ _SIGN_IN: Final = {
     "url": "https://example.com/sign-in",
 }
 NAMED: Final = {versions.META_SERVER: {"name": "humanmcp", "version": __version__}}
-"""The `_meta` of a result of 2026-07-28: "Servers SHOULD include" who they are in each."""
+"""The `_meta` of a 2026-07-28 result: "Servers SHOULD include" their name in each."""
 _ELICITATION: Final = "3f1c6f0e-5d0b-4d1e-9d54-2f1f6d1c9a10"
 
 
 def example_of(kind: Kind, version: str, *, usual: bool = False) -> Json:  # noqa: PLR0911 - one arm a kind
-    """Return a small value of a kind; with what is `usual` in it beside what must be there."""
+    """Return a small value of a kind; with `usual`, also with the usual optional members."""
     match kind:
         case types.Boolean():
             return False
@@ -96,7 +97,7 @@ def example(member: Member, version: str, *, usual: bool = False) -> Json:
 
 
 def _content(kind: str, /, **members: Json) -> JsonObject:
-    """Write the result of a tool with one item of content."""
+    """Return a tool result with one item of content."""
     return {"content": [{"type": kind, **members}]}
 
 
@@ -217,14 +218,14 @@ _VARIANTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
         "cancel": {"action": "cancel"},
     },
 }
-"""What variants of a result hold otherwise than the objects say, by method.
+"""What each variant of a result has instead of the objects' examples, by method.
 
-The first variant of a method is what a draft starts from.
+A draft starts from the first variant of a method.
 """
 
 
 def _variants(method: Method) -> Mapping[str, JsonObject]:
-    """Return what each variant holds that its object does not say: of a list its usual forms."""
+    """Return the variants of a method's result; those of a list are its usual forms."""
     own = _VARIANTS.get(method.name, {})
     if method.listing is None:
         return own or {"minimal": {}}
@@ -260,7 +261,7 @@ _ASKING: Final[Mapping[str, JsonObject]] = {
     "input_required_roots": _asks("client_roots", "roots/list"),
     "input_required_state_only": {"requestState": "opaque-1"},
 }
-"""2026-07-28: questions back to the user in the place of an answer."""
+"""2026-07-28: `input_required` results instead of an answer."""
 
 _SINCE: Final = {
     ("tools/call", "audio"): R2025_03,
@@ -271,11 +272,11 @@ _SINCE: Final = {
     ("tasks/get", "completed"): R2026_07,
     ("tasks/get", "failed"): R2026_07,
 }
-"""The variants that not every version has."""
+"""The variants that only some versions have."""
 
 
 class _ErrorExample(NamedTuple):
-    """An error, the methods that it answers (none: all), and the versions that have it."""
+    """An error, the methods that it answers (() for all), and the versions that have it."""
 
     code: int
     message: str
@@ -285,7 +286,7 @@ class _ErrorExample(NamedTuple):
 
     @property
     def body(self) -> JsonObject:
-        """Return what stands after `"error":`."""
+        """Return the value of `"error"`."""
         body: JsonObject = {"code": self.code, "message": self.message}
         return body if self.data is None else {**body, "data": self.data}
 
@@ -338,12 +339,12 @@ _ERRORS: Final[Mapping[str, _ErrorExample]] = {
 
 
 def results(method: str, version: str) -> dict[str, JsonObject]:
-    """Return every example of a result, by variant, right for one version."""
+    """Return every example of a result, by variant, valid for one version."""
     return dict(each_result(method, version))
 
 
 def each_result(method: str, version: str) -> Iterator[tuple[str, JsonObject]]:
-    """Yield them one after the other: a draft starts from the first and needs no other."""
+    """Yield the variants one by one: a draft only needs the first."""
     record = methods.of(method)
     kind = record.result_in(version)
     before: list[JsonObject] = []
@@ -362,7 +363,7 @@ def each_result(method: str, version: str) -> Iterator[tuple[str, JsonObject]]:
 
 
 def named(server: Mapping[str, Json]) -> JsonObject:
-    """Return the `_meta` of a result of 2026-07-28: who we are, if the answer book says it."""
+    """Return the `_meta` of a 2026-07-28 result with our name, if the answer book has one."""
     return {versions.META_SERVER: dict(server)} if server else dict(NAMED)
 
 
@@ -374,7 +375,7 @@ def _task(version: str) -> JsonObject:
 
 
 def errors(method: str, version: str) -> dict[str, JsonObject]:
-    """Return every example of an error that could answer a method, by name."""
+    """Return every example of an error response to a method, by name."""
     found = {
         name: one.body
         for name, one in _ERRORS.items()
@@ -386,7 +387,7 @@ def errors(method: str, version: str) -> dict[str, JsonObject]:
 
 
 def lacking(key: str) -> JsonObject:
-    """Return the error that answers a request without a member that its `_meta` must have."""
+    """Return the error for a request whose `_meta` lacks a required member."""
     return {"code": -32602, "message": f"Invalid params: _meta lacks {key}"}
 
 
@@ -400,7 +401,7 @@ def lacking_extension(extension: str) -> JsonObject:
 
 
 def refusal(request: Message, version: str) -> JsonObject | None:
-    """Return the error that 2026-07-28 demands for what a request lacks; None for a good one."""
+    """Return the error that 2026-07-28 requires for an incomplete request; None for others."""
     missing = methods.lacking_in(request, version)
     if missing is not None:
         return lacking(missing)
@@ -411,21 +412,21 @@ def refusal(request: Message, version: str) -> JsonObject | None:
 def dated(
     whole: JsonObject, kind: str, version: str, meta: Mapping[str, Json] = NAMED
 ) -> JsonObject:
-    """Add what results of 2026-07-28 carry in any case; `meta` says who gives them."""
+    """Add the members that every 2026-07-28 result has; `meta` is its `_meta`."""
     shape = SHAPES.get(kind)
     if not features(version).result_types or not shape or "resultType" not in shape.members:
         return whole
-    # "Servers SHOULD include […] in every result's `_meta`": who answers, in each answer by itself.
+    # "Servers SHOULD include […] in every result's `_meta`": the server's name, in each result.
     full = {"resultType": "complete", **whole, "_meta": {**meta, **whole.get("_meta", {})}}
     if "cacheScope" in shape.members and full["resultType"] == "complete":
-        # 0 and private, because clients really cache and a person changes answers.
+        # 0 and private, because clients do cache, and a person changes answers.
         ttl, scope = whole.get("ttlMs", 0), whole.get("cacheScope", "private")
         full = {**full, "ttlMs": ttl, "cacheScope": scope}
     return full
 
 
 def _trimmed(value: Json, kind: Kind, version: str) -> Json:
-    """Leave out of a value what a version does not know."""
+    """Remove from a value the members that a version does not have."""
     match kind:
         case str() if isinstance(value, dict):
             shape, kept = SHAPES[kind], {}

@@ -1,6 +1,6 @@
-"""The names of the faults that an answer can have on purpose.
+"""The names of the faults that a person can put into an answer.
 
-`validation/faults.py` makes those of the message, `http/faults.py` those of what carries it.
+`validation/faults.py` applies those of the message, `protocol/http/outbound.py` those of HTTP.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 
 class Fault(enum.Enum):
-    """One way to break an answer. The value is its name on the command line and in `locales/`."""
+    """A fault of an answer. The value is its name on the command line and in `locales/`."""
 
     WRONG_ID = "wrong-id"
     ID_AS_TEXT = "id-as-text"
@@ -39,16 +39,16 @@ class Fault(enum.Enum):
 
     @property
     def is_of_http(self) -> bool:
-        """Return True if the answer itself is right, and what carries it over HTTP is not."""
+        """True if the fault is in the HTTP response, not in the message."""
         return self in OF_HTTP
 
 
 OF_HTTP: Final = tuple(Fault)[tuple(Fault).index(Fault.WRONG_STATUS) :]
-"""What can be wrong with what carries an answer over HTTP."""
+"""The faults of the HTTP response."""
 
 
 class RuleFault(enum.Enum):
-    """What a rule does in the place of an answer: the server itself is at fault."""
+    """What a rule does instead of an answer: a fault of the whole server."""
 
     SILENCE = "silence"
     EXIT = "exit"

@@ -1,8 +1,8 @@
-"""The methods of MCP, one record each: everything that the specification says of one in one place.
+"""The methods of MCP: one record each, with all that the specification says about it.
 
-A new method is one record here, an example in `examples.py` and its words in `locales/`. What is no
-part of the core of MCP stands with its extension. The objects that the records name are described
-in `objects.py`; the source of every record is the page that it names.
+A new method is one record here, an example in `examples.py` and sentences in `locales/`. Methods of
+an extension stand beside the extension. `objects.py` describes the objects that the records name.
+The source of a record is the page that it names.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ UPDATED: Final = "notifications/resources/updated"
 
 
 class MethodDirection(enum.Enum):
-    """Which side may send a method."""
+    """The side that sends a method."""
 
     TO_SERVER = "to server"
     TO_CLIENT = "to client"
@@ -53,72 +53,72 @@ class MethodDirection(enum.Enum):
 
 
 class Listing(NamedTuple):
-    """Where the entries of a list stand in its result, and which member names one of them."""
+    """The member of a list result with the entries, and the member that names an entry."""
 
     member: str
     key: str
 
 
 class Method(NamedTuple):
-    """One request or notification. The first fields are what MCP says, the last what follows."""
+    """One request or notification. The first fields are from the specification."""
 
     name: str
     page: str = "basic"
-    """The page of the specification; one that begins with a slash is of no version."""
+    """The page of the specification; with a leading slash, it belongs to no version."""
     to_server: tuple[str, ...] = ()
     """The versions in which a client may send it."""
     to_client: tuple[str, ...] = ()
     """The versions in which a server may send it."""
     params: Kind = "EmptyParams"
     result: str = ""
-    """The object that answers a request; "" for a notification."""
+    """The object of a request's result; "" for a notification."""
     result_of: tuple[tuple[str, str], ...] = ()
-    """The versions that answer with another object than `result`, and with which."""
+    """The versions with another result object than `result`, and that object."""
     page_of: tuple[tuple[str, str], ...] = ()
-    """The versions that describe it on another page than `page`, each from there on."""
+    """Other pages than `page`, each from a version on."""
     capability: str = ""
-    """What has to be declared: by the server, or by the client for what is asked of it."""
+    """The required capability: of the server, or of the client for requests to the client."""
     listing: Listing | None = None
     asks_back: bool = False
-    """It may be answered with a question to the user, in versions that have `input_required`."""
+    """The response may be `input_required`, in versions that have it."""
     as_task: bool = False
-    """2025-11-25: it may be answered with a task."""
+    """2025-11-25: the response may be a task."""
     plain_text: bool = False
-    """Plain text can be its answer."""
+    """A person may answer with plain text."""
     introduces: bool = False
-    """The two sides say in it who they are and what they can do."""
+    """The two sides exchange their names and capabilities with it."""
     in_handshake: bool = False
-    """A client sends it before its user, or its model, can do anything."""
+    """A client sends it before its user or model can do anything."""
     early: bool = False
     """It may be sent before `notifications/initialized`."""
     at_once: bool = False
-    """No person has anything to decide about it."""
+    """It needs no decision of a person."""
     stays_open: bool = False
-    """It is answered when the client ends it, and not before."""
+    """Its response is sent only when the client ends the request."""
     arguments: str = ""
-    """The member of `params` that holds what is asked of the one that `name` names."""
+    """The member of `params` with the arguments."""
     gist: str = ""
-    """The member of `params` that tells one request from another in a row of a list."""
+    """The member of `params` that tells requests apart in a list."""
     gives_away: tuple[str, ...] = ()
-    """Members that only its result has."""
+    """Members that only this result has."""
     named_by: str = ""
-    """The member of `params` that names what is asked for; over HTTP `Mcp-Name` repeats it."""
+    """The member of `params` with the name or address; over HTTP, `Mcp-Name` repeats it."""
     rule_key: str = ""
     """The key of the answer book for that name."""
     limit_learned: bool = False
-    """A cancel for the time teaches how long its client waits: lists get far less time."""
+    """A cancellation because of a timeout shows the client's limit; limits of lists are shorter."""
     result_counts: bool = False
-    """Its result changes what the session knows."""
+    """Its result changes the state of the session."""
     unrelated: bool = False
-    """It belongs to no request, but to the session."""
+    """It belongs to the session, not to a request."""
     filtered_by: str = ""
-    """The member of the filter of `subscriptions/listen` that asks for it."""
+    """The member of the filter of `subscriptions/listen` for it."""
     from_servers: bool = False
-    """Both sides may send it; a line without a direction is taken for the server's."""
+    """Both sides may send it; without a known direction, it counts as the server's."""
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """Return the versions that have it, whichever way it goes."""
+        """The versions that have it, in either direction."""
         return tuple(one for one in ALL if one in self.to_server or one in self.to_client)
 
     def is_in(self, version: str) -> bool:
@@ -127,33 +127,33 @@ class Method(NamedTuple):
 
     @property
     def direction(self) -> MethodDirection:
-        """Return which way it may go in any version."""
+        """The direction in all versions."""
         if self.to_server and self.to_client:
             return MethodDirection.BOTH
         return MethodDirection.TO_SERVER if self.to_server else MethodDirection.TO_CLIENT
 
     def page_in(self, version: str) -> str:
-        """Return the address of its page in one version."""
+        """Return the address of its page for a version."""
         begun = [page for since, page in self.page_of if since <= version]
         page = begun[-1] if begun else self.page
         return f"{SITE}{page}" if page.startswith("/") else f"{SPEC}{version}/{page}"
 
     def result_in(self, version: str) -> str:
-        """Return the object that answers it in one version."""
+        """Return the object of its result in a version."""
         return dict(self.result_of).get(version, self.result) if self.result_of else self.result
 
 
 class Extension(NamedTuple):
-    """What is agreed on by its name in `capabilities.extensions`, and no part of MCP's core."""
+    """An extension of MCP, which both sides declare in `capabilities.extensions`."""
 
     id: str
     methods: tuple[Method, ...] = ()
     result_type: str = ""
-    """What a result calls itself that is one of the extension's own objects."""
+    """The `resultType` of the extension's own result object."""
     result: str = ""
     """That object."""
     results_of: tuple[str, ...] = ()
-    """The methods that it may answer."""
+    """The methods whose result it may be."""
 
 
 _LIFECYCLE: Final = "basic/lifecycle"
@@ -177,7 +177,7 @@ _skills: Final = partial(Method, page="/seps/2640-skills-extension", to_server=S
 
 
 def _list(result: str, member: str, key: str) -> dict[str, Any]:
-    """Describe the request for a list that a server has."""
+    """Describe the request for a list of the server."""
     return {
         "params": "PageParams",
         "result": result,
@@ -189,7 +189,7 @@ def _list(result: str, member: str, key: str) -> dict[str, Any]:
 
 
 def _changed(capability: str, filtered_by: str) -> dict[str, Any]:
-    """Describe a notification of a change of what a server has."""
+    """Describe a change notification of the server."""
     return {
         "capability": capability,
         "to_server": (),
@@ -415,7 +415,7 @@ _CORE: Final = (
 )
 
 TASK_IDS: Final = "taskIds"
-"""The member of the filter of `subscriptions/listen` that asks for `notifications/tasks`."""
+"""The member of the filter of `subscriptions/listen` for `notifications/tasks`."""
 
 TASKS: Final = Extension(
     META_PREFIX + "tasks",
@@ -463,7 +463,7 @@ TASKS: Final = Extension(
     result="TaskResult",
     results_of=("tools/call",),
 )
-"""In the core of 2025-11-25, an extension since.
+"""Tasks: part of the core of 2025-11-25, an extension since then.
 
 https://modelcontextprotocol.io/extensions/tasks/overview
 """
@@ -489,10 +489,10 @@ SKILLS: Final = Extension(
 )
 
 APPS: Final = Extension(META_PREFIX + "ui")
-"""MCP Apps: pages that a tool brings, told in `_meta`."""
+"""MCP Apps: pages of tools, named in `_meta`."""
 
 EXTENSIONS: Final = (TASKS, SKILLS, APPS)
-"""What we know of. Any other, and what stands under `experimental`, goes by the name declared."""
+"""The known extensions. Others, and `experimental`, are only known by their declared names."""
 
 _METHODS: Final = (*_CORE, *(method for one in EXTENSIONS for method in one.methods))
 _UNKNOWN: Final = Method("")
@@ -502,29 +502,29 @@ NOTIFICATIONS: Final[Mapping[str, Method]] = {one.name: one for one in _METHODS 
 FILTERED: Final[Mapping[str, Method]] = {
     one.filtered_by: one for one in NOTIFICATIONS.values() if one.filtered_by
 }
-"""What `subscriptions/listen` can ask for, by the member of its filter."""
+"""The notifications that `subscriptions/listen` can request, by the member of its filter."""
 LISTS: Final = tuple(one for one in _CORE if one.listing)
-"""The lists that a server has."""
+"""The lists of a server."""
 CHANGED: Final[Mapping[str, str]] = {
     one.capability: one.name
     for one in NOTIFICATIONS.values()
     if one.to_client and one.name.endswith("/list_changed")
 }
-"""What says that a list of the server's is another one, by the capability."""
+"""The notification that a list has changed, by capability."""
 
 
 def of(method: str) -> Method:
-    """Return the record of a method; an empty one of what MCP does not know."""
+    """Return the record of a method; an empty one for unknown methods."""
     return REQUESTS.get(method) or NOTIFICATIONS.get(method) or _UNKNOWN
 
 
 def named(method: str, *, is_request: bool) -> Method:
-    """Return the record of a request, or of a notification, of this name; else an empty one."""
+    """Return the record of the request or notification with this name, else an empty one."""
     return (REQUESTS if is_request else NOTIFICATIONS).get(method, _UNKNOWN)
 
 
 def answering(method: str, result_type: Json) -> Extension | None:
-    """Return the extension that may answer a method by a result that calls itself so."""
+    """Return the extension that may answer a method with this `resultType`, or None."""
     return next(
         (one for one in EXTENSIONS if method in one.results_of and one.result_type == result_type),
         None,
@@ -534,7 +534,7 @@ def answering(method: str, result_type: Json) -> Extension | None:
 def has_request(
     method: str, version: str, direction: MethodDirection = MethodDirection.TO_SERVER
 ) -> bool:
-    """Return True if a version knows this request in this direction."""
+    """Return True if a version has this request in this direction."""
     return version in _sent(REQUESTS.get(method, _UNKNOWN), direction)
 
 
@@ -543,10 +543,11 @@ def _sent(record: Method, direction: MethodDirection) -> tuple[str, ...]:
 
 
 def lacking_in(message: Message, version: str) -> str | None:
-    """Return the member that a request of a stateless version must have in `_meta` and lacks.
+    """Return the required member that the `_meta` of a stateless version's request lacks.
 
     "A request missing any required field is malformed; the server MUST reject it with JSON-RPC
-    error code -32602 (Invalid params)." https://modelcontextprotocol.io/specification/2026-07-28/basic
+    error code -32602 (Invalid params)."
+    https://modelcontextprotocol.io/specification/2026-07-28/basic
     """
     if not features(version).stateless or not has_request(message.method, version):
         return None
@@ -554,7 +555,7 @@ def lacking_in(message: Message, version: str) -> str | None:
 
 
 def undeclared_extension(message: Message, version: str) -> str:
-    """Return the extension that a request needs and its client did not declare, or "".
+    """Return the extension that a request needs and its client did not declare, else "".
 
     "Servers **MUST** return this error [-32021] for non-declaring clients requesting task
     notifications on `subscriptions/listen`" and "for non-declaring clients issuing `tasks/get`,
@@ -572,12 +573,12 @@ def undeclared_extension(message: Message, version: str) -> str:
 
 
 def declares(request: Message, extension: Extension) -> bool:
-    """Return True if the client of a request says in it that it has an extension."""
+    """Return True if a request declares that its client has an extension."""
     return follow(request.meta, META_CAPABILITIES, "extensions", extension.id) is not None
 
 
 def undeclared(method: str, params: Json, declared: Mapping[str, Json]) -> str:
-    """Return the capability that a question needs and the client did not declare, or ""."""
+    """Return the capability that a request to the client needs and the client lacks, else ""."""
     record = named(method, is_request=True)
     capability = record.capability
     if not record.to_client or not capability:
@@ -600,8 +601,8 @@ def undeclared(method: str, params: Json, declared: Mapping[str, Json]) -> str:
 def page(method: str, version: str) -> str:
     """Return the address of the specification's page on a method, for one version.
 
-    A method that MCP does not know gets the page of its neighbours (`tools/…`), or the version's
-    overview of the base protocol.
+    An unknown method gets the page of similar methods (`tools/…`), or the overview of the base
+    protocol.
     """
     version = version if version in ALL else LATEST_HANDSHAKE
     record = of(method)

@@ -1,8 +1,8 @@
-"""One table: what each object of MCP holds, since which version.
+"""The objects of MCP as one table: the members of each, by version.
 
-Read it as a map of the protocol. An entry is an object; a line is a member: `must` be there or
-`may`, of which kind, since and until when. Which object belongs to which method stands in
-`methods.py`. The source is the schema page of each version under `versions.SPEC`.
+An entry is an object. A line is a member: required (`must`) or optional (`may`), its kind, and its
+versions. `methods.py` says which object belongs to which method. The source is the schema page of
+each version under `versions.SPEC`.
 
     "Tool": shape(
         name=must(TEXT),                                  always, text
@@ -10,9 +10,8 @@ Read it as a map of the protocol. An entry is an object; a line is a member: `mu
         inputSchema=must("InputSchema"),                  always, the object of that name
         execution=may(…, since=R2025_11, until=R2025_11)  was in one version only
 
-An `example` is what a fix puts in for a member that is missing. A draft of what is usual has the
-members that `may` be there and have one as well, and makes objects of the examples of their own
-members (`examples.py`).
+A fix inserts the `example` of a missing member. A usual draft also has the optional members with an
+`example`, and builds objects from the examples of their members (`examples.py`).
 """
 
 from __future__ import annotations
@@ -89,9 +88,9 @@ ASKS: Final = ByMember(
         "roots/list": "AskRoots",
     },
 )
-"""What may be asked instead of an answer (2026-07-28)."""
+"""The requests of an `input_required` result (2026-07-28)."""
 TOKEN: Final = Text("token")
-"""Text or a whole number: ids and progress tokens."""
+"""A string or an integer: ids and progress tokens."""
 
 META: Final = may("Meta", since=R2025_06)
 ICONS: Final = may(ListOf("Icon"), since=R2025_11)
@@ -138,7 +137,7 @@ _ASKED: Final = {"question": {"type": "string", "description": "What the person 
 
 
 def _described(title: str, description: str) -> Mapping[str, Member]:
-    """Describe what everything listed has for people to read, with an example of it."""
+    """Describe the title and description that all listed entries have, with an example."""
     return {
         "title": may(TEXT, since=R2025_06, example=title),
         "description": may(TEXT, example=description),
@@ -183,7 +182,7 @@ _TURN: Final[Mapping[str, Member]] = {
     "toolChoice": may("ToolChoice", since=R2025_11),
 }
 _WISH: Final = may("TaskWish", since=R2025_11, until=R2025_11)
-"""2025-11-25: a request may ask to be answered with a task."""
+"""2025-11-25: a request may ask for a task as its response."""
 _TASK: Final[Mapping[str, Member]] = {
     "taskId": must(TEXT, example="0b9a2c54-7c7e-4f5d-8a55-6f6f3f0f7d21"),
     "status": must(TASK_STATUS, example="working"),
@@ -526,8 +525,8 @@ SHAPES: Final[Mapping[str, Shape]] = {
             "properties": must(MapOf(FORM_FIELD), example={}),
             "required": may(ListOf(TEXT)),
             "$schema": may(TEXT, since=R2025_11),
-            # A form that a program makes of a class has these, and they harm nobody: JSON Schema
-            # knows them, and no shape of MCP forbids them.
+            # Forms that are generated from a class have these, and they do no harm: JSON Schema has
+            # them, and MCP's shapes do not forbid them.
             "title": may(TEXT),
             "description": may(TEXT),
             "additionalProperties": may(ANYTHING),
@@ -592,7 +591,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         promptsListChanged=may(TRUTH),
         resourcesListChanged=may(TRUTH),
         resourceSubscriptions=may(ListOf(TEXT)),
-        # of the extension for tasks
+        # Of the extension for tasks.
         taskIds=may(ListOf(TEXT)),
     ),
     "ListenResult": Shape(

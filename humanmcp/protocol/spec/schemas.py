@@ -1,9 +1,9 @@
-"""JSON Schemas that this program writes, and URI templates, from which one is made.
+"""JSON Schemas that this program writes, and URI templates.
 
-`Schemas` is the table of objects for an editor that offers what can be written at a place: names,
-kinds and the few allowed values of a version. The check says what is wrong. A template of RFC 6570,
-as resources have them, becomes a form of its variables. The rows of a table in which a person
-describes a tool become a schema, and a schema rows. `Field` reads a schema as a form does.
+`Schemas` turns the table of objects into a schema for an editor, which offers names, types and
+allowed values of a version; the check reports errors. A URI template (RFC 6570) of a resource
+becomes a form of its variables. The rows of a form in which a person describes a tool become a
+schema, and a schema becomes rows. `Field` reads a schema as a form does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Schemas:
     """The schemas of one version; each object is described once, in `$defs`."""
 
     def __init__(self, version: str) -> None:
-        """Begin with none."""
+        """Start without definitions."""
         self.version = version
         self.defs: dict[str, Any] = {}
 
@@ -39,7 +39,7 @@ class Schemas:
         return self._message({"result": described, "error": self.of("Error")})
 
     def requests(self, tools: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the schema of what a client may say. `tools` are the `inputSchema` of each."""
+        """Return the schema of a client's messages. `tools` are the `inputSchema` by tool name."""
         arms = [
             {"properties": {"method": {"const": one.name}, "params": self.of(one.params)}}
             for one in (*REQUESTS.values(), *NOTIFICATIONS.values())
@@ -91,7 +91,7 @@ class Schemas:
 
     def _named(self, name: str) -> dict[str, Any]:
         if name not in self.defs:
-            self.defs[name] = {}  # an object may hold itself
+            self.defs[name] = {}  # an object may contain itself
             known = {
                 each: member
                 for each, member in SHAPES[name].members.items()
@@ -110,15 +110,15 @@ class Schemas:
 
 # -- URI templates (RFC 6570) --------------------------------------------------------------------
 
-# Texts: `re` compiles each when it is first used, which the start of a server need not pay for.
+# Strings, not compiled patterns: `re` compiles each at its first use, not at the start of a server.
 _EXPRESSION: Final = r"\{([+#./;?&]?)([^{}]+)\}"
 _VARIABLE: Final = r"([^:*]+)(?::(\d{1,4})|\*)?$"
 _RESERVED: Final = ":/?#[]@!$&'()*+,;=%"
-"""What `+` and `#` leave as it is, with what is already encoded (RFC 6570, 3.2.1)."""
+"""The characters that `+` and `#` do not encode, beside encoded ones (RFC 6570, 3.2.1)."""
 
 
 class _Operator(NamedTuple):
-    """RFC 6570, appendix A: what stands first and between, and what each value looks like."""
+    """An operator of RFC 6570, appendix A: the prefix, the separator, and the form of values."""
 
     first: str
     between: str
@@ -141,7 +141,7 @@ _OPERATORS: Final[Mapping[str, _Operator]] = MappingProxyType(
 
 
 def template_form(template: str) -> dict[str, Any]:
-    """Return the form of a template's variables; those of a query may be left out."""
+    """Return the form of a template's variables; variables of a query are optional."""
     found = [
         (name, not _OPERATORS[sign].is_named)
         for sign, names in re.findall(_EXPRESSION, template)
@@ -155,7 +155,7 @@ def template_form(template: str) -> dict[str, Any]:
 
 
 def expanded(template: str, values: Mapping[str, str]) -> str:
-    """Put values into a template. A variable without one is left out."""
+    """Return a template with values for its variables; those without a value are omitted."""
 
     def put_in(found: re.Match[str]) -> str:
         operator = _OPERATORS[found[1]]
@@ -177,7 +177,7 @@ def _part(operator: _Operator, name: str, value: str) -> str:
 
 
 def _variables(names: str) -> Iterator[tuple[str, int | None]]:
-    """Return the variables of an expression, with the length that is wanted of each."""
+    """Yield the variables of an expression, each with its maximum length."""
     for name in names.split(","):
         found = re.match(_VARIABLE, name.strip())
         if found is not None:
@@ -186,20 +186,20 @@ def _variables(names: str) -> Iterator[tuple[str, int | None]]:
 
 # -- rows that a person fills in -----------------------------------------------------------------
 #
-# A name says where its value stands: `city`, `address.city`, `tags[]` (each of a list),
-# `rooms[].beds`. What rows do not show (a default, a pattern) stays as it was. A schema that is put
-# together in another way (`oneOf`, several types) has no rows: it is written as JSON.
+# A name gives the place of its value: `city`, `address.city`, `tags[]` (each item of a list),
+# `rooms[].beds`. What rows do not show (a default, a pattern) stays as it was. A schema of another
+# structure (`oneOf`, several types) has no rows: a person edits its JSON.
 
 KINDS: Final = ("string", "number", "integer", "boolean", "choice", "object")
-"""What a row can be: a type of JSON, or one of its `choices`."""
+"""The kinds of a row: a JSON type, or one of its `choices`."""
 _EACH: Final = "[]"
 _DEEPEST: Final = 8
 _SHOWN: Final = frozenset({"type", "properties", "required", "items", "enum", "description"})
-"""What rows show of a schema."""
+"""The keywords of a schema that rows show."""
 
 
 class SchemaRow(NamedTuple):
-    """One value of a schema. `choices` make it one of these; `object` has rows below its name."""
+    """A value in a schema. With `choices` it is one of these; an `object` has rows below it."""
 
     name: str
     kind: str = "string"
@@ -209,9 +209,9 @@ class SchemaRow(NamedTuple):
 
 
 def schema_of(rows: Iterable[SchemaRow], base: Any = None) -> JsonObject:  # noqa: ANN401 - it came over a wire
-    """Return the schema of an object that has these rows.
+    """Return the schema of an object with these rows.
 
-    What else `base`, the schema as it was, says of a value of the same type stays as it is there.
+    `base` is the schema before; its other keywords are kept for values of the same type.
     """
     root: JsonObject = {"type": "object", "properties": {}, **_rest(base, "object")}
     for row in rows:
@@ -220,7 +220,7 @@ def schema_of(rows: Iterable[SchemaRow], base: Any = None) -> JsonObject:  # noq
 
 
 def _put(place: JsonObject, steps: list[str], row: SchemaRow, base: Any) -> None:  # noqa: ANN401 - as above
-    """Write a row into the object that it stands in."""
+    """Write a row into the schema of its object."""
     step, *deeper = steps
     name, many = step.removesuffix(_EACH), step.endswith(_EACH)
     properties, before = place["properties"], _at(_at(base, "properties"), name)
@@ -249,7 +249,7 @@ def _value(row: SchemaRow, before: Any, *, many: bool) -> JsonObject:  # noqa: A
 
 
 def _rest(base: Any, kind: str) -> JsonObject:  # noqa: ANN401 - as above
-    """Return what a schema of this type says beside what rows show."""
+    """Return the keywords of a schema of this type that rows do not show."""
     if not isinstance(base, dict) or base.get("type") != kind:
         return {}
     return {key: one for key, one in base.items() if key not in _SHOWN}
@@ -260,7 +260,7 @@ def _at(value: Any, name: str) -> Any:  # noqa: ANN401 - as above
 
 
 def rows_of(schema: Any) -> tuple[SchemaRow, ...] | None:  # noqa: ANN401 - it came over a wire
-    """Return the rows of a schema; None where rows cannot show all that a person would change."""
+    """Return the rows of a schema; None if rows cannot show all that a person may change."""
     if not isinstance(schema, dict):
         return None
     try:
@@ -291,7 +291,7 @@ def _rows(place: JsonObject, above: str, depth: int) -> Iterator[SchemaRow]:
 
 
 def _plain(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a schema with the order of what is needed and empty members left out."""
+    """Return a schema with `required` sorted and without empty members."""
     if isinstance(schema, list):
         return [_plain(one) for one in schema]
     if not isinstance(schema, dict):
@@ -309,14 +309,14 @@ def _plain(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
 
 
 class Choice(NamedTuple):
-    """One of the few values that a schema allows, and its title, "" for none."""
+    """One allowed value of a schema, and its title, "" for none."""
 
     value: Json
     title: str = ""
 
 
 def choices(schema: JsonObject) -> list[Choice]:
-    """List the few values that a schema allows; none where it allows others, too.
+    """List the allowed values of a schema; [] if it does not list them.
 
     MCP, elicitation: `enum`, with `enumNames` until 2025-11-25; `oneOf` and, in a list, `anyOf` of
     `const` and `title` since then.
@@ -335,7 +335,7 @@ def choices(schema: JsonObject) -> list[Choice]:
 
 
 class Field(NamedTuple):
-    """One value that a schema describes; forms are made of these. The schema may be anything."""
+    """One value that a schema describes, as a field of a form. The schema may be any JSON."""
 
     name: str
     schema: JsonObject
@@ -343,7 +343,7 @@ class Field(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Its type in JSON; of several the first that is not null; "" for any."""
+        """Its JSON type; of several the first that is not null; "" for any."""
         kind = self.schema.get("type")
         kinds = kind if isinstance(kind, list) else [kind]
         return next((one for one in kinds if isinstance(one, str) and one != "null"), "")
@@ -360,12 +360,12 @@ class Field(NamedTuple):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        """The few values that it can have; () for others."""
+        """Its allowed values; () for any value."""
         return tuple(choices(self.schema))
 
     @property
     def item(self) -> Field | None:
-        """What each item of a list is; None if it is no list."""
+        """The items of a list; None if it is not a list."""
         return Field("", object_at(self.schema, "items")) if self.kind == "array" else None
 
     @property

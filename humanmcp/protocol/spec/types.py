@@ -1,7 +1,7 @@
-"""The words that the table of shapes is written in: kinds of value, members, objects, formats.
+"""The types of the table of objects: kinds of values, members, objects, formats.
 
-Knows no MCP object and judges nothing: `objects.py` is written in these words, and
-`validation/shape_checker.py` reads it.
+`objects.py` is written with these types, and `validation/shape_checker.py` reads them. This module
+contains no object of MCP and checks nothing, except formats.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass_transform()
 class Record:
-    """What has the fields that its annotations name, in this order, as a dataclass has.
+    """A record with the annotated fields in their order, like a dataclass.
 
-    Servers import the records at start, and a dozen dataclasses would cost several milliseconds.
+    Servers import these classes at start, and a dozen dataclasses would cost several milliseconds.
     """
 
-    if not TYPE_CHECKING:  # mypy makes both of the annotations
+    if not TYPE_CHECKING:  # mypy derives both from the annotations
 
         def __init_subclass__(cls) -> None:
             cls.__match_args__ = tuple(cls.__annotations__)
@@ -38,13 +38,13 @@ class Record:
 
 
 class Text(Record):
-    """A string. `form` names what it must look like, a key of `FORMS`; "" for any text."""
+    """A string. `form` is the name of its format in `FORMS`; "" for any string."""
 
     form: str = ""
 
 
 class Number(Record):
-    """A number, whole or not, within limits where there are any."""
+    """A number or an integer, with limits if it has any."""
 
     whole: bool = False
     least: float | None = None
@@ -56,11 +56,11 @@ class Boolean(Record):
 
 
 class Anything(Record):
-    """Any JSON value, `null` too."""
+    """Any JSON value, also `null`."""
 
 
 class OneOf(Record):
-    """One of a few values. `unknown_value` says what another value is."""
+    """One of a few values. `unknown_value` is the problem of another value."""
 
     values: tuple[str, ...]
     unknown_value: ProblemKind = kinds.value_not_allowed
@@ -74,9 +74,9 @@ class ListOf(Record):
 
 
 class MapOf(Record):
-    """An object whose names are free and whose values are of one kind.
+    """An object with free names and values of one kind.
 
-    `names` says what a name must look like, a key of `NAMES`; "" for any name.
+    `names` is the format of a name in `NAMES`; "" for any name.
     """
 
     value: Kind
@@ -84,10 +84,10 @@ class MapOf(Record):
 
 
 class ByMember(Record):
-    """An object whose kind is told by the value of one of its members.
+    """An object whose kind depends on the value of one of its members.
 
-    `usual` is the value that a missing member stands for; "" when the member must be there.
-    `unknown_value` says what another value is where the general sentence would not do.
+    `usual` is the value if the member is missing; "" if the member is required. `unknown_value` is
+    the problem of another value, if the general one does not fit.
     """
 
     member: str
@@ -97,7 +97,7 @@ class ByMember(Record):
 
 
 class ByPresence(Record):
-    """An object whose kind is told by which member it has."""
+    """An object whose kind depends on which member it has."""
 
     shapes: Mapping[str, str]
 
@@ -120,14 +120,13 @@ Kind: TypeAlias = (
     "str | Text | Number | Boolean | Anything | OneOf | ListOf | MapOf | ByMember | ByPresence"
     " | OneOrMany | OrNull"
 )
-"""What a value may be. A plain string names an entry of the table of shapes."""
+"""The kind of a value. A string names an entry of the table of objects."""
 
 
 class Member(Record):
-    """One member of an object: what it may be, in which versions, and an example of it.
+    """One member of an object: its kind, its versions, and an example.
 
-    `required` lists the versions in which it must be there. `kinds` says from which version on it
-    is of another kind than before: the last entry that has begun counts.
+    `required` lists the versions that require it. `kinds` are its kinds, each from a version on.
     """
 
     kinds: tuple[tuple[str, Kind], ...]
@@ -137,21 +136,21 @@ class Member(Record):
     example: Json = None
 
     def kind(self, version: str) -> Kind:
-        """Return the kind in one version; the first kind where the member came later."""
+        """Return the kind in a version; the first kind if the member came later."""
         begun = [kind for since, kind in self.kinds if since <= version]
         return begun[-1] if begun else self.kinds[0][1]
 
     def exists(self, version: str) -> bool:
-        """Return True if the version knows the member."""
+        """Return True if the version has the member."""
         return self.since <= version <= self.until
 
 
 class Shape(Record):
     """One object: its members in reading order.
 
-    `open` objects may have members of other names; `names` says what those must look like, a key of
-    `NAMES`. `closed` says that no other member may be there at all, whatever it is called:
-    clients check `{}` strictly. Of the members that `any_of` names at least one must be there.
+    `open` objects may have other members; `names` is the format of their names in `NAMES`. `closed`
+    objects may have no other member at all, because clients check `{}` strictly. At least one of
+    the members in `any_of` is required.
     """
 
     members: Mapping[str, Member]
@@ -163,15 +162,15 @@ class Shape(Record):
 
 
 class KnownMember(NamedTuple):
-    """A member as one version has it."""
+    """A member in one version."""
 
     kind: Kind
     required: bool
 
 
-@lru_cache(maxsize=1024)  # else a list of 40,000 tools would take a second
+@lru_cache(maxsize=1024)  # without it, a list of 40,000 tools takes a second
 def members_in(shape: Shape, version: str) -> Mapping[str, KnownMember]:
-    """Return the members of an object that a version knows, by name."""
+    """Return the members of an object in a version, by name."""
     return {
         name: KnownMember(one.kind(version), version in one.required)
         for name, one in shape.members.items()
@@ -186,7 +185,7 @@ MIME: Final = Text("mime")
 MOMENT: Final = Text("moment")
 NUMBER: Final = Number()
 SAFE: Final = 2**53 - 1
-"""The largest whole number that JavaScript counts exactly: its clients refuse what is beyond."""
+"""The largest integer that JavaScript represents exactly: its clients refuse larger ones."""
 WHOLE: Final = Number(whole=True, least=-SAFE, most=SAFE)
 FROM_ZERO: Final = Number(whole=True, least=0, most=SAFE)
 SHARE: Final = Number(least=0, most=1)
@@ -203,7 +202,7 @@ def must(
     required_since: str = R2024_11,
     example: Json = None,
 ) -> Member:
-    """Describe a member that must be there, or must since a version later than its own."""
+    """Describe a required member; `required_since` may be later than `since`."""
     first = max(since, required_since)
     required = tuple(version for version in ALL if first <= version <= until)
     return Member(((since, kind),), required, since, until, example)
@@ -217,7 +216,7 @@ def may(
     then: tuple[str, Kind] | None = None,
     example: Json = None,
 ) -> Member:
-    """Describe a member that may be left out; `then` is its kind from a later version on."""
+    """Describe an optional member; `then` is its kind from a later version on."""
     kinds = ((since, kind), then) if then else ((since, kind),)
     return Member(kinds, (), since, until, example)
 
@@ -239,7 +238,7 @@ def field(since: str = R2024_11, /, **members: Member) -> Shape:
 
 
 def result(**members: Member) -> Shape:
-    """Describe a result: since 2026-07-28 each says what it is (`resultType`)."""
+    """Describe a result; since 2026-07-28 each has a `resultType`."""
     return Shape(
         {
             "resultType": must(TEXT, since=R2026_07, example="complete"),
@@ -250,7 +249,7 @@ def result(**members: Member) -> Shape:
 
 
 def cached(**members: Member) -> Shape:
-    """Describe a result that 2026-07-28 clients may keep: for how long, and for whom."""
+    """Describe a result that 2026-07-28 clients may cache."""
     return result(
         **members,
         ttlMs=must(FROM_ZERO, since=R2026_07, example=0),
@@ -259,17 +258,17 @@ def cached(**members: Member) -> Shape:
 
 
 def paged(**members: Member) -> Shape:
-    """Describe a list result: pages, and since 2026-07-28 kept by clients."""
+    """Describe a list result: with pages, and since 2026-07-28 with cache members."""
     return cached(**members, nextCursor=may(TEXT))
 
 
 def params(**members: Member) -> Shape:
-    """Describe the parameters of a request: since 2026-07-28 `_meta` carries the version."""
+    """Describe the parameters of a request; since 2026-07-28 `_meta` contains the version."""
     return Shape({**members, "_meta": must("RequestMeta", required_since=R2026_07)})
 
 
 def retried(**members: Member) -> Shape:
-    """Describe the parameters of a request that may be repeated with the user's answers."""
+    """Describe the parameters of a request that a client may retry with the user's answers."""
     return params(
         **members,
         inputResponses=may(MapOf(ANY_OBJECT), since=R2026_07),
@@ -284,18 +283,18 @@ def notice(**members: Member) -> Shape:
 
 # -- what texts must look like -------------------------------------------------------------------
 #
-# Base64, an address, a moment in time: each format is a function from the text to a
-# `FormatTrouble`, or None when all is well.
+# Base64, an address, a time: each format is a function from the string to a `FormatTrouble`, or
+# None if the string is valid.
 
 
 class FormatTrouble(NamedTuple):
-    """What is wrong with a text: its kind, and the value that fixes it where there is one."""
+    """The problem of a string: its kind, and the value that fixes it, if there is one."""
 
     kind: ProblemKind
     fixed: Json = None
 
 
-# Texts: `re` compiles each when it is first used, which the start of a server need not pay for.
+# Strings, not compiled patterns: `re` compiles each at its first use, not at the start of a server.
 _BASE64: Final = r"[A-Za-z0-9+/]*+={0,2}"
 _MOMENT: Final = (
     r"(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
@@ -306,10 +305,10 @@ _DATA_URL: Final = r"data:[^,]*,"
 
 
 def _base64(text: str) -> FormatTrouble | None:
-    """RFC 4648, section 4: the standard alphabet, padded to a multiple of four."""
+    """Check RFC 4648, section 4: the standard alphabet, padded to a multiple of four."""
     if len(text) % 4 == 0 and re.fullmatch(_BASE64, text):
         return None
-    joined = "".join(text.split())  # MIME breaks base64 into lines of 76 characters
+    joined = "".join(text.split())  # MIME splits base64 into lines of 76 characters
     if joined != text and len(joined) % 4 == 0 and re.fullmatch(_BASE64, joined):
         return FormatTrouble(kinds.invalid_base64, joined)
     prefix = re.match(_DATA_URL, text)
@@ -319,12 +318,12 @@ def _base64(text: str) -> FormatTrouble | None:
 
 
 def _file_uri(text: str) -> FormatTrouble | None:
-    """MCP, roots: `uri` "**MUST** be a `file://` URI in the current specification"."""
+    """Check MCP, roots: `uri` "**MUST** be a `file://` URI in the current specification"."""
     return FORMS["uri"](text) if text.startswith("file://") else FormatTrouble(kinds.not_a_file_uri)
 
 
 def _moment(text: str) -> FormatTrouble | None:
-    """ISO 8601 with the zone, as `2026-11-20T10:30:00Z`: what the schemas of the SDKs take."""
+    """Check ISO 8601 with a time zone, as the SDKs do: `2026-11-20T10:30:00Z`."""
     found = re.fullmatch(_MOMENT, text)
     if found is None or int(found[3]) > _days(int(found[1]), int(found[2])):
         return FormatTrouble(kinds.not_a_time)
@@ -334,14 +333,14 @@ def _moment(text: str) -> FormatTrouble | None:
 
 
 def _days(year: int, month: int) -> int:
-    """Return how many days a month has."""
+    """Return the number of days of a month."""
     if month == 2:
         return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
     return 30 if month in (4, 6, 9, 11) else 31
 
 
 def _shaped(pattern: str, kind: ProblemKind) -> Callable[[str], FormatTrouble | None]:
-    """Judge by a pattern alone."""
+    """Return a check by a pattern."""
 
     def judge(text: str) -> FormatTrouble | None:
         return None if _compiled(pattern).fullmatch(text) else FormatTrouble(kind)
@@ -350,7 +349,7 @@ def _shaped(pattern: str, kind: ProblemKind) -> Callable[[str], FormatTrouble | 
 
 
 _compiled: Final = cache(re.compile)
-"""Not at the start, and without the look-up of `re`, which 40,000 names of tools would pay for."""
+"""Compile at the first use, without `re`'s own cache: 40,000 tool names would pay for that."""
 
 FORMS: Final[Mapping[str, Callable[[str], FormatTrouble | None]]] = {
     "base64": _base64,
@@ -366,10 +365,10 @@ FORMS: Final[Mapping[str, Callable[[str], FormatTrouble | None]]] = {
         r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+(?:\s*;.*)?", kinds.not_a_media_type
     ),
     "moment": _moment,
-    # MCP, tools: 1 to 128 of A-Z a-z 0-9 _ - . (said in 2025-11-25, wanted by models before).
+    # MCP, tools: 1 to 128 of A-Z a-z 0-9 _ - . (required since 2025-11-25, by models before).
     "tool name": _shaped(r"[A-Za-z0-9_.\-]{1,128}", kinds.invalid_tool_name),
 }
-"""The forms of plain text, by the name that the table of shapes uses."""
+"""The formats of strings, by the name in the table of objects."""
 
 # -- names of members --------------------------------------------------------------------------
 
@@ -379,11 +378,11 @@ _LABELS: Final = (
 _NAME: Final = r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?)?"
 _RESERVED: Final = frozenset({"modelcontextprotocol", "mcp"})
 _OFFICIAL: Final = frozenset({"io.modelcontextprotocol", "io.modelcontextprotocol.skills"})
-"""The prefixes under which MCP and its extensions have keys of their own."""
+"""The prefixes of the `_meta` keys of MCP and its extensions."""
 
 
 def _meta_key(name: str, version: str) -> ProblemKind | None:
-    """MCP, `_meta`: "an optional prefix, and a name", and which prefixes are kept for MCP."""
+    """Check MCP, `_meta`: "an optional prefix, and a name", and the reserved prefixes."""
     if not features(version).meta_names:
         return None
     prefix, slash, last = name.rpartition("/")
@@ -398,7 +397,7 @@ def _meta_key(name: str, version: str) -> ProblemKind | None:
 
 
 def _extension_id(name: str, _version: str) -> ProblemKind | None:
-    """SEP-2133: `{vendor-prefix}/{extension-name}`, "the prefix is mandatory"."""
+    """Check SEP-2133: `{vendor-prefix}/{extension-name}`, "the prefix is mandatory"."""
     prefix, _slash, last = name.rpartition("/")
     fits = re.fullmatch(_LABELS, prefix) and last and re.fullmatch(_NAME, last)
     return None if fits else kinds.extension_without_prefix
@@ -408,4 +407,4 @@ NAMES: Final[Mapping[str, Callable[[str, str], ProblemKind | None]]] = {
     "meta key": _meta_key,
     "extension id": _extension_id,
 }
-"""What the free names of an object must look like: the kind of what is wrong, None for nothing."""
+"""The formats of the free names of an object: the kind of the problem, None if valid."""

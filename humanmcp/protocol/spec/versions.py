@@ -1,7 +1,7 @@
-"""The versions of MCP, each a record of what it has: code asks for the feature that it means.
+"""The versions of MCP: a record of features for each.
 
-`features(version).input_required` says in the reader's words what `version in MODERN` left to be
-guessed. A new version is one record here; which methods it has stands in `methods.py`.
+Code asks for a feature, such as `features(version).input_required`, not for a version. A new
+version is one record here; `methods.py` says which methods it has.
 """
 
 from __future__ import annotations
@@ -16,50 +16,53 @@ SPEC: Final = f"{SITE}/specification/"
 
 
 class Version(NamedTuple):
-    """One version, by what it has. A feature that is taken away is switched off in its record."""
+    """One version and its features.
+
+    The record of a version that removes a feature sets it to False.
+    """
 
     name: str
     stateless: bool = False
-    """Each request states its version and the client's capabilities in `_meta`: no `initialize`.
+    """Each request states its version and the client's capabilities in `_meta`; no `initialize`.
 
     "The Model Context Protocol (MCP) is a stateless protocol":
     https://modelcontextprotocol.io/specification/2026-07-28/basic#statelessness
     """
     server_requests: bool = True
-    """The server may send requests of its own."""
+    """The server may send requests."""
     input_required: bool = False
-    """A result may ask the user back, and the client repeats its request with the answers."""
+    """A result may be `input_required`; the client then retries with the answers."""
     result_types: bool = False
-    """Each result says what it is (`resultType`), and who gives it (`_meta`)."""
+    """Each result has a `resultType`, and the server's name in `_meta`."""
     subscriptions: bool = False
-    """Notifications of changes go out on `subscriptions/listen`, and log messages by request."""
+    """Change notifications are sent on `subscriptions/listen`, log messages per request."""
     batches: bool = False
-    """Messages may come in JSON-RPC arrays."""
+    """Messages may be sent in JSON-RPC batches."""
     progress_messages: bool = False
-    """A progress notification may say something."""
+    """A progress notification may have a message."""
     completions: bool = False
-    """Completion is a capability that is declared."""
+    """`completions` is a capability."""
     structured_content: bool = False
-    """A tool may declare what its results hold (`outputSchema`)."""
+    """A tool may declare the structure of its results (`outputSchema`)."""
     meta_names: bool = False
-    """The members of `_meta` have names of a form that is set."""
+    """The names of `_meta` members have a fixed format."""
     version_header: bool = False
-    """Over HTTP each message of a session names the version."""
+    """Over HTTP, each message of a session states the version."""
     tasks: bool = False
-    """A tool call may be answered with a task."""
+    """The response to a tool call may be a task."""
     asked_for_tasks: bool = False
-    """The client asks for the task (`params.task`), and no extension has to be declared."""
+    """The client asks for the task (`params.task`); there is no extension to declare."""
     resumable: bool = False
-    """Over HTTP a stream begins with an event to resume it from (SEP-1699)."""
+    """Over HTTP, a stream begins with an event from which it can be resumed (SEP-1699)."""
     any_schema: bool = False
-    """A tool's schemas, and its structured results, may be any JSON."""
+    """A tool's schemas and structured results may be any JSON."""
     header_arguments: bool = False
-    """Arguments may be marked to be mirrored into HTTP headers (`x-mcp-header`)."""
+    """A schema may mark arguments that are repeated in HTTP headers (`x-mcp-header`)."""
     error_codes: bool = False
-    """The codes from -32000 to -32099 are the specification's own."""
+    """The error codes from -32000 to -32099 are reserved for the specification."""
     resource_not_found: int = -32002
     error_data: tuple[tuple[int, str], ...] = ()
-    """The codes of its own, and the object that `error.data` is with each."""
+    """The error codes of the version, each with the object of its `error.data`."""
 
 
 _2024_11: Final = Version("2024-11-05")
@@ -96,7 +99,7 @@ _2026_07: Final = _2025_11._replace(
     error_data=((-32022, "VersionErrorData"), (-32021, "CapabilityErrorData")),
 )
 VERSIONS: Final = {one.name: one for one in (_2024_11, _2025_03, _2025_06, _2025_11, _2026_07)}
-"""Every version by its name, the oldest first."""
+"""Every version by its name, oldest first."""
 
 R2024_11: Final = _2024_11.name
 R2025_03: Final = _2025_03.name
@@ -106,15 +109,15 @@ R2026_07: Final = _2026_07.name
 
 ALL: Final = tuple(VERSIONS)
 HANDSHAKE: Final = tuple(one.name for one in VERSIONS.values() if not one.stateless)
-"""What `initialize` can settle."""
+"""The versions that `initialize` can negotiate."""
 STATELESS: Final = tuple(one.name for one in VERSIONS.values() if one.stateless)
-"""What a request can state of itself."""
+"""The versions that a request states."""
 LATEST_HANDSHAKE: Final = HANDSHAKE[-1]
 LATEST_STATELESS: Final = STATELESS[-1]
 
 
 def features(version: str) -> Version:
-    """Return what a version has; one that does not exist is taken for the last with a handshake."""
+    """Return the features of a version; an unknown one counts as the last with a handshake."""
     return VERSIONS.get(version) or VERSIONS[LATEST_HANDSHAKE]
 
 
@@ -123,7 +126,7 @@ META_VERSION: Final = META_PREFIX + "protocolVersion"
 META_CLIENT: Final = META_PREFIX + "clientInfo"
 META_CAPABILITIES: Final = META_PREFIX + "clientCapabilities"
 META_REQUIRED: Final = (META_VERSION, META_CAPABILITIES)
-"""What every request of 2026-07-28 says of itself."""
+"""The members that `_meta` of every 2026-07-28 request must have."""
 META_SERVER: Final = META_PREFIX + "serverInfo"
 META_LOG_LEVEL: Final = META_PREFIX + "logLevel"
 META_SUBSCRIPTION: Final = META_PREFIX + "subscriptionId"
@@ -131,15 +134,15 @@ META_RELATED_TASK: Final = META_PREFIX + "related-task"
 
 
 def stated_in(message: Message) -> str | None:
-    """Return the version that a request carries in its own `_meta`, or None (handshake era)."""
+    """Return the version in the `_meta` of a request, or None (handshake versions)."""
     stated = message.meta.get(META_VERSION)
     return stated if isinstance(stated, str) else None
 
 
 def unserved_in(message: Message) -> str | None:
-    """Return the version that a request states and that does not exist here, or None.
+    """Return the unsupported version that a request states, or None.
 
-    MCP 2026-07-28: such a request is answered with -32022 and the list of those that are served.
+    MCP 2026-07-28: the response is the error -32022 with the list of supported versions.
     """
     stated = stated_in(message)
     return stated if stated is not None and stated not in STATELESS else None

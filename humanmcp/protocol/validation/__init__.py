@@ -1,1 +1,1 @@
-"""The check of a message, and its rules."""
+"""The check of messages, and its rules."""

@@ -1,7 +1,7 @@
-"""Which answers a text in `out.txt` holds, and which exchange each is meant for.
+"""Find the answers in the text of `out.txt`, and the exchange that each is meant for.
 
-A file has no address of its own, so the id that a person typed is one. The check judges the text
-afterwards; here it only has to be found what it is about.
+A file has no address, so the typed id identifies the request. Here the text is only assigned; the
+check judges it afterwards.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ INVALID_REQUEST: Final = -32600
 
 
 def kind_of(text: str) -> Kind | None:
-    """Return what a text wants to be: something said first has a method, an answer has none.
+    """Return the intended kind of a text: outgoing messages have a method, answers have none.
 
-    None for what is no JSON object, or an object without any member of JSON-RPC.
+    None if it is not a JSON object, or has no member of JSON-RPC.
     """
     body = object_in(text)
     if "method" in body and "result" not in body and "error" not in body:
@@ -51,11 +51,11 @@ def kind_of(text: str) -> Kind | None:
 
 
 def addressed(text: str, pending: Sequence[Exchange]) -> Exchange | None:
-    """Find the pending exchange that an answer is meant for; None where it cannot be told.
+    """Find the pending exchange that an answer is meant for; None if it is not clear.
 
-    The id decides. `"3"` written for 3 is found as well: the check then says what is wrong with it.
-    What has no id, be it plain text, is meant for the only exchange that waits, if there is just
-    one: the check then says how to write it.
+    The id decides. `"3"` also finds 3; the check then reports the type. A text without an id, even
+    plain text, is meant for the only pending exchange, if there is just one. The check then reports
+    how to write it.
     """
     typed = id_of(text)
     if typed is not None:
@@ -66,9 +66,9 @@ def addressed(text: str, pending: Sequence[Exchange]) -> Exchange | None:
 
 
 def is_report(text: str) -> bool:
-    """Return True if a text tells the peer that a line could not be read, and so answers nothing.
+    """Return True if a text reports an unreadable line to the peer, so that it answers nothing.
 
-    -32700 cannot be about a request that was read. -32600 can: then it has an id, or no envelope.
+    -32700 is never about a request that was read. -32600 can be: then it has an id, or no envelope.
     """
     body = object_in(text)
     error = body.get("error")
@@ -84,18 +84,18 @@ def unaddressed(
     notice: str = "",
     negotiated: NegotiatedState = NOTHING_ESTABLISHED,
 ) -> tuple[Diagnostic, ...]:
-    """Return why no answer is awaited: its request is over, or there never was one.
+    """Return why an answer fits no pending request: its request is over or unknown.
 
-    `exchanges` are those of the session that are remembered, oldest first. `notice` is the method
-    of the last message where that is a notification: most likely it was meant to be answered.
-    Where one request waits, the rest of the text is judged as the answer to that one.
+    `exchanges` are the kept ones of the session, oldest first. `notice` is the method of the last
+    message if it is a notification: probably it was meant to be answered. If exactly one request is
+    pending, the rest of the text is checked as the answer to it.
     """
     errors = blocking(read(text).diagnostics)
     typed = id_of(text)
     if errors and typed is None:
         return errors
     over = [one for one in exchanges if one.state is not ExchangeState.PENDING]
-    for one in reversed(over):  # ids may repeat in 2026-07-28: the last one is meant
+    for one in reversed(over):  # ids may repeat in 2026-07-28: take the last one
         if typed is not None and one.id.key == typed.key:
             late = _over(one, over, text)  # the rest no longer matters
             if notice and late.code == kinds.already_answered.code:
@@ -114,7 +114,7 @@ def unaddressed(
 
 
 def _over(last: Exchange, over: Sequence[Exchange], text: str) -> Diagnostic:
-    """Say that a request can no longer be answered."""
+    """Return the problem of a request that can no longer be answered."""
     codes = {kind.code for kind in TOO_LATE.values()}
     late = next(each for each in check(last, text).diagnostics if each.code in codes)
     answered = (one for one in over if one.state is ExchangeState.ANSWERED)
@@ -130,15 +130,15 @@ def _instead(late: Diagnostic, other: RawDiagnostic) -> Diagnostic:
 # -- the documents of a text, and their ids ------------------------------------------------------
 
 _BEHIND: Final = re.compile(r"(?:[ \t\r\n]*(?:[;,}\])]|//[^\n]*|#[^\n]*|/\*.*?\*/))+", re.DOTALL)
-"""What people and programs put behind an answer, and what is no answer by itself."""
+"""What people and programs write after an answer, and what is not itself an answer."""
 _MARK: Final = re.compile(r"[^\s\ufeff\x00]")
 
 
 class Documents(NamedTuple):
     """The top-level JSON documents of a text.
 
-    `texts` are the offsets of the complete ones, and `ends` where each ends with what stands behind
-    it and is no part of it: a semicolon, a bracket too many, a comment. `incomplete`: the last
+    `texts` are the offsets of the complete ones, and `ends` the offsets after the characters that
+    follow each and do not count: a semicolon, an extra bracket, a comment. `incomplete`: the last
     one just ends too early, so a person may still be writing it. `malformed`: some of the text is
     not a JSON document.
     """
@@ -150,7 +150,7 @@ class Documents(NamedTuple):
 
 
 def divide(text: str) -> Documents:
-    """Divide a text into its top-level documents: one after another, on one line or on several."""
+    """Divide a text into its top-level documents, on one line or on several."""
     texts: list[tuple[int, int]] = []
     ends: list[int] = []
     at = 0
@@ -171,7 +171,7 @@ def divide(text: str) -> Documents:
 
 
 def id_of(text: str) -> RequestId | None:
-    """Return the id that was typed in a whole message; None when there is none to be read."""
+    """Return the id in a whole message; None if there is no readable id."""
     reading = read(text)
     if not reading.readable or not isinstance(reading.value, dict):
         return None
@@ -182,7 +182,7 @@ def id_of(text: str) -> RequestId | None:
 
 
 def unmatched(text: str, pending: Sequence[Exchange]) -> Diagnostic:
-    """Return what is wrong with an answer whose id belongs to no request that waits."""
+    """Return the problem of an answer whose id belongs to no pending request."""
     typed = id_of(text)
     spot = _id_spot(text)
     start, end = spot or (0, 0)
@@ -223,7 +223,7 @@ def _with_fix(diagnostic: Diagnostic, spot: tuple[int, int] | None, token: str) 
 
 
 def _id_spot(text: str) -> tuple[int, int] | None:
-    """Return where the id stands in the text as typed."""
+    """Return the place of the id in the text as typed."""
     reading = read(text)
     if not reading.readable or not isinstance(reading.value, dict) or "id" not in reading.value:
         return None

@@ -1,8 +1,8 @@
-"""What a person types: the text to start from, the check of it, and the one line to send.
+"""The check of what a person types: the draft, the problems, and the line to send.
 
-The front of the check. `start` gives a draft, `check` judges one and makes the line,
-`check_outgoing` does the same for what a person sends without being asked, `remarks` and `review`
-speak of what the peer sent. The same functions run at the desk and in the server, which decides.
+`check` judges an answer and makes the line. `check_outgoing` does the same for an outgoing message.
+`remarks` and `review` judge the peer's messages. The same functions run at the desk and in the
+server, whose result decides. `starting_draft.start` makes the draft.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ _ROOTS: Final = {TextForm.MESSAGE: (), TextForm.RESULT: ("result",), TextForm.ER
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _ERROR: Final = frozenset({"code", "message", "data"})
 PLAIN: Final = frozenset({"J20", "R20"})
-"""What is said of a text that is no object: words, or a number, `true`, a quoted text."""
+"""The problems of a text that is not an object: plain words, a number, `true`, a string."""
 TOO_LATE: Final = {
     ExchangeState.CANCELLED: kinds.answer_after_cancel,
     ExchangeState.ANSWERED: kinds.already_answered,
     ExchangeState.ABANDONED: kinds.client_stopped_waiting,
 }
-"""What is said of an answer whose request is over."""
+"""The problems of an answer whose request is over, by its state."""
 
 
 @judging(text_at=1)
@@ -87,7 +87,7 @@ def check(
     form: TextForm = TextForm.MESSAGE,
     negotiated: NegotiatedState = NOTHING_ESTABLISHED,
 ) -> Verdict:
-    """Judge what a person typed as the answer to a request, and make the line to send.
+    """Check a person's answer to a request, and make the line to send.
 
     Never raises, whatever the text.
     """
@@ -130,14 +130,14 @@ def check(
 
 
 def _secrets(exchange: Exchange, text: str) -> tuple[Diagnostic, ...]:
-    """Warn of typed secrets. In a list the name of one belongs to what a tool or prompt takes."""
+    """Warn of typed secrets. In a list, the name of a secret is an argument of a tool or prompt."""
     return warn_of_secrets(text, by_name=methods.of(exchange.method).listing is None)
 
 
 def _meant(value: Json) -> TextForm:
-    """Return what a text stands for that was called neither a result nor an error.
+    """Return the form of a text that is neither called a result nor an error.
 
-    An object without any member of the envelope is the answer itself: the envelope is ours to add.
+    An object without any member of the envelope is the result: humanmcp adds the envelope.
     """
     if not isinstance(value, dict) or not _ENVELOPE.isdisjoint(value):
         return TextForm.MESSAGE
@@ -147,9 +147,9 @@ def _meant(value: Json) -> TextForm:
 
 
 def _is_bare_result(exchange: Exchange, value: Json, form: TextForm) -> bool:
-    """Return True if what should be a message is plain text, or the list that a result holds.
+    """Return True if a text that should be a message is plain text, or the list of a result.
 
-    It is judged as the result that it is meant to be; what Send anyway writes is as it was typed.
+    It is checked as the intended result; **Send anyway** sends it as typed.
     """
     if form is not TextForm.MESSAGE or isinstance(value, dict) or value is None:
         return False
@@ -162,7 +162,7 @@ def _is_bare_result(exchange: Exchange, value: Json, form: TextForm) -> bool:
 
 
 def _inner_json(value: Json) -> str | None:
-    """Return the JSON that stands in a text, None where the text is only text."""
+    """Return the JSON inside a JSON string, None if the string is only text."""
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return None
     inner = read(value)
@@ -170,7 +170,7 @@ def _inner_json(value: Json) -> str | None:
 
 
 def in_order(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    """Sort problems by place; of two at one place the worse first."""
+    """Sort problems by place; at one place, the more severe first."""
     return tuple(sorted(diagnostics, key=lambda each: (each.start, each.severity.value != "error")))
 
 
@@ -212,7 +212,7 @@ def _rules_for_errors(
 
 
 def _kind(value: Json, form: TextForm) -> Kind | None:
-    """Return whether a text is a result or an error."""
+    """Return the kind of a text: result or error."""
     if form is not TextForm.MESSAGE:
         return Kind.ERROR if form is TextForm.ERROR else Kind.RESULT
     if isinstance(value, dict):
@@ -227,7 +227,7 @@ def _kind(value: Json, form: TextForm) -> Kind | None:
 
 
 def _line(exchange: Exchange, reading: Reading, form: TextForm) -> str:
-    """Make the line to send: the person's own text, with the envelope and the client's own id."""
+    """Return the line to send: the person's text, with the envelope and the client's id."""
     body = compact(reading.json)
     token = exchange.id.token
     if form is not TextForm.MESSAGE:
@@ -237,13 +237,13 @@ def _line(exchange: Exchange, reading: Reading, form: TextForm) -> str:
     if not isinstance(reading.value, dict) or "id" not in reading.value:
         return body
     usual = body.startswith(f'{{"jsonrpc":"2.0","id":{token},')
-    if usual or body.endswith(f',"id":{token}}}'):  # no need to look for it
+    if usual or body.endswith(f',"id":{token}}}'):  # no need to search for it
         return body
-    return with_token(body, token)  # the client's own spelling of it
+    return with_token(body, token)  # as the client spelled it
 
 
 def _forced(exchange: Exchange, reading: Reading, form: TextForm) -> str | None:
-    """Make the line that Send anyway writes: what was typed, right or wrong, on one line."""
+    """Return the line that **Send anyway** sends: the text as typed, on one line."""
     malformed = reading.edits and any(each.blocks for each in reading.diagnostics)
     if malformed or not reading.readable:
         forced = wire_line(reading.text)
@@ -270,7 +270,7 @@ def _verdict_on_no_json(
 def _wrapped(
     exchange: Exchange, text: str, form: TextForm, diagnostic: Diagnostic, result: JsonObject
 ) -> Diagnostic:
-    """Offer the result of plain words or a plain number, where they can be an answer."""
+    """Offer a fix that makes a result of plain text or a number, if that is a valid answer."""
     if diagnostic.code not in PLAIN or exchange.method != "tools/call" or form is TextForm.ERROR:
         return diagnostic
     new = message(exchange, "result", result) if form is TextForm.MESSAGE else json_text(result)
@@ -283,7 +283,7 @@ def _wrapped(
 def _check_plain(
     exchange: Exchange, text: str, form: TextForm, negotiated: NegotiatedState
 ) -> Verdict:
-    """Judge plain text: it becomes what a tool says, or what a model says."""
+    """Check plain text: the text of a tool result, or of a model's turn."""
     is_error = form is TextForm.TOOL_ERROR
     result = plain_result(exchange, text, negotiated, is_error=is_error)
     written = _ON_ONE_LINE.encode(result)

@@ -1,7 +1,7 @@
-"""The JSON-RPC envelope of an answer: what must be around a result or an error.
+"""Check the JSON-RPC envelope of an answer: the members around its result or error.
 
-Judges the members at the top of a message and the inside of `error`. Knows the id that the answer
-must carry, and nothing of what a result holds.
+It checks the top-level members of a message and the content of `error`. It knows the id that the
+answer must have, but nothing about results.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, RequestId
 
 MEMBERS: Final = ("jsonrpc", "id", "result", "error")
-"""What may stand at the top of an answer."""
+"""The top-level members of an answer."""
 _NAMES: Final = frozenset(MEMBERS)
 
 
 class AnswerEnvelope(NamedTuple):
-    """The members at the top of an answer, the id that it must have, and how its id was typed."""
+    """The top-level members of an answer, its expected id, and its id as typed."""
 
     value: JsonObject
     expected: RequestId
@@ -53,25 +53,25 @@ class AnswerEnvelope(NamedTuple):
 
     @property
     def strange(self) -> list[str]:
-        """List the members that no answer has."""
+        """The members that no answer has."""
         return [name for name in self.value if name not in MEMBERS]
 
 
 rule: Final[RuleSet[AnswerEnvelope]] = RuleSet()
-"""What JSON-RPC asks of the members at the top of an answer."""
+"""The rules of JSON-RPC for the top-level members of an answer."""
 
 
 def is_bare(value: Json) -> bool:
-    """Return True if only `{"result": …}` or only `{"error": …}` was typed: the rest is ours."""
+    """Return True for only `{"result": …}` or `{"error": …}`: humanmcp adds the rest."""
     return isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("result", "error")
 
 
 def judge_envelope(
     value: Json, expected: RequestId, typed: str, version: str
 ) -> list[RawDiagnostic]:
-    """Return what is wrong with the envelope of an answer, not with the result inside.
+    """Return the problems of the envelope of an answer, without those of its result.
 
-    `typed` is the id as it stands in the text, "" when there is none.
+    `typed` is the id as it was typed, "" if there is none.
     """
     if isinstance(value, list):
         return [_batch(value, version)]
@@ -92,13 +92,13 @@ def _looks_like_an_answer(value: JsonObject) -> bool:
 
 
 def _batch(value: list[Json], version: str) -> RawDiagnostic:
-    """JSON-RPC arrays existed in 2025-03-26; there too each request is answered by itself here."""
+    """Report an array. Only 2025-03-26 has batches; there, too, a person answers each request."""
     kind = kinds.batch_of_one if features(version).batches else kinds.batch_not_allowed
     return kind((), unwrap((), (0,)) if len(value) == 1 else None)
 
 
 def _no_answer(value: JsonObject, expected: RequestId) -> RawDiagnostic:
-    """The result itself was typed, without what belongs around it."""
+    """Report a result that was typed without its envelope."""
     if "code" in value and "message" in value:
         fix = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "error": ', "}")
     else:
@@ -112,7 +112,9 @@ def _names(value: JsonObject) -> str:
 
 @rule()
 def version_of_json_rpc(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
-    """`jsonrpc`: "A String specifying the version of the JSON-RPC protocol. MUST be exactly "2.0"".
+    """Check the member `jsonrpc`.
+
+    "A String specifying the version of the JSON-RPC protocol. MUST be exactly "2.0"".
 
     https://www.jsonrpc.org/specification#response_object
     """
@@ -121,7 +123,7 @@ def version_of_json_rpc(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
 
 
 def version_member(value: JsonObject) -> list[RawDiagnostic]:
-    """Return what is wrong with the `jsonrpc` of any message."""
+    """Return the problems of `jsonrpc` in any message."""
     if value.get("jsonrpc") == "2.0":
         return []
     there = "jsonrpc" in value
@@ -130,7 +132,7 @@ def version_member(value: JsonObject) -> list[RawDiagnostic]:
 
 
 def misspelt(path: Path, typed: str, meant: str) -> RawDiagnostic:
-    """Report a member of the envelope whose name is spelt in another way."""
+    """Report a misspelled member of the envelope."""
     at = (*path, typed)
     fix = rename_to(at, meant)
     return kinds.misspelt_envelope_member(at, fix, at_name=True, key=meant, typed=shown(typed))
@@ -138,7 +140,7 @@ def misspelt(path: Path, typed: str, meant: str) -> RawDiagnostic:
 
 @rule()
 def id_of_the_request(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
-    """`id`: "It MUST be the same as the value of the id member in the Request Object".
+    """Check `id`: "It MUST be the same as the value of the id member in the Request Object".
 
     https://www.jsonrpc.org/specification#response_object
     """
@@ -165,7 +167,7 @@ def id_of_the_request(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
 
 
 def _same_id(got: str | float, expected: RequestId, typed: str) -> bool:
-    """Return True if an id is the expected one: its type, its value, and no spelling like `3.0`."""
+    """Return True if an id is the expected one: same type and value, and not spelled as `3.0`."""
     if isinstance(got, str) or isinstance(expected.value, str):
         return got == expected.value
     return got == expected.value and (isinstance(got, int) or typed == expected.token)
@@ -173,7 +175,7 @@ def _same_id(got: str | float, expected: RequestId, typed: str) -> bool:
 
 @rule()
 def result_or_error(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
-    """One of them "MUST be included, but both members MUST NOT be included".
+    """Check that one of them "MUST be included, but both members MUST NOT be included".
 
     https://www.jsonrpc.org/specification#response_object
     """
@@ -194,12 +196,12 @@ def result_or_error(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
 
 @rule()
 def nothing_else(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
-    """JSON-RPC knows no other members, and the TypeScript clients drop a message that has one."""
+    """Report other members: the TypeScript clients drop a message that has one."""
     value = answer.value
     bodied = "result" in value or "error" in value
     typed = None if bodied else _misspelt_body(answer)
     if "method" in value or (not bodied and typed is None):
-        return ()  # which is said already
+        return ()  # already reported
     return [
         kinds.unknown_envelope_member((name,), delete((name,)), at_name=True, key=shown(name))
         for name in answer.strange
@@ -214,7 +216,7 @@ def _misspelt_body(answer: AnswerEnvelope) -> str | None:
 
 
 def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> RawDiagnostic:
-    """Neither result nor error: perhaps the members of the result stand at the top."""
+    """Report a message without result and error: maybe the result's members are at the top."""
     fix = insert(("result",), {})
     if strange:
         body = json_text({name: value[name] for name in strange})
@@ -228,7 +230,7 @@ def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> RawD
 
 
 def judge_error(error: Json, version: str, path: Path) -> list[RawDiagnostic]:
-    """Return what is wrong with the object after `"error":`."""
+    """Return the problems of the value of `"error"`."""
     if not isinstance(error, dict):
         fix = None
         if isinstance(error, str):
@@ -279,14 +281,14 @@ def _code_fix(code: Json, at: Path) -> FixAction | None:
 
 
 STANDARD: Final = (-32700, -32600, -32601, -32602, -32603)
-"""JSON-RPC 2.0, section 5.1: the codes that have a meaning everywhere."""
+"""JSON-RPC 2.0, section 5.1: the codes with a fixed meaning."""
 
 RETIRED_2026: Final = {-32002: -32602, -32042: None}
-"""Codes that 2026-07-28 took away, and what it uses instead."""
+"""The codes that 2026-07-28 removed, and the codes that replace them."""
 
 
 def _judge_number(code: int, error: JsonObject, version: str, path: Path) -> list[RawDiagnostic]:
-    """Judge a code by the ranges that JSON-RPC and MCP keep for themselves."""
+    """Check a code by the ranges that JSON-RPC and MCP reserve."""
     shape = dict(features(version).error_data).get(code)
     if shape is not None:
         at = (*path, "data")
@@ -298,7 +300,7 @@ def _judge_number(code: int, error: JsonObject, version: str, path: Path) -> lis
     if code in STANDARD or not -32768 <= code <= -32000:
         return []
     if not features(version).error_codes:
-        own = -32099 <= code <= -32000  # JSON-RPC leaves these to implementations
+        own = -32099 <= code <= -32000  # JSON-RPC reserves these for implementations
         return [] if own else [reserved]
     instead = RETIRED_2026.get(code)
     return [reserved._replace(fix=replace_with(at, instead) if instead else None)]
@@ -307,25 +309,25 @@ def _judge_number(code: int, error: JsonObject, version: str, path: Path) -> lis
 Given = ParamSpec("Given")
 
 FAILED: Final = kinds.check_failed.code
-"""The code of a problem that says that the check itself failed."""
+"""The code of the problem that the check itself failed."""
 
 
 def failure(error: BaseException, severity: Severity = Severity.ERROR) -> Diagnostic:
-    """Return the problem that says that the check itself failed. The text is not to blame."""
+    """Return the problem that the check itself failed; the text is not the cause."""
     why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return kinds.check_failed(why=shown(why)).without_fix(severity).unplaced()
 
 
 def failed(text: str, error: BaseException) -> Verdict:
-    """Return the verdict on a text that could not be judged: it goes out as it is, or not at all.
+    """Return the verdict on a text that could not be checked.
 
-    It blocks, since nothing is known of it, and nothing else may go out in its place.
+    It blocks sending, because nothing is known about the text; **Send anyway** sends it unchanged.
     """
     return Verdict(text, None, wire_line(text), (failure(error),))
 
 
 def judging(text_at: int) -> Callable[[Callable[Given, Verdict]], Callable[Given, Verdict]]:
-    """Let a function that judges the text at this place of its arguments never raise."""
+    """Decorate a check so that it never raises; `text_at` is the index of its text argument."""
 
     def of(judge: Callable[Given, Verdict]) -> Callable[Given, Verdict]:
         @wraps(judge)
@@ -343,7 +345,7 @@ def judging(text_at: int) -> Callable[[Callable[Given, Verdict]], Callable[Given
 def remarking(
     remark: Callable[Given, tuple[Diagnostic, ...]],
 ) -> Callable[Given, tuple[Diagnostic, ...]]:
-    """Let a function that speaks of what a peer sent never raise."""
+    """Decorate a check of a peer's message so that it never raises."""
 
     @wraps(remark)
     def remarked(*args: Given.args, **kwargs: Given.kwargs) -> tuple[Diagnostic, ...]:

@@ -1,9 +1,8 @@
-"""The ways to break an answer on purpose, to see what a client makes of it.
+"""Put a fault into an answer on purpose, to test a client.
 
-Each is one change of one message: the rest of it stays as the person wrote it. What a good host
-does with it stands in `locales/`, by the name of the fault, so that a tester can judge. A second
-line, a second sending, bytes or an end of the server is said first, or asked of the server's
-process (`inbox/contract.py`, `Order`).
+Each fault is one change of one message; the rest stays as the person wrote it. The reaction of a
+good host is described in `locales/`, by the name of the fault. A second line, a repeated line, raw
+bytes or an end of the server are outgoing messages or orders (`inbox/contract.py`, `Order`).
 """
 
 from __future__ import annotations
@@ -25,22 +24,22 @@ if TYPE_CHECKING:
 
 
 LOG_LINE: Final = "Server started on stdio"
-"""What servers print that believe stdout to be a terminal."""
+"""What servers print that mistake stdout for a terminal."""
 
 HUGE: Final = 1_000_000
-"""Characters of a huge text. Hosts have been seen to cut, to freeze, and to pass it all on."""
+"""The length of a huge text in characters. Hosts cut it, freeze, or pass it on."""
 
 NO_VERSION: Final = "1999-01-01"
-"""A date of no version."""
+"""A date that is no protocol version."""
 
 _FAR: Final = 1_000_000
-"""How far a wrong id is from the right one: the next number may be another request's."""
+"""The distance of a wrong id from the right one: the next number may be another request's."""
 
 _WORDS: Final = {
     "en": "Broken on purpose, to see what you make of it.",
     "ja": "どう扱われるかを見るため、わざと壊した回答です。",
 }
-"""What stands where the person has written nothing yet: the fault shall be the only one."""
+"""Replacements for placeholders, so that the fault is the only problem."""
 
 
 def faults(exchange: Exchange) -> tuple[Fault, ...]:
@@ -64,10 +63,10 @@ def _fits(fault: Fault, exchange: Exchange) -> bool:
 
 
 def with_fault(exchange: Exchange, text: str, fault: Fault, language: str = "en") -> str:
-    """Return an answer with a fault in it. `text` is the whole message as it was so far.
+    """Return an answer with a fault in it. `text` is the whole message so far.
 
-    A text that is no JSON object, or has no result where the fault belongs into one, is replaced by
-    the text that a person starts from, in their language. Never raises, whatever the text.
+    If the text is not a JSON object, or has no result where the fault needs one, it starts from the
+    draft in the person's language. Never raises, whatever the text.
     """
     parts = _parts(_worded(text))
     if not parts or (fault in _IN_RESULT and "result" not in parts):
@@ -89,18 +88,18 @@ def _worded(text: str) -> str:
 
 
 def _parts(text: str) -> dict[str, str]:
-    """Return the members of the object in `text` with their own text; empty for anything else."""
+    """Return the members of the object in `text` as written; {} for other texts."""
     return {name: text[begin:end] for name, begin, end in members(text)} if object_in(text) else {}
 
 
 def _written(parts: Mapping[str, str]) -> str:
-    """Write an object, a member a line. A value that is written over several lines moves along."""
+    """Write an object with one member per line, and indent its multi-line values."""
     lines = [f"  {json.dumps(name)}: {_moved(raw)}" for name, raw in parts.items()]
     return "{\n" + ",\n".join(lines) + "\n}" if lines else "{}"
 
 
 def _moved(raw: str) -> str:
-    """Let a value begin two places further right, wherever it stood. No string has a line break."""
+    """Indent the lines of a value by two more spaces. No JSON string has a line break."""
     first, *rest = raw.split("\n")
     margin = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
     return "\n".join([first, *("  " + line[margin:] for line in rest)])
@@ -110,7 +109,7 @@ def _moved(raw: str) -> str:
 
 
 def _number_in(request_id: RequestId) -> str | None:
-    """Return the whole number that a text id consists of; None for another one."""
+    """Return the integer in a string id; None for other ids."""
     text = request_id.value
     if not isinstance(text, str) or not (text.isascii() and text.isdigit()):
         return None
@@ -154,10 +153,10 @@ _AROUND: Final[Mapping[Fault, Callable[[RequestId, dict[str, str]], str]]] = {
 
 
 def _with_text(result: dict[str, str], text: str) -> dict[str, str]:
-    """Put a text where the model reads it, else where any result may carry something."""
+    """Put a text where the model reads it, else into a member that every result may have."""
     if "content" in result:
         item = f'{{ "type": "text", "text": {text} }}'
-        one = result["content"].startswith("{")  # a model says one thing, a tool a list of them
+        one = result["content"].startswith("{")  # a model's content is one item, a tool's is a list
         return {**result, "content": item if one else f"[\n  {item}\n]"}
     meta = _parts(result.get("_meta", "{}"))
     return {**result, "_meta": _written({**meta, "text": text})}

@@ -1,6 +1,6 @@
-"""What a tap is to hold, and what a person makes of a held message: a line, or what is wrong.
+"""Held messages of a tap: what is held, and the line that a person makes of one.
 
-The same function runs at a desk while the person types and in the tap, which decides.
+The same check runs at a desk while the person types and in the tap, whose result decides.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def requests_in(batch: Batch, version: str) -> tuple[Exchange, ...]:
-    """Return the requests of an array, as exchanges that can be answered."""
+    """Return the requests of a batch as exchanges that can be answered."""
     return tuple(
         Exchange(0, item, version)
         for item in batch.items
@@ -38,14 +38,14 @@ def requests_in(batch: Batch, version: str) -> tuple[Exchange, ...]:
 
 
 def is_answers(text: str) -> bool:
-    """Return True if a text is an array of answers, well formed or not: nothing in it asks."""
+    """Return True if a text is an array of responses, valid or not: it contains no request."""
     found = _array(read(text))
     messages = [item for item in found.items if isinstance(item, Message)] if found else []
     return bool(messages) and all(one.kind.is_answer for one in messages)
 
 
 def judge_answers(asked: tuple[Exchange, ...], text: str, negotiated: NegotiatedState) -> Verdict:
-    """Judge an array of answers, and make the line to send. It must answer every request once."""
+    """Check an array of responses, and make the line to send. It must answer each request once."""
     reading = read(text)
     found = _array(reading)
     if found is None:
@@ -88,7 +88,7 @@ def _array(reading: Reading) -> Batch | None:
 
 
 def _placed(batch: Batch, text: str) -> Iterator[tuple[Message | Malformed, int]]:
-    """Yield the items of an array with the places where they begin."""
+    """Yield the items of an array with their offsets."""
     at = 0
     for item in batch.items:
         raw = item.raw if isinstance(item, Message) else item.text
@@ -98,7 +98,7 @@ def _placed(batch: Batch, text: str) -> Iterator[tuple[Message | Malformed, int]
 
 
 def _moved(diagnostic: Diagnostic, index: int, at: int, reading: Reading, text: str) -> Diagnostic:
-    """Place a problem of one answer in the whole text; its fix, which counts otherwise, goes."""
+    """Place a problem of one response in the whole text; without its fix, whose offsets differ."""
     start, end = reading.as_written(at + diagnostic.start), reading.as_written(at + diagnostic.end)
     line, column = line_and_column(text, start)
     return diagnostic._replace(
@@ -113,9 +113,9 @@ def _moved(diagnostic: Diagnostic, index: int, at: int, reading: Reading, text: 
 
 @dataclass(frozen=True, slots=True)
 class HeldMessage:
-    """A message that is held on its way, and what is needed to judge what a person makes of it.
+    """A held message, and what is needed to check the line that replaces it.
 
-    `direction` is where it came from. Of an answer, `asked` is the request that it answers.
+    `direction` is where it came from. For a response, `asked` is its request.
     """
 
     line: str
@@ -125,12 +125,12 @@ class HeldMessage:
 
     @property
     def message(self) -> jsonrpc.DecodedLine:
-        """The held line, read."""
+        """The held line, decoded."""
         return read_text(self.line)
 
     @property
     def question(self) -> Exchange | None:
-        """The held request, as an exchange that can be answered; None for anything else."""
+        """The held request, as an exchange that can be answered; None for other messages."""
         held = self.message
         if isinstance(held, Message) and held.kind is Kind.REQUEST:
             return Exchange(0, held, self.version)
@@ -138,13 +138,13 @@ class HeldMessage:
 
     @property
     def questions(self) -> tuple[Exchange, ...]:
-        """The requests in a held array (2025-03-26), which an array of answers answers."""
+        """The requests in a held batch (2025-03-26), which an array of responses answers."""
         held = self.message
         return requests_in(held, self.version) if isinstance(held, Batch) else ()
 
     @property
     def answered(self) -> Exchange | None:
-        """The exchange that a held answer belongs to; None for anything else."""
+        """The exchange of a held response; None for other messages."""
         held, asked = self.message, read_text(self.asked)
         is_answer = isinstance(held, Message) and held.kind.is_answer
         if is_answer and isinstance(asked, Message) and asked.id is not None:
@@ -153,9 +153,9 @@ class HeldMessage:
 
 
 def answers(held: HeldMessage, text: str, form: TextForm, *, answer: bool = False) -> bool:
-    """Return True if a text answers the held request, or array, instead of letting it go on.
+    """Return True if a text answers the held request or batch, instead of replacing it.
 
-    `answer` says that it is meant as the answer to a held request, whatever it looks like.
+    `answer`: the person means it as the answer to a held request, whatever its form.
     """
     if held.question is None:
         return bool(held.questions) and form is TextForm.MESSAGE and is_answers(text)
@@ -171,10 +171,10 @@ def judge(
     *,
     answer: bool = False,
 ) -> Verdict:
-    """Judge what a person makes of a held message, and make the line that goes on.
+    """Check a text for a held message, and make the line to send.
 
-    `answer` says that the text is meant as the answer to a held request. An untouched text is
-    always sendable, whatever it says: it is not the person's.
+    `answer`: the person means the text as the answer to a held request. An unchanged text can
+    always be sent, because it is not the person's.
     """
     question, answered = held.question, held.answered
     if answers(held, text, form, answer=answer):
@@ -189,7 +189,7 @@ def judge(
 
 
 def _judge_edited(held: HeldMessage, text: str) -> Verdict:
-    """Judge a request, a notification, or a line that was no message, after it was edited."""
+    """Check a request, a notification or a malformed line after the person edited it."""
     reading = read(text)
     forced = wire_line(text)
     if not reading.readable:
@@ -204,7 +204,7 @@ def _judge_edited(held: HeldMessage, text: str) -> Verdict:
 
 
 def _changes(held: HeldMessage, line: str) -> tuple[Diagnostic, ...]:
-    """Find what must not change on the way: the kind of the message, and its id."""
+    """Report changes of the kind of the message and of its id, which must stay."""
     before, after = held.message, read_text(line)
     if isinstance(after, jsonrpc.Malformed):
         return (unreadable(after),)
@@ -214,7 +214,7 @@ def _changes(held: HeldMessage, line: str) -> tuple[Diagnostic, ...]:
     if was != now:
         return (kinds.message_kind_changed(was=was, now=now).unplaced(),)
     if not isinstance(before, Message) or not isinstance(after, Message):
-        return ()  # arrays: which of their messages became which, nobody can say
+        return ()  # batches: their messages cannot be matched
     if before.id is not None and after.id is not None and before.id.key != after.id.key:
         return (kinds.id_changed(("id",), was=before.id.token, now=after.id.token).unplaced(),)
     return ()
@@ -226,8 +226,8 @@ def _kind(message: Message | Batch) -> str:
 
 # -- what a tap is to hold -----------------------------------------------------------------------
 #
-# As a person writes it: `tools/call`, `tool:NAME`, `in`, `out`, `next`. `in:` and `out:` before one
-# of them ask for the direction, too: `tools/call` is the request, `out:tools/call` its answer.
+# The patterns that a person types: `tools/call`, `tool:NAME`, `in`, `out`, `next`. A leading `in:`
+# or `out:` adds the direction: `tools/call` is the request, `out:tools/call` its response.
 
 NEXT: Final = "next"
 _TOOL: Final = "tool:"
@@ -235,7 +235,7 @@ _WAYS: Final[Mapping[str, Direction]] = {"in": Direction.IN, "out": Direction.OU
 
 
 class PatternError(ValueError):
-    """A pattern says nothing."""
+    """A pattern is not valid."""
 
     section: ClassVar = "hold"
     code: Final = "no pattern"
@@ -246,13 +246,13 @@ class PatternError(ValueError):
 
     @property
     def fillings(self) -> Mapping[str, str]:
-        """What fills the sentence that says what can be written."""
+        """The fillings of the sentence with the valid forms."""
         return {"text": self.text}
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One thing to hold. What is empty is not asked for; `once` holds one message and no more."""
+    """A pattern of messages to hold. Empty fields match all; `once` holds one message only."""
 
     text: str
     direction: Direction | None = None
@@ -261,7 +261,7 @@ class Pattern:
     once: bool = False
 
     def fits(self, observed: ObservedMessage) -> bool:
-        """Return True if a message is meant."""
+        """Return True if a message matches."""
         if self.direction is not None and observed.direction is not self.direction:
             return False
         if self.tool:
@@ -270,7 +270,7 @@ class Pattern:
         return not self.method or self._asked_of(observed) == self.method
 
     def _asked_of(self, observed: ObservedMessage) -> str:
-        """Return the method that counts: without a direction an answer has none."""
+        """Return the method to compare; without a direction, a response has none."""
         return observed.message.method if self.direction is None else observed.method
 
 
@@ -278,7 +278,7 @@ def parse_pattern(text: str) -> Pattern:
     """Read a pattern.
 
     Raises:
-        PatternError: it says nothing.
+        PatternError: it is not valid.
     """
     first, colon, rest = text.partition(":")
     direction = _WAYS.get(first)
@@ -303,6 +303,6 @@ def parse_patterns(texts: Iterable[str]) -> tuple[Pattern, ...]:
     """Read several patterns.
 
     Raises:
-        PatternError: one of them says nothing.
+        PatternError: one of them is not valid.
     """
     return tuple(parse_pattern(text) for text in texts)

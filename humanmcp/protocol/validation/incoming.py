@@ -1,7 +1,6 @@
-"""What the check has to say of what the peer sent: hints and warnings, never in anybody's way.
+"""The check of the peer's messages: hints and warnings, which block nothing.
 
-Works for both directions: a request that a client sent us, and the answer of a real server that a
-tap lets pass.
+It works for both directions: a client's message to us, and a real server's message at a tap.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class HeardMessage(NamedTuple):
-    """A request or notification that came in, the version of its session, what is known of it."""
+    """A received request or notification, the version of its session, and the negotiated state."""
 
     message: Message
     version: str
@@ -43,7 +42,7 @@ class HeardMessage(NamedTuple):
 
     @property
     def is_request(self) -> bool:
-        """Return True if it wants an answer."""
+        """True if it needs a response."""
         return self.message.kind is Kind.REQUEST
 
     @property
@@ -53,7 +52,7 @@ class HeardMessage(NamedTuple):
 
 
 rule: Final[RuleSet[HeardMessage]] = RuleSet()
-"""What MCP asks of what comes in, beside its envelope and the shape of its parameters."""
+"""The rules of MCP for received messages, beside the envelope and the shape of parameters."""
 
 
 @remarking
@@ -66,12 +65,11 @@ def remarks(  # noqa: PLR0913 - what it depends on
     sender: Direction = Direction.IN,
     strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
-    """Return what there is to say of a request or notification that somebody else sent.
+    """Return the problems of a request or notification of the peer.
 
-    `also` is what was found by who knows the messages before it; of a server's (`sender` is OUT)
-    they know whether it may be sent at all. `strict` is for those who can still change it: an error
-    is one, not a warning about the peer. Of a large message of a peer nothing is said: others wait
-    while it is looked through.
+    `also` are problems that depend on earlier messages, such as whether a server (`sender` is OUT)
+    may send it. With `strict`, an error stays an error, for people who can still change the
+    message. Large messages are not checked, because other sessions would wait.
     """
     if is_large(message.raw) and not strict:
         return ()
@@ -84,7 +82,7 @@ def remarks(  # noqa: PLR0913 - what it depends on
 
 
 def same_id(message: Message, version: str) -> Diagnostic:
-    """Say of a request that another one with the same id is still open."""
+    """Return the problem of a request whose id another open request has."""
     return _placed(message, [kinds.id_in_use(("id",))], message.method, version)[0]
 
 
@@ -96,7 +94,7 @@ def review(
     *,
     strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
-    """Return what there is to say of the peer's answer to a request; of a large one nothing."""
+    """Return the problems of the peer's response to a request; () for a large one."""
     if is_large(response.raw) and not strict:
         return ()
     typed = response.id.token if response.id is not None else ""
@@ -115,7 +113,7 @@ def _placed(
     *,
     strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
-    """Make problems that block nothing and offer no fix: the text is the peer's."""
+    """Return problems that do not block and have no fix, because the text is the peer's."""
     if not found:
         return ()
     page = methods.page(method, version)
@@ -127,10 +125,10 @@ def _placed(
 
 
 def _level(diagnostic: RawDiagnostic, *, strict: bool) -> Severity:
-    """Return how bad a problem is; in what the peer sent at most a warning.
+    """Return the severity of a problem; for the peer's messages at most a warning.
 
-    Another version than the one asked for is what a server must choose that does not have that
-    one; of a person's own draft it is more often a slip.
+    A server that does not have the requested version must choose another one. In a person's own
+    draft, another version is probably a mistake.
     """
     if diagnostic.kind is kinds.protocol_version_differs:
         # "Otherwise, the server MUST respond with another protocol version it supports."
@@ -140,7 +138,7 @@ def _level(diagnostic: RawDiagnostic, *, strict: bool) -> Severity:
 
 
 def _as_text(message: Message) -> list[RawDiagnostic]:
-    """Return what is wrong with a message as JSON that some parser takes."""
+    """Return the problems of a message as JSON which some parsers accept."""
     try:
         strict(message.raw)
     except ValueError:
@@ -152,7 +150,7 @@ def _as_text(message: Message) -> list[RawDiagnostic]:
 
 @rule()
 def method_of_the_version(heard: HeardMessage) -> Iterator[RawDiagnostic]:
-    """A method is one of the version that is spoken; else it is said which one may be meant.
+    """Check that the method exists in the version; suggest a similar one.
 
     "Both parties MUST: Respect the negotiated protocol version"
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
@@ -180,7 +178,7 @@ def method_of_the_version(heard: HeardMessage) -> Iterator[RawDiagnostic]:
 
 @rule()
 def version_that_there_is(heard: HeardMessage) -> Iterator[RawDiagnostic]:
-    """2026-07-28: a request states the version that it is written in, one that there is.
+    """Check that a 2026-07-28 request states an existing version.
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
     """
@@ -192,10 +190,11 @@ def version_that_there_is(heard: HeardMessage) -> Iterator[RawDiagnostic]:
 
 @rule()
 def initialized_first(heard: HeardMessage) -> Iterator[RawDiagnostic]:
-    """The handshake comes before everything else.
+    """Check that the handshake comes first.
 
     "The client SHOULD NOT send requests other than pings before the server has responded to the
-    `initialize` request." https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
+    `initialize` request."
+    https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
     """
     message, version, negotiated = heard
     ready = (
@@ -207,7 +206,7 @@ def initialized_first(heard: HeardMessage) -> Iterator[RawDiagnostic]:
 
 @rule("tools/call")
 def arguments_by_their_name(heard: HeardMessage) -> Iterator[RawDiagnostic]:
-    """The arguments of a tool stand under `arguments`.
+    """Check that the arguments of a tool are in `arguments`.
 
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#calling-tools
     """
@@ -217,7 +216,7 @@ def arguments_by_their_name(heard: HeardMessage) -> Iterator[RawDiagnostic]:
 
 @rule("tools/call")
 def call_of_a_listed_tool(heard: HeardMessage) -> Iterator[RawDiagnostic]:
-    """A call names a tool that was listed, and fits what it takes.
+    """Check that a call names a listed tool, and fits its schema.
 
     "Servers MUST: Validate all tool inputs"
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#security-considerations
@@ -241,7 +240,7 @@ def call_of_a_listed_tool(heard: HeardMessage) -> Iterator[RawDiagnostic]:
 
 @rule("resources/directory/read")
 def directory_read_that_was_declared(heard: HeardMessage) -> Iterator[RawDiagnostic]:
-    """A folder is read from a server that says it can be.
+    """Check that the server declared that it can read folders.
 
     "Clients **MUST NOT** call `resources/directory/read` against a server that has not declared
     `directoryRead: true`."
@@ -254,7 +253,7 @@ def directory_read_that_was_declared(heard: HeardMessage) -> Iterator[RawDiagnos
 
 
 def _params(message: Message, version: str) -> list[RawDiagnostic]:
-    """Judge the parameters by their shape."""
+    """Check the shape of the parameters."""
     record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)
     params: Json = message.body.get("params", {})
     if not isinstance(params, dict):
@@ -268,7 +267,7 @@ def _params(message: Message, version: str) -> list[RawDiagnostic]:
 
 
 def _meta_first(found: list[RawDiagnostic], params: JsonObject) -> list[RawDiagnostic]:
-    """2026-07-28: without its two members of `_meta` a request says nothing of itself.
+    """Report a missing `_meta` member (2026-07-28) first, and only once.
 
     "A request missing any required field is malformed"
     https://modelcontextprotocol.io/specification/2026-07-28/basic
@@ -296,26 +295,26 @@ _OF_OPTION: Final = frozenset({LABEL, DESCRIPTION})
 
 
 class Inquiry(NamedTuple):
-    """A question to a person. `covered` are the arguments that it stands for."""
+    """A question to a person. `covered` are the arguments that it shows."""
 
     question: str
     context: str = ""
     options: tuple[str, ...] = ()
-    """What may be answered, word for word: a text, or the label of an object."""
+    """The possible answers, literally: texts, or the labels of objects."""
     free_text: bool = True
-    """Whether an answer in one's own words is wanted, too."""
+    """True if the person may also answer in their own words."""
     covered: frozenset[str] = frozenset()
     descriptions: tuple[str, ...] = ()
-    """What is said of each option, "" for nothing; empty where nothing is said of any."""
+    """The description of each option, "" for none; () if no option has one."""
 
     @property
     def choices(self) -> tuple[tuple[str, str], ...]:
-        """Return each option with its description."""
+        """The options with their descriptions."""
         return tuple(zip(self.options, self.descriptions or [""] * len(self.options), strict=True))
 
 
 def inquiry_of(message: Message) -> Inquiry | None:
-    """Read the question that a request puts to a person; None where it puts none."""
+    """Return the question that a request asks a person; None if it asks none."""
     if message.kind is not Kind.REQUEST or message.method != "tools/call":
         return None
     arguments = message.params.get("arguments")
@@ -332,7 +331,7 @@ def inquiry_of(message: Message) -> Inquiry | None:
     if options and not any(one.keys() - _OF_OPTION for one in given or () if isinstance(one, dict)):
         covered |= {OPTIONS}
     if isinstance(arguments.get(FREE_TEXT), bool):
-        # Without anything to choose from, an answer can only be written.
+        # Without options, a person can only answer in words.
         free_text, covered = arguments[FREE_TEXT] or not options, covered | {FREE_TEXT}
     return Inquiry(
         arguments[QUESTION], context, options, free_text, frozenset(covered), descriptions

@@ -1,8 +1,8 @@
-"""What a server may ask back while a request waits: the user, the model, the client's roots.
+"""Requests to the client while a request waits: to the user, the model, or for roots.
 
-Until 2025-11-25 that is a request of the server's own, and the asked request stays open beside it;
-which request it belongs to stands in its id. In 2026-07-28 it is the answer itself, and the client
-repeats the request with what it was told.
+Until 2025-11-25 it is a request of the server, and the client's request stays open; the id of the
+server's request names it. In 2026-07-28 it is the result itself (`input_required`), and the client
+retries its request with the answers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class InputRequest(enum.Enum):
-    """Who or what is asked, in the order of `ASKS`."""
+    """The kinds of such requests, in the order of `ASKS`."""
 
     USER = "user"
     MODEL = "model"
@@ -38,7 +38,7 @@ class InputRequest(enum.Enum):
 
     @property
     def method(self) -> str:
-        """The request that asks it."""
+        """The method of the request."""
         return _METHODS[self]
 
 
@@ -46,25 +46,25 @@ _METHODS: Final = dict(zip(InputRequest, ASKS.shapes, strict=True))
 
 
 MOST_TOKENS: Final = 1000
-"""How much a model may answer: MCP wants a number, and a person would not think of one."""
+"""The `maxTokens` of a sampling request: MCP requires a number, and people do not choose one."""
 
 
 class Why(enum.Enum):
-    """Why a question cannot be asked."""
+    """Why such a request cannot be sent."""
 
     EARLY = "early"
-    """Before the handshake is over a server sends nothing but pings and logs."""
+    """Before the end of the handshake, a server only sends pings and logs."""
     VERSION = "version"
-    """The version has no such question."""
+    """The version has no such request."""
     METHOD = "method"
-    """2026-07-28: this request cannot be answered with a question."""
+    """2026-07-28: the result of this method cannot be `input_required`."""
     CAPABILITY = "capability"
-    """The client did not declare that it can be asked this."""
+    """The client did not declare the capability."""
 
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why a question cannot be asked. `capability` names what the client did not declare."""
+    """The reason, and in `capability` what the client did not declare."""
 
     why: Why
     capability: str = ""
@@ -73,7 +73,7 @@ class Obstacle:
 def obstacle(
     input_request: InputRequest, exchange: Exchange, negotiated: NegotiatedState
 ) -> Obstacle | None:
-    """Return what keeps a question from being asked while this request waits; None for nothing."""
+    """Return why such a request cannot be sent while this exchange waits; None if it can."""
     if features(exchange.version).input_required:
         if not methods.of(exchange.method).asks_back:
             return Obstacle(Why.METHOD)
@@ -90,7 +90,7 @@ def obstacle(
 def params(
     input_request: InputRequest, words: str, fields: tuple[SchemaRow, ...] = ()
 ) -> JsonObject | None:
-    """Return the parameters of a question; None for one that has none."""
+    """Return the parameters of the request; None if it has none."""
     match input_request:
         case InputRequest.USER:
             return {"message": words, "requestedSchema": schema_of(fields)}
@@ -108,11 +108,11 @@ def request(
     mark: str,
     task: str = "",
 ) -> str:
-    """Write a question as a request of the server's own, under an id that names the request.
+    """Return it as a request of the server, whose id names the client's request.
 
-    `mark` tells it from other questions at the same request. `task` is the task that the request
-    got: "The receiver **MUST** include the `io.modelcontextprotocol/related-task` metadata in the
-    request to associate it with the task."
+    `mark` makes the id unique among those of the same request. `task` is the request's task: "The
+    receiver **MUST** include the `io.modelcontextprotocol/related-task` metadata in the request to
+    associate it with the task."
     https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
     """
     if task:
@@ -128,9 +128,9 @@ def request(
 def answer(
     exchange: Exchange, input_request: InputRequest, asked: JsonObject | None, mark: str
 ) -> str:
-    """Write a question as the answer to a request (2026-07-28).
+    """Return it as the result of the client's request (2026-07-28).
 
-    The repeat carries the `requestState`, so that it is known which request it goes on with.
+    The retry contains the `requestState`, which identifies the exchange.
     """
     inner: JsonObject = {"method": input_request.method}
     if asked is not None:
@@ -144,7 +144,7 @@ def answer(
 
 
 def prefix(number: int) -> str:
-    """Return what the ids of the questions at a request begin with."""
+    """Return the common beginning of these ids for an exchange."""
     return f"ask-{number}-"
 
 
@@ -157,7 +157,7 @@ def _pretty(value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 @dataclass(frozen=True, slots=True)
 class AskedBack:
-    """A question that went out while a request waited, and the answer; None while it is open."""
+    """A request to the client while another waited, and its response; None while it is open."""
 
     input_request: InputRequest
     token: str
@@ -166,7 +166,7 @@ class AskedBack:
 
 
 def asked_at(number: int, lines: Iterable[tuple[Direction, bytes]]) -> tuple[AskedBack, ...]:
-    """Find the questions that were asked while the request with our own number `number` waited.
+    """Find the requests to the client that were sent while the exchange `number` waited.
 
     `lines` are those of the transcript, oldest first.
     """

@@ -1,7 +1,7 @@
-"""What a person says without being asked: a notification, or a request of their own.
+"""Check an outgoing message of a person: a notification, or a request to the client.
 
-Which ones a server may send depends on the version, on the direction, and on what both sides
-declared; each gate here names the sentence of MCP it stands for.
+The version, the direction and the capabilities of both sides decide what a server may send. Each
+check names its sentence of the specification.
 """
 
 from __future__ import annotations
@@ -118,9 +118,9 @@ def _judge(
 
 
 def gates(message: Message, version: str, negotiated: NegotiatedState) -> list[RawDiagnostic]:
-    """Return what forbids a server this message, given what both sides declared.
+    """Return why the capabilities of both sides forbid this message of a server.
 
-    Nothing where neither was heard to declare anything: then it is unknown.
+    [] if no capabilities were observed, because then they are unknown.
     """
     if negotiated.server_capabilities is None:
         return []
@@ -136,7 +136,7 @@ _GATES: Final = (
     kinds.missing_subscription_id,
 )
 _NO_SUCH: Final = (kinds.not_a_server_method, kinds.notification_with_id, kinds.no_server_requests)
-"""What is said where nothing of this name goes this way: its parameters are then of another one."""
+"""The problems of an unknown name in this direction; its parameters are then not checked."""
 
 
 def _no_method(
@@ -146,7 +146,7 @@ def _no_method(
     unreadable: bool,
     invalid: frozenset[tuple[str, str | int | float]],
 ) -> list[RawDiagnostic]:
-    """An answer to no request, or nothing at all."""
+    """Report a message without a method: a response to no request, or nothing at all."""
     if "error" in value and "result" not in value:
         if _may_follow(value, unreadable=unreadable, invalid=invalid):
             return [*_envelope(value), *judge_error(value["error"], version, ("error",))]
@@ -163,7 +163,7 @@ def _no_method(
 def _may_follow(
     value: JsonObject, *, unreadable: bool, invalid: frozenset[tuple[str, str | int | float]]
 ) -> bool:
-    """Return True if an error tells of a line that was no message, without an id or with its id."""
+    """Return True if an error reports a malformed line, without an id or with its id."""
     named, error = value.get("id"), value["error"]
     if named is None:
         code = error.get("code") if isinstance(error, dict) else None
@@ -186,7 +186,7 @@ def _envelope(value: JsonObject) -> list[RawDiagnostic]:
 
 
 class OwnMessage(NamedTuple):
-    """A request or notification of the person's own: what it says, to whom."""
+    """A person's outgoing request or notification, and its session."""
 
     value: JsonObject
     method: str
@@ -195,14 +195,14 @@ class OwnMessage(NamedTuple):
 
 
 own_request: Final[RuleSet[OwnMessage]] = RuleSet()
-"""What MCP asks of a request to the client: the first rule that finds something says it."""
+"""The rules of MCP for a request to the client: the first problem is reported."""
 own_notice: Final[RuleSet[OwnMessage]] = RuleSet()
-"""The same of a notification."""
+"""The same for a notification."""
 
 
 @own_request()
 def own_id(own: OwnMessage) -> Iterator[RawDiagnostic]:
-    """A request has an id.
+    """Check that a request has an id.
 
     "Requests MUST include a string or integer ID."
     https://modelcontextprotocol.io/specification/2025-11-25/basic#requests
@@ -214,7 +214,7 @@ def own_id(own: OwnMessage) -> Iterator[RawDiagnostic]:
 
 @own_request()
 def notification_without_id(own: OwnMessage) -> Iterator[RawDiagnostic]:
-    """What only tells something has none.
+    """Check that a notification has no id.
 
     "Notifications MUST NOT include an ID."
     https://modelcontextprotocol.io/specification/2025-11-25/basic#notifications
@@ -225,7 +225,7 @@ def notification_without_id(own: OwnMessage) -> Iterator[RawDiagnostic]:
 
 @own_request()
 def requests_that_there_are(own: OwnMessage) -> Iterator[RawDiagnostic]:
-    """2026-07-28 has no requests to the client, and each other version has its own.
+    """Check that the version has this request; 2026-07-28 has no requests to the client.
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns
     """
@@ -237,7 +237,7 @@ def requests_that_there_are(own: OwnMessage) -> Iterator[RawDiagnostic]:
 
 @own_request()
 def declared_by_the_client(own: OwnMessage) -> Iterator[RawDiagnostic]:
-    """A client is asked for what it declared.
+    """Check that the client declared the capability.
 
     "Both parties MUST: […] Only use capabilities that were successfully negotiated"
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
@@ -250,7 +250,7 @@ def declared_by_the_client(own: OwnMessage) -> Iterator[RawDiagnostic]:
 
 
 def _beyond(method: str, version: str, negotiated: NegotiatedState) -> list[RawDiagnostic]:
-    """Judge a notification that is not of MCP: what was declared may know more than we do."""
+    """Check a notification that is not in MCP: an extension or experiment may define it."""
     diagnostic = _not_ours(method, version)
     extended = declares_more(negotiated.server_capabilities) or declares_more(
         negotiated.client_capabilities
@@ -284,7 +284,7 @@ def _not_ours(method: str, version: str) -> RawDiagnostic:
 
 @own_notice()
 def notices_that_there_are(own: OwnMessage) -> Iterator[RawDiagnostic]:
-    """A notification is one of the version, and goes to the client."""
+    """Check that the version has this notification to the client."""
     if own.version in methods.named(own.method, is_request=False).to_client:
         return
     if own.version in methods.of(own.method).to_client:
@@ -295,7 +295,7 @@ def notices_that_there_are(own: OwnMessage) -> Iterator[RawDiagnostic]:
 
 @own_notice()
 def subscription_named(own: OwnMessage) -> Iterator[RawDiagnostic]:
-    """2026-07-28: what goes to those who listen names their subscription.
+    """Check that a notification of a subscription (2026-07-28) names it.
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
     """
@@ -308,7 +308,7 @@ def subscription_named(own: OwnMessage) -> Iterator[RawDiagnostic]:
 
 @own_notice()
 def declared_by_the_server(own: OwnMessage) -> Iterator[RawDiagnostic]:
-    """A server sends what it declared: "Only use capabilities that were successfully negotiated".
+    """Check that the server declared it: "Only use capabilities that were successfully negotiated".
 
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
     """
@@ -320,7 +320,9 @@ def declared_by_the_server(own: OwnMessage) -> Iterator[RawDiagnostic]:
 
 
 def _too_early(version: str) -> list[RawDiagnostic]:
-    """Before `initialized` servers "SHOULD NOT send requests other than pings and logging".
+    """Report a request before `initialized`.
+
+    Servers "SHOULD NOT send requests other than pings and logging".
 
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
     """

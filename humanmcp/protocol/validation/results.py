@@ -1,6 +1,6 @@
-"""Which object a result must be, and what is wrong with one: shapes and rules.
+"""Check a result: which object it must be, and the problems of its shape and rules.
 
-A result is told by the method, the version, and (since 2026-07-28) by its own `resultType`.
+The method, the version and (since 2026-07-28) `resultType` decide the object.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _CONTENT: Final = ListOf(CONTENT)
 def judge_result(
     exchange: Exchange, value: Json, negotiated: NegotiatedState, path: Path = ("result",)
 ) -> list[RawDiagnostic]:
-    """Return what is wrong with the result of an exchange."""
+    """Return the problems of the result of an exchange."""
     misplaced = _misplaced(exchange, value, negotiated, path)
     if misplaced is not None:
         return [misplaced]
@@ -69,19 +69,19 @@ def judge_result(
 
 
 def one_each(found: list[RawDiagnostic]) -> list[RawDiagnostic]:
-    """Keep one problem for each place: an error before anything else, then the first."""
+    """Keep one problem for each place: the first error, else the first problem."""
     kept: dict[tuple[Path, Path], RawDiagnostic] = {}
     for each in found:
         key = (each.path, each.fix.path if each.fix else each.path)
         first = kept.setdefault(key, each)
-        # of a member that the shape does not know (M11) a rule knows more
+        # about a member that the shape does not know (M11), a rule knows more
         if blocks(each) and not blocks(first) and each.kind is not kinds.misspelt_member:
             kept[key] = each
     return list(kept.values())
 
 
 def blocks(diagnostic: RawDiagnostic) -> bool:
-    """Return True if a problem keeps an answer from being sent."""
+    """Return True if a problem blocks sending."""
     return diagnostic.severity is Severity.ERROR
 
 
@@ -91,7 +91,7 @@ def blocks(diagnostic: RawDiagnostic) -> bool:
 def _misplaced(
     exchange: Exchange, value: Json, negotiated: NegotiatedState, path: Path
 ) -> RawDiagnostic | None:
-    """Recognise what was put in the place of a result: one problem instead of a dozen."""
+    """Report a value that is not a result at all: one problem instead of a dozen."""
     if not isinstance(value, dict):
         return _no_object(exchange, value, negotiated, path)
     if "jsonrpc" in value and ("result" in value or "error" in value or "method" in value):
@@ -126,7 +126,7 @@ def _no_object(
 
 
 def _list_in(kind: str) -> str:
-    """Return the member of an object that is a list and must be there; "" for none."""
+    """Return the required list member of an object; "" for none."""
     members = SHAPES[kind].members.items()
     lists = (name for name, one in members if one.required and isinstance(one.kinds[0][1], ListOf))
     return next(lists, "")
@@ -146,7 +146,7 @@ def _bare_text(
 def tool_text(
     version: str, text: str, negotiated: NegotiatedState, *, is_error: bool = False
 ) -> JsonObject:
-    """Make the result of a tool call of plain text."""
+    """Return the result of a tool call with this text."""
     result: JsonObject = {"content": [{"type": "text", "text": text}]}
     if is_error:
         result["isError"] = True
@@ -156,13 +156,13 @@ def tool_text(
 
 
 MODEL: Final = "a person"
-"""What a person who is the model is called in `CreateMessageResult.model`."""
+"""The value of `CreateMessageResult.model` if a person is the model."""
 
 
 def plain_result(
     exchange: Exchange, text: str, negotiated: NegotiatedState, *, is_error: bool = False
 ) -> JsonObject:
-    """Make the result that plain text stands for: of a tool that asks, the answer in its shape."""
+    """Return the result for plain text; for a tool that asks a person, in the tool's structure."""
     if exchange.method != "sampling/createMessage":
         outcome = None if is_error else outcome_of_words(exchange, text, negotiated)
         if outcome is not None:
@@ -173,14 +173,14 @@ def plain_result(
 
 
 def outcome_result(version: str, outcome: JsonObject, negotiated: NegotiatedState) -> JsonObject:
-    """Make the result of a tool that asks: as data where the version has them, and as text."""
+    """Return the result of a tool that asks: as text, and as data if the version has it."""
     return {**tool_text(version, "", negotiated), **result_of(version, outcome)}
 
 
 def with_outcome(line: str, exchange: Exchange, negotiated: NegotiatedState) -> str:
-    """Return a response that answers a tool that asks in words, with its outcome as data.
+    """Return a response to a tool that asks, with the outcome of its text as data.
 
-    Words alone become text of the outcome, too; whatever else a person wrote stays as it is.
+    A text alone also becomes the text of the outcome; other content stays as the person wrote it.
     """
     text = member(line, "result") if questions_of(exchange, negotiated) else None
     result: JsonObject = json.loads(text) if text else {}
@@ -196,7 +196,7 @@ def with_outcome(line: str, exchange: Exchange, negotiated: NegotiatedState) -> 
 
 
 _OURS: Final = frozenset({"content", "resultType", "_meta"})
-"""The members of a result that says nothing but words."""
+"""The members of a result that only contains text."""
 
 
 # -- which of the possible results it is -------------------------------------------------------
@@ -205,7 +205,7 @@ _OURS: Final = frozenset({"content", "resultType", "_meta"})
 def _arm(
     exchange: Exchange, value: JsonObject, kind: str, path: Path
 ) -> tuple[str, list[RawDiagnostic]]:
-    """Choose the object that a result must be; "" when nothing more can be said."""
+    """Return the object that a result must be, and problems; "" if it cannot be checked further."""
     kind = methods.of(exchange.method).result_in(exchange.version)
     if features(exchange.version).result_types:
         typed = "resultType" in SHAPES[kind].members
@@ -251,7 +251,7 @@ def _typed_arm(  # noqa: PLR0911 - one return an arm
 
 
 def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> list[RawDiagnostic]:
-    """A `resultType` that no client knows: it "MUST be considered invalid"."""
+    """Report an unknown `resultType`: it "MUST be considered invalid"."""
     result_type, at = value["resultType"], (*path, "resultType")
     asking = methods.of(exchange.method).asks_back
     names = ("complete", "input_required") if asking else ("complete",)
@@ -266,7 +266,7 @@ def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> l
 
 
 def _asked_and_answered(value: JsonObject, path: Path) -> list[RawDiagnostic]:
-    """A question and an answer at once: the answer would be lost."""
+    """Report a result with a question and an answer: the answer would be lost."""
     names = ("content", "contents", "messages", "structuredContent", "isError")
     extra = [name for name in names if name in value]
     if extra:

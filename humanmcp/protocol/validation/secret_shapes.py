@@ -1,7 +1,8 @@
-"""What looks like a secret: a value under the name of one, or one that has the shape of one.
+"""Find probable secrets: a value with the name of a secret, or with the form of one.
 
-Where a recording is redacted it is taken out, and who types one in an answer is told. It cannot
-know every secret. The shapes are compiled when a text may have one: a server's start is free of it.
+A redacted recording omits them, and a person who types one gets a warning. It cannot know every
+secret. The patterns are compiled only when a text may contain a secret, so they do not slow down a
+server's start.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _NAMES: Final = (
     r"|authorization|proxy-authorization|cookie|set-cookie|credentials?|session[_-]?id|sid"
     r")"
 )
-"""Not the names of the protocol's own marks, nor those of a desktop's session."""
+"""Names of secrets, without names of the protocol and of desktop sessions."""
 _CAMEL: Final = (
     r"[a-z][A-Za-z0-9]*(?:Password|Passphrase|Secret|ApiKey|AccessKey|PrivateKey|AccessToken"
     r"|RefreshToken|AuthToken|IdToken|BearerToken|SessionToken|SessionId|Credentials?)"
@@ -34,47 +35,47 @@ _CAMEL: Final = (
 _CAPITALS: Final = (
     r"[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|APIKEY|API_KEY|_PASS|_PWD)"
 )
-"""A variable of an environment: `PGPASSWORD`, `SMTP_PASS`."""
+"""An environment variable: `PGPASSWORD`, `SMTP_PASS`."""
 _JAPANESE: Final = "(?:パスワード|暗証番号|秘密鍵)"
 _ANY_NAME: Final = rf"(?:(?i:{_NAMES})|{_CAMEL}|{_CAPITALS}|{_JAPANESE})"
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
 _STRING: Final = r'(?:[^"\\]|\\.)*'
 
-# Each shape has a group `value` and, where it can be told, `name`; `before` and `after` stay.
-# A `number` becomes text.
+# Each pattern has the group `value` and, if possible, `name`; `before` and `after` are kept. A
+# `number` becomes a string.
 _SHAPES: Final = (
-    # A member by its name.
+    # A member with such a name.
     rf'(?P<before>"(?P<name>{_ANY_NAME})"\s*:\s*)(?P<value>{_QUOTED}|(?P<number>-?\d[\d.eE+-]*))',
     rf'(?P<before>"(?P<name>pass|otp)"\s*:\s*)(?P<value>{_QUOTED})',
-    # Also where its value is a list, as the headers of some libraries are.
+    # Also if its value is a list, as for the headers of some libraries.
     (
         rf'(?P<before>"(?P<name>{_ANY_NAME})"\s*:\s*\[\s*)'
         rf"(?P<value>{_QUOTED}(?:\s*,\s*{_QUOTED})*)"
     ),
-    # The same inside a JSON text that is itself a string, as tools like to answer.
+    # The same in a JSON string that contains JSON, as some tools return it.
     (
         rf'(?P<before>\\"(?P<name>{_ANY_NAME})\\"\s*:\s*\\")(?P<value>(?:[^"\\]|\\\\.)*)'
         r'(?P<after>\\")'
     ),
-    # A header or a variable as an object with its name and its value.
+    # A header or a variable as an object with a name and a value.
     (
         rf'(?P<before>"name"\s*:\s*"(?P<name>(?i:{_NAMES}))"\s*,\s*"value"\s*:\s*")'
         rf'(?P<value>{_STRING})(?P<after>")'
     ),
-    # The same as a pair, as a transcript has them: who knows the id of a session can speak in it.
+    # The same as a pair, as in a transcript. Whoever knows a session id can use the session.
     (
         rf'(?P<before>\[\s*"(?P<name>(?i:mcp-session-id))"\s*,\s*")(?P<value>{_STRING})'
         rf'(?P<after>")'
     ),
-    # A flag and its value as two words of a command.
+    # A flag and its value as two arguments of a command.
     rf'(?P<before>"--?(?P<name>(?i:{_NAMES}))"\s*,\s*")(?P<value>{_STRING})(?P<after>")',
     rf"(?P<before>(?<![\w-])--?(?P<name>(?i:{_NAMES})) )(?!-)(?P<value>[^\s\"'\\]+)",
-    # An address's query, an environment, a flag with its value.
+    # A query of an address, an environment variable, a flag with its value.
     (
         rf"(?P<before>(?<![A-Za-z0-9_.-])(?P<name>{_ANY_NAME})=)"
         r"(?P<value>\\\"[^\"\\]*\\\"|'[^'\"\\]*'|[^\s\"'\\&;,)}\]]+)"
     ),
-    # What lets anybody in who has the address.
+    # Secret addresses: whoever has one has access.
     (
         r"(?P<before>[?&](?P<name>(?i:sig|signature|x-amz-signature|x-amz-security-token"
         r"|x-goog-signature))=)(?P<value>[^\s\"'\\&]+)"
@@ -83,12 +84,12 @@ _SHAPES: Final = (
         r"(?P<before>\b(?P<name>(?i:authorization))[\"']?\s*[:=]\s*[\"']?"
         r"(?i:bearer|basic|token|digest)\s+)(?P<value>[^\s\"'\\]+)"
     ),
-    # A digit in it tells it from "password: see the manual".
+    # The digit excludes text such as "password: see the manual".
     (
         rf"(?P<before>(?<![A-Za-z0-9_.-])(?P<name>(?i:{_NAMES})):[ ]?)"
         r"(?=[^\s\"'\\]{0,99}\d)(?P<value>[^\s\"'\\,;]{6,})"
     ),
-    # What looks like one, whatever its name.
+    # Forms of secrets with any name.
     (
         r"\b(?P<value>"
         r"sk-[A-Za-z0-9_-]{16,}"  # language models
@@ -104,12 +105,12 @@ _SHAPES: Final = (
         r"|(?<![\w-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"
         r")"
     ),
-    # A digit in it tells it from "Basic knowledge".
+    # The digit excludes text such as "Basic knowledge".
     (
         r"(?P<before>\b(?P<name>Bearer|Basic)\s+)"
         r"(?=[A-Za-z+/=._~-]{0,99}\d)(?P<value>[A-Za-z0-9+/=._~-]{8,})"
     ),
-    # A password in an address, or a long word in the place of a user's name: that is a token.
+    # A password in an address, or a long word instead of the user name: that is a token.
     (
         r"(?i:(?P<before>\b[a-z][a-z0-9+.-]{0,30}://(?:[^\s/:@\"\\]*:(?=[^\s/@\"\\]+@))?)"
         r"(?P<value>(?<=:)[^\s/@\"\\]+|[\w-]{20,})(?P<after>@))"
@@ -123,34 +124,34 @@ _IN_NAMES: Final = (
     *("pass", "pwd", "secret", "key", "token", "auth", "cookie", "cred", "session", "sid"),
     *("パスワード", "暗証番号", "秘密鍵"),
 )
-"""Every name holds one of these, in small letters: to look for them is quicker than for names."""
+"""Every name contains one of these in lower case, which is faster to search than all names."""
 _FOLDER: Final = r'"?(?:[/~]|\.{1,2}/|[A-Za-z]:|\\\\)'
-"""How the value of `PWD` begins: the folder a person works in is no password."""
+"""The beginning of the value of `PWD`: the working folder is not a password."""
 
 _SHORTEST: Final = 4
-"""Characters of a value that is looked for elsewhere; shorter ones stand in too many words."""
+"""The minimum length of a value that is also searched elsewhere, in characters."""
 _HARMLESS: Final = frozenset(
     {"true", "false", "null", "none", "string", "number", "integer", "boolean", "object", "array"}
     | {"password", "secret", "token", "redacted", "text", "user", "required", "optional", "bearer"}
 )
-"""Words that stand under a secret name and mean nothing by it: a form, a schema, an example."""
+"""Harmless values of members with such names: in a form, a schema, an example."""
 _MARKS: Final = (
     *("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hf_", "glpat-", "xox", "akia"),
     *("asia", "aiza", "npm_", "pypi-", "_live_", "_test_", "eyj", "bearer", "basic", "://"),
     *("private key-----", "sig=", "signature="),
 )
-"""Each shape without a name holds one of these, in small letters."""
+"""Each form without a name contains one of these, in lower case."""
 _HINTS: Final = (*_IN_NAMES, *_MARKS)
 _FOR_OTHERS: Final = r"(?is)[*x.•…-]+|[<$%{\[].*"
-"""What stands where another person has to put a secret: `…`, `<your key>`, `${TOKEN}`, `xxxx`."""
+"""Placeholders for a secret: `…`, `<your key>`, `${TOKEN}`, `xxxx`."""
 _PICTURE: Final = r"(?<![A-Za-z0-9+/_.-])[A-Za-z0-9+/_-]{200,}+(?!\.)"
-"""A picture or a file in base64: anything may stand in it by chance. Tokens have dots."""
+"""An image or a file in base64: it can contain anything by chance. Tokens contain dots."""
 _MOST: Final = 50_000
-"""Characters that are looked at: people do not type more."""
+"""The maximum length of typed text that is searched, in characters."""
 
 
 class Typed(NamedTuple):
-    """A secret in what a person types: where it stands, and what it is called."""
+    """A secret in a typed text: its place and its name."""
 
     start: int
     end: int
@@ -159,24 +160,24 @@ class Typed(NamedTuple):
 
 @cache
 def shapes() -> tuple[re.Pattern[str], ...]:
-    """Return every shape, compiled."""
+    """Return all patterns, compiled."""
     return tuple(map(re.compile, _SHAPES))
 
 
 @cache
 def _unnamed() -> tuple[re.Pattern[str], ...]:
-    """Return the shapes that a text without any such name can have."""
+    """Return the patterns of secrets without such a name."""
     return tuple(each for each in shapes() if _NAMES not in each.pattern)
 
 
 def to_try(text: str) -> tuple[re.Pattern[str], ...]:
-    """Return the shapes that something in a text may have: to search for names is slow."""
+    """Return the patterns that may match in a text: searching for names is slow."""
     small = text.casefold()
     return shapes() if any(part in small for part in _IN_NAMES) else _unnamed()
 
 
 def is_secret(found: re.Match[str]) -> bool:
-    """Tell a secret from a mark that stands there already, and from the folder one works in."""
+    """Return True if a match is a secret, not a placeholder or the working folder."""
     name, value = found.groupdict().get("name") or "", found["value"]
     if value.lstrip('"').startswith("[redacted"):
         return False
@@ -184,14 +185,14 @@ def is_secret(found: re.Match[str]) -> bool:
 
 
 def is_telling(value: str) -> bool:
-    """Return True if a value is more than a word that anybody uses."""
+    """Return True if a value is more than a common word."""
     return len(value) >= _SHORTEST and value.lower() not in _HARMLESS
 
 
 def typed_secrets(text: str, *, by_name: bool = True) -> tuple[Typed, ...]:
-    """Return what looks like a secret in a text that a person types, in its order.
+    """Return the probable secrets in a typed text, in order.
 
-    `by_name` says that a value under the name of a secret counts as one, whatever it looks like.
+    With `by_name`, any value with the name of a secret counts.
     """
     small = text[:_MOST].casefold()
     if not any(map(small.__contains__, _HINTS if by_name else _MARKS)):
@@ -211,7 +212,7 @@ def typed_secrets(text: str, *, by_name: bool = True) -> tuple[Typed, ...]:
 
 
 def warn_of_secrets(text: str, *, by_name: bool = True, known: str = "") -> tuple[Diagnostic, ...]:
-    """Return a warning about each secret that a person types. What stands in `known` is not new."""
+    """Return a warning for each secret in a typed text, except those that are in `known`."""
     return grouped(
         tuple(
             diagnostic(kinds.possible_secret(name=each.name), text, each.start, each.end)

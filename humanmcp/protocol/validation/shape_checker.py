@@ -1,6 +1,6 @@
-"""Hold a value against the table of shapes and say what differs, in the words of a person.
+"""Compare a value with the table of objects, and report the differences.
 
-One wrong item gives one problem: a key that is misspelt is not reported as missing, too.
+One mistake gives one problem: a misspelled key is not also reported as missing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def name_of(path: Path) -> str:
-    """Return how a person would call the place: `tools[0].name`, without what leads to it."""
+    """Return a path as a person writes it: `tools[0].name`, without the steps before it."""
     steps = [step for step in path if step not in ("params", "result")] or list(path[-1:])
     said = ""
     first = -3 if len(steps) < 4 or isinstance(steps[-3], str) else -4
@@ -50,17 +50,17 @@ def name_of(path: Path) -> str:
 def wrong_type(
     kind: ProblemKind, value: Json, path: Path, fix: FixAction | None = None
 ) -> RawDiagnostic:
-    """Report a value by the place and the JSON type that stands there."""
+    """Report a value of the wrong JSON type."""
     return kind(path, fix, key=name_of(path), got=json_type(value))
 
 
 def null(path: Path) -> RawDiagnostic:
-    """Report `null` for a member that is better left out."""
+    """Report `null` for a member that should be omitted."""
     return wrong_type(kinds.null_value, None, path, delete(path))
 
 
 def not_text(value: Json, path: Path) -> RawDiagnostic:
-    """Report what should be text."""
+    """Report a value that should be a string."""
     fix = None
     if value is not None and not isinstance(value, (dict, list)):
         fix = wrap(path, '"', '"')
@@ -68,7 +68,7 @@ def not_text(value: Json, path: Path) -> RawDiagnostic:
 
 
 def not_number(value: Json, path: Path, *, whole: bool) -> RawDiagnostic:
-    """Report what should be a number, or a whole one."""
+    """Report a value that should be a number, or an integer."""
     fix = None
     if isinstance(value, str):
         digits = value.strip()
@@ -81,10 +81,10 @@ def not_number(value: Json, path: Path, *, whole: bool) -> RawDiagnostic:
 
 
 def not_an_object(value: Json, path: Path) -> RawDiagnostic:
-    """Report what should be an object."""
+    """Report a value that should be an object."""
     if value is None:
         return wrong_type(kinds.not_an_object, None, path, replace_with(path, {}))
-    # `"tools": true` among capabilities means `{}`; a list of names means an object of them
+    # among capabilities, `"tools": true` means `{}`; a list of names means an object with them
     fix = replace_with(path, {}) if value is True else None
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         fix = replace_with(path, {item: {} for item in value})
@@ -92,7 +92,7 @@ def not_an_object(value: Json, path: Path) -> RawDiagnostic:
 
 
 def no_arm(value: Json, path: Path, kind: types.ByMember, version: str) -> RawDiagnostic:
-    """Report an object whose kind none of its members tells."""
+    """Report an object whose kind cannot be told by its members."""
     names = [name for name, shape in kind.shapes.items() if SHAPES[shape].since <= version]
     allowed = ", ".join(json_text(name) for name in names)
     if not isinstance(value, dict):
@@ -121,7 +121,7 @@ def no_arm(value: Json, path: Path, kind: types.ByMember, version: str) -> RawDi
 
 
 def missing(name: str, path: Path, member: Member, version: str) -> RawDiagnostic:
-    """Report a member that must be there."""
+    """Report a missing member."""
     value = example(member, version)
     kind = kinds.missing_result_type if name == "resultType" else kinds.missing_member
     fix = insert((*path, name), value)
@@ -129,13 +129,13 @@ def missing(name: str, path: Path, member: Member, version: str) -> RawDiagnosti
 
 
 def none_of(names: tuple[str, ...], path: Path) -> RawDiagnostic:
-    """Report an object that has none of the members of which it needs one."""
+    """Report an object that needs one of these members and has none."""
     allowed = " / ".join(json_text(name) for name in names)
     return kinds.missing_one_of(path, allowed=allowed, where=name_of(path))
 
 
 def ill_formed(trouble: FormatTrouble, value: str, path: Path) -> RawDiagnostic:
-    """Report a text that does not look like what it must be."""
+    """Report a string in the wrong format."""
     fix = None if trouble.fixed is None else replace_with(path, trouble.fixed)
     return trouble.kind(path, fix, key=name_of(path), value=shown(value))
 
@@ -158,14 +158,14 @@ _TRUTHS: Final = {
 
 
 def not_a_truth(value: Json, path: Path) -> RawDiagnostic:
-    """Report what should be `true` or `false`."""
+    """Report a value that should be `true` or `false`."""
     meant = _TRUTHS.get(str(value).strip().lower()) if isinstance(value, (str, int)) else None
     fix = None if meant is None else replace_with(path, meant)
     return wrong_type(kinds.not_a_boolean, value, path, fix)
 
 
 def not_one_of(value: Json, kind: types.OneOf, path: Path) -> RawDiagnostic:
-    """Report a word that is none of the few that have a meaning."""
+    """Report a string that is not one of the allowed ones."""
     allowed = ", ".join(map(json_text, kind.values))
     meant = kind.values[0] if len(kind.values) == 1 else alike(value, kind.values)
     fix = None if meant is None else replace_with(path, meant)
@@ -173,18 +173,18 @@ def not_one_of(value: Json, kind: types.OneOf, path: Path) -> RawDiagnostic:
 
 
 ENOUGH: Final = 100
-"""Problems after which a walk stops looking: more are not read, and a list may have a million."""
+"""The number of problems after which the check stops: a list may have a million."""
 
 
 def judge(value: Json, kind: Kind, version: str, path: Path = ()) -> list[RawDiagnostic]:
-    """Return what is wrong with a value that must be of a kind, in one protocol version."""
+    """Return the differences of a value from a kind, in a protocol version."""
     problems: list[RawDiagnostic] = []
     _check(value, kind, version, path, problems)
     return problems
 
 
 def fits(value: Json, kind: Kind, version: str) -> bool:
-    """Return True if nothing at all is wrong with a value."""
+    """Return True if a value has no problem."""
     return not judge(value, kind, version)
 
 
@@ -240,7 +240,7 @@ _ONE_VALUE: Final = "string, number, boolean"
 def _check_form_value(
     value: Json, kind: types.Text, path: Path, problems: list[RawDiagnostic]
 ) -> None:
-    """One value of a form: text, a number, a truth; since 2025-11-25 also a list of texts."""
+    """Check a value of a form: string, number, boolean; since 2025-11-25 a list of strings."""
     if isinstance(value, (str, int, float)):
         return
     if isinstance(value, list) and kind.form == "one answer":
@@ -258,7 +258,7 @@ def _check_number(
     value: Json, kind: types.Number, path: Path, problems: list[RawDiagnostic]
 ) -> None:
     whole = type(value) is int or (type(value) is float and value.is_integer())
-    if not whole and (kind.whole or type(value) is not float):  # `True` is an int, too
+    if not whole and (kind.whole or type(value) is not float):  # `True` is also an int
         problems.append(not_number(value, path, whole=kind.whole))
     elif kind.least is not None and value < kind.least:
         problems.append(beyond(kinds.number_too_small, value, kind.least, path))
@@ -300,7 +300,7 @@ def _not_a_list(value: Json, path: Path, kind: types.ListOf, version: str) -> Ra
 
 
 def _named(value: JsonObject, kind: types.ListOf, version: str) -> bool:
-    """Return True if an object is the wanted list, keyed by the items' names."""
+    """Return True if an object is the wanted list, with the items' names as keys."""
     return bool(value) and all(
         isinstance(item, dict) and fits({"name": name, **item}, kind.item, version)
         for name, item in value.items()
@@ -322,7 +322,7 @@ def _check_free_members(
 
 
 def _misnamed(names: Iterable[str], rule: str, path: Path, version: str) -> list[RawDiagnostic]:
-    """Report the free names of an object that do not look as they must."""
+    """Report free names of an object in the wrong format."""
     kinds = ((name, NAMES[rule](name, version)) for name in names)
     return [
         kind((*path, name), at_name=True, key=shown(name), version=version)
@@ -352,7 +352,7 @@ def _check_by_presence(
         problems.append(not_an_object(value, path))
         return
     there = [name for name in kind.shapes if name in value]
-    if len(there) > 1:  # two of them: the first one counts for most clients
+    if len(there) > 1:  # several: most clients use the first one
         at = (*path, there[1])
         problems.append(kinds.conflicting_members(at, delete(at), kept=there[0], lost=there[1]))
         value = {name: item for name, item in value.items() if name != there[1]}
@@ -363,8 +363,8 @@ def _check_by_presence(
 
 
 def _neither(value: JsonObject, path: Path, kind: types.ByPresence, version: str) -> RawDiagnostic:
-    """Report an object that has none of the members that would tell its kind."""
-    if "uri" not in value:  # an item of tools/call, say
+    """Report an object without any of the members that tell its kind."""
+    if "uri" not in value:  # such as an item of a tools/call result
         first = next(iter(kind.shapes.values()))
         example_uri = example(SHAPES[first].members["uri"], version)
         fix = insert((*path, "uri"), example_uri)
@@ -408,7 +408,7 @@ _IGNORED: Final = (kinds.unknown_member, kinds.member_too_new, kinds.member_remo
 def _names(
     value: JsonObject, free: list[str], path: Path, shape: Shape, version: str
 ) -> list[RawDiagnostic]:
-    """Report the members that are missing and those that do not belong there."""
+    """Report missing and unknown members."""
     if shape.closed and free:
         return [kinds.result_not_empty(path, replace_with(path, {}), key=shown(free[0]))]
     known = members_in(shape, version)
@@ -431,7 +431,7 @@ def _names(
     if not shape.open:
         absent = [name for name in known if name not in value]
         odd = _strange(strange, absent, value, path, shape, version)
-        # first things first: what is missing counts more than what is merely ignored
+        # missing members first: they matter more than ignored ones
         problems += [each for each in odd if not lacking or each.kind not in _IGNORED]
     return problems
 
@@ -439,7 +439,7 @@ def _names(
 def _nested(  # noqa: PLR0913, PLR0917 - what the sentence needs
     name: str, member: Member, value: JsonObject, strange: list[str], path: Path, version: str
 ) -> RawDiagnostic | None:
-    """Recognise members that belong one level deeper: inside the one that is missing."""
+    """Report members that belong one level deeper: inside the missing member."""
     inner = {key: value[key] for key in strange}
     if not inner or not fits(inner, member.kind(version), version):
         return None
@@ -467,7 +467,7 @@ def _strange(  # noqa: PLR0913, PLR0917 - what the sentences need
     shape: Shape,
     version: str,
 ) -> list[RawDiagnostic]:
-    """Report the members that this protocol version does not know."""
+    """Report members that this protocol version does not have."""
     problems: list[RawDiagnostic] = []
     for name in names:
         at, key, member = (*path, name), shown(name), shape.members.get(name)
@@ -486,7 +486,7 @@ def _strange(  # noqa: PLR0913, PLR0917 - what the sentences need
 
 
 def _of_another_version(member: Member, value: Json, at: Path, version: str) -> list[RawDiagnostic]:
-    """Report a member that this protocol version does not know yet, or no more."""
+    """Report a member that this protocol version does not have yet, or no longer has."""
     known = member.since not in STATELESS
     problems = judge(value, member.kind(version), member.since, at) if known else []
     early = version < member.since

@@ -1,4 +1,4 @@
-"""The draft a person starts from: a whole answer to one request, right for its version."""
+"""The draft that a person starts from: a whole response to one request in its version."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 _DEEPEST: Final = 20
-"""Objects inside each other that are filled in."""
+"""The maximum depth of objects that are filled in."""
 
 
 def start(
     exchange: Exchange, negotiated: NegotiatedState = NOTHING_ESTABLISHED, language: str = "en"
 ) -> str:
-    """Return the text a person starts from; an empty result where the right one cannot be made.
+    """Return the draft for a request; an empty result if the right draft cannot be made.
 
-    See `_start`. A request that no draft can be made of has to wait for a person all the same.
+    See `_start`. Without a draft, the request must still wait for a person.
     """
     try:
         return _start(exchange, negotiated, language)
@@ -38,15 +38,15 @@ def start(
 
 
 def _start(exchange: Exchange, negotiated: NegotiatedState, language: str) -> str:
-    """Return the text a person starts from: a whole response, pretty-printed.
+    """Return the draft for a request: a whole response, pretty-printed.
 
-    A list starts from the one that the answer book has, where there is one; a tool list
-    from the one that was given before, where there was one and none was published since.
+    A list starts from the answer book's, if there is one; a tool list from the last sent one,
+    unless the book has changed since.
 
-    It can be sent as it is, except where only the person knows the answer: there it holds a
-    placeholder that the check refuses. A method that the version does not have is answered with
-    -32601, a version that there is not with -32022, and a request that lacks what 2026-07-28
-    wants of each in its `_meta` with -32602 or -32021, which is what a server would say.
+    The draft can be sent as it is, except where only the person knows the answer: there it has a
+    placeholder that the check refuses. A method that the version does not have gets -32601, an
+    unsupported version -32022, and a 2026-07-28 request with incomplete `_meta` -32602 or -32021,
+    as from a real server.
     """
     first = next(_results(exchange, language), None)
     if versions.unserved_in(exchange.request) is not None:
@@ -67,7 +67,7 @@ def _start(exchange: Exchange, negotiated: NegotiatedState, language: str) -> st
 
 
 def variants(exchange: Exchange) -> Mapping[str, str]:
-    """Return every text there is an example of, results and errors, by name."""
+    """Return all examples for a request, results and errors, by name."""
     texts = {name: message(exchange, "result", result) for name, result in _results(exchange, "en")}
     for name, result in calls(exchange).items():
         texts[f"call {name}"] = message(exchange, "result", result)
@@ -77,7 +77,7 @@ def variants(exchange: Exchange) -> Mapping[str, str]:
 
 
 def calls(exchange: Exchange) -> Mapping[str, JsonObject]:
-    """Return, for a turn of a model, the result that calls each of the offered tools, by name."""
+    """Return, for a turn of a model, the result that calls each offered tool, by name."""
     return {
         name: call(
             exchange,
@@ -98,14 +98,14 @@ def tools_in(exchange: Exchange) -> Mapping[str, JsonObject]:
 
 
 def call(exchange: Exchange, name: str, arguments: Json) -> JsonObject:
-    """Call a tool in the model's place. The id of the turn makes the call's id one of its own."""
+    """Return a tool call by the model. The number of the turn makes the id of the call unique."""
     number = f"call-{exchange.id.value}"
     content = {"type": "tool_use", "id": number, "name": name, "input": arguments}
     return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "toolUse"}
 
 
 def message(exchange: Exchange, member: str, body: Json) -> str:
-    """Write a response with a body, the way a person would: two spaces, nothing escaped."""
+    """Write a response with a body: indented by two spaces, without escapes."""
     text = json.dumps(body, ensure_ascii=False, indent=2).replace("\n", "\n  ")
     return f'{{\n  "jsonrpc": "2.0",\n  "id": {exchange.id.token},\n  "{member}": {text}\n}}'
 
@@ -117,9 +117,9 @@ def _results(exchange: Exchange, language: str) -> Iterator[tuple[str, JsonObjec
 
 
 def _fitted(exchange: Exchange, example: JsonObject, words: str) -> JsonObject:
-    """Put what this very request says into an example, and the reader's words."""
+    """Put values of this request, and placeholders in the reader's language, into an example."""
     record, params = methods.of(exchange.method), exchange.request.params
-    ours = examples.PLACEHOLDERS["en"]  # the reader's language takes its place
+    ours = examples.PLACEHOLDERS["en"]  # the reader's language replaces them
     result: JsonObject = mapped(example, lambda leaf: words if leaf == ours else leaf)
     if "protocolVersion" in result:
         result["protocolVersion"] = version_to_answer(params.get("protocolVersion"))
@@ -136,14 +136,14 @@ def _fitted(exchange: Exchange, example: JsonObject, words: str) -> JsonObject:
 
 
 def version_to_answer(wanted: Json) -> str:
-    """Return the version to answer `initialize` with: the wanted one if we have it."""
+    """Return the version for the response to `initialize`: the wanted one if we support it."""
     if isinstance(wanted, str) and wanted in versions.HANDSHAKE:
         return wanted
     return versions.LATEST_HANDSHAKE
 
 
 def _filled(result: JsonObject, params: JsonObject) -> JsonObject:
-    """Fill the form that an elicitation asks for with its defaults, or with empty values."""
+    """Return the form of an elicitation filled with its defaults, or with empty values."""
     schema = follow(params, "requestedSchema")
     fields, required = follow(schema, "properties"), follow(schema, "required")
     if not isinstance(fields, dict):
@@ -155,7 +155,7 @@ def _filled(result: JsonObject, params: JsonObject) -> JsonObject:
 
 
 def _with_placeholders(value: Json, schema: Json) -> Json:
-    """Replace each number that nobody chose by a placeholder, which the check refuses."""
+    """Replace each number without a choice with a placeholder, which the check refuses."""
     if isinstance(value, dict):
         fields = follow(schema, "properties")
         return {
@@ -175,13 +175,13 @@ def _is_open_number(field: Json) -> bool:
 
 
 def empty_arguments(tool: Json) -> JsonObject:
-    """Fill in what a tool must be called with, with its defaults or with empty values."""
+    """Return the required arguments of a tool, with defaults or empty values."""
     schema = follow(tool, "inputSchema")
     return _empty_object(schema, 0) if isinstance(schema, dict) else {}
 
 
 def _empty_object(schema: JsonObject, depth: int) -> JsonObject:
-    """Fill in what an object must have, and what has one possible value."""
+    """Return the required members of an object, and those with only one possible value."""
     fields, needed = schema.get("properties"), schema.get("required")
     if not isinstance(fields, dict) or depth > _DEEPEST:
         return {}
@@ -192,10 +192,10 @@ def _empty_object(schema: JsonObject, depth: int) -> JsonObject:
 
 
 def _filled_in(fields: Mapping[str, Json], needed: list[Json], depth: int = 0) -> JsonObject:
-    """Fill in fields: with their defaults, a first choice, or what is empty and fits.
+    """Return the fields with values: the default, a first choice, or an empty valid value.
 
-    One that needs more than that is left out where it may be; else it stays wrong, and the check
-    says what it takes.
+    A field that needs more is omitted if it is optional; else it stays invalid, and the check
+    reports it.
     """
     values = {name: first_value(field, depth + 1) for name, field in fields.items()}
     return {
@@ -206,7 +206,7 @@ def _filled_in(fields: Mapping[str, Json], needed: list[Json], depth: int = 0) -
 
 
 def first_value(field: Json, depth: int = 0) -> Json:  # noqa: PLR0911 - one line a kind
-    """Return what a field starts from: its default, a first choice, or what is empty and fits."""
+    """Return the first value of a field: its default, a first choice, or an empty valid value."""
     if not isinstance(field, dict):
         return ""
     if field.get("default") is not None:
@@ -240,7 +240,7 @@ def _nearest_to_zero(field: JsonObject) -> Json:
 
 
 def _fitted_error(exchange: Exchange, error: JsonObject) -> JsonObject:
-    """Name in an example what this very request asked for."""
+    """Return an example error with the names in this request."""
     params, data = exchange.request.params, error.get("data")
     if isinstance(data, dict) and "uri" in data:
         return {**error, "data": {"uri": params.get("uri", "")}}
@@ -257,16 +257,16 @@ def _fitted_error(exchange: Exchange, error: JsonObject) -> JsonObject:
 
 
 def has_completions(capabilities: Mapping[str, Any] | None, version: str) -> bool:
-    """Return True if a server may be asked; 2024-11-05 has no capability that says so."""
+    """Return True if a server supports completion; 2024-11-05 has no capability for it."""
     return not features(version).completions or "completions" in (capabilities or ())
 
 
 def asked(
     ref: Mapping[str, Any], name: str, value: str, given: Mapping[str, str], version: str
 ) -> dict[str, Any]:
-    """Return the parameters of the request.
+    """Return the parameters of a completion request.
 
-    `given` are the other arguments, which the server is told of where the version has a place.
+    `given` are the other arguments, which are sent if the version has a place for them.
     """
     params: dict[str, Any] = {"ref": dict(ref), "argument": {"name": name, "value": value}}
     context = SHAPES["CompleteParams"].members["context"]
@@ -277,7 +277,7 @@ def asked(
 
 
 def values_of(result: object) -> list[str]:
-    """Return the values that an answer offers; none where it is another answer."""
+    """Return the values in a completion result; [] for another result."""
     match result:
         case {"completion": {"values": list(values)}}:
             return [one for one in values if isinstance(one, str)]

@@ -1,7 +1,6 @@
-"""A whole conversation, judged: every line of both sides, in the order in which they were said.
+"""Check a whole conversation: every line of both sides, in order.
 
-The same ears and the same check that a tap has. Knows no file: lines come in with the number that
-they have where they stand.
+It uses the same observer and check as a tap. It opens no file: each line comes with its number.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 DROPPED: Final = frozenset({"R01", "R05", "R12", "N11", Flaw.NOT_JSON, Flaw.NOT_UTF8})
-"""What makes the official clients drop an answer, and go on waiting for it."""
+"""The problems because of which the official clients drop a response and continue to wait."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -39,7 +38,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 def line_hints(
     raw: bytes, found: jsonrpc.DecodedLine, version: str, *, strict: bool = False
 ) -> tuple[Diagnostic, ...]:
-    """Return what there is to say of a line as a line, whatever its messages say."""
+    """Return the problems of a line as such, regardless of its messages."""
     said = []
     if raw.startswith(_BOM):
         said.append(kinds.bom_before_line().unplaced())
@@ -56,9 +55,9 @@ def hints(
     *,
     strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
-    """Return what there is to say of a message, the worst first; nothing when all is well.
+    """Return the problems of a message, the most severe first; () if there are none.
 
-    `strict` calls an error one also in what the peer sent.
+    With `strict`, an error stays an error also in the peer's messages.
     """
     if isinstance(heard, Malformed):
         return (unreadable(heard),)
@@ -67,7 +66,7 @@ def hints(
 
 
 def _judged_for(observed: ObservedMessage, negotiated: NegotiatedState) -> tuple[Diagnostic, ...]:
-    """Return what else is wrong with an answer to nothing, as one to the request that waits."""
+    """Check a response with an unused id as the response to the only pending request."""
     if observed.likely is None:
         return ()
     found = check.review(observed.likely, observed.message, negotiated)
@@ -103,7 +102,7 @@ def _found(
 
 
 class NeverAnswered(NamedTuple):
-    """A request without an answer: the number of its line, and of the line that was dropped."""
+    """A request without a response: the number of its line, and of the dropped line, 0 for none."""
 
     seq: int
     request: Exchange
@@ -111,7 +110,7 @@ class NeverAnswered(NamedTuple):
 
     @property
     def diagnostic(self) -> Diagnostic:
-        """The same as the check says it."""
+        """The problem as the check reports it."""
         token = self.request.request.id.token if self.request.request.id is not None else ""
         method, line = self.request.method, str(self.dropped)
         if not self.dropped:
@@ -120,15 +119,15 @@ class NeverAnswered(NamedTuple):
 
 
 class Unanswered:
-    """What is open, and what was answered in vain. Lines are told in their order."""
+    """Tracks the open requests, and those whose response is dropped. Lines come in order."""
 
     def __init__(self) -> None:
         self._lines: OrderedDict[int, int] = OrderedDict()
-        """From the number of a request to that of its line."""
+        """The number of the line of each request."""
         self._in_vain: OrderedDict[int, NeverAnswered] = OrderedDict()
 
     def heard(self, seq: int, observed: ObservedMessage) -> None:
-        """Take note of a request; an answer needs no note unless it was dropped."""
+        """Record a request; responses only matter if they are dropped."""
         if observed.request is not None and observed.message.kind is Kind.REQUEST:
             self._lines[observed.request.number] = seq
             if len(self._lines) > MOST_OPEN:
@@ -137,7 +136,7 @@ class Unanswered:
     def checked(
         self, seq: int, observed: ObservedMessage, said: Iterable[Diagnostic]
     ) -> NeverAnswered | None:
-        """Take note of what the check said of an answer. Returns the request that it fails."""
+        """Record the problems of a response. Return its request if clients drop the response."""
         is_answer = observed.message.kind.is_answer
         if observed.request is None or not is_answer or DROPPED.isdisjoint(p.code for p in said):
             return None
@@ -146,7 +145,7 @@ class Unanswered:
     def malformed(
         self, seq: int, malformed: Malformed, waiting: Collection[Exchange]
     ) -> NeverAnswered | None:
-        """Take note of a line that is no message. Returns the request whose id stands in it."""
+        """Record a malformed line. Return the pending request whose id it contains."""
         named = ids_in(malformed.text)
         request = next(
             (
@@ -166,7 +165,7 @@ class Unanswered:
         return unanswered
 
     def left(self, conversation: ConversationState) -> tuple[NeverAnswered, ...]:
-        """List what was never answered, now that nothing more comes, in the order of the requests.
+        """List the requests that got no response, at the end of the conversation, in order.
 
         A subscription (2026-07-28) stays open by design.
         """
@@ -178,9 +177,9 @@ class Unanswered:
 
 
 class Judged(NamedTuple):
-    """A message, or a line that is none, and what is wrong with it.
+    """A message or a malformed line, and its problems.
 
-    `line` is where it stands. `method` is its own, or that of the request that it answers.
+    `line` is its number. `method` is its own, or that of the request that it answers.
     """
 
     line: int
@@ -192,10 +191,10 @@ class Judged(NamedTuple):
 
 
 class ConversationJudge:
-    """Judges line after line. `version` counts until the two sides agree on one."""
+    """Checks line after line. `version` applies until the two sides have negotiated one."""
 
     def __init__(self, version: str = "", *, initialized: bool = False) -> None:
-        """Start with nothing heard; `initialized` for what stands alone, without its handshake."""
+        """Start without any message; `initialized` for messages without their handshake."""
         self._conversation = ConversationState()
         self._conversation.negotiated_version = version
         if initialized:
@@ -204,11 +203,11 @@ class ConversationJudge:
 
     @property
     def version(self) -> str:
-        """The version that counts by now."""
+        """The current protocol version."""
         return self._conversation.version or versions.LATEST_HANDSHAKE
 
     def line(self, number: int, direction: Direction, raw: bytes) -> tuple[Judged, ...]:
-        """Judge one line: the line as such, and each message in it."""
+        """Check one line: the line as such, and each message in it."""
         if not raw.strip():
             return ()
         found = jsonrpc.read(raw)
@@ -256,7 +255,7 @@ class ConversationJudge:
         )
 
     def end(self) -> tuple[Judged, ...]:
-        """Name the requests that never got an answer; whose answer was dropped is named already."""
+        """Return the requests without a response; a dropped response was already reported."""
         return tuple(
             Judged(
                 one.seq,
@@ -269,14 +268,14 @@ class ConversationJudge:
         )
 
     def speaker(self, raw: bytes) -> Direction:
-        """Guess who said a line that comes without a direction: by what only one side may say.
+        """Guess the sender of a line without a direction, by what only one side may send.
 
-        An answer is from the side that was asked; what both may say is taken for the client's.
+        A response comes from the side that got the request; otherwise it counts as the client's.
         """
         found = jsonrpc.read(raw)
         message = found.items[0] if isinstance(found, Batch) else found
         if not isinstance(message, Message):
-            return Direction.OUT  # servers print what is no message, clients hardly ever
+            return Direction.OUT  # servers sometimes print other text, clients hardly ever
         if message.kind.is_answer:
             own = None if message.id is None else message.id.key
             asked = (one for one in self._conversation.open if one.request.id is not None)
@@ -302,7 +301,7 @@ def _effect(unanswered: NeverAnswered | None) -> tuple[Diagnostic, ...]:
 
 
 def judge_frames(frames: Iterable[tuple[int, Frame]], version: str = "") -> Iterator[Judged]:
-    """Judge a recording, as the client saw it. Each frame comes with the line it stands on."""
+    """Check a recording as its client saw it. Each frame comes with the number of its line."""
     overheard, view = ConversationJudge(version), Perspective(Direction.IN)
     lines: dict[int, int] = {}
     for number, frame in frames:
@@ -313,7 +312,7 @@ def judge_frames(frames: Iterable[tuple[int, Frame]], version: str = "") -> Iter
 
 
 def judge_messages(lines: Iterable[bytes], version: str = "") -> Iterator[Judged]:
-    """Judge messages as they stand in a pipe, a line each, of both sides."""
+    """Check messages of both sides, one per line."""
     overheard = ConversationJudge(version)
     for number, raw in enumerate(lines, 1):
         yield from overheard.line(number, overheard.speaker(raw), raw)
@@ -325,7 +324,7 @@ _MEANT: Final = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"\\": b"\\"}
 
 
 class Opener(NamedTuple):
-    """A message to begin from: its method, what it is about ("" for nothing), and its text."""
+    """A message to start from: its method, its topic ("" for none), and its text."""
 
     method: str
     about: str
@@ -333,7 +332,7 @@ class Opener(NamedTuple):
 
 
 def message(method: str, params: Any = None, own: str | int | None = None) -> str:  # noqa: ANN401 - any JSON value
-    """Write a notification, or a request where it has an id of its own."""
+    """Write a notification, or a request if it has an id."""
     body: dict[str, Any] = {"jsonrpc": "2.0"}
     if own is not None:
         body["id"] = own
@@ -344,7 +343,7 @@ def message(method: str, params: Any = None, own: str | int | None = None) -> st
 
 
 def request(method: str, own: str) -> str:
-    """Write a request of one's own, with parameters to begin from."""
+    """Write a request to the client, with example parameters."""
     return message(method, _PARAMS.get(method), own)
 
 
@@ -354,14 +353,14 @@ def log(level: str, text: str) -> str:
 
 
 def progress(exchange: Exchange, value: float, total: float | None = None) -> str:
-    """Write a progress notification of a request. Without a token of its own it names its id."""
+    """Write a progress notification of a request. Without a token, it uses the request's id."""
     token = exchange.request.meta.get("progressToken", exchange.id.value)
     of = {} if total is None else {"total": total}
     return message(PROGRESS, {"progressToken": token, "progress": value, **of})
 
 
 def openers(version: str, waiting: Sequence[Exchange], own: str) -> tuple[Opener, ...]:
-    """List the messages to begin from. `own` is the id of a request."""
+    """List the messages to start from. `own` is the id for requests."""
     return tuple(_openers(version, waiting, own))
 
 
@@ -396,9 +395,9 @@ _PARAMS: Final[dict[str, Any]] = {
 
 
 def typed_bytes(text: str) -> bytes:
-    r"""Return the bytes that are meant: `\xff` is one byte, `\n` a line feed, `\\` a backslash.
+    r"""Return the bytes of a typed text: `\xff` is one byte, `\n` a line feed, `\\` a backslash.
 
-    Everything else is UTF-8, half characters included.
+    Everything else is UTF-8, including unpaired surrogates.
     """
     raw = text.encode("utf-8", "surrogatepass")
     return _ESCAPE.sub(lambda found: _byte(found[1], found[2]), raw)

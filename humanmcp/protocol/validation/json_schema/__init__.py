@@ -1,1 +1,1 @@
-"""JSON Schemas: whether one is valid, what a comparison costs, and whether a value conforms."""
+"""JSON Schemas: whether one is valid, the cost of a comparison, and the comparison."""

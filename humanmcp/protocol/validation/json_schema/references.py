@@ -1,10 +1,9 @@
-"""What is seen in a JSON Schema: its references, how much work it is, and its headers.
+"""Analyse a JSON Schema: its references, the cost of a comparison, and its headers.
 
-A schema comes from a stranger and may ask for anything: forty lines of `$ref` can stand for a
-billion comparisons, and a hundred thousand levels of a list end the process that follows them. So
-the work of a comparison is counted before it begins, in steps of about 15 nanoseconds, and what is
-too much is not begun. Knows which keywords of JSON Schema lead to other schemas at the same value
-or in it, no more.
+A schema comes from an unknown author: forty lines of `$ref` can mean a billion comparisons, and a
+hundred thousand levels overflow the stack. So the cost is counted before a comparison, in steps of
+about 15 nanoseconds, and too expensive comparisons are not made. This module only knows which
+keywords contain schemas for the same value or for its parts.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
-"""The keywords that name another schema."""
+"""The keywords that refer to another schema."""
 DATA: Final = frozenset({"const", "enum", "default", "examples"})
-"""The keywords whose value is no schema, whatever it looks like."""
+"""The keywords whose values are data, not schemas."""
 MOST_REFERENCES: Final = 2_000
-"""References of one schema that are followed; what has more is taken as leading nowhere."""
+"""The maximum number of references of one schema; with more, they count as broken."""
 _ANCHORS: Final = ("$anchor", "$dynamicAnchor")
 _AGAIN: Final = frozenset({"anyOf", "oneOf", "unevaluatedProperties", "unevaluatedItems"})
-"""The keywords that look at a value more than once."""
+"""The keywords that evaluate a value more than once."""
 
 
 class Reference:
-    """One reference: where it stands, what is written there, and what it leads to, if anything."""
+    """One reference: its place, its text, and the schema that it refers to, if any."""
 
     __slots__ = ("holder", "path", "remote", "targets", "text")
 
@@ -46,12 +45,12 @@ class Reference:
 
     @property
     def why(self) -> str:
-        """The name of the sentence on a reference that leads to nothing."""
+        """The code of the sentence for a reference without a target."""
         return "remote reference" if self.remote else "broken reference"
 
 
 class References:
-    """All references of one schema, and all its patterns with their places."""
+    """All references and patterns of one schema, with their places."""
 
     def __init__(self, schema: Json) -> None:
         self._resources: dict[str, Json] = {"": schema}
@@ -59,7 +58,7 @@ class References:
         self._by_holder: dict[int, list[Reference]] = {}
         self.patterns: list[tuple[Path, str]] = []
         self.simple = True
-        """Nothing in it looks at a value twice: no reference, no pattern, no choice of forms."""
+        """True if no value is evaluated twice: no reference, no pattern, no alternatives."""
         found: list[tuple[str, Reference]] = []
         for base, path, part in _objects(schema):
             if path == () or part.get("$id") is not None:
@@ -93,7 +92,7 @@ class References:
             reference.remote = True
             return
         if reference.path[-1] == "$dynamicRef" and fragment in self._anchors:
-            # which of them it is depends on the way there: any may be
+            # the target depends on the path of the evaluation: it can be any of them
             reference.targets = tuple(self._anchors[fragment].values())
         elif fragment and not fragment.startswith("/"):
             reference.targets = _one(self._anchors.get(fragment, {}).get(address))
@@ -101,23 +100,23 @@ class References:
             reference.targets = _one(value_at(self._resources[address], fragment))
 
     def of(self, holder: JsonObject) -> list[Json]:
-        """Return what the references of one schema object lead to."""
+        """Return the targets of the references of one schema object."""
         found = self._by_holder.get(id(holder), [])
         return [target for each in found for target in each.targets]
 
     @property
     def targets(self) -> list[Json]:
-        """Everything that is referred to, once."""
+        """All targets, each once."""
         return list({id(one): one for each in self.all for one in each.targets}.values())
 
     @property
     def broken(self) -> Reference | None:
-        """The first reference that leads to nothing in the schema."""
+        """The first reference without a target in the schema."""
         return next((each for each in self.all if not each.targets), None)
 
 
 def _objects(schema: Json) -> Iterator[tuple[str, Path, JsonObject]]:
-    """List the objects of a schema with their base address and path. Data in it is left out."""
+    """Yield the objects of a schema with base address and path, without data."""
     waiting: list[tuple[str, Path, Json]] = [("", (), schema)]
     while waiting:
         base, path, part = waiting.pop()
@@ -137,7 +136,7 @@ def _objects(schema: Json) -> Iterator[tuple[str, Path, JsonObject]]:
 
 
 def _split(base: str, text: str) -> tuple[str | None, str]:
-    """Return the address that a reference names, None where there is none, and its fragment."""
+    """Return the address of a reference, None without one, and its fragment."""
     from urllib.parse import unquote, urldefrag, urljoin  # noqa: PLC0415 - seldom needed
 
     if text.startswith("#"):
@@ -145,7 +144,7 @@ def _split(base: str, text: str) -> tuple[str | None, str]:
     try:
         address, fragment = urldefrag(urljoin(base, text))
         return address, unquote(fragment)
-    except ValueError:  # "http://[" is no address at all
+    except ValueError:  # "http://[" is not an address
         return None, ""
 
 
@@ -156,32 +155,32 @@ def _one(found: Json) -> tuple[Json, ...]:
 # -- how much work a comparison is ---------------------------------------------------------------
 
 MOST_STEPS: Final = 4_000_000
-"""Steps of a comparison: some 60 milliseconds."""
+"""The maximum number of steps of a comparison, about 60 milliseconds."""
 MOST_VALUES: Final = 100_000
-"""Values in a schema, or in what is held against one."""
+"""The maximum number of values in a schema, or in the value that is compared."""
 MOST_DEEP: Final = 100
-"""Levels of either: the library recurses on the machine's stack, where no error can be caught."""
+"""The maximum depth of both: the library recurses on the native stack, whose overflow is fatal."""
 MOST_NESTED: Final = 600
-"""Levels of a schema and of all that its references name, one below the other."""
+"""The maximum depth of a schema with all its references followed."""
 
 _MOST_PAIRS: Final = 30_000
 _MOST_INSIDE: Final = 300
 _ANEW: Final = 3
-"""How often what may evaluate a part of a value is held against it beside `unevaluatedItems`.
+"""The number of evaluations of a part of a value beside `unevaluatedItems`.
 
-Measured is twice, the second time to find what was evaluated; one in another doubles that again.
+Measured: two, the second to find what was evaluated. Each nested one doubles it.
 """
 _UNEVALUATED: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 _PER_NODE: Final = 300
-"""Steps to make the library's own form of one value of a schema."""
+"""The steps to convert one value of a schema for the library."""
 _PER_ERROR: Final = 500
-"""Steps to keep one error. Those inside `anyOf` and `oneOf` are all kept."""
+"""The steps to keep one error. All errors inside `anyOf` and `oneOf` are kept."""
 _PER_PATTERN: Final = 40
-"""Steps to compile a pattern, for each step that it may then take at a character."""
+"""The steps to compile a pattern, per step that it may need for a character."""
 
 
 class UncheckedError(Exception):
-    """A comparison that is not made. `why` names the sentence that says so, `value` fills it."""
+    """A comparison was not made. `why` is the code of the sentence, `value` fills it."""
 
     def __init__(self, why: str, value: Json = "") -> None:
         super().__init__(why, value)
@@ -193,13 +192,13 @@ def size(value: Json) -> int:
     """Count the values in a value.
 
     Raises:
-        UncheckedError: there are too many, they nest too deep, or one is no number of JSON.
+        UncheckedError: there are too many, they nest too deeply, or a number is not valid in JSON.
     """
     return _extent(value)[0]
 
 
 def _extent(value: Json) -> tuple[int, int]:
-    """Count the values in a value, and its levels; without recursion, it may have any number.
+    """Count the values in a value and its levels, without recursion.
 
     Raises:
         UncheckedError: see `size`.
@@ -220,7 +219,7 @@ def _extent(value: Json) -> tuple[int, int]:
 
 
 def within_limits(schema: Json) -> bool:
-    """Return True if a schema can be looked through at all."""
+    """Return True if a schema is small enough for an analysis."""
     try:
         size(schema)
     except UncheckedError:
@@ -229,7 +228,7 @@ def within_limits(schema: Json) -> bool:
 
 
 class Work:
-    """Counts the steps of one comparison. `weigh` gives the steps of a pattern for a character."""
+    """Counts the steps of one comparison. `weigh` returns the steps of a pattern per character."""
 
     def __init__(self, references: References, weigh: Callable[[str], int]) -> None:
         self._references = references
@@ -239,7 +238,7 @@ class Work:
         self._kept = 0
 
     def of(self, schema: Json, value: Json) -> int:
-        """Return the steps of holding a value against a schema, or more than these.
+        """Return an upper limit of the steps to compare a value with a schema.
 
         Raises:
             UncheckedError: it would take too long, or end the process.
@@ -248,14 +247,14 @@ class Work:
         self._limit_depth(schema)
         steps = nodes * _PER_NODE + values * 5 + self._compiling()
         if self._references.simple and steps + nodes * values <= MOST_STEPS:
-            return steps + nodes * values  # no schema meets a value twice: there is no more
+            return steps + nodes * values  # no schema evaluates a value twice: this is the maximum
         steps += self._pair(schema, value, 0)[0] + self._kept * _PER_ERROR
         if steps > MOST_STEPS:
             raise UncheckedError("too costly")
         return steps
 
     def _compiling(self) -> int:
-        """Count the steps until every pattern is ready, met or not."""
+        """Return the steps to compile all patterns, used or not."""
         steps = 0
         for pattern in dict.fromkeys(pattern for _path, pattern in self._references.patterns):
             steps += self._weigh(pattern) * _PER_PATTERN
@@ -264,7 +263,7 @@ class Work:
         return steps
 
     def _limit_depth(self, schema: Json) -> None:
-        """Refuse what would nest too deep with every reference followed into the next."""
+        """Refuse a schema that is too deep with every reference followed."""
         nested = _extent(schema)[1]
         for target in self._references.targets:
             nested += _extent(target)[1]
@@ -272,13 +271,13 @@ class Work:
                 raise UncheckedError("too large")
 
     def _pair(self, schema: Json, value: Json, inside: int) -> tuple[int, int]:
-        """Count the steps of one schema at one value, and its errors, with all that follows."""
+        """Return the steps and errors of one schema at one value, with all its parts."""
         if not isinstance(schema, dict):
             return 1, 1
         key = (id(schema), id(value))
         if key in self._known:
             return self._known[key]
-        # A schema that asks for itself at the same value never comes to an end.
+        # A schema that refers to itself at the same value would never end.
         if key in self._open or inside > _MOST_INSIDE or len(self._known) > _MOST_PAIRS:
             raise UncheckedError("too costly")
         self._open.add(key)
@@ -299,7 +298,7 @@ class Work:
         return steps, errors
 
     def _letters(self, schema: JsonObject, value: Json) -> int:
-        """Count the characters that the patterns of one schema look at, at the price of each."""
+        """Return the cost of the characters that the patterns of one schema read."""
         names = value if isinstance(value, dict) else ()
         own, named = schema.get("pattern"), schema.get("patternProperties")
         letters = len(value) if isinstance(value, str) else 0
@@ -309,7 +308,7 @@ class Work:
         return steps
 
     def _met(self, schema: JsonObject, value: Json) -> Iterator[tuple[str, Json, Json]]:
-        """Yield each part of a schema with its keyword and each value it may be held against."""
+        """Yield each subschema with its keyword and each value that it may be compared with."""
         for target in self._references.of(schema):
             yield "$ref", target, value
         for name, item in schema.items():
@@ -323,14 +322,14 @@ class Work:
 
 
 def _parts(name: str, item: Json) -> Iterable[Json]:
-    """Return the schemas under a keyword: one, a list or an object of them."""
+    """Return the schemas of a keyword: one, a list or an object of them."""
     if isinstance(item, dict) and name in _NAMED:
         return item.values()
     return item if isinstance(item, list) else (item,)
 
 
 def _below(name: str, value: Json) -> Iterable[Json]:
-    """Return the values that what stands under a keyword may be held against."""
+    """Return the values that the schemas of a keyword may be compared with."""
     if name in _HERE:
         return (value,)
     if name == "propertyNames":
@@ -343,12 +342,12 @@ def _below(name: str, value: Json) -> Iterable[Json]:
 _NAMED: Final = frozenset({"patternProperties", "dependentSchemas", "dependencies"})
 _FORMS: Final = frozenset({"anyOf", "oneOf"})
 _HERE: Final = _FORMS | {"allOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
-"""Keywords whose schemas look at the same value."""
+"""The keywords whose schemas apply to the same value."""
 _INSIDE: Final = _UNEVALUATED | {
     *("additionalProperties", "patternProperties", "items", "additionalItems"),
     *("prefixItems", "contains"),
 }
-"""Keywords whose schemas look at what is in the value, each perhaps at everything there."""
+"""The keywords whose schemas apply to the parts of the value, possibly to all."""
 
 
 # -- which arguments of a tool are mirrored into HTTP headers ------------------------------------
@@ -362,10 +361,11 @@ _TYPES: Final = ("string", "integer", "boolean")
 
 
 def misplaced_header(schema: JsonObject) -> tuple[Path, Json] | None:
-    """Return the first annotation that makes a tool invalid, and where it stands; None for none.
+    """Return the first annotation that makes a tool invalid, with its place; None if all are valid.
 
     "An `x-mcp-header` annotation anywhere else makes the annotation — and thus the tool definition
-    — invalid." https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#schema-extension
+    — invalid."
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#schema-extension
     """
     seen: set[str] = set()
     for at, part, reachable in _marked(schema) if within_limits(schema) else ():
@@ -378,9 +378,9 @@ def misplaced_header(schema: JsonObject) -> tuple[Path, Json] | None:
 
 
 def mirrored_headers(schema: JsonObject) -> tuple[tuple[tuple[str, ...], str, str], ...]:
-    """List what is mirrored: the path of the argument, the name of its header, its type.
+    """Return the mirrored arguments: path, name of the header, type.
 
-    Nothing of a schema that is invalid: "the client MUST exclude the invalid tool".
+    () for an invalid schema: "the client MUST exclude the invalid tool".
     """
     if misplaced_header(schema) is not None:
         return ()
@@ -392,9 +392,9 @@ def mirrored_headers(schema: JsonObject) -> tuple[tuple[tuple[str, ...], str, st
 
 
 def _marked(schema: JsonObject) -> Iterator[tuple[Path, JsonObject, bool]]:
-    """List the parts of a schema that have a header: where, and whether by properties alone.
+    """Yield the parts of a schema with a header: path, part, True if only properties lead there.
 
-    What stands in `properties` is no schema but names of schemas: an argument may be called so.
+    The value of `properties` is not a schema: its keys are names of arguments.
     """
     waiting: list[tuple[Path, Json, bool, bool]] = [((), schema, True, False)]
     while waiting:

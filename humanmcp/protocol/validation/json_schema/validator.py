@@ -1,11 +1,11 @@
 # ruff: noqa: ANN401 - the library is imported where it is needed, and so are its types
-"""JSON Schemas: whether one is valid, and whether a value keeps to one.
+"""Check JSON Schemas, and compare values with them.
 
-The one place that does so, for the arguments and results of tools, the forms of an elicitation and
-the drafts that start from one. The schemas come from strangers, so nothing here takes long, fetches
-anything or raises: the work is counted before it begins (`references.py`), regular expressions run
-in linear time, and those that cannot (a look-around, a reference back) with bounded backtracking.
-What is not compared is said to be unchecked. `jsonschema_rs` is imported only when it is needed.
+It serves the arguments and results of tools, the forms of an elicitation and their drafts. Schemas
+come from unknown authors, so nothing here takes long, fetches anything or raises: the cost is
+counted before (`references.py`), regular expressions run in linear time, and those that cannot
+(look-around, back-reference) with bounded backtracking. What was not compared is reported as
+unchecked. `jsonschema_rs` is imported only when it is needed.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 FEW_STEPS: Final = 20_000
-"""Steps up to which every difference is looked for, and not the first one alone."""
+"""The maximum number of steps to search for all differences instead of only the first."""
 MOST_DIFFERENCES: Final = 20
 MOST_BACKTRACKS: Final = 10_000
-"""Steps of a pattern that has to go back, for one place of a text."""
+"""The maximum number of backtracking steps of a pattern, per place of a text."""
 
 _PROGRAMS: Final = (1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20)
-"""Sizes of a compiled pattern in bytes. The larger one is, the longer each character may take."""
+"""The sizes of a compiled pattern in bytes. A larger one may take longer per character."""
 _BYTES_PER_STEP: Final = 100
 _BACKTRACKING: Final = MOST_BACKTRACKS // 4
 LONGEST_PATTERN: Final = 10_000
-"""Characters of a pattern that is still tried."""
+"""The maximum length of a pattern, in characters."""
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
-"""What a schema is written in that says nothing: MCP says so since 2025-11-25."""
+"""The dialect of a schema without `$schema`: MCP says so since 2025-11-25."""
 _DIALECTS: Final = {
     "draft/2020-12": ("Draft202012Validator", DIALECT),
     "draft/2019-09": ("Draft201909Validator", "https://json-schema.org/draft/2019-09/schema"),
@@ -58,31 +58,31 @@ _DIALECTS: Final = {
     "draft-06": ("Draft6Validator", "http://json-schema.org/draft-06/schema#"),
     "draft-04": ("Draft4Validator", "http://json-schema.org/draft-04/schema#"),
 }
-"""The dialects that can be read, each with the library's class and its full name."""
+"""The supported dialects, each with the library's class and its full name."""
 
 
 class SchemaDifference(NamedTuple):
-    """One way in which a value does not keep to a schema: where, and what fills the sentence."""
+    """One difference of a value from a schema: its place, and the fillings of the sentence."""
 
     path: Path
     detail: Detail
 
 
 class Comparison(NamedTuple):
-    """What a comparison found. `unchecked` says why there was none, where there was none."""
+    """The differences of a comparison, or in `unchecked` the reason why there was none."""
 
     differences: tuple[SchemaDifference, ...] = ()
     unchecked: Detail = ()
 
 
 def trouble_in(schema: JsonObject) -> RawDiagnostic | None:
-    """Return what is wrong with a schema, by its place in it; None for nothing.
+    """Return the problem of a schema with its place; None if there is none.
 
-    It is no valid JSON Schema, in the dialect that `$schema` names, else in 2020-12 as MCP says. Or
-    clients cannot use it: an unknown dialect, or a reference that leads to nothing in it.
-    "Implementations MUST NOT automatically dereference" those that lead out of it.
-    https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage
-    What is too large to be looked through is taken at its word.
+    The schema is not valid in the dialect of `$schema`, by default 2020-12 as MCP says, or clients
+    cannot use it: an unknown dialect, or a reference without a target. "Implementations MUST NOT
+    automatically dereference" references to other documents.
+    https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage Too large
+    schemas are not checked.
     """
     dialect, stated = _dialect_of(schema), _stated(schema)
     if dialect is None and isinstance(stated, str):
@@ -108,9 +108,9 @@ _REGEX: Final = {"format": "regex"}
 
 
 def compare(value: Json, schema: Json) -> Comparison:
-    """Hold a value against a schema. Never raises, and never takes longer than a tenth of a second.
+    """Compare a value with a schema. It never raises and takes at most a tenth of a second.
 
-    Of a large value the first difference is told, of others up to `MOST_DIFFERENCES`.
+    For a large value it returns the first difference, else up to `MOST_DIFFERENCES`.
     """
     if not isinstance(schema, (dict, bool)):
         return Comparison()
@@ -124,7 +124,7 @@ def _compared(value: Json, schema: Json) -> tuple[SchemaDifference, ...]:
     """Compare within all limits.
 
     Raises:
-        UncheckedError: one of them is in the way.
+        UncheckedError: a limit is exceeded.
     """
     size(value)
     dialect = _dialect_of(schema)
@@ -141,10 +141,10 @@ def _compared(value: Json, schema: Json) -> tuple[SchemaDifference, ...]:
 
 
 def _references(schema: Json) -> References:
-    """Follow the references of a schema.
+    """Resolve the references of a schema.
 
     Raises:
-        UncheckedError: it is too large, or one leads to nothing in it.
+        UncheckedError: it is too large, or a reference has no target.
     """
     size(schema)
     references = References(schema)
@@ -155,13 +155,13 @@ def _references(schema: Json) -> References:
 
 
 def mismatch(value: Json, schema: Json) -> tuple[Path, Detail] | None:
-    """Return where and why a value does not keep to a schema, or None when nothing is certain."""
+    """Return the place and the reason of a difference, or None if none is certain."""
     differences = compare(value, schema).differences
     return (differences[0].path, differences[0].detail) if differences else None
 
 
 def first_found(kind: ProblemKind, value: Json, schema: Json, path: Path) -> list[RawDiagnostic]:
-    """Report the first difference as of this kind, or as a hint that there was no comparison."""
+    """Report the first difference as this kind, or as a hint if there was no comparison."""
     differences, missed = compare(value, schema)
     if differences:
         inside, detail = differences[0]
@@ -170,27 +170,26 @@ def first_found(kind: ProblemKind, value: Json, schema: Json, path: Path) -> lis
 
 
 def unchecked_at(path: Path, missed: Detail) -> list[RawDiagnostic]:
-    """Report as a hint that something was not held against its schema, where it was not."""
+    """Report as a hint that a value was not compared with its schema."""
     return [kinds.schema_not_checked(path, broken=missed)] if missed else []
 
 
 def is_large(value: Json) -> bool:
-    """Return True if a value is too large to be shown or repeated."""
+    """Return True if a value is too large to show or repeat."""
     return any(at == MOST_SHOWN for at, _leaf in enumerate(leaves(value)))
 
 
 MOST_SHOWN: Final = 2_000
-"""Values in a value that is still repeated as text."""
+"""The maximum number of values in a value that is repeated as text."""
 
 
 # -- the library -------------------------------------------------------------------------------
 
 
 def _quietly(do: Callable[[], Result]) -> Result | None:
-    """Return what the library says, None where it fails.
+    """Return the library's result, None if it fails.
 
-    A stranger's schema may trip it in any way; where its own code panics it raises what is no
-    `Exception`.
+    A schema may make it fail in any way; a panic in its native code is not an `Exception`.
     """
     try:
         return do()
@@ -224,7 +223,7 @@ def _meta_error(schema: JsonObject) -> Any:
 
 
 def _refuse(address: str) -> Json:
-    """Fetch nothing, whatever a schema asks for."""
+    """Refuse to fetch a schema."""
     raise ValueError(address)
 
 
@@ -244,7 +243,7 @@ def _errors(dialect: str, schema: Json, value: Json, steps: int) -> list[Any]:
 
 
 def _differences(errors: list[Any], schema: Json) -> tuple[SchemaDifference, ...]:
-    """Return what is told: of several members that one object lacks the first names them all."""
+    """Return the differences to report; several missing members of one object become one."""
     found: dict[tuple[Path, str], SchemaDifference] = {}
     for error in errors:
         path = tuple(error.instance_path)
@@ -258,10 +257,10 @@ def _differences(errors: list[Any], schema: Json) -> tuple[SchemaDifference, ...
 
 
 def _weight(pattern: str) -> int:
-    """Return the steps that a pattern may take for a character.
+    """Return the steps of a pattern per character.
 
     Raises:
-        UncheckedError: it is too large, or no pattern.
+        UncheckedError: it is too large, or not a pattern.
     """
     weight = _weigh(pattern)
     if not weight:
@@ -271,9 +270,9 @@ def _weight(pattern: str) -> int:
 
 @lru_cache(maxsize=1024)
 def _weigh(pattern: str) -> int:
-    """Compile a pattern within ever larger limits: its size is what a character may cost.
+    """Compile a pattern within increasing limits: its size limits the cost per character.
 
-    0 for one that does not compile.
+    0 if it does not compile.
     """
     import jsonschema_rs as library  # noqa: PLC0415 - seldom needed, and not small
 
@@ -291,7 +290,7 @@ def _weigh(pattern: str) -> int:
 
 
 def _pattern_options() -> Any:
-    """Return the limits of the engine, which goes back only where a pattern asks for that."""
+    """Return the limits of the engine, which only backtracks if a pattern needs it."""
     import jsonschema_rs as library  # noqa: PLC0415 - the same
 
     return library.FancyRegexOptions(MOST_BACKTRACKS, _PROGRAMS[-1], _PROGRAMS[-1])
@@ -302,18 +301,18 @@ def _pattern_options() -> Any:
 Fillings: TypeAlias = "Mapping[str, str] | None"
 
 RULE: Final = "rule"
-"""The filling that names the rule."""
+"""The filling with the name of the rule."""
 
 _UNCERTAIN: Final = frozenset({"BacktrackLimitExceeded", "RegexEngineFailure", "Referencing"})
 
 
 def unchecked(rule: str, value: Json = "") -> tuple[tuple[str, str], ...]:
-    """Return what fills the sentence on why there was no comparison."""
+    """Return the fillings of the sentence on why there was no comparison."""
     return ((RULE, rule), ("why", rule), ("value", quoted(value)))
 
 
 def uncertain(error: Any) -> bool:
-    """Return True if an error means that the library gave up, there or in a form that it tried."""
+    """Return True if an error means that the library gave up, also in an alternative."""
     if type(error.kind).__name__ in _UNCERTAIN:
         return True
     forms = getattr(error.kind, "context", None) or ()
@@ -324,7 +323,7 @@ def uncertain(error: Any) -> bool:
 
 
 def detail_of(error: Any, schema: Json) -> tuple[tuple[str, str], ...]:
-    """Return what fills the sentence on one error of the library, which broke `schema`."""
+    """Return the fillings of the sentence on one error of the library about `schema`."""
     keyword = error.kind.name
     if keyword == "propertyNames":
         return detail_of(error.kind.error, schema)
@@ -334,7 +333,12 @@ def detail_of(error: Any, schema: Json) -> tuple[tuple[str, str], ...]:
         rule = _OTHERWISE[error.schema_path[-1]]
     try:
         fillings = _TELLERS[rule](error, schema)
-    except (KeyError, TypeError, AttributeError, IndexError):  # not ours, or meant otherwise
+    except (
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+    ):  # not one of ours, or of another structure
         fillings = None
     if fillings is not None:
         detail |= {RULE: rule, **fillings}
@@ -345,7 +349,7 @@ _RULES: Final[Mapping[str, str]] = {
     "falseSchema": "false",
     "unevaluatedProperties": "additionalProperties",
 }
-"""What the library calls otherwise than the sentences do."""
+"""The names of rules in the library that differ from ours."""
 
 _OTHERWISE: Final[Mapping[str, str]] = {
     "dependentRequired": "dependentRequired",
@@ -353,7 +357,7 @@ _OTHERWISE: Final[Mapping[str, str]] = {
     "minContains": "",
     "maxContains": "",
 }
-"""Keywords whose errors the library gives the name of another; "" where no sentence of ours is."""
+"""Keywords whose errors the library reports under another name; "" if we have no sentence."""
 
 
 def _plain(_error: Any, _schema: Json) -> Fillings:
@@ -373,12 +377,12 @@ def _text(error: Any, _schema: Json) -> Fillings:
 
 
 def _type(error: Any, schema: Json) -> Fillings:
-    typed = _broken(error, schema)  # in the order in which they stand there
+    typed = _broken(error, schema)  # in the order of the schema
     return {"limit": ", ".join(typed if isinstance(typed, list) else error.kind.types)}
 
 
 def _choices(error: Any, _schema: Json) -> Fillings:
-    first = error.kind.options[:LONGEST_QUOTE]  # no sentence has room for more of them
+    first = error.kind.options[:LONGEST_QUOTE]  # a sentence cannot list more
     return {"limit": shown(", ".join(quoted(each) for each in first))}
 
 
@@ -411,7 +415,7 @@ def _named(names: Iterable[str]) -> Fillings:
 
 
 def _broken(error: Any, schema: Json) -> Any:
-    """Return the value of the keyword that was broken, None where it is not found."""
+    """Return the value of the violated keyword, None if it is not found."""
     return follow(schema, *error.schema_path)
 
 

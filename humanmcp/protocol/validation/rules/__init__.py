@@ -1,7 +1,7 @@
-"""What MCP asks of answers that no shape can say, one module for each of its subjects.
+"""The rules of MCP for answers that no table of objects can express, by subject.
 
-A new rule is one function in one of them, with its sentence of the specification and its link; a
-new module has its name here.
+A new rule is one function in one of the modules, with its sentence of the specification and the
+link. A new module must be named here.
 """
 
 from humanmcp.protocol.validation.rules import elicitation, lifecycle, tools

@@ -1,4 +1,4 @@
-"""Questions back to the user: what may be asked of which client, and what may be answered."""
+"""Rules for requests to the user: the capabilities of the client, and valid answers."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def declares_more(capabilities: Mapping[str, Json] | None) -> bool:
-    """Return True if one side can do more than MCP knows of: an extension, or an experiment."""
+    """Return True if one side declares an extension or an experiment, which MCP does not define."""
     return any((capabilities or {}).get(name) for name in ("experimental", "extensions"))
 
 
 @rule(*(one.name for one in methods.REQUESTS.values() if one.asks_back))
 def declared_by_client(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """A server must not ask for what this request's client did not declare.
+    """Check that this request's client declared what the server asks for.
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
     """
@@ -48,7 +48,7 @@ def declared_by_client(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 @rule("elicitation/create")
 def nothing_filled_in(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """A user who declines or cancels fills nothing in.
+    """Check that a user who declines or cancels fills in nothing.
 
     `content`: "only present when action is "accept" and mode was "form""
     https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult
@@ -60,7 +60,7 @@ def nothing_filled_in(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 @rule("elicitation/create")
 def filled_form(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """What a user filled in fits the form that the server asked for.
+    """Check that the user's input fits the server's form.
 
     https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema
     """
@@ -79,7 +79,7 @@ def filled_form(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 def _unfit(
     schema: JsonObject, inside: Path, detail: dict[str, str], at: Path
 ) -> list[RawDiagnostic]:
-    """Report one way in which the answers of a form break its schema: by the field, if any."""
+    """Report a difference of the user's input from the form's schema, at its field if possible."""
     if detail.get("rule") == "required" and not inside:
         names = detail["names"].split(", ")
         return [kinds.missing_form_field(at, key=name) for name in names]
@@ -91,7 +91,7 @@ def _unfit(
 
 
 def _titled(schema: JsonObject, inside: Path, detail: dict[str, str]) -> dict[str, str]:
-    """Return what fills the sentence of titled choices: MCP writes them as forms of one value."""
+    """Return the fillings for titled choices, which MCP writes as alternatives of one value."""
     part: Json = schema
     for step in inside:
         part = part.get("items" if isinstance(step, int) else "properties", {})
@@ -102,13 +102,13 @@ def _titled(schema: JsonObject, inside: Path, detail: dict[str, str]) -> dict[st
 
 
 TEXT_ONLY: Final = "humanmcp host"
-"""The client whose conversation with a model holds text and calls of tools, and nothing else."""
+"""The client whose conversation with a model only contains text and tool calls."""
 _HELD: Final = frozenset({"text", "tool_use"})
 
 
 @rule("sampling/createMessage")
 def calls_of_a_turn(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """Each call names a tool that was offered, fits it, and has an id of its own."""
+    """Check that each tool call of a model names an offered tool, fits it, and has a unique id."""
     taken = _ids_before(answer.exchange)
     for block, at in _blocks(answer.value.get("content"), answer.at("content")):
         if block.get("type") == "tool_use":
@@ -118,7 +118,7 @@ def calls_of_a_turn(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 @rule("sampling/createMessage")
 def text_and_calls_only(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """The host of ours takes text and calls from its model, and nothing else."""
+    """Check that a model answers `humanmcp host` with text and tool calls only."""
     if answer.negotiated.client_name != TEXT_ONLY:
         return
     for block, at in _blocks(answer.value.get("content"), answer.at("content")):
@@ -128,7 +128,7 @@ def text_and_calls_only(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 
 def _blocks(content: Json, path: Path) -> Iterator[tuple[JsonObject, Path]]:
-    """List the blocks of a turn: one, or a list of them."""
+    """Yield the content blocks of a turn: one, or a list of them."""
     if isinstance(content, dict):
         yield content, path
     for at, block in enumerate(content if isinstance(content, list) else ()):
@@ -137,7 +137,7 @@ def _blocks(content: Json, path: Path) -> Iterator[tuple[JsonObject, Path]]:
 
 
 def _ids_before(exchange: Exchange) -> set[str]:
-    """Return the ids of the calls that were made earlier in the conversation."""
+    """Return the ids of the earlier tool calls in the conversation."""
     listed = exchange.request.params.get("messages")
     messages = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     return {
@@ -149,7 +149,7 @@ def _ids_before(exchange: Exchange) -> set[str]:
 
 
 def _call(exchange: Exchange, block: JsonObject, path: Path) -> list[RawDiagnostic]:
-    """A call names a tool that was offered, and fits what that tool takes."""
+    """Check that a tool call names an offered tool, and fits its schema."""
     name, given = block.get("name"), block.get("input", {})
     if not isinstance(name, str):
         return []
@@ -173,7 +173,7 @@ def _call(exchange: Exchange, block: JsonObject, path: Path) -> list[RawDiagnost
 
 
 def _own_id(own: Json, taken: set[str], path: Path) -> list[RawDiagnostic]:
-    """No two calls have the same id. Remembers this one."""
+    """Check that no two tool calls have the same id, and add this id to `taken`."""
     if not isinstance(own, str):
         return []
     if own not in taken:

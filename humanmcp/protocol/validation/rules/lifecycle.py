@@ -1,4 +1,4 @@
-"""The handshake (versions, capabilities, the agreement), and what goes on after its request."""
+"""Rules for the handshake, tasks, subscriptions, skills and apps."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @rule()
 def declared_capability(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """What a server answers, it has declared.
+    """Check that the server declared the capability.
 
     "Both parties MUST: […] Only use capabilities that were successfully negotiated"
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
@@ -49,7 +49,7 @@ def declared_capability(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 @rule("initialize")
 def agreed_version(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """The version is the one that was asked for, or another that there is.
+    """Check that the version is the requested one, or another existing one.
 
     "If the server supports the requested protocol version, it MUST respond with the same version."
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation
@@ -74,7 +74,7 @@ def agreed_version(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 @rule("initialize", "server/discover")
 def name_of_completions(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """The capability is `completions`, the method `completion/complete`.
+    """Check the name of the capability `completions`; the method is `completion/complete`.
 
     https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion#capabilities
     """
@@ -87,7 +87,7 @@ def name_of_completions(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 @rule("initialize")
 def capabilities_in_their_place(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """Capabilities stand in `capabilities`: not beside it, and not in `serverInfo`.
+    """Check that capabilities are in `capabilities`, not beside it or in `serverInfo`.
 
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
     """
@@ -109,7 +109,7 @@ def capabilities_in_their_place(answer: JudgedAnswer) -> Iterator[RawDiagnostic]
 
 @rule("initialize")
 def name_of_the_server(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """Who answers is the server, and its name seldom says "client"."""
+    """Check that the server's name does not contain "client"."""
     name = follow(answer.value, "serverInfo", "name")
     if isinstance(name, str) and "client" in name.lower():
         yield kinds.server_named_as_client(answer.at("serverInfo", "name"), value=shown(name))
@@ -117,7 +117,7 @@ def name_of_the_server(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 @rule("server/discover")
 def versions_that_there_are(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """A server names the versions that a request can state, and no others.
+    """Check that the server names existing versions that a request can state.
 
     https://modelcontextprotocol.io/specification/2026-07-28/server/discover
     """
@@ -142,12 +142,12 @@ _HOLDS: Final[Mapping[str, tuple[str, Json]]] = {
     "failed": ("error", {"code": -32603, "message": "…"}),
     "input_required": ("inputRequests", {"answer": {"method": "elicitation/create"}}),
 }
-"""What a task must hold by its status, and an example of it."""
+"""The required member of a task by its status, and an example of it."""
 
 
 @rule("tasks/get")
 def outcome_beside_status(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """Its result, its error, its questions stand beside the status that tells of them.
+    """Check that a task has the result, error or requests that its status requires.
 
     https://modelcontextprotocol.io/extensions/tasks/overview
     """
@@ -164,7 +164,7 @@ def outcome_beside_status(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 @rule("subscriptions/listen")
 def own_subscription(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """The id is the one of the request that listens, of the same type.
+    """Check that the subscription id is the id of the request, with the same type.
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
     """
@@ -188,7 +188,7 @@ _OWN_FILE: Final = "/SKILL.md"
 
 @rule("skills/list", "skills/get")
 def whole_skills(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """A skill is where its name says, and its list of files is complete and within the limits.
+    """Check the address of a skill, and its list of files.
 
     "The final `<skill-path>` segment of the entry's `uri` **MUST** equal `frontmatter.name`" and
     "it **MUST** be complete. It lists every file of the skill, each exactly once, including an
@@ -245,7 +245,7 @@ def _files(uri: str, files: Json, path: Path) -> Iterator[RawDiagnostic]:
 
 @rule("initialize", "server/discover")
 def skills_with_resources(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """A server with skills has resources.
+    """Check that a server with skills declares resources.
 
     "A server declaring this extension therefore **MUST** also declare the `resources` capability."
     https://github.com/modelcontextprotocol/ext-skills/blob/main/specification/stable/skills.mdx
@@ -266,7 +266,7 @@ APP_TYPE: Final = "text/html;profile=mcp-app"
 
 @rule("resources/list", "resources/templates/list", "resources/read")
 def pages_by_their_type(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """A page of an app says that it is one.
+    """Check the `mimeType` of an app's page.
 
     "`mimeType` MUST be `text/html;profile=mcp-app` (other types reserved for future extensions)"
     https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
@@ -286,12 +286,12 @@ def pages_by_their_type(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 _ADDRESSED: Final = {"resources": "uri", "resourceTemplates": "uriTemplate", "contents": "uri"}
 _PAGE_OF_TOOL: Final = (("_meta", "ui", "resourceUri"), ("_meta", "ui/resourceUri"))
-"""Where a tool names its page; the second is an older spelling."""
+"""The members with a tool's page; the second is an older name."""
 
 
 @rule("tools/list")
 def page_of_a_tool(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """The page that a tool brings is a `ui://` resource: "URI MUST start with `ui://` scheme".
+    """Check that a tool's page is a `ui://` resource: "URI MUST start with `ui://` scheme".
 
     https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """

@@ -1,9 +1,9 @@
-"""Rules: what the specification asks of a text that no shape can say.
+"""The registry of rules: requirements that the table of objects cannot express.
 
-A rule is one function with `@rule(…)`: it gets an answer, and reports what is wrong with it. The
-rules of envelopes, of what comes in and of what goes out first are sets of their own, each beside
-what asks them. Texts come in any shape, right or wrong, so every rule looks before it steps. Each
-can be called alone, so that no rule breaks the tests of another.
+A rule is one function with `@rule(…)`: it gets an answer and yields its problems. Envelopes,
+received messages and outgoing messages have separate sets of rules, each in the module that uses
+it. An answer can have any structure, so every rule checks the types of what it reads. Each rule can
+be called alone, so that its tests do not depend on other rules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RuleFor: TypeAlias = "Callable[[Judged], Iterable[RawDiagnostic]]"
 
 
 class JudgedAnswer(NamedTuple):
-    """A result (or the error) of an exchange, what is known of both sides, and where it stands."""
+    """A result or error of an exchange, the negotiated state, and its place in the message."""
 
     exchange: Exchange
     value: JsonObject
@@ -31,22 +31,22 @@ class JudgedAnswer(NamedTuple):
 
     @property
     def asks_back(self) -> bool:
-        """Return True if it is a question to the user in the place of a result."""
+        """True if it is `input_required` instead of a result."""
         return "resultType" in self.value and bool(self.value["resultType"] == "input_required")
 
     def at(self, *steps: str | int) -> Path:
-        """Return the path of a part of it."""
+        """Return the path of a part of the answer."""
         return (*self.path, *steps)
 
 
 class RuleSet(Generic[Judged]):
-    """The rules for one kind of text, in the order in which they were registered."""
+    """The rules for one kind of message, in the order of their registration."""
 
     def __init__(self) -> None:
         self._rules: list[tuple[tuple[str, ...], RuleFor[Judged]]] = []
 
     def __call__(self, *methods: str) -> Callable[[RuleFor[Judged]], RuleFor[Judged]]:
-        """Register a rule for these methods; for every method where none is named."""
+        """Register a rule for these methods; without any, for every method."""
 
         def register(function: RuleFor[Judged]) -> RuleFor[Judged]:
             self._rules.append((methods, function))
@@ -61,14 +61,14 @@ class RuleSet(Generic[Judged]):
         return (*every, *own)
 
     def judge(self, method: str, judged: Judged) -> list[RawDiagnostic]:
-        """Return what the rules for a method find."""
+        """Return the problems that the rules for a method report."""
         found: list[RawDiagnostic] = []
         for each in self.of(method):
             found += each(judged)
         return found
 
     def first(self, method: str, judged: Judged) -> list[RawDiagnostic]:
-        """Return what the first rule finds that finds anything: the others no longer matter."""
+        """Return the problems of the first rule that reports any: the others no longer matter."""
         found = (list(each(judged)) for each in self.of(method))
         return next(filter(None, found), [])
 
@@ -80,13 +80,13 @@ _FOR_ERRORS: Final[RuleSet[JudgedAnswer]] = RuleSet()
 
 
 def rule(*methods: str, errors: bool = False) -> Callable[[Rule], Rule]:
-    """Register a rule for the results of these methods; of every method where none is named.
+    """Register a rule for the results of these methods; without any, of every method.
 
-    `errors` registers it for errors in the place of results.
+    With `errors`, it is for errors instead of results.
     """
     return (_FOR_ERRORS if errors else _FOR_RESULTS)(*methods)
 
 
 def judge(answer: JudgedAnswer, *, errors: bool = False) -> list[RawDiagnostic]:
-    """Return what the rules of its method find in an answer."""
+    """Return the problems that the rules of its method report."""
     return (_FOR_ERRORS if errors else _FOR_RESULTS).judge(answer.exchange.method, answer)

@@ -1,4 +1,4 @@
-"""What MCP asks of tools and of what they return, beyond the shapes; words that were left in."""
+"""Rules for tools and their results, for resources and lists, and for placeholders."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _ESCAPED: Final = json.dumps(PLACEHOLDER).strip('"')
 
 @rule("tools/call", "tasks/result", "sampling/createMessage")
 def words_of_the_draft(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """The words of the starting draft were replaced."""
+    """Check that the person replaced the placeholders of the draft."""
     if not answer.asks_back:
         yield from _left_in(answer.value.get("content"), answer.at("content"))
 
 
 @rule("prompts/get")
 def words_of_a_prompt(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """So were those of the messages of a prompt."""
+    """Check that the person replaced the placeholders in the messages of a prompt."""
     messages = answer.value.get("messages")
     for at, message in enumerate(messages if isinstance(messages, list) else ()):
         if isinstance(message, dict):
@@ -55,7 +55,7 @@ def words_of_a_prompt(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 
 def _left_in(content: Json, path: Path) -> Iterator[RawDiagnostic]:
-    """Find a placeholder in content, alone or beside a person's own words."""
+    """Yield the placeholders in content, alone or within a person's text."""
     for at, block in enumerate(content if isinstance(content, list) else [content]):
         text = block.get("text") if isinstance(block, dict) else None
         words = text.strip() if isinstance(text, str) else ""
@@ -66,9 +66,9 @@ def _left_in(content: Json, path: Path) -> Iterator[RawDiagnostic]:
 
 
 def unwritten(value: Json, path: Path, text: str) -> list[RawDiagnostic]:
-    """Find what a fix or an example of ours put in the place of a person's words.
+    """Return the placeholders of a fix or an example that are left in a value.
 
-    `text` is the JSON that holds the value: it is searched first, since nearly no answer has any.
+    `text` is the JSON that contains the value: it is searched first, because placeholders are rare.
     """
     if _TYPED not in text and _ESCAPED not in text:
         return []
@@ -81,7 +81,9 @@ def unwritten(value: Json, path: Path, text: str) -> list[RawDiagnostic]:
 
 @rule("tools/list")
 def usable_schemas(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """The schemas of a tool are schemas: "MUST be a valid JSON Schema object (not `null`)".
+    """Check the schemas of a tool.
+
+    "MUST be a valid JSON Schema object (not `null`)".
 
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool
     """
@@ -97,7 +99,7 @@ def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagn
     required, properties = schema.get("required"), schema.get("properties")
     if "required" in schema and not isinstance(required, list):
         if not features(exchange.version).any_schema:
-            return []  # the shape says so
+            return []  # the shape reports it
         at = (*path, "required")
         fix = replace_with(at, [required]) if isinstance(required, str) else None
         return [kinds.not_an_array(at, fix, key="required", got="text", example='["…"]')]
@@ -113,7 +115,7 @@ def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagn
 
 
 def _headers(schema: JsonObject, path: Path) -> list[RawDiagnostic]:
-    """MCP 2026-07-28, tools: which arguments may be mirrored into headers, and under which names.
+    """Check the headers for arguments of a tool (2026-07-28) and their names.
 
     "Clients using the Streamable HTTP transport MUST reject tool definitions where any
     `x-mcp-header` value violates these constraints."
@@ -128,7 +130,7 @@ def _headers(schema: JsonObject, path: Path) -> list[RawDiagnostic]:
 
 @rule("tools/call")
 def structured_content(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """A tool that declares an output schema gives what fits it, if it has not failed.
+    """Check that the result of a tool fits its output schema, unless it is a tool error.
 
     "Servers MUST provide structured results that conform to this schema."
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#output-schema
@@ -148,7 +150,7 @@ def structured_content(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 @rule("tools/call")
 def structured_content_as_text(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """A model that reads text reads it, too.
+    """Check that structured content is also there as text, for models that read text.
 
     "a tool that returns structured content SHOULD also return the serialized JSON in a TextContent
     block" https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content
@@ -166,7 +168,7 @@ def structured_content_as_text(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 
 def _structures(answer: JudgedAnswer) -> bool:
-    """Return True if it is a result that may be structured: no question, and no task."""
+    """Return True if the result may have structured content: not `input_required`, not a task."""
     may = features(answer.exchange.version).structured_content
     is_task = "task" in answer.value or answer.value.get("resultType") == "task"
     return may and not answer.asks_back and not is_task
@@ -183,12 +185,12 @@ BEGINNINGS: Final = (
     ("audio/mpeg", b"ID3"),
     ("audio/mpeg", b"\xff\xfb"),
 )
-"""How files of a type begin. Types of other names are taken at their word."""
+"""The first bytes of files, by type. Other types are not checked."""
 _RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 
 
 def mime_of(content: bytes) -> str:
-    """Tell a picture or a sound by its first bytes, as every reader does; "" for another file."""
+    """Return the type of an image or audio file by its first bytes; "" for other files."""
     if content.startswith(b"RIFF"):
         return _RIFF.get(content[8:12], "")
     return next((mime for mime, magic in BEGINNINGS if content.startswith(magic)), "")
@@ -196,7 +198,7 @@ def mime_of(content: bytes) -> str:
 
 @rule("tools/call")
 def type_of_pictures(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """Images and sounds begin like files of the type that they are said to be of."""
+    """Check that images and audio begin like files of their stated type."""
     content = None if answer.asks_back else answer.value.get("content")
     for at, block in enumerate(content if isinstance(content, list) else []):
         if not isinstance(block, dict) or block.get("type") not in ("image", "audio"):
@@ -208,7 +210,7 @@ def type_of_pictures(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         try:
             first = binascii.a2b_base64(encoded[:24], strict_mode=True)
         except (binascii.Error, ValueError):
-            continue  # the shape says so
+            continue  # the shape reports it
         if any(first.startswith(magic) for magic in begins):
             continue
         really = mime_of(first)
@@ -219,7 +221,7 @@ def type_of_pictures(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 @rule("tools/call", errors=True)
 def error_that_a_model_could_fix(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """What a model could fix belongs into a result with `isError`.
+    """Check that an error that a model can fix is a result with `isError`.
 
     "Tool Execution Errors contain actionable feedback that language models can use to self-correct"
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling
@@ -236,7 +238,7 @@ _NOT_FOR_A_MODEL: Final = (-32700, -32600, -32601, -32603, -32042, -32021, -3202
 
 @rule()
 def next_page(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """The end is told by leaving the cursor out, and each page by a cursor of its own.
+    """Check that the last page has no cursor, and that each page has a new one.
 
     "Clients SHOULD: Treat a missing `nextCursor` as the end of results"
     https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/pagination
@@ -252,7 +254,7 @@ def next_page(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 @rule(*(one.name for one in methods.LISTS))
 def entries_apart(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """No two entries have the same name or address: "Unique identifier for the tool".
+    """Check that no two entries have the same name or address: "Unique identifier for the tool".
 
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool
     """
@@ -273,7 +275,7 @@ def entries_apart(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 @rule("resources/read")
 def something_read(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """A resource that is not there is an error, and no empty list.
+    """Check that a missing resource is an error, not an empty list.
 
     "Servers SHOULD return standard JSON-RPC errors for common failure cases"
     https://modelcontextprotocol.io/specification/2025-11-25/server/resources#error-handling
@@ -285,7 +287,7 @@ def something_read(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 @rule("resources/read")
 def read_what_was_asked(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """One of the addresses is the one that was asked for."""
+    """Check that one of the addresses is the requested one."""
     contents, wanted = answer.value.get("contents"), answer.exchange.request.params.get("uri")
     if answer.asks_back or not isinstance(contents, list) or not isinstance(wanted, str):
         return
@@ -299,5 +301,5 @@ def read_what_was_asked(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 
 def _within(uri: Json, wanted: str) -> bool:
-    """A folder is read as the files in it: their addresses begin with its own."""
+    """Return True for a file in the requested folder: its address begins with the folder's."""
     return not isinstance(uri, str) or uri.startswith(wanted.rstrip("/"))
