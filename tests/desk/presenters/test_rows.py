@@ -132,7 +132,7 @@ def test_a_long_value_is_cut_and_says_so() -> None:
         ('{"method":"notifications/x"}', "notification", "notifications/x", ""),
         ('{"id":1,"result":{"content":[{"type":"text","text":"sunny"}]}}', "result", "", "sunny"),
         ('{"id":1,"error":{"code":-1,"message":"no"}}', "error", "", "-1 no"),
-        ("{broken", "broken", "", "{broken"),
+        ("{broken", "malformed", "", "{broken"),
         (f"[{CALL}]", "batch", "", "get_forecast"),
         (" ", "blank", "", ""),
         ('{"id":1,"result":{"tools":[1,2]}}', "result", "", "tools: [1, 2]"),
