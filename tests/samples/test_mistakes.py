@@ -119,7 +119,7 @@ def test_explain_shows_wrong_right_and_who_says_so(capsys: pytest.CaptureFixture
         assert text in said
     assert main(["check", "--lang", "ja", "--explain", "m02", "X01"]) == 0
     said = capsys.readouterr().out
-    assert "誤り:" in said
+    assert "間違いの例:" in said
     assert "https://modelcontextprotocol.io/specification/2024-11-05/server/tools" in said
 
 
