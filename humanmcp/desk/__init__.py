@@ -1,1 +1,1 @@
-"""The web page: it reads and writes the inbox and nothing else."""
+"""The web page; it only reads and writes the inbox."""

@@ -1,4 +1,4 @@
-"""Put the desk together: the routes and their description, the guard, the files of the page."""
+"""Create the application of the desk: the routes, their description, the guard, static files."""
 
 from __future__ import annotations
 
@@ -60,20 +60,19 @@ CALLS: Final = (
     settings.calls,
     description,
 )
-"""The interface for scripts, which the page's own scripts use."""
+"""The routes of the JSON interface, for scripts and for the page's own scripts."""
 
 
 @description.get("/openapi.json")
 def openapi() -> Response:
-    """Describe every call, with the members of its body and its answer: OpenAPI 3.1."""
+    """Return the OpenAPI 3.1 description of every call, with its body and its response."""
     return AsciiJson(describe(CALLS))
 
 
 def describe(routers: Iterable[APIRouter], more: Sequence[APIRoute] = ()) -> dict[str, Any]:
-    """Describe the calls of these routers, and the routes in `more`.
+    """Return the description of these routers' calls, and of the routes in `more`.
 
-    The desk keeps the shapes of its answers from FastAPI (`CallRoute`), so the routes are made anew
-    with them.
+    `CallRoute` hides the response types from FastAPI, so the routes are created again with them.
     """
     routes = [
         APIRoute(route.path, route.endpoint, methods=route.methods)
@@ -98,18 +97,18 @@ PAGES: Final = (
 )
 
 MOST_COUNTED: Final = 9
-"""The favicon counts to nine; then it says 9+."""
+"""The highest number on the favicon; above, it is 9+."""
 
 _TYPES: Final = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
 def make_app(desk: Desk) -> ASGIApp:
-    """Return the desk as an ASGI application, guarded."""
+    """Return the desk as an ASGI application, with its guard."""
     return Speaking(guarded(make_pages(desk, (*CALLS, *PAGES)), desk), desk.language)
 
 
 def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
-    """Return the pages and calls of these routers, for `desk` where a request names no other."""
+    """Return the pages and calls of these routers; `desk` serves requests that name no other."""
 
     @contextlib.asynccontextmanager
     async def living(_app: FastAPI) -> AsyncIterator[None]:
@@ -143,7 +142,7 @@ def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
 
 
 def guarded(app: ASGIApp, desk: Desk, stranger: str = "stranger.html") -> Guard:
-    """Put the guard around `app`; who is unknown is shown the page `stranger`."""
+    """Return `app` behind the guard; unknown browsers get the page `stranger`."""
 
     def login_page(scope: Scope) -> bytes:
         return linked(render(stranger), scope).encode()
@@ -159,14 +158,14 @@ def guarded(app: ASGIApp, desk: Desk, stranger: str = "stranger.html") -> Guard:
 
 
 class Speaking:
-    """Answers each request in the language of its reader; `wanted` is that of the settings."""
+    """Answers each request in the reader's language; `wanted` is the language of the settings."""
 
     def __init__(self, app: ASGIApp, wanted: str) -> None:
         self._app = app
         self._wanted = wanted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Choose by the address, by what was chosen before, by the settings, by the browser."""
+        """Choose the language by the address, an earlier choice, the settings, the browser."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -177,7 +176,7 @@ class Speaking:
 
 
 class StaticFiles:
-    """The files of the page, read once: a name that is not among them leads nowhere."""
+    """The static files of the page, read once; other names are not found."""
 
     def __init__(self, folder: Path) -> None:
         self._files: dict[str, tuple[bytes, bytes, str, str]] = {}
@@ -196,10 +195,10 @@ class StaticFiles:
         self._files[name] = (content, gzip.compress(content, 6, mtime=0), tag, kind)
 
     async def serve(self, request: Request, name: str, kept: str = "") -> Response:
-        """Return one file. Parts of it (Range) are not to be had.
+        """Return one file. Range requests are not supported.
 
-        A browser may keep it for good under an address with its edition in it: so a page with its
-        thirty scripts opens without a question about any of them.
+        A browser may cache a file forever if the address contains its edition. So a page with its
+        thirty scripts loads without a request for them.
         """
         found = self._files.get(name)
         if found is None:
@@ -216,12 +215,12 @@ class StaticFiles:
         return Response(content, media_type=kind, headers=headers)
 
     async def favicon(self, request: Request) -> Response:
-        """Return the icon, for browsers that ask before they read the page."""
+        """Return the icon, for browsers that ask for it before they read the page."""
         return await self.serve(request, "icon-0.svg")
 
 
 def _icon(count: int) -> str:
-    """Draw the icon: a hand-written brace, with the number of what waits on it."""
+    """Return the icon as SVG: a brace with the number of waiting requests."""
     badge = ""
     if count:
         text = str(count) if count <= MOST_COUNTED else "9+"

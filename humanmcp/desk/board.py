@@ -1,8 +1,8 @@
-"""The desk's view of all sessions: what waits, what changed, and where the history continues.
+"""The desk's view of all sessions: what waits, what changed, and the last lines.
 
-Keeps rows, not messages: the inbox has those. A wake (`refresh`) only says that a session may have
-changed; reading it again decides. Every change gets a number, so that a page which was away can ask
-what it missed. Knows no HTTP.
+It keeps rows, not messages, which are in the inbox. `refresh` only says that a session may have
+changed; the board then reads it again. Every change has a number, so that a page can ask for the
+changes that it missed. It does not use HTTP.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts, Writer
 
 REMEMBERED: Final = 1024
-"""Changes that a page can catch up with; one that missed more looks at everything anew."""
+"""The number of changes that a page can catch up with; after more, it reads everything again."""
 
 MOST_MISSED: Final = 256
-"""Exchanges that are looked for in one look because they may have come and gone before it."""
+"""The maximum number of exchanges that one look searches because they came and ended before it."""
 
 MOST_LONG: Final = 256
-"""Rows of long lines that are remembered: each is as small as any other row."""
+"""The maximum number of cached rows of long lines: each is as small as any other row."""
 
 LATEST: Final = ("~", 0)
-"""A place after every line that has a time stamp."""
+"""A place after every line with a time stamp."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoardChange:
-    """Something is different: in this session, and in this exchange (0: in the session itself)."""
+    """A change in a session, and of an exchange (0: of the session itself)."""
 
     version: int
     what: str
-    """arrived, changed, closed, session, or lines: something was said."""
+    """One of arrived, changed, closed, session, or lines (a line was sent or received)."""
     session: str
     number: int = 0
 
@@ -66,15 +66,15 @@ class SessionView:
     badge: Badge
     waiting: int
     holds: tuple[str, ...] = ()
-    """What a running tap is to hold."""
+    """The messages that a running tap holds."""
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What was seen of a session: its rows, and a mark of each item that a row was made of.
+    """The last known state of a session: its rows, and a mark of each item behind a row.
 
-    `highest` is the highest number that pages were told of, `said` that of the last line. `last`
-    is when that was said, and its number; LATEST where it was not looked for.
+    `highest` is the highest number that pages know, `said` that of the last line. `last` is its
+    time and its number; LATEST if they are not known.
     """
 
     facts: SessionFacts
@@ -89,7 +89,7 @@ class _Seen:
 
 @dataclass
 class Board:
-    """Every session of an inbox, and what changed. Safe to use from several threads."""
+    """All sessions of an inbox, and their changes. It can be used from several threads."""
 
     inbox: DeskInbox
     long_lines: dict[tuple[str, int, int], Step] = field(default_factory=dict)
@@ -97,8 +97,8 @@ class Board:
     _sessions: dict[str, _Seen] = field(default_factory=dict)
     _changes: deque[BoardChange] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     _version: int = field(default_factory=lambda: int(time.time()) << 10)
-    # The versions of a desk that starts anew are greater than those of the one before it: a page
-    # that was connected to that one is then told to look at everything.
+    # The version numbers of a restarted desk are greater than the old ones, so that a page that was
+    # connected before reads everything again.
     _writers: Mapping[Key, tuple[Writer, ...]] = field(default_factory=dict)
     _shown: dict[Key, str] = field(default_factory=dict)
     _listening: set[Key] = field(default_factory=set)
@@ -107,16 +107,16 @@ class Board:
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _reading: threading.RLock = field(default_factory=threading.RLock)
-    # Files are read and lines are decoded under the second lock: pages wait for the first only.
+    # Files are read and lines are decoded under the second lock: pages only wait for the first.
 
     # -- being kept up to date ------------------------------------------------------------------
 
     def listen(self, listener: Callable[[], None]) -> None:
-        """Call `listener` after every change, from the thread that noticed it."""
+        """Call `listener` after every change, in the thread that noticed it."""
         self._listeners.append(listener)
 
     def refresh_all(self) -> None:
-        """Read every session anew: at the start, and as the safety net of the watch."""
+        """Read every session again: at the start, and if the watch missed a change."""
         with self._reading:
             before = self._version
             listed = self.inbox.sessions()
@@ -127,7 +127,7 @@ class Board:
         self._tell(before)
 
     def refresh(self, session: str, number: int | None = None) -> None:
-        """Read a session anew; with a number that exchange of it only, with 0 none of them."""
+        """Read a session again; with a number only that exchange, with 0 no exchange."""
         with self._reading:
             before = self._version
             try:
@@ -144,7 +144,7 @@ class Board:
     def _refresh(self, facts: SessionFacts, number: int | None) -> None:
         seen = self._sessions.get(facts.name)
         if seen is None and facts.probe:
-            return  # a process that was only asked what it speaks is no conversation
+            return  # a process that only got a probe is not shown
         known = seen is not None
         seen = seen or _Seen(facts, badge_of(facts))
         found = self._look(seen, facts, number if known else None)
@@ -152,7 +152,9 @@ class Board:
         last = self.inbox.last_frames_before(facts.name, 0, 1) if facts.is_open else ()
         tap = facts.is_open and facts.role.traits.holds
         kept = self.inbox.holds(facts.name) if tap else ()
-        holds = tuple(one for one in kept if pattern_of(one) is None)  # the others are allowed
+        holds = tuple(
+            one for one in kept if pattern_of(one) is None
+        )  # the others are allowed calls
         with self._lock:
             if not known or (seen.facts, seen.holds) != (facts, holds):
                 self._note("session", facts.name)
@@ -173,11 +175,11 @@ class Board:
     def _look(
         self, seen: _Seen, facts: SessionFacts, number: int | None
     ) -> dict[int, tuple[int, Row] | None]:
-        """Read what waits: one exchange, all, or none. None stands for what waits no more.
+        """Read what waits: one exchange, all, or none. None means that an exchange no longer waits.
 
-        A row is made of what differs from the last time only, and of each with what tells it apart.
+        Only changed rows are made again, but each row depends on what distinguishes it from others.
         """
-        # What a session left behind when it ended waits for nobody: it is in the history.
+        # A request that waits at the end of a session is only in the history.
         if not facts.is_open and not facts.parked:
             return dict.fromkeys(seen.rows)
         if number is not None:
@@ -215,7 +217,7 @@ class Board:
         *,
         known: bool,
     ) -> list[int]:
-        """List what came and went between two looks: it was not told, and it is over."""
+        """Return the exchanges that came and ended between two looks, so that pages get them."""
         first = seen.highest + 1 if known else number or 1
         last = max((number or 0, *found)) if known else number or 0
         between = range(first, last + 1)[-MOST_MISSED:]
@@ -228,7 +230,7 @@ class Board:
             return False
 
     def _replace(self, seen: _Seen, number: int, new: tuple[int, Row] | None) -> None:
-        """Take over what was read of an exchange, and note what that changes."""
+        """Store the new row of an exchange, and record the change."""
         old = seen.rows.get(number)
         if new is None:
             if old is not None:
@@ -240,9 +242,9 @@ class Board:
             self._note("arrived" if old is None else "changed", seen.facts.name, number)
 
     def _hear(self, session: str, rows: dict[int, Row]) -> None:
-        """Note that a line came in a session in which a question of ours is open.
+        """Record a new line in a session in which our request to the client is open.
 
-        The answer to it changes no exchange: it only stands in the transcript.
+        Its response does not change the exchange; it is only in the transcript.
         """
         for key in [one for one in self._listening if one.session == session]:
             if key.number not in rows:
@@ -262,7 +264,7 @@ class Board:
                 listener()
 
     def poke(self, key: Key | None = None) -> None:
-        """Let every page look again, or those of one exchange: something beside it has changed."""
+        """Tell every page to look again, or those of one exchange, after a change elsewhere."""
         with self._lock:
             before = self._version
             if key is None:
@@ -272,13 +274,13 @@ class Board:
         self._tell(before)
 
     def look_away(self) -> None:
-        """Let every page look again when the inbox has gone, or is back."""
+        """Tell every page to look again when the inbox is gone or back."""
         away, self._away = self._away, self.inbox.away
         if away != self._away:
             self.poke()
 
     def wait(self, seconds: float) -> None:
-        """Wait for the next change, but not longer."""
+        """Wait for the next change, or for `seconds`."""
         with self._changed:
             self._changed.wait(seconds)
 
@@ -290,7 +292,7 @@ class Board:
         return self._version
 
     def since(self, version: int) -> tuple[BoardChange, ...] | None:
-        """List the changes after `version`; None when that is too long ago, or not of this desk."""
+        """Return the changes after `version`; None if it is too old, or of another desk."""
         with self._lock:
             if version > self._version:
                 return None
@@ -314,19 +316,19 @@ class Board:
         """Return one session.
 
         Raises:
-            UnknownItemError: there is none of that name.
+            UnknownItemError: there is no session with this name.
         """
         with self._lock:
             seen = self._sessions.get(name)
             if seen is None:
-                facts = self.inbox.facts(name)  # a probe has a page too, for who knows its name
+                facts = self.inbox.facts(name)  # a probe also has a page, under its name
                 return SessionView(facts, badge_of(facts), 0)
             return SessionView(seen.facts, seen.badge, _count(seen))
 
     def waiting(self, session: str = "") -> list[Row]:
-        """List what waits for a person, the longest waiting first; of one session if named.
+        """Return what waits for a person, the longest waiting first; of one session if named.
 
-        Parked calls and open subscriptions come last: no client waits for an answer.
+        Parked calls and open subscriptions come last, because no client waits for their response.
         """
         with self._lock:
             rows = [
@@ -338,23 +340,23 @@ class Board:
         return sorted(rows, key=lambda one: (one.subscription, one.parked, one.arrived, one.key))
 
     def waits(self, key: Key) -> bool:
-        """Return True if an exchange is among those that wait."""
+        """Return True if an exchange waits."""
         seen = self._sessions.get(key.session)
         return seen is not None and key.number in seen.rows
 
     def last_line(self, session: str) -> tuple[str, int]:
-        """Return when the last line of a session was said, at the latest, and its number."""
+        """Return the latest possible time of a session's last line, and its number."""
         seen = self._sessions.get(session)
         return LATEST if seen is None else seen.last
 
     def note_last_line(self, facts: SessionFacts, at: str, seq: int) -> None:
-        """Remember the last line of a session that is over: it stays the last."""
+        """Store the last line of an ended session, which cannot change."""
         seen = self._sessions.get(facts.name)
         if seen is not None and not facts.is_open:
             seen.last = (at, seq)
 
     def remember_long(self, place: tuple[str, int, int], row: Step) -> None:
-        """Remember the row of a long line, in place of the one that was made first."""
+        """Cache the row of a long line; drop the oldest if the cache is full."""
         with self._lock:
             self.long_lines[place] = row
             if len(self.long_lines) > MOST_LONG:
@@ -366,7 +368,7 @@ class Board:
         return frozenset(row.key.number for row in rows if row.purpose is Purpose.HELD)
 
     def count(self) -> int:
-        """Count what waits."""
+        """Return the number of waiting requests."""
         with self._lock:
             mine = [one for name, one in self._sessions.items() if ONLY_SESSION.get() in {"", name}]
             return sum(map(_count, mine))
@@ -374,20 +376,20 @@ class Board:
     # -- what was shown -------------------------------------------------------------------------
 
     def show(self, key: Key) -> None:
-        """Note that a page shows a request to somebody."""
+        """Record that a page shows a request to somebody."""
         with self._lock:
             self._shown.setdefault(key, now())
             if len(self._shown) > REMEMBERED:
                 del self._shown[next(iter(self._shown))]
 
     def shown_at(self, key: Key) -> str:
-        """Return when this desk first showed a request, "" if it did not or does not know."""
+        """Return when this desk first showed a request, "" if unknown."""
         return self._shown.get(key, "")
 
     # -- questions of our own -------------------------------------------------------------------
 
     def listens(self, key: Key, *, on: bool = True) -> None:
-        """Begin to say that an exchange changed whenever its session did, or stop it."""
+        """Report an exchange as changed whenever its session changes, or stop that."""
         with self._lock:
             if on:
                 self._listening.add(key)
@@ -397,7 +399,7 @@ class Board:
     # -- who else is writing --------------------------------------------------------------------
 
     def look_at_writers(self) -> None:
-        """Read who writes what, and let pages look again where that is different."""
+        """Read who is writing, and tell pages to look again if that changed."""
         found = self.inbox.writers()
         with self._lock:
             before, old = self._version, self._writers
@@ -409,12 +411,12 @@ class Board:
 
     @property
     def writers(self) -> Mapping[Key, tuple[Writer, ...]]:
-        """Who was writing what at the last look."""
+        """The people who were writing at the last look, by exchange."""
         return self._writers
 
 
 def _count(seen: _Seen) -> int:
-    """Count what is awaited: an open subscription or a parked call is nothing of the kind."""
+    """Count the rows that a client waits for: no open subscriptions, no parked calls."""
     return sum(not (row.subscription or row.parked) for row in seen.rows.values())
 
 
@@ -422,16 +424,16 @@ _log = logging.getLogger(__name__)
 
 
 LOOK_AT_WRITERS: Final = 1.0
-"""Seconds between two looks for who writes: nothing reports that somebody stopped."""
+"""The seconds between two looks for writers: no event reports that somebody stopped."""
 
 
 class Following:
-    """Follows the inbox of a board, or those of several, while its `with` block lasts."""
+    """Follows the inbox of a board, or of several, within a `with` block."""
 
     def __init__(self, board: Board | None = None, *, below: Path | None = None) -> None:
-        """Keep `board` up to date with its inbox; or those that are added.
+        """Keep `board` up to date with its inbox, or the boards that are added.
 
-        With `below` one watch serves all of them: their inboxes are folders there.
+        With `below`, one watch serves all inboxes that are folders in it.
         """
         self._first = board
         self._boards: list[Board] = []
@@ -443,7 +445,7 @@ class Following:
         self._thread = threading.Thread(target=self._work, name="desk-follow", daemon=True)
 
     def add(self, home: Path, board: Board) -> None:
-        """Keep another board up to date; its inbox may lie in the folder `home`."""
+        """Keep another board up to date; its inbox is the folder `home`."""
         wake = partial(self._wake, len(self._boards))
         self._boards.append(board)
         if self._below is None:
@@ -453,7 +455,7 @@ class Following:
         board.refresh_all()
 
     def __enter__(self) -> Self:
-        """Start to watch, then read everything: what comes in between is marked."""
+        """Start to watch, then read everything, so that no change is missed."""
         if self._below is not None:
             self._watches.enter_context(self._below)
         if self._first is not None:

@@ -1,7 +1,7 @@
-"""`humanmcp desk`: serve the page, or find the desk that serves it already.
+"""`humanmcp desk`: serve the page, or find the desk that already serves it.
 
-Puts the parts together, listens, and tells where. The page's address with the one-time key goes to
-the terminal and nowhere else: not into a log, an argument list or the environment.
+The page's address with the one-time key is printed in the terminal only: it is never in a log, an
+argument list or the environment.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ if TYPE_CHECKING:
 
 CANNOT: Final = 1
 MOST_CONNECTIONS: Final = 1200
-"""Connections at once, idle ones too; more are told to come back."""
+"""The maximum number of connections, including idle ones; further ones get 503."""
 
 
 class NotLoopbackError(Exception):
-    """The desk was told to listen where others could reach it."""
+    """Other computers could reach the desk at this address."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -94,7 +94,7 @@ def loopback(host: str) -> str:
     """Return the address to listen on.
 
     Raises:
-        NotLoopbackError: others could reach it. Every spelling of "everywhere" is one of those.
+        NotLoopbackError: other computers could reach it, as at every spelling of "everywhere".
     """
     if host == "localhost":
         return "127.0.0.1"
@@ -112,23 +112,23 @@ def _hold(home: Path) -> LifeLock | None:
         return LifeLock.take(home / launch.LOCK_NAME)
     except BlockingIOError:
         return None
-    except PermissionError:  # Windows says it this way
+    except PermissionError:  # Windows reports it this way
         if is_held(home / launch.LOCK_NAME):
             return None
         raise
 
 
 def _stop(home: Path) -> int:
-    """Stop the desk that runs for this inbox."""
+    """Stop the running desk of this inbox."""
     is_there = launch.end(home)
     terminal.to_stdout(say("desk", "stopped" if is_there else "not there"))
     return 0
 
 
 def _point_to(home: Path, arguments: argparse.Namespace) -> int:
-    """Print the address of the desk that is there already.
+    """Print the address of the running desk.
 
-    One that other devices cannot reach as they shall cannot change that while it runs.
+    A desk that other devices cannot reach cannot change that while it runs.
     """
     facts = launch.wait_for_facts(home)
     if facts is None:
@@ -150,7 +150,7 @@ def _point_to(home: Path, arguments: argparse.Namespace) -> int:
 
 
 def _show_link(link: str) -> None:
-    """Print the link of a first device."""
+    """Print the link for a first device."""
     terminal.to_stdout(say("desk", "device.scan"))
     terminal.to_stdout(qr_code.for_terminal(link))
     terminal.to_stdout("  ", link)
@@ -198,11 +198,11 @@ def _serve(
 
 
 def _targets(home: Path) -> Sequence[notices.Target]:
-    """Return where notices go; nowhere, with a sentence, if the rules cannot be used."""
+    """Return the targets of notices; (), with a message, if the rules are invalid."""
     try:
         rules, phones = notices.read_rules(home / notices.FILE)
         return (*map(notices.Service, rules), *ntfy.phones_of(phones, home))
-    except notices.NoticesError as error:  # the desk is worth more than its notices
+    except notices.NoticesError as error:  # the desk also works without notices
         terminal.to_stderr("humanmcp: ", sentence_of(error))
         return ()
 
@@ -213,7 +213,7 @@ def make_desk(
     settings: Settings,
     server_settings: Mapping[str, Any] | None = None,
 ) -> Desk:
-    """Put a desk together over the inbox."""
+    """Create a desk for an inbox."""
     inbox = open_inbox(home, settings.inbox)
     inbox.sweep()
     board = Board(inbox)
@@ -233,7 +233,7 @@ def make_desk(
 
 
 class _DeskServer(QuietServer):
-    """The server of a desk, which ends its streams when it ends: it would wait for them."""
+    """The server of a desk. It ends its streams first, because it waits for them."""
 
     def __init__(self, desk: Desk, ready: Callable[[], None]) -> None:
         super().__init__(
@@ -246,6 +246,6 @@ class _DeskServer(QuietServer):
         self._live = desk.live
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End the live streams first."""
+        """End the event streams, then the server."""
         self._live.end()
         super().handle_exit(sig, frame)

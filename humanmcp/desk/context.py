@@ -1,4 +1,4 @@
-"""What every page and call of the interface needs, in one value, and how each answer is written."""
+"""The values and functions that every page and call needs: `Desk`, rendering, errors."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
@@ -55,12 +55,12 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 BY: Final = "desk"
-"""How this desk signs what it sends."""
+"""The author of what this desk sends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """A desk: its inbox and everything that stands around it."""
+    """A desk: its inbox and everything that its pages need."""
 
     home: Path
     board: Board
@@ -71,36 +71,36 @@ class Desk:
     book: Path
     language: str = ""
     server_settings: Mapping[str, Any] = field(default_factory=dict)
-    """What a server must be told, as settings, to meet this desk."""
+    """The settings that a server needs to use this desk's inbox."""
     url: str = ""
-    """Where a server of this desk is reached over HTTP, "" for nowhere."""
+    """The HTTP address of this desk's server, "" for none."""
     play: Callable[[str], object] = field(default=lambda _language: None)
-    """Let a host play a session against this desk, in a language."""
+    """Let a host play a session with this desk, in a language."""
     judged: Callable[[Key, Sequence[Diagnostic], bool], object] = field(
         default=lambda _key, _diagnostics, _sent: None
     )
-    """Told what the check says of an answer, and whether a person wanted to send it."""
+    """Gets the check's problems of an answer, and whether a person sent it anyway."""
     notices: Sequence[Target] = ()
-    """Where it tells people who are elsewhere that something waits."""
+    """The targets of notices for people who are elsewhere."""
     looked: Looked = field(default_factory=Looked)
     presses: PressNotes = field(default_factory=PressNotes)
-    """What was pressed on phones and sent nothing."""
+    """The button presses on phones that sent nothing."""
     around: Callable[[Request], Mapping[str, Any]] | None = None
-    """What stands around each page of a desk in a room; None elsewhere."""
+    """The context of each page in a room; None elsewhere."""
     lesson_steps: Callable[[str], LessonSteps] = weather
-    """Makes the lesson of the practice host, in a language."""
+    """Create the lesson of the practice host, in a language."""
 
     @property
     def inbox(self) -> DeskInbox:
-        """Where the exchanges wait."""
+        """The inbox of the desk."""
         return self.board.inbox
 
     def shown(self, text: object) -> str:
-        """Return a path or a sentence for a page; in a room without folders of its computer."""
+        """Return a path or a sentence for a page; in a room without this computer's folders."""
         return str(text) if self.around is None else str(text).replace(f"{self.home}{os.sep}", "")
 
     def device_link(self, name: str) -> str:
-        """Make a link that lets one device in, once, within a quarter of an hour."""
+        """Return a link that logs in one device, once, within 15 minutes."""
         return f"{self.address.elsewhere}/login#k={self.door.new_key(device=name)}"
 
     def open_exchange(self, key: Key) -> OpenExchange:
@@ -112,7 +112,7 @@ class Desk:
         return OpenExchange(self.inbox, self.inbox.item(key), self.board.session(key.session).facts)
 
     def send(self, key: Key, reply: Reply) -> SendResult:
-        """Send a reply, and look again at its exchange at once."""
+        """Send a reply, and read its exchange again at once."""
         result = service.send(self.open_exchange(key), reply._replace(by=BY), wake=self.board.wait)
         self.board.refresh(*key)
         self.judged(key, result.diagnostics, True)  # noqa: FBT003 - one of three
@@ -120,7 +120,7 @@ class Desk:
 
 
 def desk_of(request: Request) -> Desk:
-    """Return the desk that a request came to: the application's, unless it is for another."""
+    """Return the desk of a request: the application's, unless another one is set."""
     desk = getattr(request.state, "desk", None) or request.app.state.desk
     if not isinstance(desk, Desk):  # `make_app` puts it there
         raise TypeError(type(desk))
@@ -142,11 +142,10 @@ class AsciiJson(JSONResponse):
 
 
 class CallRoute(APIRoute):
-    """A call of the interface, whose answer goes out as it was made.
+    """A call of the interface whose response is sent as it is.
 
-    The annotation of its function is the shape of the answer: mypy holds the code to it, and the
-    reference is made from it. FastAPI would read every answer once more, and make a model of each
-    shape whenever the desk starts.
+    The annotation of its function is the type of the response: mypy checks it, and the reference is
+    made from it. FastAPI would validate every response, and create models at each start.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
@@ -154,24 +153,24 @@ class CallRoute(APIRoute):
 
 
 def called(request: Request) -> str:
-    """Return the name that a person gave themselves or their device, "" for none."""
+    """Return the name that a person chose for themselves or their device, "" for none."""
     given = visible(unquote(request.cookies.get("name", ""))[:LONGEST_CALLED])
     return given or device_of(request)
 
 
 def signed(request: Request, key: Key, reply: Reply) -> Reply:
-    """Return a reply with who sends it, from which device, and when they were shown the request."""
+    """Return a reply with its author, the device, and when they were shown the request."""
     shown_at = desk_of(request).board.shown_at(key)
     return reply._replace(who=called(request), device=device_of(request), shown_at=shown_at)
 
 
 def device_of(request: Request) -> str:
-    """Return the name of the device that a request came from, "" for a browser of the desk."""
+    """Return the name of the device that sent a request, "" for a browser of this computer."""
     return str(getattr(request.state, "device", ""))
 
 
 def not_for_devices(request: Request) -> None:
-    """Refuse what a device may not do.
+    """Refuse a request that devices may not make.
 
     Raises:
         HTTPException: the request came from a device.
@@ -181,8 +180,8 @@ def not_for_devices(request: Request) -> None:
 
 
 def script_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Write a value for a data block of a page: nothing in it may end the block."""
-    # ASCII only: a lone surrogate, which JSON can carry, has no place in a page's UTF-8.
+    """Return a value as JSON for a data block of a page: nothing in it can end the block."""
+    # ASCII only: JSON can contain a lone surrogate, and the UTF-8 of a page cannot.
     text = json.dumps(value, ensure_ascii=True, default=asdict)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -198,46 +197,46 @@ YEAR: Final = 365 * 24 * 3600
 LARGEST_FORM: Final = 16 * 1024 * 1024
 
 MOST_FIELDS: Final = 500
-"""Fields of a form: the longest of ours has 80 rows of five."""
+"""The maximum number of fields of a form: our longest has 80 rows of five."""
 
 
 QUIET: Final = "quiet"
-"""The cookie with the sessions that a person sees as question, box and Send alone."""
+"""The cookie with the sessions that a person sees reduced to question, box and Send."""
 _MOST_QUIET: Final = 20
 
 
 VIEWS: Final = ("", "text", "form", "json")
-"""What an answer opens in where a person has not chosen it for a tool: as it fits, or one view."""
+"""The views of an answer, if a person has not chosen one for a tool: automatic, or a fixed one."""
 
 
 def view_of(request: Request) -> str:
-    """Return the view in which a person wants an answer to open."""
+    """Return the view in which a person wants to open answers."""
     chosen = request.cookies.get("view", "")
     return chosen if chosen in VIEWS else ""
 
 
 def is_quiet(request: Request, session: str) -> bool:
-    """Return True if a session is seen in the quiet view."""
+    """Return True if a session is shown in the quiet view."""
     return bool(session) and session in request.cookies.get(QUIET, "").split(".")
 
 
 def switched(names: str, session: str) -> str:
-    """Return the quiet sessions with one more, or without one of them."""
+    """Return the list of quiet sessions with this one added, or removed."""
     others = [one for one in names.split(".") if one and one != session]
     more = [] if session in names.split(".") else [session]
     return ".".join([*others, *more][-_MOST_QUIET:])
 
 
 async def note_version(request: Request) -> None:
-    """Note the last change before a page gathers what it shows.
+    """Record the number of the last change before a page collects its content.
 
-    A change that comes while it gathers may be missing in it; the page's script then asks for it.
+    A change in between may be missing in the page; its script then asks for it.
     """
     request.state.version = desk_of(request).board.version
 
 
 def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401 - templates take anything
-    """Render a page with what every page shows."""
+    """Render a page, with the values that every page needs."""
     desk = desk_of(request)
     theme = request.cookies.get("theme", "auto")
     common = {
@@ -259,7 +258,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
     }
     common["words"] = script_json(dict(rendering.for_scripts(spoken_language())))
     html = linked(render(name, **{**common, **values}), request.scope)
-    # What UTF-8 cannot hold is shown as its escape.
+    # A character that UTF-8 cannot encode is shown as its escape.
     response = HTMLResponse(html.encode("utf-8", "backslashreplace"), status_code=status)
     asked = request.query_params.get("lang", "")
     if asked in LANGUAGES:
@@ -268,30 +267,30 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
 
 
 def holding(desk: Desk) -> tuple[str, ...]:
-    """Return what the running taps are to hold, in one direction or both."""
+    """Return what the running taps hold, in one direction or both."""
     patterns = [one for view in desk.board.sessions() for one in view.holds]
     return tuple(dict.fromkeys(re.sub("^(in|out):", "", one) for one in patterns))
 
 
 @cache
 def editor_address() -> str:
-    """Return the address of the JSON editor's script; "" in a checkout where it was not built."""
+    """Return the address of the JSON editor's script; "" in a checkout where it is not built."""
     return f"{rendering.static()}{EDITOR}" if (web_folder() / "static" / EDITOR).is_file() else ""
 
 
 def remember(response: Response, name: str, value: str) -> None:
-    """Let the browser keep what was chosen, for a year."""
+    """Store a choice in the browser for a year."""
     response.set_cookie(name, value, max_age=YEAR, path="/", samesite="strict", httponly=True)
 
 
 async def form_values(request: Request) -> dict[str, str]:
-    """Read a form that a page sent. The guard has bounded its size.
+    """Read a form of a page. The guard limits its size.
 
     Raises:
         HTTPException: it has more fields than any form of ours.
     """
     body = (await request.body())[:LARGEST_FORM]
-    # Browsers write line ends as CR LF in forms; a text keeps the ones that were typed.
+    # Browsers send line ends as CR LF; restore what was typed.
     text = body.decode("utf-8", "replace")
     try:
         pairs = parse_qs(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)
@@ -301,18 +300,18 @@ async def form_values(request: Request) -> dict[str, str]:
 
 
 FormValues = Annotated[dict[str, str], Depends(form_values)]
-"""What a page sent, for a function that FastAPI runs in a thread: it may wait for the inbox."""
+"""The form of a page, for a function that FastAPI runs in a thread, where it can wait."""
 
 
 _log = logging.getLogger(__name__)
 
 OLD_NAME: Final = "desk.old.log"
 QUOTED: Final = 120
-"""Characters of an error's own words that the log keeps."""
+"""The number of characters of an error's own text that the log keeps."""
 
 
 def log_to(folder: Path) -> None:
-    """Send what the desk has to say to its log, and the first line of it to the terminal."""
+    """Write the desk's log to its file, and the first line of each record to the terminal."""
     file = folder / LOG_NAME
     handlers: list[logging.Handler] = [LogFile(file, folder / OLD_NAME)]
     if not _is_stderr(file):  # `serve --open` starts a desk with its stderr in the log
@@ -329,15 +328,15 @@ def _is_stderr(file: Path) -> bool:
 
 
 class _FirstLine(logging.Formatter):
-    """Write the first line of a record: a traceback is for the log."""
+    """Formats the first line of a record; the traceback is only in the log."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write it."""
+        """Return the line."""
         return super().format(record).partition("\n")[0]
 
 
 def note(scope: Scope, error: Exception) -> None:
-    """Write down an error that was not foreseen, with the way to where it happened."""
+    """Log an unexpected error with its traceback."""
     _log.error(
         "%s %s: %s",
         scope["method"],
@@ -347,7 +346,7 @@ def note(scope: Scope, error: Exception) -> None:
 
 
 def _traceback_lines(error: BaseException) -> list[str]:
-    """Tell an error, then the way to it, then the error that it came from."""
+    """Return the lines of an error, its traceback, and the errors that caused it."""
     lines = [f"{type(error).__name__}: {one_line(str(error), QUOTED)}"]
     lines += "".join(traceback.format_tb(error.__traceback__)).splitlines()
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
@@ -355,7 +354,7 @@ def _traceback_lines(error: BaseException) -> list[str]:
 
 
 async def on_missing(request: Request, error: Exception) -> Response:
-    """Say that there is no such page, session or exchange."""
+    """Answer that there is no such page, session or exchange."""
     if not request.scope["path"].startswith(API):
         return page(request, "missing.html", 404)
     known = isinstance(error, StopError)
@@ -364,19 +363,19 @@ async def on_missing(request: Request, error: Exception) -> Response:
 
 
 async def on_store(request: Request, error: Exception) -> Response:
-    """Say that the disk did not keep something: the text is still in the page."""
+    """Answer that the disk did not store something; the text is still in the page."""
     what = desk_of(request).shown(sentence_of(error))
     if request.scope["path"].startswith(API):
         return AsciiJson({"detail": what}, status_code=507)
-    # A page of its own: what every page shows may not be had from a full disk.
+    # A separate page, because the usual content may need the full disk.
     again = request.method == "GET"
     text = linked(render("trouble.html", what=what, again=again), request.scope)
     return HTMLResponse(text, status_code=507)
 
 
 async def on_invalid(_request: Request, error: Exception) -> Response:
-    """Return which member of a body is wrong, without repeating what was in it."""
-    if not isinstance(error, RequestValidationError):  # only that is registered for this
+    """Return which member of a body is invalid, without repeating its value."""
+    if not isinstance(error, RequestValidationError):  # registered for this only
         raise error
     places = [".".join(str(part) for part in one["loc"][1:]) for one in error.errors()]
     detail = say(SECTION, "invalid", at=", ".join(places) or "-")
@@ -384,14 +383,14 @@ async def on_invalid(_request: Request, error: Exception) -> Response:
 
 
 async def on_unforeseen(request: Request, _error: Exception) -> Response:
-    """Say that something went wrong, and where it stands. The guard writes it down."""
+    """Answer that an unexpected error occurred, and where it is logged. The guard logs it."""
     path: str = request.scope["path"]
-    # Who has not logged in, and who sits in somebody else's room, learns no path of this machine.
+    # Strangers, and people in somebody else's room, must not learn paths of this computer.
     desk = desk_of(request)
     file = LOG_NAME if path in PUBLIC else desk.shown(desk.home / LOG_NAME)
     if path.startswith(API):
         record = {"detail": say(SECTION, "trouble.what", file=file), "log": file}
         return AsciiJson(record, status_code=500)
-    # A page of its own: what every page shows may be what went wrong.
+    # A separate page, because the usual content may be what failed.
     text = linked(render("trouble.html", file=file), request.scope)
     return HTMLResponse(text, status_code=500)

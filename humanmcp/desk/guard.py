@@ -1,10 +1,10 @@
-"""What may reach the desk at all: one middleware around every route, in a fixed order of checks.
+"""The guard: one middleware around all routes, which checks each request in a fixed order.
 
-Knows addresses, headers and sizes; nothing of sessions or messages. It decides on the raw Host
-header and on `scope["path"]` and never on a URL that was put together from them: that is how a
-Host header has chosen the path before (CVE-2026-48710).
+It knows addresses, headers and sizes, but not sessions or messages. It uses the raw Host header and
+`scope["path"]`, never a URL that is built from them: that has let a Host header choose the path
+before (CVE-2026-48710).
 
-The order, each before the next: Host, target, size, origin, content type, who it is.
+The order of the checks: Host, target, size, origin, content type, identity.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 LONGEST_SECRET: Final = 512
-"""Bytes of an Authorization or Cookie value that are looked at; ours are much shorter."""
+"""The maximum length of an Authorization or Cookie value in bytes; ours are much shorter."""
 
 API: Final = "/api/"
 STATIC: Final = "/static/"
 PUBLIC: Final = frozenset({"/login", "/api/login", "/favicon.ico", "/offline"})
-"""What needs no login: the way to log in. The files under /static/ are the published source."""
+"""The paths that need no login, for logging in. The files under /static/ are public, too."""
 
 _METHODS: Final = ("GET", "HEAD", "POST")
 _JSON: Final = "application/json"
@@ -72,16 +72,16 @@ HEADERS: Final[Mapping[str, str]] = {
     "referrer-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-"""What every answer carries, refusals too."""
+"""The headers of every response, also of refusals."""
 
 _TRUSTED: Final = (b"cross-origin-opener-policy", b"same-origin")
-"""And where a browser takes it: over encryption, or from the own computer."""
+"""A header for trustworthy origins only: encrypted, or on this computer."""
 _LOOPBACK: Final = ("127.", "localhost", "[::1]")
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request goes no further: a status, and the code of a sentence that echoes nothing."""
+    """Why a request is refused: a status, and the code of a sentence that repeats no input."""
 
     status: int
     code: str
@@ -111,7 +111,7 @@ _DEVICES_SEND: Final = re.compile(
     r"/(?:m/[^/]+/\d+(?:/ask)?|say/[^/]+|preferences|logout"
     r"|api/(?:looking|logout|exchanges/[^/]+/\d+/\w+|sessions/[^/]+/(?:say|complete)))"
 )
-"""What a device may do: read and answer. It changes no settings, rules or other devices."""
+"""What a device may do: read and answer. It cannot change settings, rules or other devices."""
 
 _SESSION: Final = re.compile(rb"\d{8}T\d{6}Z-[0-9A-Za-z]+")
 
@@ -121,20 +121,20 @@ _USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where this desk listens, and by which names it may be called.
+    """The address of this desk, and its names.
 
-    `names` are hosts without port; an IPv6 address stands in brackets.
+    `names` are hosts without port; an IPv6 address is in brackets.
     """
 
     port: int
     names: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
     scheme: str = "http"
     outside: tuple[str, ...] = ()
-    """Addresses by which a proxy before this desk is called: `https://desk.example`."""
+    """The addresses of a proxy before this desk: `https://desk.example`."""
 
     @property
     def elsewhere(self) -> str:
-        """The address that another device opens; "" if only this computer reaches the desk."""
+        """The address for other devices; "" if only this computer reaches the desk."""
         near = [one for one in self.names if not one.startswith(_LOOPBACK)]
         return next(
             iter((*self.outside, *(f"{self.scheme}://{one}:{self.port}" for one in near))), ""
@@ -142,12 +142,12 @@ class Address:
 
     @property
     def authorities(self) -> frozenset[str]:
-        """Every `Host` header that is ours."""
+        """Every valid `Host` header."""
         return frozenset(one.partition("://")[2] for one in self.origins)
 
     @property
     def origins(self) -> frozenset[str]:
-        """Every `Origin` header that is ours: a proxy's address with its own scheme only."""
+        """Every valid `Origin` header; for a proxy only with its own scheme."""
         near = {f"{name}:{self.port}" for name in self.names}
         if self.port == _USUAL_PORTS[self.scheme]:
             near |= {*self.names}
@@ -155,9 +155,11 @@ class Address:
 
     @property
     def cookie(self) -> str:
-        """The name of this desk's cookie: cookies know no ports, so the name carries it.
+        """The name of this desk's cookie.
 
-        The desks behind one proxy have the same one.
+        It contains the port, because cookies do not depend on it.
+
+        The desks behind one proxy share a name.
         """
         port = self.port
         if self.outside:
@@ -167,7 +169,7 @@ class Address:
 
 
 def judge(scope: Scope, address: Address) -> Refusal | None:
-    """Return why a request may not enter, before anybody asks who sent it. None lets it pass."""
+    """Return why a request is refused before anybody checks its sender, or None."""
     headers: list[tuple[bytes, bytes]] = scope["headers"]
     return (
         wrong_host(headers, address)
@@ -179,7 +181,7 @@ def judge(scope: Scope, address: Address) -> Refusal | None:
 
 
 def header(headers: list[tuple[bytes, bytes]], name: str) -> str | None:
-    """Return the value of a header, None without it. Several become one that matches nothing."""
+    """Return the value of a header, None without it. Repeated headers give an invalid value."""
     found = [value for key, value in headers if key == name.encode()]
     if not found:
         return None
@@ -187,7 +189,7 @@ def header(headers: list[tuple[bytes, bytes]], name: str) -> str | None:
 
 
 def wrong_host(headers: list[tuple[bytes, bytes]], address: Address) -> Refusal | None:
-    """Return the refusal of a request that calls this desk by another name."""
+    """Return the refusal of a request with another `Host`, or None."""
     host = header(headers, "host")
     return None if host is not None and host.lower() in address.authorities else WRONG_HOST
 
@@ -204,10 +206,10 @@ def _target(scope: Scope) -> Refusal | None:
 
 
 def _origin(scope: Scope, headers: list[tuple[bytes, bytes]], address: Address) -> Refusal | None:
-    """Keep other pages out: by what the browser says of where a request comes from.
+    """Refuse requests from other websites, by the browser's headers about their origin.
 
-    A page of ours may be opened by hand (`none`); the login page by a link from anywhere, since
-    it gives nothing away and GET consumes nothing.
+    A person may open a page directly (`none`). Any website may link to the login page, because it
+    reveals nothing and GET changes nothing.
     """
     path: str = scope["path"]
     site = header(headers, "sec-fetch-site")
@@ -236,10 +238,10 @@ def _content(scope: Scope, headers: list[tuple[bytes, bytes]]) -> Refusal | None
 
 
 class Guard:
-    """The middleware. `login_page` renders what an unknown browser is shown instead of a page.
+    """The middleware. `login_page` renders the page for an unknown browser.
 
-    `tell` says a refusal, by its code. `note` writes down what
-    was not foreseen, after the answer to it.
+    `tell` returns the sentence of a refusal, by its code. `note` logs an unexpected error after its
+    response.
     """
 
     def __init__(  # noqa: PLR0913 - what it must not know itself is given to it
@@ -252,7 +254,7 @@ class Guard:
         tell: Callable[[str], str],
         note: Callable[[Scope, Exception], None],
     ) -> None:
-        """Stand in front of `app`."""
+        """Guard `app`."""
         self._app = app
         self._address = address
         self._door = door
@@ -262,7 +264,7 @@ class Guard:
         self._bodies = Bodies()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, or refuse it."""
+        """Forward a request, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -284,7 +286,7 @@ class Guard:
 
     async def _pass(self, scope: Scope, body: Body, send: Send) -> None:
         async def sending(message: Message) -> None:
-            # Frameworks turn what goes wrong while they read a body into an answer of their own.
+            # Frameworks turn errors while they read a body into their own responses.
             if body.trouble is None:
                 await send(message)
 
@@ -301,9 +303,9 @@ class Guard:
             await self._refuse(_REFUSALS[body.trouble], scope, send)
 
     def _who(self, scope: Scope) -> Refusal | None:
-        """Recognise who asks: by the token of scripts, or by login path and cookie.
+        """Identify the sender: by the token of scripts, or by login path and cookie.
 
-        The cookie alone opens nothing: other servers of this computer may have been sent it.
+        The cookie alone is not enough: the browser may send it to other servers of this computer.
         """
         path: str = scope["path"]
         ONLY_SESSION.set("")
@@ -359,18 +361,18 @@ _REFUSALS: Final[Mapping[BodyTrouble, Refusal]] = {
 
 
 def is_for_devices(method: str, path: str) -> bool:
-    """Return True if a device may read this path, or send something there."""
+    """Return True if a device may use this method and path."""
     wanted = _DEVICES_SEND if method == "POST" else _DEVICES_READ
     return wanted.fullmatch(path) is not None
 
 
 def _is_stranger(scope: Scope) -> bool:
-    """Return True for what a stranger may send; only who is known gets this far with more."""
+    """Return True for a login attempt, the only request with a body that strangers may send."""
     return scope["method"] == "POST" and scope["path"] in PUBLIC
 
 
 def _sender(scope: Scope) -> str:
-    """Return who sends something: a login session, or an address."""
+    """Return what identifies a sender: a login session, or an address."""
     return scope.get("state", {}).get("login") or client_address(scope)
 
 
@@ -385,9 +387,9 @@ def cookie_of(scope: Scope, name: str) -> str:
 
 
 def _with_headers(send: Send, scope: Scope, *, secure: bool) -> Send:
-    """Add what every answer carries, and lead on below the login path.
+    """Add the headers of every response, and the login path to redirects.
 
-    Only files that are the same for everybody may be kept.
+    Only files that are the same for everybody may be cached.
     """
     login_path = login_path_of(scope)
 

@@ -1,7 +1,7 @@
-"""The past, read backwards: the newest lines first, as many as a page shows, and where it goes on.
+"""The history: the newest lines first, one page at a time, and where the next page starts.
 
-Nothing is kept in memory: a place in the history is a session and a number of a frame, and the
-inbox finds that place again. So a hundred thousand lines open as fast as a hundred.
+It keeps nothing in memory: a place in the history is a session and the number of a frame, and the
+inbox finds it again. So a hundred thousand lines open as fast as a hundred.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from humanmcp.desk.board import Board, SessionView
 
 MOST_SESSIONS: Final = 20
-"""Ended sessions that are looked through, the newest first."""
+"""The maximum number of ended sessions that are searched, newest first."""
 
 
 def earlier_draft(board: Board, opened: OpenExchange) -> str:
@@ -72,7 +72,7 @@ def _left_unanswered(board: Board, item: Item) -> Iterator[OpenExchange]:
 
 
 def _asked(opened: OpenExchange) -> tuple[str, dict[str, Any]] | None:
-    """Return what tells a request from others: its method and parameters, without `_meta`."""
+    """Return what identifies equal requests: method and parameters, without `_meta`."""
     found = opened.message
     if not isinstance(found, Message) or opened.item.asked:
         return None
@@ -80,32 +80,32 @@ def _asked(opened: OpenExchange) -> tuple[str, dict[str, Any]] | None:
 
 
 UNKNOWN: Final = "unknown"
-"""What became of a request whose answer was not found in the time there is."""
+"""The outcome of a request whose response was not found in time."""
 
 _BLOCK: Final = 200
-"""Lines that are read at once; a page reads each chunk of a session once, for all its rows."""
+"""The number of lines that are read at once; a page reads each part of a session once."""
 _ID: Final = re.compile(rb'"(?:id|requestId)"\s*:\s*("(?:[^"\\]|\\.)*"|[^\s,}\]]+)')
 _OPPOSITE: Final = {Direction.IN: Direction.OUT, Direction.OUT: Direction.IN}
 
 
 class _Chunk(NamedTuple):
-    """Which lines of a part of a transcript have which number of an exchange, or which id."""
+    """The lines in a part of a transcript, by the number of their exchange and by id."""
 
     places: dict[int | bytes, list[int]]
     is_last: bool
 
 
 class OtherHalves:
-    """Looks for the other halves that one page needs, for a bounded time altogether."""
+    """Finds the requests or responses that one page lacks, within a time limit for all."""
 
     def __init__(self, board: Board, seconds: float) -> None:
-        """Look in the sessions of this board, for at most so many seconds from now on."""
+        """Search the sessions of this board, for at most `seconds` from now."""
         self._board = board
         self._until = time.monotonic() + seconds
         self._chunks: dict[tuple[str, int], _Chunk] = {}
 
     def request_of(self, session: str, response: Frame) -> Frame | None:
-        """Return the request that a response answers; None where it is not found."""
+        """Return the request of a response; None if it is not found."""
         found = message_in(response)
         if not isinstance(found, Message) or found.id is None:
             return None
@@ -122,10 +122,10 @@ class OtherHalves:
         return Frame(0, item.arrived, Direction.IN, encoded(item.line), response.number)
 
     def outcome(self, session: str, request: Frame) -> tuple[str, Frame | None]:
-        """Return what became of a request, and its response if there is one."""
+        """Return the outcome of a request, and its response if there is one."""
         item = self._item(session, request.number)
         if item is not None and item.purpose is not Purpose.ANSWER:
-            item = None  # a tap held it: that says nothing about its response
+            item = None  # a tap held it, so the item has no response
         if item is not None and item.state is not ExchangeState.ANSWERED:
             return item.state.value, None
         state, response = self._recorded(session, request)
@@ -137,7 +137,7 @@ class OtherHalves:
         return (ExchangeState.ANSWERED.value, response) if response is not None else (state, None)
 
     def _recorded(self, session: str, request: Frame) -> tuple[str, Frame | None]:
-        """Look for the response in the transcript, from the request to the end."""
+        """Search the response in the transcript, from the request to the end."""
         asked = message_in(request)
         if not isinstance(asked, Message) or asked.id is None:
             return UNKNOWN, None
@@ -159,7 +159,7 @@ class OtherHalves:
             return None
 
     def _before(self, session: str, frame: Frame, id_: RequestId) -> Iterator[Frame]:
-        """Yield the earlier frames that may belong to one, newest first, while there is time."""
+        """Yield the earlier frames that may belong to one, newest first, until the time limit."""
         for number in range(frame.seq // _BLOCK, -1, -1):
             if time.monotonic() >= self._until:
                 return
@@ -167,7 +167,7 @@ class OtherHalves:
             yield from self._frames(session, [one for one in reversed(places) if one < frame.seq])
 
     def _after(self, session: str, frame: Frame, id_: RequestId) -> Iterator[Frame | None]:
-        """Yield the later frames that may belong to one, oldest first; None if time ran out."""
+        """Yield the later frames that may belong to one, oldest first; None at the time limit."""
         number = frame.seq // _BLOCK
         while time.monotonic() < self._until:
             chunk = self._chunk(session, number)
@@ -179,7 +179,7 @@ class OtherHalves:
         yield None
 
     def _chunk(self, session: str, number: int) -> _Chunk:
-        """Read a part of a transcript, or remember what was found there for another row."""
+        """Read a part of a transcript, or take it from the cache."""
         found = self._chunks.get((session, number))
         if found is None:
             start, end = number * _BLOCK, (number + 1) * _BLOCK
@@ -194,20 +194,20 @@ class OtherHalves:
         return found
 
     def _frames(self, session: str, places: list[int]) -> Iterator[Frame]:
-        """Yield the frames with these numbers, as long as there is time."""
+        """Yield the frames with these numbers, until the time limit."""
         for seq in places:
             if time.monotonic() < self._until:
                 yield from self._board.inbox.last_frames_before(session, seq + 1, 1)
 
 
 def _places(chunk: _Chunk, frame: Frame, id_: RequestId) -> list[int]:
-    """Return where the lines stand that may belong to one, oldest first."""
+    """Return the numbers of the lines that may belong to one, oldest first."""
     keys: set[int | bytes] = {id_.token.encode(), *([frame.number] if frame.number else [])}
     return sorted({place for key in keys for place in chunk.places.get(key, ())})
 
 
 def _answers(response: Frame, request: Frame) -> bool:
-    """Compare the numbers of two frames where both have one, else the ids of their messages."""
+    """Return True if a response belongs to a request: by number if both have one, else by id."""
     if response.direction is not _OPPOSITE.get(request.direction):
         return False
     asked, found = message_in(request), message_in(response)
@@ -230,26 +230,26 @@ def _cancels(frame: Frame, request: Frame, token: RequestId) -> bool:
 
 
 PAGE: Final = 100
-"""Rows of one page."""
+"""The number of rows of one page."""
 
 _CHUNK: Final = 500
 _FIRST_CHUNK: Final = 20
-"""Lines that are read of a session at first: of most sessions no more are needed."""
+"""The number of lines of a session that are read first: usually enough."""
 _MOST_READ: Final = 2000
-"""Lines that are read for one page, where most of them are progress."""
+"""The maximum number of lines that are read for one page, if most are progress."""
 LONG: Final = 100_000
-"""Bytes of a line from which on its row is remembered."""
+"""The size of a line in bytes from which its row is cached."""
 _PROGRESS: Final = f'"{PROGRESS}"'.encode()
 _PLAIN: Final = re.compile("[a-z0-9_-]+")
 _TERM: Final = re.compile(r'(?:(?P<key>[^\s:"]+):)?(?:"(?P<phrase>[^"]+)"(?!\S)|(?P<word>\S+))')
-"""A word or a phrase of a search. Quotes inside JSON, as in `"id":7`, begin no phrase."""
+"""A word or a phrase of a search. Quotes inside JSON, as in `"id":7`, do not begin a phrase."""
 _SEARCH_FOR: Final = 1.0
-"""Seconds that one look into the past may take; the page then offers to go on from there."""
+"""The maximum number of seconds of one search; the page then offers to continue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for. Everything that is given must hold; empty asks for nothing."""
+    """A search. All given conditions must match; empty ones always do."""
 
     words: tuple[str, ...] = ()
     method: str = ""
@@ -258,32 +258,32 @@ class Query:
     state: str = ""
     session: str = ""
     day: str = ""
-    """The last day that is looked at: 2026-11-22."""
+    """The last day that is searched: 2026-11-22."""
 
     @property
     def rarest(self) -> str:
-        """The longest plain word: lines that do not have it are not looked at; "" for none."""
+        """The longest plain word: lines without it are skipped; "" for none."""
         parts = (one for word in self.words for one in word.split())
         plain = (one for one in parts if _PLAIN.fullmatch(one))
         return max(plain, key=len, default="")
 
     @property
     def empty(self) -> bool:
-        """Return True if every line is wanted."""
+        """True if every line matches."""
         return not (self.words or self.method or self.tool or self.kind or self.state)
 
 
 KEYS: Final = ("method", "tool", "kind", "state", "session", "day")
-"""What may stand before a colon in a search."""
+"""The words before a colon that filter a search."""
 
 
 def terms(text: str) -> list[str]:
-    """Split what a person typed into its words, phrases and filters."""
+    """Split a typed search into words, phrases and filters."""
     return [term[0] for term in _TERM.finditer(text)]
 
 
 def parse(text: str) -> Query:
-    """Read what a person typed: words, "a phrase in quotes", and `method:`, `tool:` and so on."""
+    """Read a typed search: words, "a phrase in quotes", and `method:`, `tool:` and so on."""
     chosen: dict[str, str] = {}
     words: list[str] = []
     for term in _TERM.finditer(text):
@@ -297,22 +297,22 @@ def parse(text: str) -> Query:
 
 @dataclass(frozen=True, slots=True)
 class HistoryMatch:
-    """One page of the history. `further` says where the next one starts, None at the very end."""
+    """One page of the history. `further` is where the next page starts, None at the very end."""
 
     steps: tuple[Step, ...]
     further: tuple[str, int] | None
-    """A session and the number of the frame before which to go on."""
+    """A session, and the number of the frame before which the next page starts."""
     complete: bool
-    """Whether the page is full or the end was reached; else the time was over."""
+    """False if the time limit ended the search before the page was full."""
 
 
 def look(
     board: Board, query: Query, *, start: tuple[str, int] | None = None, most: int = PAGE
 ) -> HistoryMatch:
-    """Find the newest lines that are wanted, before `start` if given.
+    """Return the newest matching lines, before `start` if given.
 
-    Where all are wanted, what was said of one request's progress is one row of the page, and what
-    HTTP says of a line is in the row of the line.
+    Without a search, the progress of one request is one row, and HTTP details are in the row of
+    their message.
     """
     until = time.monotonic() + _SEARCH_FOR
     steps: list[Step] = []
@@ -336,12 +336,12 @@ def look(
 
 
 def is_folded(frame: Frame) -> bool:
-    """Return True if a line is no row of its own: how far something is, or how HTTP carried it."""
+    """Return True if a line has no separate row: progress, or HTTP details."""
     return _PROGRESS in frame.raw or is_beside(part_in(frame))
 
 
 def _step(board: Board, view: SessionView, frame: Frame) -> Step:
-    """Return the row of a line; to decode a long one again would take longer than all else."""
+    """Return the row of a line; that of a long line comes from the cache."""
     place = (view.facts.name, frame.seq, hash(frame))
     found = board.long_lines.get(place) if len(frame.raw) > LONG else None
     if found is None:
@@ -352,14 +352,14 @@ def _step(board: Board, view: SessionView, frame: Frame) -> Step:
 
 
 def _place(found: tuple[SessionView, Frame]) -> tuple[str, str, int]:
-    """Return when a line was said, and by its session and number what came later at one moment."""
+    """Return a sort key: the time of a line, then its session and number."""
     return found[1].at, found[0].facts.name, found[1].seq
 
 
 def _backwards(
     board: Board, query: Query, start: tuple[str, int] | None
 ) -> Iterator[tuple[SessionView, Frame]]:
-    """List the lines of all sessions that are wanted, the newest first."""
+    """Yield the matching lines of all sessions, newest first."""
     wanted = query.session.casefold()
     views = [
         view
@@ -378,9 +378,10 @@ def _backwards(
 def _merged(
     board: Board, views: list[SessionView], start: tuple[str, str, int] | None, word: str
 ) -> Iterator[tuple[SessionView, Frame]]:
-    """List the lines of these sessions, the newest first.
+    """Yield the lines of these sessions, newest first.
 
-    A session is read when its last line can be the next: of hundreds that are open, few are.
+    A session is only read when its last line can be the next one: of hundreds of open sessions,
+    only a few are read.
     """
 
     def last(view: SessionView) -> tuple[str, str, int]:
@@ -417,7 +418,7 @@ def _newest_first(
 
 
 def _number_after(board: Board, view: SessionView, at: str) -> int:
-    """Return the number of the first line of a session that was said after a moment."""
+    """Return the number of the first line of a session after a time."""
     last = board.inbox.last_frames_before(view.facts.name, 0, 1)
     low, high = 1, last[0].seq + 1 if last else 1
     while low < high:
@@ -461,7 +462,7 @@ def _fits(halves: OtherHalves, session: str, frame: Frame, found: Message, query
 
 
 def _kinds(found: Message) -> tuple[str, ...]:
-    """Return the kinds by which a line is found: a tool that failed is an error to a person."""
+    """Return the kinds by which a line is found: a tool error also counts as an error."""
     failed = found.kind is Kind.RESULT and is_failed(found.body.get("result"))
     return (found.kind.value, "error") if failed else (found.kind.value,)
 
@@ -473,9 +474,9 @@ def _state(halves: OtherHalves, session: str, frame: Frame, found: Message) -> s
 
 
 def conversation(board: Board, session: str, most: int = 40) -> tuple[Step, ...]:
-    """Return the last lines of one session, oldest first: what the picture shows.
+    """Return the last lines of one session, oldest first, for the diagram.
 
-    Progress takes the place of nothing: what was said of one request's is one line.
+    The progress of one request is one line.
     """
     view = board.session(session)
     lines = said(board, session, most)
@@ -484,7 +485,7 @@ def conversation(board: Board, session: str, most: int = 40) -> tuple[Step, ...]
 
 
 def said(board: Board, session: str, most: int) -> list[Frame]:
-    """Return the last lines that either side said, oldest first. Progress does not count."""
+    """Return the last lines of both sides, oldest first, without progress."""
     frames: list[Frame] = []
     rows = 0
     newest = _newest_first(board, board.session(session), None)
@@ -498,9 +499,9 @@ def said(board: Board, session: str, most: int) -> list[Frame]:
 
 
 def paired_up(board: Board, match: HistoryMatch) -> list[Pair]:
-    """Return what was found as requests with their answers, newest first.
+    """Return the lines as requests with their responses, newest first.
 
-    The other half of an exchange may have been said on another page, or not be what was searched.
+    The other half of an exchange may be on another page, or not match the search.
     """
     halves = OtherHalves(board, _SEARCH_FOR)
     rows = [_completed(board, halves, one) for one in pairs(reversed(match.steps))]
@@ -509,7 +510,7 @@ def paired_up(board: Board, match: HistoryMatch) -> list[Pair]:
 
 
 def linked(board: Board, step: Step) -> Step:
-    """Say of a line whether its exchange has a page of its own: the inbox has it."""
+    """Return a row with a link if its exchange is in the inbox."""
     key = Key(step.session, step.number)
     with suppress(UnknownItemError):
         if step.number and (board.waits(key) or board.inbox.item(key)):
@@ -518,7 +519,7 @@ def linked(board: Board, step: Step) -> Step:
 
 
 def _completed(board: Board, halves: OtherHalves, pair: Pair) -> Pair:
-    """Add the half of an exchange that is missing."""
+    """Add the missing half of an exchange."""
     step = pair.step
     if pair.answer is not None or step.times > 1 or step.kind not in ("request", *_ANSWERS):
         return pair
@@ -543,13 +544,13 @@ def _frame_of(board: Board, step: Step) -> Frame | None:
 
 
 _ANSWERS: Final = ("result", "error")
-"""Kinds of lines that are searched by the method and the tool of their request."""
+"""The kinds of lines that are searched by the method and tool of their request."""
 
 
 def last_answer(board: Board, item: Item) -> str | None:
     """Return the last answer to the same method and tool, with the id of this request.
 
-    It is looked for in the newest lines of every session; None when there is none.
+    It searches the newest lines of every session; None if there is none.
     """
     until = time.monotonic() + _SEARCH_FOR
     asked = read_line(item.line)
@@ -574,7 +575,7 @@ def _asks_the_same(frame: Frame, method: str, tool: object) -> bool:
 
 
 def recent(board: Board, most: int) -> tuple[Step, ...]:
-    """Return the newest lines of all sessions but progress, newest first: they are in the list."""
+    """Return the newest lines of all sessions, newest first, without progress."""
     found = look(board, Query(), most=most).steps
     shown = (step for step in found if step.kind not in ("note", "err") and step.word != PROGRESS)
     return tuple(linked(board, step) for step in shown)

@@ -1,7 +1,7 @@
-"""Find the desk of an inbox folder, or start one that outlives the one who asked.
+"""Find the desk of an inbox folder, or start one that outlives its starter.
 
-Standard library only: a server calls this. Whether a desk lives is decided by the lock it holds,
-never by a process id or an answering port; `desk.json` only says where it listens.
+Standard library only, because a server imports it. A lock tells whether a desk runs, never a
+process id or an open port; `desk.json` only contains its address.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ _LOOK_EVERY: Final = 0.02
 
 
 class NoDeskError(StopError):
-    """A desk was started and did not come up, or one lets no one in."""
+    """A desk did not start, or gave no key."""
 
     section = "no_desk"
 
 
 @dataclass(frozen=True, slots=True)
 class DeskFacts:
-    """What `desk.json` says: where the desk listens, and the token that scripts show it.
+    """The content of `desk.json`: the address of the desk, and the token for scripts.
 
-    `elsewhere` is the address that other devices open, "" if only this computer reaches it.
+    `elsewhere` is the address for other devices, "" if only this computer reaches it.
     """
 
     address: str
@@ -62,10 +62,10 @@ class DeskFacts:
 
 
 def find_or_start(home: str | Path, *, open_browser: bool, port: int | None = None) -> str:
-    """Return the address of this inbox's desk; start one when there is none.
+    """Return the address of this inbox's desk; start one if none runs.
 
-    The address opens nothing by itself: a browser also needs the one-time key, which never
-    passes through an argument list or a log. A desk that is there stays at its port.
+    The address alone is not enough: a browser also needs the one-time key, which is never in an
+    argument list or a log. A running desk keeps its port.
 
     Raises:
         NoDeskError: it did not come up.
@@ -83,12 +83,12 @@ def find_or_start(home: str | Path, *, open_browser: bool, port: int | None = No
 
 
 def find(folder: Path) -> DeskFacts | None:
-    """Return where the living desk of a folder listens; None when there is none."""
+    """Return the facts of the running desk of a folder; None if none runs."""
     return _written(folder) if is_held(folder / LOCK_NAME) else None
 
 
 def _written(folder: Path) -> DeskFacts | None:
-    """Return what the last desk of a folder has written, whether it lives or not."""
+    """Return what the last desk of a folder wrote, whether it runs or not."""
     try:
         record: dict[str, Any] = json.loads((folder / FACTS_NAME).read_text(encoding="utf-8"))
         return DeskFacts(
@@ -105,9 +105,9 @@ def _written(folder: Path) -> DeskFacts | None:
 def wait_for_facts(
     folder: Path, within: float = START_WITHIN, dead: DeskFacts | None = None
 ) -> DeskFacts | None:
-    """Return where the desk listens as soon as it says so; None when it never does.
+    """Return the facts of a desk as soon as it has written them; None if it does not.
 
-    What a `dead` one has written may still be there for a moment when the new one lives already.
+    The file of a `dead` desk may still exist for a moment when the new one runs already.
     """
     end = time.monotonic() + within
     while time.monotonic() < end:
@@ -119,9 +119,9 @@ def wait_for_facts(
 
 
 def end(folder: Path) -> bool:
-    """End the desk of a folder. One that was started just now is waited for.
+    """End the desk of a folder; wait for one that is just starting.
 
-    Returns False if there was none.
+    Returns False if none ran.
 
     Raises:
         NoDeskError: it did not end.
@@ -129,7 +129,7 @@ def end(folder: Path) -> bool:
     facts = wait_for_facts(folder, END_WITHIN) if is_held(folder / LOCK_NAME) else None
     if facts is None:
         return False
-    with contextlib.suppress(OSError):  # it ends by itself just now
+    with contextlib.suppress(OSError):  # it is just ending
         os.kill(facts.pid, signal.SIGTERM)
     until = time.monotonic() + STOPS_WITHIN
     while is_held(folder / LOCK_NAME):
@@ -140,23 +140,23 @@ def end(folder: Path) -> bool:
 
 
 def write_facts(folder: Path, facts: DeskFacts) -> None:
-    """Say where this desk listens."""
+    """Write the address and the token of this desk."""
     write_private(folder / FACTS_NAME, json.dumps(asdict(facts)))
 
 
 def forget_facts(folder: Path) -> None:
-    """Take away where a desk that is dead listened. Only who holds the lock may do so.
+    """Remove the file of an ended desk. Only the holder of the lock may do so.
 
-    A program that waits for the new desk would otherwise read the old one's address and token, and
-    trust them, because the lock is held again.
+    A program that waits for the new desk would otherwise read the old address and token, and trust
+    them, because the lock is held again.
     """
     (folder / FACTS_NAME).unlink(missing_ok=True)
 
 
 def login_address(facts: DeskFacts, session: str = "") -> str:
-    """Ask a running desk for an address with a one-time key in its fragment.
+    """Return an address of a running desk with a one-time key in its fragment.
 
-    With a session it opens that one and no other.
+    With a session, the key only opens that session.
 
     Raises:
         NoDeskError: it gives no key.
@@ -166,10 +166,10 @@ def login_address(facts: DeskFacts, session: str = "") -> str:
 
 
 def ways_in(facts: DeskFacts, session: str = "", device: str = "") -> tuple[str, str]:
-    """Ask a running desk for the ways in: an address with a one-time key, and the short code.
+    """Return the ways to log in to a running desk: an address with a one-time key, and a code.
 
-    With a device the address is the link of a new device of that name.
-    The key stands in the fragment, which is never sent, so it reaches no log and no Referer.
+    With a device, the address is the link for a new device of that name. The key is in the
+    fragment, which browsers do not send, so it is in no log and no Referer.
 
     Raises:
         NoDeskError: it gives no key.
@@ -197,11 +197,11 @@ def ways_in(facts: DeskFacts, session: str = "", device: str = "") -> tuple[str,
 
 
 def open_in_browser(folder: Path, facts: DeskFacts, login: str = "") -> bool:
-    """Open the page, logged in. False where this computer has no browser.
+    """Open the page, logged in. Return False if this computer has no browser.
 
-    The key goes through a file that only its owner may read: on a command line every user of the
-    machine could read it. The desk itself passes an address
-    with a key as `login`: if it asked for one over HTTP, it would wait for itself.
+    The key is passed in a file that only its owner can read, because all users can read command
+    lines. The desk itself passes an address with a key as `login`: a request to itself would wait
+    forever.
     """
     if not has_browser():
         return False
@@ -212,7 +212,7 @@ def open_in_browser(folder: Path, facts: DeskFacts, login: str = "") -> bool:
         f'<!doctype html><meta charset="utf-8"><title>humanmcp</title>'
         f'<meta http-equiv="refresh" content="0; url={target}">',
     )
-    # In a process of its own: a browser that prints would write into the stdout of a server.
+    # In a separate process: a browser may print to the stdout of a server.
     subprocess.Popen(  # noqa: S603 - our own interpreter, and the address of our own file
         [sys.executable, "-m", "webbrowser", page.as_uri()],
         stdin=subprocess.DEVNULL,
@@ -224,7 +224,7 @@ def open_in_browser(folder: Path, facts: DeskFacts, login: str = "") -> bool:
 
 
 def _start(folder: Path, flags: Sequence[str]) -> None:
-    """Start a desk that survives its starter: a host kills the whole process group of a server."""
+    """Start a desk that outlives its starter: a host kills the whole process group of a server."""
     words = [sys.executable, "-m", "humanmcp", "desk", "--home", str(folder), *flags]
     log = os.open(folder / LOG_NAME, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(log, "ab") as stream:
@@ -254,7 +254,7 @@ if sys.platform == "win32":  # pragma: no cover - Windows only
                     stderr=stream,
                     creationflags=flags,
                 )
-            except PermissionError:  # the host's job object forbids leaving it
+            except PermissionError:  # the host's job object does not allow it
                 continue
             return
 
@@ -273,11 +273,11 @@ DEMO_LOG: Final = "demo.log"
 _demos: list[subprocess.Popen[bytes]] = []
 _demo_lock: Final = threading.Lock()
 MOST_DEMOS: Final = 3
-"""Demo hosts at once: a button that is pressed ten times starts no more than this."""
+"""The maximum number of demo hosts at once."""
 
 
 def start_demo(home: Path, language: str) -> bool:
-    """Start the demo host; says whether it did. It ends by itself when its session is over.
+    """Start the demo host; return True if it started. It ends with its session.
 
     Raises:
         OSError: it cannot be started.
@@ -301,7 +301,7 @@ def start_demo(home: Path, language: str) -> bool:
 
 
 def end_demos() -> None:
-    """Stop the demo hosts that still run."""
+    """Stop the running demo hosts."""
     with _demo_lock:
         for process in _demos:
             if process.poll() is None:
@@ -310,7 +310,7 @@ def end_demos() -> None:
 
 
 def main(home: str, language: str = "") -> int:
-    """Be `python -m humanmcp.desk.launch HOME LANG`, which `humanmcp serve --open` starts."""
+    """Run `python -m humanmcp.desk.launch HOME LANG`, which `humanmcp serve --open` starts."""
     speak(language_of(language))
     try:
         to_stderr(find_or_start(home, open_browser=True))

@@ -1,4 +1,4 @@
-"""The live stream: tells a page what changed on the board, without the content."""
+"""The event stream: tell a page what changed on the board, without the content."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from humanmcp.desk.login import Door
 
 PING_EVERY: Final = 2.0
-"""Seconds between events that show that the desk runs: without one for 4.5 s it is not "live"."""
+"""The seconds between events that show that the desk runs; after 4.5 s it is not "live"."""
 
 SEND_WITHIN: Final = 10.0
-"""Seconds that a reader may leave its end unread; then it is dropped and may come back."""
+"""The seconds that a reader may leave data unread before the stream ends; it may reconnect."""
 
 LOOK_EVERY: Final = 1.0
-"""Seconds after which a stream looks whether its login session was ended."""
+"""The seconds after which a stream checks that its login session has not ended."""
 
 MOST: Final = 64
-"""Streams at once. A browser has one for all of its tabs; more than this is a mistake."""
+"""The maximum number of streams. A browser uses one for all its tabs."""
 
 
 class Live:
@@ -42,11 +42,11 @@ class Live:
 
     @property
     def ending(self) -> bool:
-        """Return True if the desk ends."""
+        """True if the desk is ending."""
         return self._ending
 
     def end(self) -> None:
-        """End every stream: uvicorn would wait for them otherwise. Callable from any thread."""
+        """End every stream: uvicorn would wait for them. Can be called from any thread."""
         self._ending = True
         self._changed()
 
@@ -61,7 +61,7 @@ class Live:
 
     async def wait(self, version: int, within: float) -> None:
         """Wait until the board has a newer version, the desk ends, or the time is over."""
-        self._loop = asyncio.get_running_loop()  # first: whoever changes something now wakes us
+        self._loop = asyncio.get_running_loop()  # first, so that a change from now on wakes us
         if self._ending or self.board.version != version:
             return
         future = asyncio.get_running_loop().create_future()
@@ -75,7 +75,7 @@ class Live:
 
 
 _SAYS_LESS: Final = {("arrived", "changed"), ("session", "lines")}
-"""Where the later of two changes tells less than the earlier one."""
+"""Pairs of changes of which the later one says less than the earlier one."""
 
 
 class ChangeShape(TypedDict, total=False):
@@ -90,7 +90,7 @@ class ChangeShape(TypedDict, total=False):
 
 
 def report(changes: tuple[BoardChange, ...] | None) -> list[ChangeShape]:
-    """Return what changed as the page reads it; an exchange that changed often is named once."""
+    """Return the changes as the page reads them; each changed exchange once."""
     if changes is None:
         return [{"what": "everything"}]
     latest: dict[tuple[str, int], BoardChange] = {}
@@ -107,12 +107,12 @@ def report(changes: tuple[BoardChange, ...] | None) -> list[ChangeShape]:
 
 
 class EventStream(Response):
-    """The answer to GET /api/events."""
+    """The response to GET /api/events."""
 
     media_type = "text/event-stream"
 
     def __init__(self, live: Live, door: Door, *, login: str, after: int) -> None:
-        """Tell what happened after change number `after`; -1 for: from now on."""
+        """Report the changes after number `after`; -1: from now on."""
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._live = live
@@ -121,7 +121,7 @@ class EventStream(Response):
         self._after = live.board.version if after < 0 else after
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
-        """Write until the reader goes, the login session ends, or the desk does."""
+        """Write events until the reader, the login session or the desk ends."""
         await send(
             {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
         )
@@ -138,7 +138,7 @@ class EventStream(Response):
 
     async def _write(self, send: Send) -> None:
         loop = asyncio.get_running_loop()
-        # The browser's own waiting time after a break, in milliseconds; then the first number.
+        # The browser's waiting time before it reconnects, in milliseconds; then the first number.
         version = self._after
         await self._send(send, f"retry: 1000\nid: {version}\nevent: hello\ndata: {{}}\n\n")
         last = loop.time()
@@ -170,6 +170,6 @@ def _event(version: int, changes: list[ChangeShape]) -> str:
 
 
 async def _gone(receive: Receive) -> None:
-    """Wait until the reader closes its end."""
+    """Wait until the reader disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,7 +1,7 @@
-"""Who may use the desk: one-time keys, a short code, login sessions, the token of scripts.
+"""Logging in to the desk: one-time keys, a short code, login sessions, the token for scripts.
 
-Knows secrets and the clock; nothing of HTTP. Secrets are compared as bytes in constant time, and
-what is kept on disk are digests of them.
+It knows secrets and the clock, but not HTTP. Secrets are compared as bytes in constant time, and
+only their digests are stored on disk.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
 ONLY_SESSION: Final = ContextVar("only_session", default="")
-"""The one session that this request may see; "" for all of them."""
+"""The only session that this request may see; "" for all."""
 
 _LOGIN_PATH: Final = re.compile(rb"/~[A-Za-z0-9_-]{16,64}(?=/|\Z)")
 
-# Everything that is filled into a template is escaped: a quotation mark in it can begin no address.
+# Templates escape all values, so a quotation mark in one cannot begin an address.
 _LINK: Final = re.compile(r'(\s(?:href|action|formaction|src)=")(?=/(?!/|static/|~))')
 
 
 def without_login_path(scope: Scope) -> Scope:
-    """Return the scope with the path as the desk knows it; its state has the login path."""
+    """Return the scope with the desk's own path; its state contains the login path."""
     raw: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
     found = _LOGIN_PATH.match(raw)
     login_path = found[0].decode("ascii") if found else ""
@@ -47,25 +47,25 @@ def without_login_path(scope: Scope) -> Scope:
 
 
 def login_path_of(scope: Scope) -> str:
-    """Return the login path that a request came below (`/~…`), "" for none."""
-    state: dict[str, Any] = scope.get("state", {})  # `Any`: anything may be noted there
+    """Return the login path of a request (`/~…`), "" for none."""
+    state: dict[str, Any] = scope.get("state", {})  # `Any`: it may contain anything
     return str(state.get("login_path", ""))
 
 
 def within(address: str, login_path: str) -> str:
-    """Return an address of the desk below a login path. One that has a login path stays."""
+    """Return an address of the desk below a login path, unless it has one."""
     ours = address.startswith("/") and not address.startswith(("//", "/~"))
     return login_path + address if ours else address
 
 
 def linked(html: str, scope: Scope) -> str:
-    """Return a page with its links and forms below the login path that its request came to."""
+    """Return a page with its links and forms below the login path of its request."""
     login_path = login_path_of(scope)
     return _LINK.sub(rf"\g<1>{login_path}", html) if login_path else html
 
 
 def login_of(login_path: str, cookie: str) -> str:
-    """Name a login session by both of its secrets: neither opens anything without the other."""
+    """Return the name of a login session from its two secrets, which are only valid together."""
     return f"{login_path}.{cookie}" if login_path and cookie else ""
 
 
@@ -79,39 +79,39 @@ _log = logging.getLogger(__name__)
 
 FILE_NAME: Final = "logins.json"
 KEY_LIFE: Final = 300.0
-"""Seconds that a one-time key can be used."""
+"""The seconds for which a one-time key is valid."""
 IDLE: Final = 12 * 3600.0
-"""Seconds without a request after which a browser has to log in again."""
+"""The seconds without a request after which a browser must log in again."""
 LONGEST: Final = 7 * 24 * 3600.0
-"""Seconds after which it has to in any case."""
+"""The seconds after which it must log in again in any case."""
 DEVICE_KEY_LIFE: Final = 900.0
-"""Seconds in which the link of a new device can be used."""
+"""The seconds for which the link of a new device is valid."""
 DEVICE_IDLE: Final = 90 * 24 * 3600.0
-"""Seconds without a request after which a device needs a new link."""
+"""The seconds without a request after which a device needs a new link."""
 TRIES: Final = 5
-"""Wrong codes after which there is a new code."""
+"""The number of wrong codes after which the code changes."""
 PAUSE: Final = 5.0
-"""Seconds after that in which no code is looked at: codes are not guessed or changed quickly."""
+"""The seconds without any check after that, so that codes cannot be guessed or changed quickly."""
 _WRITE_EVERY: Final = 60.0
 _ID_LENGTH: Final = 16
-# Without 0/O, 1/I/L: a code is read from one screen and typed at another, or read from a wall.
+# Without 0/O, 1/I/L: people read a code from one screen, or a wall, and type it at another.
 LETTERS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 
 
 @dataclass(slots=True)
 class LoginSession:
-    """A browser that was let in, by the clock of the door."""
+    """A logged-in browser; its times are by the clock of the door."""
 
     began: float
     seen: float
     session: str = ""
-    """The one session that it may see; "" for all of them."""
+    """The only session that it may see; "" for all."""
     device: str = ""
-    """The name of the device that it was made for; "" for a browser of this computer."""
+    """The name of its device; "" for a browser of this computer."""
 
 
 class Device(NamedTuple):
-    """A device that may answer. `id` names it to the desk, and opens nothing.
+    """A device that may answer. `id` names it for the desk, and is no secret.
 
     `began` and `seen` are seconds since 1970.
     """
@@ -123,7 +123,7 @@ class Device(NamedTuple):
 
 
 class _Key(NamedTuple):
-    """A key that was not used yet: until when it counts, and what it opens."""
+    """An unused key: its end of validity, and what it opens."""
 
     until: float = 0.0
     session: str = ""
@@ -131,18 +131,17 @@ class _Key(NamedTuple):
 
 
 def elapsed() -> float:
-    """Return seconds that cannot be set, those of a sleeping computer too where it counts them."""
+    """Return the seconds of a clock that cannot be set, including sleep if the system counts it."""
     boot = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boot is None else time.clock_gettime(boot)
 
 
 @dataclass
 class Door:
-    """Lets people and scripts in. `file` keeps the login sessions.
+    """Logs people and scripts in. `file` stores the login sessions.
 
-    `clock` measures how long something lasts: a step of the computer's clock ends no login
-    session. `wall` gives seconds since 1970: a desk that starts reads in the file how long ago a
-    person was here.
+    `clock` measures durations: a change of the computer's clock ends no login session. `wall`
+    returns seconds since 1970: a restarted desk reads in the file when a person was last here.
     """
 
     file: Path | None = None
@@ -150,7 +149,7 @@ class Door:
     wall: Callable[[], float] = time.time
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     tell: Callable[[str], None] = field(default=lambda _code: None)
-    """Shows the new code where the old one was printed: wrong ones may be anybody's."""
+    """Shows a new code where the old one was printed."""
     _keys: dict[bytes, _Key] = field(default_factory=dict)
     _logins: dict[str, LoginSession] = field(default_factory=dict)
     _code: str = ""
@@ -160,18 +159,18 @@ class Door:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        """Remember the login sessions of the desk that was here before."""
+        """Read the login sessions of the previous desk."""
         self._code = new_code()
         if self.file is not None:
             self._logins = _read(self.file, self.wall() - self.clock())
 
     @property
     def code(self) -> str:
-        """The short code for people whose browser is elsewhere: `ABCD-EFGH`."""
+        """The short code for people with a browser on another computer: `ABCD-EFGH`."""
         return f"{self._code[:4]}-{self._code[4:]}"
 
     def new_key(self, session: str = "", device: str = "") -> str:
-        """Make a key that opens the door once: to one session if named, or for a named device."""
+        """Return a new one-time key: for one session if named, or for a named device."""
         key = secrets.token_urlsafe(16)
         with self._lock:
             now = self.clock()
@@ -181,13 +180,16 @@ class Door:
         return key
 
     def enter_with_key(self, key: str) -> str | None:
-        """Use up a one-time key. Returns the login session (`login_of`), or None."""
+        """Use a one-time key. Return the login session (`login_of`), or None."""
         with self._lock:
             found = self._keys.pop(digest(key), _Key())
             return self._begin(found.session, found.device) if found.until > self.clock() else None
 
     def enter_with_code(self, code: str) -> str | None:
-        """Try the short code. Every few wrong ones there is a new code: guessing leads nowhere."""
+        """Try the short code; return the login session or None.
+
+        After several wrong ones, it changes.
+        """
         with self._lock:
             if self.clock() < self._pause_until:
                 return None
@@ -206,11 +208,11 @@ class Door:
         return login
 
     def knows_token(self, token: str) -> bool:
-        """Return True if a script showed the desk's token."""
+        """Return True if a script sent the desk's token."""
         return _same(token, self.token)
 
     def knows_login(self, login: str) -> bool:
-        """Return True if this login session has not ended, and note that it was seen."""
+        """Return True if this login session has not ended, and record its use."""
         with self._lock:
             name, now = digest(login).hex(), self.clock()
             found = self._logins.get(name)
@@ -227,22 +229,22 @@ class Door:
             return True
 
     def leave(self, login: str) -> None:
-        """End a login session: its cookie opens nothing any more."""
+        """End a login session: its cookie is no longer valid."""
         with self._lock:
             if self._logins.pop(digest(login).hex(), None) is not None:
                 self._write()
 
     def still_in(self, login: str) -> bool:
-        """Return True if a login session was not ended, without counting as a sign of life."""
+        """Return True if a login session has not ended, without recording a use."""
         return self.known(login) is not None
 
     def known(self, login: str) -> LoginSession | None:
-        """Return what is known of a login session."""
+        """Return a login session, None if it is unknown."""
         with self._lock:
             return self._logins.get(digest(login).hex())
 
     def devices(self) -> list[Device]:
-        """List the devices that may answer, the newest first."""
+        """Return the devices that may answer, newest first."""
         with self._lock:
             ahead = self.wall() - self.clock()
             found = [
@@ -253,7 +255,7 @@ class Door:
         return sorted(found, key=lambda device: device.began, reverse=True)
 
     def remove_device(self, device_id: str) -> None:
-        """End what a device may do: it needs a new link."""
+        """End the login of a device; it needs a new link."""
         with self._lock:
             for name in [name for name, one in self._logins.items() if one.device]:
                 if name[:_ID_LENGTH] == device_id:
@@ -278,12 +280,14 @@ class Door:
         }
         try:
             write_private(self.file, json.dumps(record))
-        except OSError as error:  # a full disk: the login sessions still count until this desk ends
+        except (
+            OSError
+        ) as error:  # such as a full disk: the login sessions stay valid until this desk ends
             _log.warning("cannot keep the login sessions in %s: %s", self.file, error)
 
 
 def write_private(file: Path, text: str) -> None:
-    """Replace a file that only its owner may read, in one step.
+    """Replace a file that only its owner can read, atomically.
 
     Raises:
         OSError: it cannot be written.
@@ -302,7 +306,7 @@ def write_private(file: Path, text: str) -> None:
 
 
 def _read(file: Path, ahead: float) -> dict[str, LoginSession]:
-    """Read the login sessions. `ahead`: how much the file's clock is ahead of the desk's."""
+    """Read the login sessions. `ahead` is how far the file's clock is ahead of the desk's."""
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
         return {
@@ -319,17 +323,17 @@ def _read(file: Path, ahead: float) -> dict[str, LoginSession]:
 
 
 def digest(secret: str) -> bytes:
-    """Return what is kept of a secret."""
+    """Return the digest of a secret for storage."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
 def _same(given: str, ours: str) -> bool:
-    # On text that is not ASCII `compare_digest` raises; on bytes it never does.
+    # `compare_digest` raises for text that is not ASCII, but not for bytes.
     return hmac.compare_digest(
         given.encode("utf-8", "surrogatepass"), ours.encode("utf-8", "surrogatepass")
     )
 
 
 def new_code() -> str:
-    """Make a code that cannot be guessed."""
+    """Return a new random code."""
     return "".join(secrets.choice(LETTERS) for _ in range(8))

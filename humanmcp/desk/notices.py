@@ -1,9 +1,8 @@
-"""Notices: tell a person who is elsewhere that something waits, through Apprise or ntfy.
+"""Notices: tell a person who is elsewhere that a request waits, with Apprise or ntfy.
 
-`notices.toml` in the inbox folder says where notices go and how much of a question leaves this
-computer. Each request has one notice, and one more before its client gives up. While somebody looks
-at a page of this desk there are none. A notice that a service does not take is sent again while its
-request waits.
+`notices.toml` in the inbox folder says where notices go and how much of a request they contain.
+Each request has one notice, and another before its client gives up. There are none while somebody
+looks at a page of this desk. A failed notice is sent again while its request waits.
 """
 
 from __future__ import annotations
@@ -38,17 +37,17 @@ _log = logging.getLogger(__name__)
 FILE: Final = "notices.toml"
 SECTION: Final = "notices"
 SETTLED_AFTER: Final = 1.0
-"""Seconds after which a request that nobody answered is worth a notice."""
+"""The seconds after which an unanswered request has a notice."""
 BOOK_SOON: Final = 30.0
-"""A request that the answer book answers within so many seconds has no notice."""
+"""The seconds within which an automatic answer makes a notice unnecessary."""
 BEFORE_LIMIT: Final = 30.0
-"""Seconds before its client gives up in which a request has its second notice."""
+"""The seconds before its client gives up in which a request has its second notice."""
 LOOKED_WITHIN: Final = 30.0
-"""Seconds for which a page that was looked at counts as being looked at."""
+"""The seconds for which a page counts as looked at."""
 LOOK_EVERY: Final = 0.25
-"""Seconds between two looks at what waits."""
+"""The seconds between two looks at what waits."""
 AGAIN_AFTER: Final = 2.0
-"""Seconds until a notice is sent again that was not taken; twice as long each time."""
+"""The seconds until a failed notice is sent again; doubled each time."""
 LONGEST_WAIT: Final = 60.0
 PUBLIC_NTFY: Final = "https://ntfy.sh"
 
@@ -63,7 +62,10 @@ class Detail(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Where notices go, how much they tell, and of which clients. `to` is an address of Apprise."""
+    """A rule: where notices go, how much they contain, and for which clients.
+
+    `to` is an Apprise URL.
+    """
 
     to: str
     detail: Detail = Detail.WAITING
@@ -72,9 +74,9 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhoneRule(Rule):
-    """The same for a phone: `to` is the address of its ntfy server.
+    """A rule for a phone: `to` is the address of its ntfy server.
 
-    `buttons` says that the phone may answer; a button shows its server `button_token`.
+    With `buttons`, a press can answer; a button sends `button_token` to its server.
     """
 
     device: str
@@ -90,10 +92,10 @@ class NoticesError(StopError):
 
 
 def read_rules(file: Path) -> tuple[list[Rule], list[PhoneRule]]:
-    """Read `notices.toml`: the rules of services, and those of phones. Without a file: none.
+    """Read `notices.toml`: the rules of services, and those of phones.
 
     Raises:
-        NoticesError: it is not what it must be.
+        NoticesError: it is invalid.
     """
     try:
         record = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -151,7 +153,7 @@ def _phone(file: Path, number: int, entry: Any) -> PhoneRule:  # noqa: ANN401 - 
 
 
 def _holds(entry: Any, names: set[str]) -> bool:  # noqa: ANN401 - whatever the file holds
-    """Return True for a table that has texts of these names only."""
+    """Return True for a table with only these names, whose values are strings."""
     if not isinstance(entry, dict) or set(entry) - names:
         return False
     return all(isinstance(value, str) for value in entry.values())
@@ -177,28 +179,28 @@ def _apprise() -> Any:  # noqa: ANN401 - a module that may be missing
 
 
 def deliver(to: str, title: str, body: str) -> bool:
-    """Send one notice. Returns False if its service did not take it."""
+    """Send one notice. Return False if its service did not accept it."""
     service = _apprise().Apprise()
     service.add(to)
     return bool(service.notify(title=title, body=body))
 
 
 class Target:
-    """Where notices go. `trouble` is why the last one did not arrive, None if it did."""
+    """A target of notices. `trouble` is why the last one failed, None if it did not."""
 
     def __init__(self, rule: Rule, name: str) -> None:
-        """Send by this rule. `name` may stand in a log: the address of a service is a secret."""
+        """Send by this rule. `name` can be logged; the address of a service is a secret."""
         self.rule = rule
         self.name = name
         self.trouble: StopError | None = None
         self.reply_trouble: StopError | None = None
-        """Why answers cannot be read from there now; None while they can, or need not."""
+        """Why answers cannot be read there now; None if they can, or need not be."""
 
     def tell(self, desk: Desk, row: Row | None = None, client: str = "") -> bool:
-        """Send a notice of a request, or a test. Returns False if it was not taken."""
+        """Send a notice of a request, or a test. Return False if it failed."""
         try:
             self.send(desk, row, client)
-        except UnknownItemError:  # it has gone meanwhile
+        except UnknownItemError:  # it ended meanwhile
             return True
         except StopError as error:
             if self.trouble is None:
@@ -209,23 +211,23 @@ class Target:
         return True
 
     def send(self, desk: Desk, row: Row | None, client: str) -> None:
-        """Send it.
+        """Send a notice of a request, or a test.
 
         Raises:
-            StopError: it was not taken.
+            StopError: it was not accepted.
             UnknownItemError: the request has gone.
         """
         raise NotImplementedError
 
     def begin(self, desk: Desk) -> None:
-        """Begin what it does besides."""
+        """Start other work of the target."""
 
     def end(self) -> None:
-        """End that."""
+        """Stop the other work."""
 
 
 class Service(Target):
-    """A service that Apprise knows."""
+    """A service of Apprise."""
 
     def __init__(self, rule: Rule, send: Callable[[str, str, str], bool] = deliver) -> None:
         """Send by this rule."""
@@ -241,7 +243,7 @@ class Service(Target):
         try:
             taken = self._send(self.rule.to, "humanmcp", f"{text}\n{link}")
         except Exception as error:
-            raise NoticesError("not taken") from error  # a hundred services have their own
+            raise NoticesError("not taken") from error  # each service has other exceptions
         if not taken:
             raise NoticesError("not taken")
 
@@ -249,17 +251,17 @@ class Service(Target):
 def link_to(desk: Desk, row: Row | None, otherwise: str = "") -> str:
     """Return the address of a request for another device.
 
-    `otherwise` begins it where no other device reaches the desk; "" then makes it "".
+    `otherwise` is its beginning if no other device reaches the desk; without it, return "".
     """
     start = desk.address.elsewhere or otherwise
     return f"{start}/m/{row.anchor}" if start and row else start
 
 
 class Planner:
-    """Decides which of the requests that wait are worth a notice now.
+    """Decides which waiting requests need a notice now.
 
-    How long a request waits is counted by a clock that nobody sets: when it came is the time of
-    another process, perhaps of another computer. `wall` gives seconds since 1970.
+    The waiting time is measured by our monotonic clock, because the arrival time is from the clock
+    of another process, perhaps on another computer. `wall` returns seconds since 1970.
     """
 
     def __init__(self, wall: Callable[[], float] = time.time) -> None:
@@ -268,9 +270,9 @@ class Planner:
         self._came: dict[Key, float] | None = None
 
     def due(self, rows: Iterable[Row], now: float, *, looked_at: bool) -> list[Row]:
-        """Return the requests to tell of; what somebody looks at counts as told.
+        """Return the requests that need a notice; a request that somebody looks at does not.
 
-        `now` is seconds by any clock.
+        `now` is in seconds of any clock.
         """
         rows = list(rows)
         self._came = {row.key: self._when(row, now) for row in rows}
@@ -286,7 +288,7 @@ class Planner:
         return found
 
     def _when(self, row: Row, now: float) -> float:
-        """Return when a request came: what was not there in the look before came after it."""
+        """Return when a request came: after the last look if it was not there then."""
         if self._came is not None and row.key in self._came:
             return self._came[row.key]
         waited = max(0.0, self._wall() - row.arrived)
@@ -294,7 +296,7 @@ class Planner:
 
 
 def _wanted(row: Row, waited: float) -> int:
-    """Return how many notices a request should have had after so many seconds."""
+    """Return the number of notices that a request should have after so many seconds."""
     waiting = row.waiting
     book_at = None if waiting.paused else waiting.book_at
     if waited < SETTLED_AFTER or (book_at is not None and book_at - waited < BOOK_SOON):
@@ -305,7 +307,7 @@ def _wanted(row: Row, waited: float) -> int:
 
 @dataclass(slots=True)
 class _Delivery:
-    """A notice that its service has not taken yet. `at` is when it is sent, by the clock."""
+    """A notice that its service has not accepted yet. `at` is when to send it, by the clock."""
 
     client: str
     at: float
@@ -316,7 +318,7 @@ _NEVER: Final = float("inf")
 
 
 class Notifier:
-    """Sends the notices of a desk while its `with` block lasts."""
+    """Sends the notices of a desk within a `with` block."""
 
     def __init__(
         self,
@@ -324,7 +326,7 @@ class Notifier:
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """Send by the rules of a desk; `wall` gives seconds since 1970."""
+        """Send by the rules of a desk; `wall` returns seconds since 1970."""
         self._desk = desk
         self._targets = [one for one in desk.notices if one.rule.detail is not Detail.NOTHING]
         self._clock = clock
@@ -334,7 +336,7 @@ class Notifier:
         self._thread = threading.Thread(target=self._work, name="desk-notices", daemon=True)
 
     def __enter__(self) -> Self:
-        """Begin, if there is anything to send."""
+        """Start, if there is a target."""
         for target in self._targets:
             target.begin(self._desk)
         if self._targets:
@@ -342,7 +344,7 @@ class Notifier:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop. What is being sent is given up."""
+        """Stop. Notices that are being sent are dropped."""
         self._ended.set()
         for target in self._targets:
             target.end()
@@ -368,7 +370,7 @@ class Notifier:
     def _plan(self, row: Row, now: float) -> None:
         try:
             client = self._desk.board.session(row.key.session).facts.client
-        except UnknownItemError:  # it has gone meanwhile
+        except UnknownItemError:  # it ended meanwhile
             return
         for number, target in enumerate(self._targets):
             if fnmatch.fnmatchcase(client, target.rule.client):
@@ -388,16 +390,16 @@ class Notifier:
 
 
 class Looked:
-    """When somebody last looked at a page. `clock` gives seconds."""
+    """The time when somebody last looked at a page. `clock` returns seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._at: float | None = None
 
     def now(self) -> None:
-        """Note that somebody looks at a page."""
+        """Record that somebody looks at a page."""
         self._at = self._clock()
 
     def within(self, seconds: float) -> bool:
-        """Return True if that was within so many seconds."""
+        """Return True if that was at most `seconds` ago."""
         return self._at is not None and self._clock() - self._at < seconds

@@ -1,7 +1,7 @@
-"""Saved answers: short texts that a person keeps for the next time, one file each.
+"""Saved answers: short texts that a person keeps for later, one file each.
 
-The files stand in `answers/` of the inbox folder and may be copied to another person. Their names
-are ours; what is for which method and tool stands inside.
+The files are in `answers/` of the inbox folder and can be copied to another person. Their names are
+ours; each file contains its method and tool.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _log = logging.getLogger(__name__)
 
 FOLDER: Final = "answers"
 MOST: Final = 200
-"""Saved answers that are read; the keys 1 to 9 stand for the first ones that fit."""
+"""The maximum number of saved answers; the keys 1 to 9 choose the first that match."""
 _FILE: Final = re.compile(r"(\d{4})\.json", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A saved answer. `method` and `tool` say what it is for; `text` is in the given form."""
+    """A saved answer for a `method` and a `tool`; `text` has the given form."""
 
     number: int
     name: str
@@ -45,18 +45,18 @@ class Shelf:
     """The folder of saved answers."""
 
     def __init__(self, home: Path) -> None:
-        """Keep them in `home`."""
+        """Use the folder below `home`."""
         self._folder = home / FOLDER
         self.thrown: Saved | None = None
-        """What was thrown away last, until it is brought back."""
+        """The last deleted answer, until it is restored."""
 
     def all(self) -> tuple[Saved, ...]:
-        """List every saved answer, in the order in which they were saved."""
+        """Return every saved answer, in the order of saving."""
         found = (self._read(path) for path in self._files()[:MOST])
         return tuple(one for one in found if one is not None)
 
     def fitting(self, method: str, tool: str) -> tuple[Saved, ...]:
-        """List what fits a request: those for the same tool first, then those for any."""
+        """Return the answers for a request: those for the same tool first, then those for any."""
         fits = [one for one in self.all() if one.method == method and one.tool in ("", tool)]
         return tuple(sorted(fits, key=lambda one: (one.tool == "", one.number)))
 
@@ -75,13 +75,13 @@ class Shelf:
         return saved
 
     def remove(self, number: int) -> None:
-        """Throw a saved answer away. One that is gone already is no trouble."""
+        """Delete a saved answer, if it exists."""
         path = self._path(number)
         self.thrown = self._read(path) if path.exists() else self.thrown
         path.unlink(missing_ok=True)
 
     def bring_back(self) -> None:
-        """Save what was thrown away last once more, after the others.
+        """Restore the last deleted answer, after the others.
 
         Raises:
             OSError: it cannot be written.
@@ -117,13 +117,13 @@ class Shelf:
 
 
 RECENT: Final = 12
-"""Lines of the past that stand under what waits."""
+"""The number of recent lines below what waits."""
 FEW: Final = 6
-"""Running sessions that stand above the list by name; of more it shows those that wait."""
+"""The maximum number of running sessions above the list; of more, only those with requests."""
 
 
 def listed(board: Board, session: str) -> dict[str, Any]:
-    """Gather what the list shows, of one session if named."""
+    """Return the values of the list, of one session if named."""
     return {
         "session": session,
         "find": "",
@@ -135,7 +135,7 @@ def listed(board: Board, session: str) -> dict[str, Any]:
 
 
 def _running(board: Board, session: str = "") -> list[SessionView]:
-    """List the running sessions: the oldest first, or of many the one chosen and who waits."""
+    """Return the running sessions, oldest first; of many only the chosen one and who waits."""
     running = [one for one in board.sessions() if one.facts.is_open]
     if len(running) <= FEW:
         return running[::-1]
@@ -143,7 +143,7 @@ def _running(board: Board, session: str = "") -> list[SessionView]:
 
 
 def found(board: Board, text: str) -> SessionView | None:
-    """Return the running session with a letter, or the first with these words in what is shown."""
+    """Return the running session with this letter, or the first that matches these words."""
     wanted = text.strip().casefold()
     running = _running(board)
     words = ((one, f"{one.facts.title} {one.facts.client}".casefold()) for one in running)
