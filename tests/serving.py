@@ -5,6 +5,7 @@ import queue
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self
 
@@ -15,13 +16,29 @@ from tests.waiting import PATIENCE, until
 PASSED_ON: Final = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """All that the SDK clients pass of their environment to a server."""
 
-COMMAND: Final = (sys.executable, "-m", "humanmcp", "serve")
+HUMANMCP: Final = (sys.executable, "-m", "humanmcp")
+COMMAND: Final = (*HUMANMCP, "serve")
 
 
 def bare_environment(home: Path) -> dict[str, str]:
     """Return the environment that a server gets from a host, with another home directory."""
     kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     return kept | {"HOME": str(home)}
+
+
+def run_command(
+    home: Path, *command: str, typed: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end in this home directory, with these lines typed."""
+    return subprocess.run(
+        command,
+        input="".join(line + "\n" for line in typed),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+        env=bare_environment(home) | {"PYTHONUTF8": "1"},
+    )
 
 
 class Piped:
@@ -152,6 +169,28 @@ class Serving(Piped):
         """Return what `problems.txt` says, "" when all is well."""
         file = self.session / "problems.txt"
         return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+class AtFiles(Serving):
+    """A server with `--files`, and what stands in the person's folder."""
+
+    def __init__(self, tmp_path: Path, *flags: str) -> None:
+        """Start it in a folder of its own."""
+        self.folder = tmp_path / "desk"
+        super().__init__(tmp_path / "home", "--files", str(self.folder), "--lang", "en", *flags)
+
+    def find_session(self) -> Path | None:
+        """The files are in the person's folder."""
+        return self.folder if (self.folder / "in.txt").exists() else None
+
+    def status(self) -> str:
+        """Return what `status.txt` says; "" before it is there."""
+        file = self.folder / "status.txt"
+        return file.read_text(encoding="utf-8") if file.exists() else ""
+
+    def says(self, *parts: str) -> None:
+        """Wait until `status.txt` says all of this."""
+        until(lambda: all(part in self.status() for part in parts), f"{parts} in status.txt")
 
 
 def pending(home: Path, count: int = 1) -> list[Key]:

@@ -51,6 +51,24 @@ class Got(NamedTuple):
         return json.loads(self.body)
 
 
+def ask_http(
+    port: int,
+    method: str,
+    path: str,
+    body: bytes | str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Got:
+    """Send a request to this computer with exactly these headers; read the whole response."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    try:
+        connection.request(method, path, body, dict(headers or {}))
+        got = connection.getresponse()
+        named = {name.lower(): value for name, value in got.getheaders()}
+        return Got(got.status, named, got.read())
+    finally:
+        connection.close()
+
+
 class ServingHttp(AbstractContextManager["ServingHttp"]):
     """One server over HTTP. `home` is its inbox folder."""
 
@@ -122,14 +140,7 @@ class ServingHttp(AbstractContextManager["ServingHttp"]):
         path: str = "/mcp",
     ) -> Got:
         """Send a request and read the whole response."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        try:
-            connection.request(method, path, body, {**JSON, **(headers or {})})
-            got = connection.getresponse()
-            named = {name.lower(): value for name, value in got.getheaders()}
-            return Got(got.status, named, got.read())
-        finally:
-            connection.close()
+        return ask_http(self.port, method, path, body, {**JSON, **(headers or {})})
 
     def open(self, headers: Mapping[str, str], body: bytes | str = b"", verb: str = "POST") -> Open:
         """Send a request whose response is read as it comes."""

@@ -18,7 +18,8 @@ from humanmcp import __version__
 from humanmcp.common import published
 from humanmcp.common.settings import Settings
 from humanmcp.setup.hosts import HOSTS
-from tests.serving import bare_environment
+from tests.serving import HUMANMCP, run_command
+from tests.serving_http import INITIALIZED, initialize
 
 ROOT: Final = Path(__file__).parent.parent
 NODE: Final = ROOT / "tests" / "clients" / "node"
@@ -118,19 +119,11 @@ def listed(made: Path, tmp_path: Path) -> list[Any]:
         for word in words[3:]
     ]
     asked = (
-        '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
-        '"capabilities":{},"clientInfo":{"name":"host","version":"1"}}}\n'
-        '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
-        '{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n'
+        initialize("2025-11-25"),
+        INITIALIZED,
+        '{"jsonrpc":"2.0","id":2,"method":"tools/list"}',
     )
-    run = subprocess.run(
-        [sys.executable, "-m", "humanmcp", *arguments],
-        input=asked,
-        env=bare_environment(tmp_path),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    run = run_command(tmp_path, *HUMANMCP, *arguments, typed=asked)
     tools = json.loads(run.stdout.splitlines()[1])["result"]["tools"]
     assert isinstance(tools, list)
     return tools

@@ -9,7 +9,7 @@ from typing import Any, Self
 from tests.browser.seats import Window, begin, call
 from tests.desk.desking import Desking
 from tests.serving import Serving
-from tests.waiting import PATIENCE, until
+from tests.waiting import until
 
 TRAP = b"""<!doctype html><title>a harmless page</title>
 <iframe src="/api/state"></iframe><img src="/m/a/1"><script>
@@ -67,13 +67,9 @@ class Malicious:
 def attack(desk: Desking, method: str, path: str, cookies: str) -> int:
     """Use what was collected, without a browser, with every header of a page of ours."""
     own = {"Origin": f"http://127.0.0.1:{desk.port}", "Sec-Fetch-Site": "same-origin"}
-    connection = http.client.HTTPConnection("127.0.0.1", desk.port, timeout=PATIENCE)
     body = b'{"text": "mine", "form": "text", "anyway": true}' if method == "POST" else None
     headers = {**own, "Content-Type": "application/json", "Cookie": cookies}
-    connection.request(method, path, body=body, headers=headers)
-    status = connection.getresponse().status
-    connection.close()
-    return status
+    return desk.ask(method, path, body=body, headers=headers).status
 
 
 def test_another_server_of_this_computer_gets_nothing_it_could_use(

@@ -1,6 +1,5 @@
 """A running `humanmcp desk`, and the ways a test speaks with it: as a script, as a browser, raw."""
 
-import http.client
 import json
 import os
 import signal
@@ -13,7 +12,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from humanmcp.desk import launch
-from tests.serving_http import Got
+from tests.serving_http import Got, ask_http
 from tests.support.forking import start
 from tests.waiting import PATIENCE, until
 
@@ -78,14 +77,7 @@ class Desking(AbstractContextManager["Desking"]):
         headers: Mapping[str, str] | None = None,
     ) -> Got:
         """Send one request with exactly these headers (and a Host) and return the answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        try:
-            connection.request(method, path, body=body, headers=dict(headers or {}))
-            response = connection.getresponse()
-            names = {key.lower(): value for key, value in response.getheaders()}
-            return Got(response.status, names, response.read())
-        finally:
-            connection.close()
+        return ask_http(self.port, method, path, body, headers)
 
     @property
     def bearer(self) -> dict[str, str]:

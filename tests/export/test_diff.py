@@ -1,14 +1,12 @@
 """What the client or the server does differently now."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 from humanmcp.export.diff import MessageChange, differences
 from humanmcp.export.recording import Recording, build_conversation
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.export.recordings import HANDSHAKE, answer, ask, call, recording, text, write
-from tests.waiting import PATIENCE
+from tests.serving import HUMANMCP, run_command
 
 BEFORE = recording(
     *HANDSHAKE, call(2, "A"), answer(2, result=text("sunny")), ask(3, "ping"), answer(3, result={})
@@ -77,13 +75,7 @@ def test_the_command_says_it_with_its_status(tmp_path: Path) -> None:
     now = write(tmp_path / "now.jsonl", recording(*HANDSHAKE))
 
     def diff(*words: str) -> tuple[int, str]:
-        ran = subprocess.run(
-            [sys.executable, "-m", "humanmcp", "diff", *words, "--home", str(tmp_path / "home")],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        ran = run_command(tmp_path, *HUMANMCP, "diff", *words, "--home", str(tmp_path / "home"))
         return ran.returncode, ran.stdout
 
     assert diff(str(before), str(before))[0] == 0

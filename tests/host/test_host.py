@@ -28,7 +28,7 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.host.hosting import configuration, entry, says, use
 from tests.host.seats import SCRIPTED
-from tests.serving import bare_environment
+from tests.serving import bare_environment, run_command
 from tests.waiting import PATIENCE, until
 
 ROLL: Final = use("dice__dice", sides=6)
@@ -51,15 +51,7 @@ def words(config: Path, model: str, *flags: str) -> list[str]:
 
 def chat(folder: Path, command: Sequence[str], *typed: str) -> subprocess.CompletedProcess[str]:
     """Run a whole chat."""
-    return subprocess.run(
-        command,
-        input="".join(line + "\n" for line in typed),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-        env=bare_environment(folder) | {"PYTHONUTF8": "1"},
-    )
+    return run_command(folder, *command, typed=typed)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedSta
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation import check
-from tests.host.hosting import says, table, use
+from tests.host.hosting import Table, says, table, use
 from tests.waiting import until
 
 IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
@@ -156,20 +156,26 @@ def test_a_slip_comes_back_with_its_problems(tmp_path: Path) -> None:
         assert host.answer == "hello"
 
 
+def failing(laid: Table) -> tuple[threading.Thread, list[str]]:
+    """Let the host ask its model, which will fail; the reason is added to the list."""
+    trouble: list[str] = []
+
+    def prompt() -> None:
+        try:
+            laid.loop.run("hi")
+        except ModelError as error:
+            trouble.append(str(error))
+
+    host = threading.Thread(target=prompt)
+    host.start()
+    return host, trouble
+
+
 def test_a_person_may_refuse_to_be_the_model(tmp_path: Path) -> None:
     """An error is an error of the model: the loop ends, the history is as before."""
     with seated(tmp_path) as (model, desk), table(says("unused")) as laid:
         laid.loop.model = model
-        trouble: list[str] = []
-
-        def prompt() -> None:
-            try:
-                laid.loop.run("hi")
-            except ModelError as error:
-                trouble.append(str(error))
-
-        host = threading.Thread(target=prompt)
-        host.start()
+        host, trouble = failing(laid)
         desk.answer('{"code": -1, "message": "no time"}', TextForm.ERROR)
         host.join(20)
         assert trouble == ["no answer from the model: no time"]
@@ -180,16 +186,7 @@ def test_leaving_the_seat_lets_the_host_go_on(tmp_path: Path) -> None:
     """The host does not hang on a person who is gone; what waited is abandoned in the inbox."""
     with table(says("unused")) as laid, seated(tmp_path) as (model, desk):
         laid.loop.model = model
-        trouble: list[str] = []
-
-        def prompt() -> None:
-            try:
-                laid.loop.run("hi")
-            except ModelError as error:
-                trouble.append(str(error))
-
-        host = threading.Thread(target=prompt)
-        host.start()
+        host, trouble = failing(laid)
         item = desk.waiting()
         model.close()
         host.join(20)

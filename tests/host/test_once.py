@@ -16,7 +16,7 @@ from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import SessionStart
 from humanmcp.host.commands.client import ExitStatus, OneShot, RequestKind
 from tests.host.seats import SAMPLES, SCRIPTED, as_process
-from tests.serving import bare_environment
+from tests.serving import HUMANMCP, run_command
 
 LIBRARY: Final = (sys.executable, str(Path(__file__).parent / "sdk_library.py"))
 CALCULATE: Final = (sys.executable, str(SAMPLES / "servers" / "calculate.py"))
@@ -27,15 +27,7 @@ def script(
     home: Path, *words: str, server: tuple[str, ...] = CALCULATE
 ) -> subprocess.CompletedProcess[str]:
     """Run a client as a script does: nobody at the terminal, nothing on stdin."""
-    return subprocess.run(
-        [sys.executable, "-m", "humanmcp", "client", *words, "--", *server],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-        env=bare_environment(home) | {"PYTHONUTF8": "1"},
-    )
+    return run_command(home, *HUMANMCP, "client", *words, "--", *server)
 
 
 @pytest.fixture(scope="module")

@@ -11,24 +11,11 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import FORGOTTEN, Direction
-from tests.serving import Serving
+from tests.serving import AtFiles, Serving
 from tests.waiting import until
 
 SECRET: Final = "hunter2-秘密"
 ASKED: Final = "what-is-the-password"
-
-
-class AtFiles(Serving):
-    """A server with `--files`."""
-
-    def __init__(self, home: Path, folder: Path) -> None:
-        """Start it in a folder of its own."""
-        self.folder = folder
-        super().__init__(home, "--files", str(folder), "--by-hand")
-
-    def find_session(self) -> Path | None:
-        """The files are in the person's folder."""
-        return self.folder if (self.folder / "in.txt").exists() else None
 
 
 def call(token: int, question: str = ASKED) -> str:
@@ -86,8 +73,8 @@ def test_an_answered_exchange_is_forgotten_while_its_server_goes_on(tmp_path: Pa
 
 def test_an_answer_from_a_text_file_is_forgotten_with_its_copies(tmp_path: Path) -> None:
     """The line of in.txt and the file in sent/, in a folder of the person's own too."""
-    files = tmp_path / "mine"
-    with AtFiles(tmp_path / "home", files) as server:
+    files = tmp_path / "desk"
+    with AtFiles(tmp_path, "--by-hand") as server:
         server.say(call(7))
         server.type(json.dumps({"content": [{"type": "text", "text": SECRET}]}, indent=1))
         server.hear()
@@ -106,9 +93,9 @@ def test_an_answer_from_a_text_file_is_forgotten_with_its_copies(tmp_path: Path)
 
 def test_a_question_in_the_status_of_a_killed_server_is_forgotten(tmp_path: Path) -> None:
     """Nobody writes `status.txt` anew; its other lines stay."""
-    files = tmp_path / "mine"
+    files = tmp_path / "desk"
     status = files / "status.txt"
-    with AtFiles(tmp_path / "home", files) as server:
+    with AtFiles(tmp_path, "--by-hand") as server:
         server.say(call(7))
         until(lambda: ASKED in status.read_text("utf-8"), "the question in status.txt")
         server.say(call(8, "and you?"))
@@ -137,8 +124,8 @@ def test_what_a_client_waits_for_is_not_forgotten(tmp_path: Path) -> None:
 
 def test_a_session_that_is_over_is_forgotten_whole(tmp_path: Path) -> None:
     """With its lines in the in.txt of the person's own folder, which stays."""
-    files = tmp_path / "mine"
-    with AtFiles(tmp_path / "home", files) as server:
+    files = tmp_path / "desk"
+    with AtFiles(tmp_path, "--by-hand") as server:
         server.say(call(7))
         key = answer(server, SECRET)
         server.say(call(8))

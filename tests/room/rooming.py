@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import http.client
 import json
 import os
 import re
@@ -13,7 +12,7 @@ from typing import Any, Final, Self
 from urllib.parse import urlencode
 
 from tests.serving import bare_environment
-from tests.serving_http import JSON, Got
+from tests.serving_http import JSON, Got, ask_http
 from tests.support.forking import start
 from tests.waiting import PATIENCE, until
 
@@ -106,16 +105,9 @@ class Visitor:
         """Send one request with the cookies that belong to its path."""
         ours = [one for at, one in self.cookies.items() if path == at or path.startswith(f"{at}/")]
         all_headers = {**({"Cookie": "; ".join(ours)} if ours else {}), **(headers or {})}
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        try:
-            connection.request(method, path, body, all_headers)
-            got = connection.getresponse()
-            named = {name.lower(): value for name, value in got.getheaders()}
-            page = Got(got.status, named, got.read())
-        finally:
-            connection.close()
-        if "set-cookie" in named:
-            cookie, *facts = named["set-cookie"].split("; ")
+        page = ask_http(self.port, method, path, body, all_headers)
+        if "set-cookie" in page.headers:
+            cookie, *facts = page.headers["set-cookie"].split("; ")
             at = next(one.partition("=")[2] for one in facts if one.lower().startswith("path="))
             self.cookies[at] = cookie
         return page

@@ -5,8 +5,9 @@ import os
 import stat
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from humanmcp.cli import main
 from humanmcp.setup.config import ConfigFileError, parsed
 from humanmcp.setup.hosts import BY_NAME, HOSTS, Format
 from tests.support.speaking import said_in
+from tests.terminal.rooms import Ran
 
 TRAILING_COMMA = """{
   "mcpServers": {
@@ -30,33 +32,10 @@ TRAILING_COMMA = """{
 """The first configuration of an article: the comma on line 9, the bracket on line 10."""
 
 
-class Ran(NamedTuple):
-    """What a command did."""
-
-    status: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Ran]:
+def run(run: Callable[..., Ran]) -> Callable[..., Ran]:
     """Run `humanmcp config` in a home and a project of its own."""
-    for name in list(os.environ):
-        if name.startswith("HUMANMCP_") or name in ("LANG", "LC_ALL", "APPDATA"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-
-    def command(*words: str) -> Ran:
-        capsys.readouterr()
-        status = main(["config", *words])
-        out, err = capsys.readouterr()
-        return Ran(status, out, err)
-
-    return command
+    return partial(run, "config")
 
 
 def write(path: Path, text: str) -> Path:

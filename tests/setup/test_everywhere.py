@@ -2,14 +2,12 @@
 
 import io
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from humanmcp.cli import main
+from tests.terminal.rooms import Ran
 
 CURSOR = """{
   "mcpServers": {
@@ -22,35 +20,6 @@ CURSOR = """{
 }
 """
 CODEX = '# mine\n[mcp_servers.dice]\ncommand = "dice"\nargs = ["-v"]\n'
-
-
-class Ran(NamedTuple):
-    """What a command said, and its exit status."""
-
-    status: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Ran]:
-    """Run a command in a home and a project of its own."""
-    for name in list(os.environ):
-        if name.startswith("HUMANMCP_") or name in ("LANG", "LC_ALL", "APPDATA"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-
-    def command(*words: str) -> Ran:
-        capsys.readouterr()
-        status = main(list(words))
-        out, err = capsys.readouterr()
-        return Ran(status, out, err)
-
-    return command
 
 
 @pytest.fixture

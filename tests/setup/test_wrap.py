@@ -1,8 +1,6 @@
 """The tap is put before a server's command in a host's configuration, and taken out again."""
 
 import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,7 @@ from typing import Any
 import pytest
 
 from humanmcp.setup.wrap import is_wrapped, unwrapped, wrapped
-from tests.waiting import PATIENCE
+from tests.serving import HUMANMCP, run_command
 
 STARTER = ("/opt/bin/humanmcp",)
 
@@ -73,13 +71,7 @@ PLAIN = """{
 
 def command(name: str, *words: str) -> tuple[int, str]:
     """Run `humanmcp wrap` or `unwrap`."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "humanmcp", name, *words, "--lang", "en"],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    ran = run_command(Path.home(), *HUMANMCP, name, *words, "--lang", "en")
     return ran.returncode, ran.stdout + ran.stderr
 
 

@@ -1,8 +1,6 @@
 """A person between a client and a server: hold, let go, edit, drop, answer instead."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +14,9 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, sha256, verify_decisions
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.full_disk import empty, fill
+from tests.serving import HUMANMCP, run_command
 from tests.tap.tapped import Tapped, python, server
-from tests.waiting import PATIENCE, until
+from tests.waiting import until
 
 CALL: Final = (
     b'{ "jsonrpc":"2.0", "id":7, "method":"tools/call",'
@@ -515,13 +514,8 @@ def test_a_pattern_that_says_nothing_is_a_usage_error(home: Path) -> None:
 
 def command(tapped: Tapped, *words: str) -> tuple[int, str]:
     """Run a command of humanmcp against the same inbox. Returns its status and what it said."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "humanmcp", *words, "--home", str(tapped.home), "--lang", "en"],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    home = tapped.home
+    ran = run_command(home.parent, *HUMANMCP, *words, "--home", str(home), "--lang", "en")
     return ran.returncode, ran.stdout + ran.stderr
 
 

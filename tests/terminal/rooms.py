@@ -187,6 +187,12 @@ def question(**arguments: Any) -> str:  # noqa: ANN401 - any JSON value
     return json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params})
 
 
+def outcome(room: Room, key: Key) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the data that the asker gets; None if it has no answer."""
+    answer = room.inbox.item(key).answer
+    return answer and json.loads(answer.line)["result"]["structuredContent"]
+
+
 def stamp(moment: datetime) -> str:
     """Write a moment as the inbox does."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

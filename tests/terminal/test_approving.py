@@ -10,7 +10,7 @@ from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.terminal.replying import Answering, ask
-from tests.terminal.rooms import Room, Shell, approving, permission, question
+from tests.terminal.rooms import Room, Shell, approving, outcome, permission, question
 
 
 @pytest.fixture
@@ -163,12 +163,6 @@ ASKED: Final = question(
         {"question": "Why?"},
     ]
 )
-
-
-def outcome(room: Room, key: Key) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the data that the asker gets; None if it has no answer."""
-    answer = room.inbox.item(key).answer
-    return answer and json.loads(answer.line)["result"]["structuredContent"]
 
 
 def test_several_questions_of_an_agent_are_shown_and_answered_with_words(

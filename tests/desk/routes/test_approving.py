@@ -13,7 +13,7 @@ from humanmcp.common.timestamps import now
 from humanmcp.inbox.contract import Draft, Key
 from humanmcp.protocol.conversation.approvals import digest_of
 from tests.desk.desking import Desking
-from tests.terminal.rooms import Room, approving, permission, question
+from tests.terminal.rooms import Room, approving, outcome, permission, question
 
 
 def _asked(room: Room, line: str) -> Key:
@@ -109,11 +109,6 @@ SEVERAL = [
 ]
 
 
-def _outcome(room: Room, key: Key) -> object:
-    answer = room.inbox.item(key).answer
-    return answer and json.loads(answer.line)["result"]["structuredContent"]
-
-
 def test_several_questions_of_an_agent_stand_on_one_card(room: Room, desk: Desking) -> None:
     """With what each brings; all that came over the wire is text."""
     line = question(questions=SEVERAL)
@@ -125,7 +120,7 @@ def test_several_questions_of_an_agent_stand_on_one_card(room: Room, desk: Deski
     values = {"answer 0": "1", "answer 1 0": "on", "answer 1 1": "on"}
     desk.submit(f"/m/{key.session}/1", act="answers", shown=digest_of(line), **values)
     answers = {"Which?": "B", "Where?": ["x", "y"]}
-    assert _outcome(room, key) == {"status": "answered", "answers": answers}
+    assert outcome(room, key) == {"status": "answered", "answers": answers}
 
 
 def test_one_question_of_an_agent_can_be_declined_with_the_reason(
@@ -138,7 +133,7 @@ def test_one_question_of_an_agent_can_be_declined_with_the_reason(
     assert "the agent takes: yes" in page
     assert 'id="options"' in page
     desk.submit(f"/m/{key.session}/1", act="deny", shown=digest_of(line), reason="not mine")
-    assert _outcome(room, key) == {"status": "declined", "answers": {}, "reason": "not mine"}
+    assert outcome(room, key) == {"status": "declined", "answers": {}, "reason": "not mine"}
 
 
 @pytest.mark.parametrize(
@@ -174,7 +169,7 @@ def test_options_that_cannot_be_offered_are_said_to_be_so_beside_the_question(
     page = desk.page(f"/m/{key.session}/1")
     assert "cannot offer its options" in page
     desk.submit(f"/m/{key.session}/1", act="send", form="text", text="the first")
-    assert _outcome(room, key) == {"status": "answered", "answers": {"Which?": "the first"}}
+    assert outcome(room, key) == {"status": "answered", "answers": {"Which?": "the first"}}
 
 
 def test_an_answer_to_one_call_is_none_of_another(room: Room, desk: Desking) -> None:
@@ -186,8 +181,8 @@ def test_an_answer_to_one_call_is_none_of_another(room: Room, desk: Desking) -> 
     assert "The request changed after you saw it" in page
     desk.submit(f"/m/{other.session}/1", act="answers", shown=digest_of(second), **values)
     desk.submit(f"/m/{other.session}/1", act="deny", shown=digest_of(second), reason="late")
-    assert json.loads(json.dumps(_outcome(room, other)))["status"] == "answered"
-    assert _outcome(room, key) is None
+    assert json.loads(json.dumps(outcome(room, other)))["status"] == "answered"
+    assert outcome(room, key) is None
 
 
 def test_a_question_that_paints_itself_as_an_approval_allows_nothing(

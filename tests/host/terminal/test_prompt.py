@@ -12,7 +12,7 @@ import pytest
 from humanmcp.cli import main
 from tests.host.at_keys import CTRL_D, PROMPT, Terminal
 from tests.host.seats import SAMPLES, SCRIPTED
-from tests.serving import bare_environment
+from tests.serving import HUMANMCP, run_command
 from tests.support.person import Person
 
 CALCULATE: Final = (sys.executable, str(SAMPLES / "servers" / "calculate.py"))
@@ -31,15 +31,7 @@ def typed(
     home: Path, words: tuple[str, ...], *lines: str, server: tuple[str, ...] = CALCULATE
 ) -> subprocess.CompletedProcess[str]:
     """Run the client with these lines typed."""
-    return subprocess.run(
-        [sys.executable, "-m", "humanmcp", "client", *words, "--", *server],
-        input="".join(line + "\n" for line in lines),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-        env=bare_environment(home) | {"PYTHONUTF8": "1"},
-    )
+    return run_command(home, *HUMANMCP, "client", *words, "--", *server, typed=lines)
 
 
 def wire(stderr: str) -> list[tuple[str, Any]]:
@@ -301,15 +293,8 @@ def test_a_server_of_a_configuration(tmp_path: Path) -> None:
     file.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
 
     def run(name: str) -> subprocess.CompletedProcess[str]:
-        words = ["client", "--server", name, "--config", str(file)]
-        return subprocess.run(
-            [sys.executable, "-m", "humanmcp", *words],
-            input="ping\n",
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-            env=bare_environment(tmp_path),
-        )
+        words = ("client", "--server", name, "--config", str(file))
+        return run_command(tmp_path, *HUMANMCP, *words, typed=["ping"])
 
     assert "Ping {}" in run("calculate").stdout
     remote = run("github")

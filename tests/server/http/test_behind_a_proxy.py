@@ -1,6 +1,5 @@
 """Two servers on one database behind nginx and HAProxy, configured as the manual says."""
 
-import http.client
 import re
 import socket
 import subprocess
@@ -15,7 +14,7 @@ from mcp import Client
 from humanmcp.inbox.contract import Inbox
 from tests.proxying import PROXIES, proxy_program
 from tests.server.http.test_two_servers import asked, desk, running, where
-from tests.serving_http import JSON, Got, ServingHttp, initialize, own_port
+from tests.serving_http import JSON, Got, ServingHttp, ask_http, initialize, own_port
 from tests.waiting import PATIENCE, until
 
 __all__ = ["desk", "where"]  # fixtures
@@ -48,14 +47,7 @@ def configuration(name: str, port: str, servers: tuple[str, str]) -> str:
 
 def ask(port: int, body: str, headers: Mapping[str, str]) -> Got:
     """Send a request and read the whole response."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-    try:
-        connection.request("POST", "/mcp", body, {**JSON, **headers})
-        got = connection.getresponse()
-        named = {name.lower(): value for name, value in got.getheaders()}
-        return Got(got.status, named, got.read())
-    finally:
-        connection.close()
+    return ask_http(port, "POST", "/mcp", body, {**JSON, **headers})
 
 
 def listens(port: str) -> bool:

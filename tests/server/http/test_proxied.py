@@ -1,27 +1,12 @@
 """A proxy stands between a client and the server, and keeps each response until its end."""
 
-import http.client
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from tests.serving_http import JSON, ServingHttp, call
-from tests.waiting import PATIENCE
-
-
-def asked(
-    port: int, verb: str, body: bytes | None, headers: Mapping[str, str]
-) -> tuple[int, bytes]:
-    """Return the status and the whole body of a response."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-    try:
-        connection.request(verb, "/mcp", body, dict(headers))
-        response = connection.getresponse()
-        return response.status, response.read()
-    finally:
-        connection.close()
+from tests.serving_http import JSON, ServingHttp, ask_http, call
 
 
 @contextmanager
@@ -37,11 +22,11 @@ def buffering(port: int) -> Iterator[int]:
 
         def _pass_on(self, body: bytes | None) -> None:
             kept = {**self.headers, "Host": f"127.0.0.1:{port}"}
-            status, said = asked(port, self.command, body, kept)
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(said)))
+            got = ask_http(port, self.command, "/mcp", body, kept)
+            self.send_response(got.status)
+            self.send_header("Content-Length", str(len(got.body)))
             self.end_headers()
-            self.wfile.write(said)
+            self.wfile.write(got.body)
 
         def log_message(self, *_words: object) -> None:
             """Say nothing on stderr."""
@@ -63,9 +48,11 @@ def test_an_answer_comes_through_a_proxy_that_passes_nothing_on_before_its_end(
         buffering(server.port) as proxy,
     ):
         headers = {**JSON, **server.initialize()}
-        status, said = asked(proxy, "POST", call().encode(), headers)
-        assert (status, said.startswith(b"id: 2-0\n"), b"sunny" in said) == (200, True, False)
+        got = ask_http(proxy, "POST", "/mcp", call(), headers)
+        assert got.status == 200
+        assert got.text.startswith("id: 2-0\n")
+        assert "sunny" not in got.text
         server.answer(2, "sunny")
-        _, said = asked(proxy, "GET", None, {**headers, "Last-Event-ID": "2-0"})
-        assert b"id: 2-1\n" in said
-        assert b"sunny" in said
+        got = ask_http(proxy, "GET", "/mcp", None, {**headers, "Last-Event-ID": "2-0"})
+        assert "id: 2-1\n" in got.text
+        assert "sunny" in got.text

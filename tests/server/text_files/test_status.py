@@ -17,7 +17,7 @@ from humanmcp.server.text_files.files import TextFiles
 from humanmcp.server.text_files.folder import OpenFolder
 from humanmcp.server.text_files.out_txt import DocumentOutcome, decode
 from tests.asking import stating
-from tests.serving import Serving
+from tests.serving import AtFiles
 from tests.waiting import until
 
 CALL: Final = (
@@ -47,28 +47,6 @@ DECLARED: Final = json.dumps(
         },
     }
 )
-
-
-class AtFiles(Serving):
-    """A server with `--files`, and what stands in the person's folder."""
-
-    def __init__(self, tmp_path: Path, *flags: str) -> None:
-        """Start it in a folder of its own."""
-        self.folder = tmp_path / "desk"
-        super().__init__(tmp_path / "home", "--files", str(self.folder), "--lang", "en", *flags)
-
-    def find_session(self) -> Path | None:
-        """The files are in the person's folder."""
-        return self.folder if (self.folder / "in.txt").exists() else None
-
-    def status(self) -> str:
-        """Return what `status.txt` says; "" before it is there."""
-        file = self.folder / "status.txt"
-        return file.read_text(encoding="utf-8") if file.exists() else ""
-
-    def says(self, *parts: str) -> None:
-        """Wait until `status.txt` says all of this."""
-        until(lambda: all(part in self.status() for part in parts), f"{parts} in status.txt")
 
 
 def test_with_files_the_handshake_waits_for_the_person(tmp_path: Path) -> None:
