@@ -128,14 +128,14 @@ def desk_of(request: Request) -> Desk:
 
 
 LONGEST_CALLED: Final = 40
-"""Characters of the name that a person gives themselves."""
+"""The maximum length of the name that a person chooses, in characters."""
 
 
 class AsciiJson(JSONResponse):
-    """JSON in ASCII: a lone surrogate is a legal part of a JSON text, and not of UTF-8."""
+    """JSON in ASCII: JSON may contain a lone surrogate, and UTF-8 may not."""
 
     def render(self, content: Any) -> bytes:  # noqa: ANN401 - any JSON value
-        """Write the value."""
+        """Return the value as JSON."""
         return json.dumps(
             content, ensure_ascii=True, separators=(",", ":"), default=asdict
         ).encode()

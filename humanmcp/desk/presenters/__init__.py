@@ -1,1 +1,1 @@
-"""How messages and sessions look on the page."""
+"""The display of messages and sessions on the page."""

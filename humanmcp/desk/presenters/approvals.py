@@ -1,4 +1,4 @@
-"""The approval card and the card of several questions, as the page shows them."""
+"""The approval card and the card of several questions on the page."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.questions import AskedQuestion
 
 OPTION_KEYS: Final = (*(f"Digit{n}" for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 0)), *"GHMNPQUVWXYZ")
-"""Which key chooses which option, over all questions of a card; letters are `Key…`."""
+"""The keys that choose options, over all questions of a card; letters are `Key…`."""
 
 
 LONGEST: Final = 100_000
-"""Characters of an input that can be changed on the page."""
+"""The maximum length of an input that can be changed on the page, in characters."""
 
 
 class InputField(NamedTuple):
-    """One member of the input in the form that changes it."""
+    """One member of the input, as a field of the form that changes it."""
 
     name: str
     text: str
@@ -38,7 +38,7 @@ class InputField(NamedTuple):
 
 
 class Option(NamedTuple):
-    """One option of a question, with the key that chooses it: "" where the keys are used up."""
+    """One option of a question, with its key: "" if no key is left."""
 
     label: str
     description: str
@@ -46,7 +46,7 @@ class Option(NamedTuple):
 
     @property
     def letter(self) -> str:
-        """What stands on the key."""
+        """The label of the key."""
         return self.key.removeprefix("Digit").removeprefix("Key")
 
 
@@ -61,7 +61,7 @@ class QuestionView:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalView:
-    """What the page shows of an approval. `is_closed` says that only the beginning is shown."""
+    """The content of an approval card. `is_closed`: only the beginning of the input is shown."""
 
     headline: str
     digest: str
@@ -77,7 +77,7 @@ class ApprovalView:
 
 
 def approval_view(opened: OpenExchange, *, whole: bool) -> ApprovalView | None:
-    """Return the card of an exchange; None where nothing is to be allowed."""
+    """Return the card of an exchange; None if it asks for no permission."""
     approval = opened.approval
     if approval is None:
         return None
@@ -103,7 +103,7 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> ApprovalView | None:
 
 
 def alone_beside(alone: Approval) -> tuple[str, ...]:
-    """Return what stands beside a question that has the page for itself, but for its context."""
+    """Return the parameters beside a single question, without its context."""
     return tuple(
         told for one in alone.questions for told in approvals.told_beside(one._replace(context=""))
     )
@@ -129,7 +129,7 @@ def question_views(questions: tuple[AskedQuestion, ...]) -> tuple[QuestionView, 
 
 
 def chosen_reply(opened: OpenExchange, values: Mapping[str, str]) -> Reply:
-    """Return the reply that a button of the card stands for.
+    """Return the reply of a button of the card.
 
     Raises:
         ApprovalError: nothing may be sent for it.

@@ -1,7 +1,7 @@
-"""Which form an answer has: the few fields that a person fills in, as a JSON Schema.
+"""The form of an answer: the fields that a person fills in, as a JSON Schema.
 
-A tool that declares an `outputSchema` brings its own. The other answers get the fields that people
-really write; everything else of the message stays as it is, and stays reachable in JSON.
+A tool with an `outputSchema` has that form. Other answers have the fields that people usually
+write; the rest of the message is unchanged and can be edited as JSON.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from humanmcp.protocol.spec.types import Kind, Member
 
 LARGEST_SCHEMA: Final = 200_000
-"""Characters of a declared schema that is still made a form of."""
+"""The maximum size of a declared schema that becomes a form, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
     """A schema, and the place in the message that it describes (a JSON Pointer).
 
-    `mirror` says that the same value is also written as text for the model, as the specification
-    asks of structured content.
+    `mirror`: the value is also written as text for the model, as the specification requires for
+    structured content.
     """
 
     pointer: str
@@ -84,18 +84,18 @@ _SHOWN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "Completion": ("values", "total", "hasMore"),
     }
 )
-"""The members that people write, by object of the specification; one that is missing is JSON."""
+"""The members that people write, by object of the specification; others are JSON."""
 
 _LONG: Final = frozenset({"description", "instructions", "text"})
 """The members that may have many lines."""
 
 
 class Switch(dict[str, Any]):
-    """The schema of a member that is there, as an empty object or `true`, or is not."""
+    """The schema of a member that is either absent, or an empty object or `true`."""
 
 
 class ByType(dict[str, Any]):
-    """The schemas of an object, by what its member `type` says."""
+    """The schemas of an object, by its member `type`."""
 
 
 def _object(needed: tuple[str, ...] = (), /, **properties: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
@@ -112,10 +112,10 @@ def _object_of(name: str, version: str) -> dict[str, Any]:
 
 
 def _schema(name: str, member: Member, version: str) -> dict[str, Any]:
-    if name == "type":  # nothing to choose here: which one it is, the arm says
+    if name == "type":  # no choice: the arm defines it
         return {"const": None}
     schema = _schema_of(member.kind(version), version)
-    if "enum" in schema:  # what one begins with stands first
+    if "enum" in schema:  # the default first
         first = example(member, version)
         schema["enum"].sort(key=lambda one: one != first)
     if name == "data":
@@ -126,7 +126,7 @@ def _schema(name: str, member: Member, version: str) -> dict[str, Any]:
 
 
 def _schema_of(kind: Kind, version: str) -> dict[str, Any]:  # noqa: PLR0911 - one line a kind
-    """Return the JSON Schema of a kind of value; an empty one for what is written as JSON."""
+    """Return the JSON Schema of a kind of value; {} for a value that is written as JSON."""
     match kind:
         case str():
             return _object_of(kind, version) if kind in _SHOWN else {}
@@ -140,7 +140,7 @@ def _schema_of(kind: Kind, version: str) -> dict[str, Any]:  # noqa: PLR0911 - o
             return {"type": "string", "enum": list(kind.values)}
         case types.ListOf():
             return {"type": "array", "items": _schema_of(kind.item, version)}
-        case types.OneOrMany():  # the list of a form begins with the one that is there
+        case types.OneOrMany():  # the list of a form begins with the existing value
             one = _schema_of(kind.item, version)
             return {"type": "array", "items": one} if kind.many_since <= version else one
         case types.ByMember():
@@ -149,7 +149,7 @@ def _schema_of(kind: Kind, version: str) -> dict[str, Any]:  # noqa: PLR0911 - o
                 for arm, shape in kind.shapes.items()
                 if shape in _SHOWN and SHAPES[shape].since <= version
             )
-        case types.ByPresence():  # what has a `blob` need not have a text
+        case types.ByPresence():  # with a `blob`, no text is needed
             schema = _schema_of(kind.shapes["text"], version)
             needed = [one for one in schema["required"] if one not in kind.shapes]
             blob = {"blob": {"type": "string", "format": "media"}} if "blob" in kind.shapes else {}
@@ -159,11 +159,11 @@ def _schema_of(kind: Kind, version: str) -> dict[str, Any]:  # noqa: PLR0911 - o
 
 
 _CAPABILITIES: Final = ("tools", "resources", "prompts", "completions", "logging")
-"""The capabilities of a server that a person turns on and off; others are JSON."""
+"""The server capabilities that a person turns on and off; others are JSON."""
 
 
 def _capabilities(version: str) -> dict[str, Any]:
-    """Return a switch a line, each with what the other side may do then, and those in it."""
+    """Return one switch per capability, and switches for its parts."""
     known = SHAPES["ServerCapabilities"].members
     return _object(
         **{
@@ -181,7 +181,7 @@ def _capabilities(version: str) -> dict[str, Any]:
 
 
 def form_of(item: Item, negotiated: NegotiatedState, tool: str) -> AnswerForm | None:
-    """Return the form of an answer, None when there is nothing to fill in."""
+    """Return the form of an answer, None if there is nothing to fill in."""
     if item.method == "tools/call":
         schema = _tool_schema(negotiated, tool, "outputSchema")
         if schema is not None and kind_of(tool, negotiated.tools) != QUESTION:
@@ -198,7 +198,7 @@ def form_of(item: Item, negotiated: NegotiatedState, tool: str) -> AnswerForm | 
 
 
 def _asked_for(item: Item) -> Mapping[str, Any]:
-    """Return the form that a server asks its user to fill in, below what the user decides."""
+    """Return the form that a server asks its user to fill in, below the user's decision."""
     words = [
         {"const": one, "title": say(SECTION, f"elicit.{one}")}
         for one in ("accept", "decline", "cancel")
@@ -213,7 +213,7 @@ def _asked_for(item: Item) -> Mapping[str, Any]:
 
 
 def arguments_form(negotiated: NegotiatedState, tool: str) -> AnswerForm | None:
-    """Return the form of the arguments of a held call, None when the tool declared none."""
+    """Return the form of the arguments of a held call, None if the tool declared none."""
     schema = _tool_schema(negotiated, tool, "inputSchema")
     if schema is None or not schema.get("properties"):
         return None
@@ -221,7 +221,7 @@ def arguments_form(negotiated: NegotiatedState, tool: str) -> AnswerForm | None:
 
 
 def _tool_schema(negotiated: NegotiatedState, tool: str, member: str) -> Mapping[str, Any] | None:
-    """Return a schema that a tool declared. It came over a wire: it may be anything."""
+    """Return a schema that a tool declared. It was received, so it may be any JSON."""
     schema = follow((negotiated.tools or {}).get(tool), member)
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return None
@@ -237,9 +237,8 @@ _COMBINED: Final = ("anyOf", "oneOf", "allOf", "$ref")
 class FieldShape(TypedDict):
     """A field of a form. `blank` is the JSON of a new item.
 
-    `label` is the title of its schema, or its name.
-
-    A choice is its JSON and its title, which may be "".
+    `label` is the title of its schema, or its name. A choice is its JSON and its title, which may
+    be "".
     """
 
     kind: Literal[
@@ -257,7 +256,7 @@ class FieldShape(TypedDict):
 
 
 class ArmShape(TypedDict):
-    """One of several forms of an object, by its member `type`, and an empty one."""
+    """One of several forms of an object, by its member `type`, with an empty object."""
 
     type: str
     field: FieldShape
@@ -265,12 +264,12 @@ class ArmShape(TypedDict):
 
 
 def field_of(schema: Any) -> FieldShape:  # noqa: ANN401 - it came over a wire
-    """Return the field of a schema as the page draws it."""
+    """Return the field of a schema for the page."""
     return shape_of(Field("", object_at(schema)))
 
 
 def shape_of(field: Field, depth: int = 0) -> FieldShape:
-    """Return a field, with the fields inside it, as the page draws it."""
+    """Return a field, with its inner fields, for the page."""
     shape = FieldShape(
         kind="json",
         name=field.name,
@@ -310,7 +309,7 @@ def shape_of(field: Field, depth: int = 0) -> FieldShape:
 
 
 def _blank(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return what an item starts from: of an object that has several forms, the first of them."""
+    """Return the initial value of an item; for an object with several forms, the first one."""
     if isinstance(schema, ByType):
         name, arm = next(iter(schema.items()))
         return {**_blank(arm), "type": name}
@@ -328,35 +327,35 @@ def _arm(name: str, schema: JsonObject, depth: int) -> ArmShape:
 
 
 def _inner(field: Field, depth: int) -> list[FieldShape]:
-    """List the fields of an object; one possible value leaves nothing to choose."""
+    """Return the fields of an object without those that have only one possible value."""
     return [shape_of(one, depth + 1) for one in field.fields if "const" not in one.schema]
 
 
 def _choices(field: Field) -> list[tuple[str, str]]:
-    """List the few values that are allowed, as JSON, each with its title or ""."""
+    """Return the allowed values as JSON, each with its title or ""."""
     if field.kind == "boolean":
         return [("true", ""), ("false", "")]
     return [(json_text(one.value), one.title) for one in field.choices]
 
 
 def unread(raw: str) -> tuple[Diagnostic, ...]:
-    """Return what keeps the text of one field from being JSON."""
+    """Return why the text of one field is not JSON."""
     found = [one for one in read(raw).diagnostics if one.blocks]
     return tuple(_quoted(one, raw) if one.code == "J20" else one for one in found)
 
 
 def _quoted(diagnostic: Diagnostic, raw: str) -> Diagnostic:
-    """Offer the quotes that words need: in a field, unlike a message, words can be all there is."""
+    """Offer quotes for words: in a field, unlike in a message, a string can be the whole value."""
     edit = TextEdit(0, len(raw), json_text(raw.strip()))
     return diagnostic._replace(fix=Fix((edit,), "quote", Applicability.GUESS))
 
 
 MOST: Final = 40
-"""Rows of one schema: what is larger is written as JSON."""
+"""The maximum number of rows of one schema; larger ones are written as JSON."""
 
 
 def rows_in(values: Mapping[str, str], prefix: str = "") -> tuple[SchemaRow, ...]:
-    """Read the rows of a form that have a name."""
+    """Return the rows of a form that have a name."""
     found = []
     for at in range(MOST):
         name = values.get(f"{prefix}name {at}", "").strip()
@@ -377,7 +376,7 @@ def rows_in(values: Mapping[str, str], prefix: str = "") -> tuple[SchemaRow, ...
 
 
 def values_of(rows: Iterable[SchemaRow], prefix: str = "") -> dict[str, str]:
-    """Return the fields that hold these rows."""
+    """Return the form fields of these rows."""
     found: dict[str, str] = {}
     for at, row in enumerate(rows):
         found |= {f"{prefix}name {at}": row.name, f"{prefix}kind {at}": row.kind}
@@ -393,12 +392,12 @@ SAY: Final[Mapping[str, Any]] = {
     "required": ["text"],
 }
 MOST_STARTING_POINTS: Final = 40
-"""Tools that get a button; with more of them the page would be nothing else."""
+"""The maximum number of tools that get a button."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One beginning. `tool` is the tool that it calls, "" for a notification."""
+    """A starting point. `tool` is the tool that it calls, "" for a notification."""
 
     tool: str
     about: str
@@ -407,7 +406,7 @@ class Start:
 
 
 def starts_of(exchange: Exchange) -> tuple[Start, ...]:
-    """List the beginnings; none where the request is no turn of a model, or offers no tool."""
+    """Return the starting points; () if the request is not a turn of a model, or has no tools."""
     results = calls(exchange)
     if not results:
         return ()
@@ -429,7 +428,7 @@ def starts_of(exchange: Exchange) -> tuple[Start, ...]:
 
 
 def chosen(starts: tuple[Start, ...], document: str) -> Start | None:
-    """Return the beginning that a document goes back to; None when that cannot be told."""
+    """Return the starting point of a document; None if it is not certain."""
     try:
         content = json.loads(document)["result"]["content"]
         tool = content["name"] if content["type"] == "tool_use" else ""

@@ -1,7 +1,7 @@
-"""What JSON from the wire reads as: a tree of nodes, which the macros of `nodes.html` show.
+"""Turn received JSON into a tree of nodes, which the macros of `nodes.html` show.
 
-Pure. Nothing of a line is trusted: a part that is not what MCP wants is shown as the JSON that
-came. Text is made visible here (`protocol/json/jsonrpc.py`) and escaped by the templates.
+It trusts nothing in a message: a part that is not valid MCP is shown as JSON. Invisible characters
+are replaced here (`protocol/json/jsonrpc.py`), and the templates escape the text.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import Item
 
 MOST: Final = 100
-"""Nodes in another node."""
+"""The maximum number of nodes in a node."""
 DEEPEST: Final = 5
-"""Levels of a value that are a table."""
+"""The maximum depth of a value that becomes a table."""
 ON_ONE_LINE: Final = 60
-"""Characters of an object or a list that are shown on one line."""
+"""The maximum length of an object or list that is shown on one line, in characters."""
 MOST_CHARACTERS: Final = 200_000
-"""Characters of all turns together: a page that a phone can hold."""
+"""The maximum length of all turns together, in characters: a page that a phone can show."""
 SAMPLING: Final = "sampling/createMessage"
 ELICITATION: Final = "elicitation/create"
 _NAME: Final = 80
@@ -63,12 +63,12 @@ class Node:
 
     @property
     def length(self) -> int:
-        """The characters that it shows."""
+        """The number of characters that it shows."""
         return len(self.text) + sum(one.length for one in self.children)
 
 
 def _limited(nodes: Iterable[Node], count: int, most: int = MOST) -> tuple[Node, ...]:
-    """Return the first nodes, and how many more there are."""
+    """Return the first nodes, and a node with the number of the others."""
     more = (Node("more", size=count - most),) if count > most else ()
     return (*islice(nodes, most), *more)
 
@@ -77,9 +77,9 @@ def _limited(nodes: Iterable[Node], count: int, most: int = MOST) -> tuple[Node,
 
 
 def arguments(item: Item, schema: Any = None) -> tuple[Node, ...]:  # noqa: ANN401 - it came over a wire
-    """List what was asked: the arguments of a call, the parameters of anything else.
+    """Return what was requested: the arguments of a call, or the parameters of another request.
 
-    `schema` is what was declared of them.
+    `schema` is their declared schema.
     """
     text = jsonrpc.member(item.line, "params") or "{}"
     member = methods.of(item.method).arguments
@@ -87,14 +87,14 @@ def arguments(item: Item, schema: Any = None) -> tuple[Node, ...]:  # noqa: ANN4
 
 
 def members(text: str, schema: Any = None) -> tuple[Node, ...]:  # noqa: ANN401 - as above
-    """List the members of a JSON object, also those of one name. Numbers stay as written."""
+    """Return the members of a JSON object, also repeated ones. Numbers stay as written."""
     spans = list(jsonrpc.members(text))
     pairs = ((name, decoded(text[start:end])) for name, start, end in spans)
     return _members(pairs, len(spans), schema, 1)
 
 
 def value(found: Any, name: str = "", schema: Any = None, depth: int = 1) -> Node:  # noqa: ANN401 - as above
-    """Return any value; with what is inside it where it does not read well on one line."""
+    """Return the node of any value; with inner nodes if it does not fit on one line."""
     text = found if is_text(found) else written(found)
     children: tuple[Node, ...] = ()
     if isinstance(found, dict) and depth <= DEEPEST:
@@ -133,7 +133,7 @@ def _about(schema: object) -> str:
 
 
 def tool_result(text: str) -> Node | None:
-    """Read the result of a tool, as JSON; None when it is none."""
+    """Return the node of a tool result in JSON; None if it is not one."""
     found = decoded(text)
     return _result(found, {}) if isinstance(follow(found, "content"), list) else None
 
@@ -144,7 +144,7 @@ def _content(content: Any, names: Mapping[str, str]) -> tuple[Node, ...]:  # noq
 
 
 def _blocks(content: Any) -> list[Any]:  # noqa: ANN401 - it came over a wire
-    """List the blocks of a content: since 2025-11-25 it may be one block or a list of them."""
+    """Return the blocks of a content: since 2025-11-25 it may be one block or a list of them."""
     return content if isinstance(content, list) else [content]
 
 
@@ -173,7 +173,7 @@ def _raw(found: Any, name: str = "") -> Node:  # noqa: ANN401 - any JSON value
 
 
 def _result(block: Mapping[str, Any], names: Mapping[str, str]) -> Node:
-    """Read a tool's result. One in another is not MCP's: it is shown as it came."""
+    """Return the node of a tool result. A result inside a result is shown as JSON."""
     call = block.get("toolUseId")
     tool = names.get(call, call) if is_text(call) else ""
     content = block["content"]
@@ -188,7 +188,7 @@ def _result(block: Mapping[str, Any], names: Mapping[str, str]) -> Node:
 
 
 def _media(kind: str, block: Mapping[str, Any]) -> Node:
-    """Name what is not text: by its type, what it says about itself, and its size."""
+    """Return the node of content other than text: its type, its own description, and its size."""
     inner = block.get("resource")
     held = inner if isinstance(inner, dict) else block
     words = (held.get("uri"), held.get("name"), held.get("mimeType"))
@@ -201,13 +201,13 @@ def _size(held: Mapping[str, Any]) -> int:
     for name in ("data", "blob"):
         base64 = held.get(name)
         if is_text(base64):
-            return len(base64.rstrip("=")) * 3 // 4  # four characters are three bytes
+            return len(base64.rstrip("=")) * 3 // 4  # four characters encode three bytes
     text = held.get("text")
     return len((text if is_text(text) else written(held)).encode("utf-8", "surrogatepass"))
 
 
 def _declared(size: object) -> int | None:
-    """Read the size that a link declares: a whole number, and not one of a thousand digits."""
+    """Return the size that a link declares, if it is an integer of reasonable length."""
     digits = str(size) if isinstance(size, WrittenNumber) else ""
     return int(digits) if digits.isdigit() and len(digits) < _NAME else None
 
@@ -216,7 +216,7 @@ def _declared(size: object) -> int | None:
 
 
 class Conversation(NamedTuple):
-    """All that a model is given to answer. `left_out` turns before `turns` are not shown."""
+    """The request to a model. `left_out` earlier turns are not shown."""
 
     system: Node | None
     turns: tuple[Node, ...]
@@ -224,15 +224,15 @@ class Conversation(NamedTuple):
     tools: tuple[Node, ...]
     tool_count: int
     covered: frozenset[str]
-    """The parameters that this shows; the others are still to be listed."""
+    """The parameters that it shows; the others must still be listed."""
 
 
 def conversation_of(item: Item) -> Conversation | None:
-    """Read what a model is asked; None when this is no such request, or has no list of messages.
+    """Return the conversation in a request to a model; None for other requests.
 
-    A person in the host's place is asked with what was said before, in `_meta`.
+    A person in the role of the host gets the earlier conversation in `_meta`.
     """
-    if item.method not in (SAMPLING, ELICITATION) or item.asked:  # an answer has no conversation
+    if item.method not in (SAMPLING, ELICITATION) or item.asked:  # a response has no conversation
         return None
     params = _params(item.line)
     said = follow(params, *(["messages"] if item.method == SAMPLING else ["_meta", CONVERSATION]))
@@ -252,7 +252,7 @@ def conversation_of(item: Item) -> Conversation | None:
 
 
 def user_question(item: Item) -> str:
-    """Read what a user is asked to fill in a form for; "" for anything else."""
+    """Return the question of a form for a user; "" for other requests."""
     if item.method != ELICITATION or item.asked:
         return ""
     params = _params(item.line)
@@ -262,14 +262,14 @@ def user_question(item: Item) -> str:
 
 
 def _params(line: str) -> dict[str, Any]:
-    """Decode the parameters, numbers as they were written; empty where the line is no request."""
+    """Return the parameters, with numbers as written; {} if the line is not a request."""
     if not isinstance(read_line(line), Message):
         return {}
     return object_at(decoded(jsonrpc.member(line, "params") or "{}"))
 
 
 def _turns(said: Sequence[Any]) -> tuple[Node, ...]:
-    """Read the newest turns, as many as a page can hold, the oldest of them first."""
+    """Return the newest turns, as many as fit on a page, oldest first."""
     names = {
         block["id"]: block["name"]
         for message in said
@@ -289,7 +289,7 @@ def _turns(said: Sequence[Any]) -> tuple[Node, ...]:
 
 
 def _turn(message: Any, names: Mapping[str, str]) -> Node:  # noqa: ANN401 - it came over a wire
-    """Read a message. MCP has no role for tools: their results come as the user's."""
+    """Return the node of a message. MCP has no role for tools: their results have the user's."""
     if not isinstance(message, dict) or "content" not in message:
         return Node("turn", type="other", children=(_raw(message),))
     children, role = _content(message["content"], names), message.get("role")
@@ -301,7 +301,7 @@ def _turn(message: Any, names: Mapping[str, str]) -> Node:  # noqa: ANN401 - it 
 
 
 def tool(found: Any) -> Node:  # noqa: ANN401 - it came over a wire
-    """Read a tool, or another entry with a name, as a model or a user sees it."""
+    """Return the node of a tool or another named entry, as a model or a user sees it."""
     if not is_text(follow(found, "name")):
         return _raw(found)
     schema = object_at(found, "inputSchema")
@@ -322,7 +322,7 @@ def tool(found: Any) -> Node:  # noqa: ANN401 - it came over a wire
 
 
 def _type(part: object) -> str:
-    """Return the type of a parameter, or what may be chosen; "" for anything."""
+    """Return the type of a parameter, or its allowed values; "" for any value."""
     kinds = follow(part, "enum", missing=follow(part, "type"))
     several = kinds if isinstance(kinds, list) else [kinds]
     return " | ".join(
@@ -334,7 +334,7 @@ def _type(part: object) -> str:
 
 
 def held_answer(opened: OpenExchange) -> tuple[tuple[Node, ...], tuple[Node, ...]] | None:
-    """Read an answer that a tap holds: what was asked, and the answer; None for anything else."""
+    """Return a held response: the nodes of the request, and of the response; None for others."""
     item = opened.outlined
     if opened.held is None or not item.asked:
         return None
@@ -356,15 +356,15 @@ _CARDS: Final = {
     SAMPLING: ("sampled", ""),
     ELICITATION: ("elicited", ""),
 }
-"""By method the headline of its answer, and the list that matters in it."""
+"""The headline of a response, and its important list, by method."""
 _NAMES: Final = ("role", "uri", "uriTemplate", "name")
 _WORDS: Final = ("content", "text", "description", "title", "name", "mimeType")
 MOST_ROWS: Final = 12
-"""Rows that are shown on a projector."""
+"""The maximum number of rows on a projector."""
 
 
 def answer_card(method: str, line: str) -> Node | None:
-    """Return what matters in an answer to a method, for a projector; its `type` is the headline."""
+    """Return the important part of a response for a projector; `type` is the headline."""
     member = "result" if jsonrpc.member(line, "error") is None else "error"
     found = decoded(jsonrpc.member(line, member) or "null")
     listing = methods.of(method).listing
@@ -385,7 +385,7 @@ def _first(entry: object, names: Iterable[str], missing: object = "") -> object:
 
 
 def _brief(found: object) -> str:
-    """Return a value in a few words: of a content block its text, of capabilities their names."""
+    """Return a value in a few words: the text of a content block, the names of capabilities."""
     match found:
         case {"text": str(text)} if is_text(text):
             return text

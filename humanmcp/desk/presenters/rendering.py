@@ -39,21 +39,21 @@ _ITEM: Final = re.compile(r" *(?:[-*+]|\d{1,4}[.)]) +(.+)$")
 
 
 class Run(NamedTuple):
-    """A piece of a line: `kind` is text, code or strong."""
+    """A piece of a line; `kind` is text, code or strong."""
 
     kind: str
     text: str
 
 
 class Block(NamedTuple):
-    """A block: `kind` is text, heading, list or code. Each line is a row of pieces."""
+    """A block; `kind` is text, heading, list or code. Each line is a row of pieces."""
 
     kind: str
     lines: tuple[tuple[Run, ...], ...]
 
 
 def blocks(text: str) -> tuple[Block, ...]:
-    """Return a text as blocks; () where nothing in it is Markdown."""
+    """Return a text as blocks; () if it contains no Markdown."""
     found = tuple(_blocks(text.splitlines()))
     plain = all(
         one.kind == "text" and all(run.kind == "text" for line in one.lines for run in line)
@@ -117,19 +117,19 @@ def _runs(line: str) -> Iterator[Run]:
 
 SECTION: Final = "desk"
 SCRIPT: Final = "js."
-"""Sentences whose code begins with this are handed to the scripts of the page, unfilled."""
+"""The beginning of the codes of sentences for the page's scripts."""
 
 
 @cache
 def web_folder() -> Path:
-    """Return the folder of templates and static files: in the wheel, or in a checkout."""
+    """Return the folder of templates and static files, in the wheel or in a checkout."""
     installed = Path(str(resources.files("humanmcp"))) / "web"
     return installed if installed.is_dir() else Path(__file__).parents[3] / "web"
 
 
 @cache
 def edition() -> str:
-    """Return a name that changes with any of the static files."""
+    """Return a name that changes with each of the static files."""
     found = hashlib.sha256()
     for path in sorted((web_folder() / "static").rglob("*")):
         found.update(path.read_bytes() if path.is_file() else b"")
@@ -137,7 +137,7 @@ def edition() -> str:
 
 
 def static() -> str:
-    """Return the beginning of the addresses of static files, which a browser may keep for good."""
+    """Return the beginning of the addresses of static files, which a browser may cache forever."""
     return f"/static/~{edition()}/"
 
 
@@ -160,12 +160,12 @@ def _environment() -> Environment:
 
 @cache
 def template(name: str) -> Template:
-    """Return a template, compiled once: one takes about 10 ms."""
+    """Return a template, compiled once, because that takes about 10 ms."""
     return _environment().get_template(name)
 
 
 def render(name: str, **values: Any) -> str:  # noqa: ANN401 - templates take anything
-    """Render a template in the language of the reader."""
+    """Render a template in the reader's language."""
 
     def t(code: str, **fillings: object) -> str:
         return say(SECTION, code, **fillings)
@@ -180,7 +180,7 @@ def render(name: str, **values: Any) -> str:  # noqa: ANN401 - templates take an
 
 
 def language_of(query: str, cookie: str, accepted: str, wanted: str = "") -> str:
-    """Choose: what the address says, what was chosen before, the setting, what the browser says."""
+    """Return the language: of the address, an earlier choice, the setting, or the browser."""
     for candidate in (query, cookie, wanted):
         if candidate[:2].lower() in LANGUAGES:
             return candidate[:2].lower()
@@ -192,7 +192,7 @@ def language_of(query: str, cookie: str, accepted: str, wanted: str = "") -> str
 
 
 def for_scripts(language: str) -> Mapping[str, str]:
-    """Return the sentences that the page's scripts need, by code without its beginning."""
+    """Return the sentences for the page's scripts, by code without `js.`."""
     own = sentences_of(SECTION, language)
     lacking = {
         code: text
@@ -204,7 +204,7 @@ def for_scripts(language: str) -> Mapping[str, str]:
 
 
 class FaultShape(TypedDict):
-    """A fault that an answer can carry."""
+    """A fault that an answer can have."""
 
     name: str
     title: str
@@ -212,34 +212,34 @@ class FaultShape(TypedDict):
 
 
 def fault(found: Fault) -> FaultShape:
-    """Write a way to break an answer: its name, its title, and what a good host does with it."""
+    """Return a fault with its name, its title, and the reaction of a good host."""
     title, host = (say("fault", code) for code in (found.value, f"{found.value}.host"))
     return {"name": found.value, "title": title, "host": host}
 
 
 MOST: Final = 20
-"""Pictures and sounds of one message that are shown."""
+"""The maximum number of images and audio clips of one message that are shown."""
 LARGEST: Final = 16 * 1024 * 1024
-"""Characters of a message in which they are looked for."""
+"""The maximum length of a message in which they are searched, in characters."""
 _HEAD: Final = 24
 _BYTES: Final = (("data",), ("blob",))
-"""The members that may hold bytes."""
+"""The members that may contain bytes."""
 
 
 class Medium(NamedTuple):
-    """A picture or a sound: its type, and its bytes in base64."""
+    """An image or audio clip: its type, and its bytes in base64."""
 
     mime: str
     data: str
 
     @property
     def is_picture(self) -> bool:
-        """Return True if it is to be looked at."""
+        """True for an image."""
         return self.mime.startswith("image/")
 
     @property
     def size(self) -> int:
-        """How many bytes it has: four characters are three of them."""
+        """The number of bytes: four characters encode three bytes."""
         return len(self.data.rstrip("=")) * 3 // 4
 
     def decoded(self) -> bytes:
@@ -255,7 +255,7 @@ def media_in(line: str) -> tuple[Medium, ...]:
     if len(line) > LARGEST or has_many_values(line) or not ('"data"' in line or '"blob"' in line):
         return ()
     try:
-        every = leaves(json.loads(line, parse_int=str))  # a long number costs much
+        every = leaves(json.loads(line, parse_int=str))  # converting a long number is slow
         found = [text for path, text in every if path[-1:] in _BYTES and isinstance(text, str)]
     except (ValueError, RecursionError):
         return ()
@@ -264,7 +264,7 @@ def media_in(line: str) -> tuple[Medium, ...]:
 
 
 def _mime_of(data: str) -> str:
-    """Return the type that bytes in base64 begin as; "" for one that is not shown."""
+    """Return the type of base64 data by its first bytes; "" for a type that is not shown."""
     try:
         return mime_of(binascii.a2b_base64(data[:_HEAD], strict_mode=True))
     except (binascii.Error, ValueError):
@@ -272,24 +272,24 @@ def _mime_of(data: str) -> str:
 
 
 LONGEST: Final = 8_000
-"""Characters of one text that are shown; the message as it came has the others."""
+"""The maximum length of one text on the page; the raw message has the rest."""
 
 
 class WrittenNumber(str):
-    """A number as it was written: 9007199254740993 and 1.0 stay what they are."""
+    """A number as written: 9007199254740993 and 1.0 keep their form."""
 
     __slots__ = ()
 
 
 class Shown(NamedTuple):
-    """A text, safe to show. `cut` counts the characters that are not shown."""
+    """A text without control characters. `cut` counts the characters that are not shown."""
 
     text: str
     cut: int = 0
 
 
 def decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
-    """Decode a JSON text that `messages.read` has found sound: it bounds how deep one nests."""
+    """Decode a JSON text that was checked before, so that its depth is limited."""
     return json.loads(
         text, parse_int=WrittenNumber, parse_float=WrittenNumber, parse_constant=WrittenNumber
     )
@@ -301,12 +301,12 @@ def is_text(value: object) -> TypeGuard[str]:
 
 
 def shown(text: str, longest: int = LONGEST) -> Shown:
-    """Return a text of several lines, safe to show."""
+    """Return a text of several lines without control characters."""
     return Shown(visible(text[:longest]), max(0, len(text) - longest))
 
 
 def written(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Write a decoded value on one line."""
+    """Return a decoded value on one line."""
     match value:
         case WrittenNumber():
             return str(value)

@@ -1,7 +1,7 @@
-"""What a person who is the client may ask of a server, and the form that each request has.
+"""The requests that a person can send as the client, and the form of each.
 
-A tool has the fields of its `inputSchema`, a prompt those of its arguments, a template of addresses
-one for each of its names. What was typed goes into the message as it is; the check judges it.
+A tool has the fields of its `inputSchema`, a prompt those of its arguments, a resource template one
+for each variable. The input goes into the message unchanged; the check judges it.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.transcript import Frame
 
 PREFIX: Final = "field "
-"""Begins the names of the fields in a form of the page."""
+"""The beginning of the names of form fields."""
 _WORDS: Final = frozenset({"text", "long"})
 _LISTS: Final = ("prompts", "resources", "resourceTemplates")
 
 
 @dataclass(frozen=True, slots=True)
 class RequestForm:
-    """A request to begin with: its parameters but for what `fields` fill in."""
+    """A request to start from: its parameters, without those of `fields`."""
 
     method: str
     about: str
     params: Mapping[str, Any]
     fields: tuple[FieldShape, ...] = ()
     template: str = ""
-    """An address with names in braces, which the fields fill."""
+    """A URI template whose variables are the fields."""
 
     @property
     def ref(self) -> str:
-        """What its arguments are completed by, as JSON; "" for a tool."""
+        """The reference for the completion of its arguments, as JSON; "" for a tool."""
         if self.template:
             return json.dumps({"type": "ref/resource", "uri": self.template})
         is_prompt = self.method == "prompts/get"
         return json.dumps({"type": "ref/prompt", "name": self.about}) if is_prompt else ""
 
     def filled(self, text: str, values: Mapping[str, str]) -> str:
-        """Return the message of this request, `text`, with what was typed into its fields."""
+        """Return the message of this request, `text`, with the values of its fields."""
         given = {one["name"]: values.get(PREFIX + one["name"], "") for one in self.fields}
         if self.template:
             typed = {name: value for name, value in given.items() if value}
@@ -72,7 +72,7 @@ class RequestForm:
 
 
 def _raw(field: FieldShape, typed: str) -> str:
-    """Return the JSON of what was typed: words get quotes, all else is JSON already."""
+    """Return the JSON of a typed value: a string gets quotes, other values are JSON already."""
     return _quoted(typed) if field["kind"] in _WORDS else typed
 
 
@@ -81,7 +81,7 @@ def _quoted(text: str) -> str:
 
 
 def lists_of(frames: Iterable[Frame]) -> dict[str, list[dict[str, Any]]]:
-    """Return the last lists that a server gave, by member; the lines come newest first."""
+    """Return the last lists of a server, by member; the frames are newest first."""
     found: dict[str, list[dict[str, Any]]] = {}
     for frame in frames:
         message = read(frame.raw)
@@ -95,13 +95,13 @@ def lists_of(frames: Iterable[Frame]) -> dict[str, list[dict[str, Any]]]:
 
 
 def tool_form(name: str, entry: object) -> RequestForm:
-    """Return the form of a call."""
+    """Return the form of a tool call."""
     form = field_of(object_at(entry, "inputSchema"))
     return RequestForm("tools/call", name, {"name": name, "arguments": {}}, tuple(form["fields"]))
 
 
 def picked_forms(lists: Mapping[str, list[dict[str, Any]]]) -> list[RequestForm]:
-    """List what may be picked of the lists: prompts to get, resources to read."""
+    """Return the forms for the entries of lists: prompts to get, resources to read."""
     forms: list[RequestForm] = []
     for one in lists.get("prompts", []):
         given = one.get("arguments")
@@ -128,13 +128,13 @@ def picked_forms(lists: Mapping[str, list[dict[str, Any]]]) -> list[RequestForm]
 
 
 LOOK_BACK: Final = 2000
-"""Lines after which the request is no longer looked for: it was asked very long ago."""
+"""The number of lines after which the request is no longer searched."""
 _CHUNK: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionChoice:
-    """One thing that could be asked. `why` says in words why it cannot, "" when it can."""
+    """A request to the client that may be possible. `why` says why not, "" if it is."""
 
     input_request: InputRequest
     title: str
@@ -142,7 +142,7 @@ class QuestionChoice:
 
 
 def question_choices(opened: OpenExchange) -> tuple[QuestionChoice, ...]:
-    """List what could be asked while this exchange waits; none where a server cannot ask."""
+    """Return the requests to the client while this exchange waits; () if none is possible."""
     item, facts, exchange, negotiated = (
         opened.item,
         opened.facts,
@@ -166,9 +166,9 @@ def question_choices(opened: OpenExchange) -> tuple[QuestionChoice, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ShownRequest:
-    """A question and its answer as the page shows them. `outcome` is "" while it is open.
+    """A request to the client and its response. `outcome` is "" while it is open.
 
-    It is accept, decline or cancel of a user, else `result` or `error`.
+    The outcome is the user's accept, decline or cancel, else `result` or `error`.
     """
 
     input_request: InputRequest
@@ -179,7 +179,7 @@ class ShownRequest:
 
 
 def requests_shown(opened: OpenExchange) -> tuple[ShownRequest, ...]:
-    """List the questions that were asked while this exchange has been waiting, oldest first."""
+    """Return the requests to the client that were sent while this exchange waits, oldest first."""
     item = opened.item
     if item.state is not ExchangeState.PENDING or features(item.protocol_version).input_required:
         return ()
@@ -236,7 +236,7 @@ def _said(message: Any) -> str:  # noqa: ANN401 - any JSON value
 def _heard(
     input_request: InputRequest, result: dict[str, Any]
 ) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Say what became of a question, and what was told. It came over a wire: it may be anything."""
+    """Return the outcome of a request to the client, and its values. It may be any JSON."""
     match input_request:
         case InputRequest.USER:
             action = result.get("action")

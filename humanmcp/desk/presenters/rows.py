@@ -1,7 +1,7 @@
-"""What a message looks like: the few words by which a person recognises it in a list.
+"""Rows for lists of messages: the few words by which a person recognises a message.
 
-Pure: an item goes in, values for the templates come out. Text from the wire stays text; it is made
-visible here (`protocol/json/jsonrpc.py`) and escaped by the templates.
+An item goes in, values for templates come out. Invisible characters are replaced here
+(`protocol/json/jsonrpc.py`), and the templates escape the text.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.transcript import Frame
 
 SHOWN: Final = 2000
-"""Characters of a line that a row of the history opens."""
+"""The maximum length of a line that a row of the history shows, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One line of a conversation: a row of the history and an arrow of the picture.
+    """One line of a conversation: a row of the history and an arrow of the diagram.
 
-    `kind` is a `LineKind`. `answers` is what an
-    answer was asked for, where the request stands among the lines that are shown (`paired`).
+    `kind` is a `LineKind`. `answers` is the tool or method of the request that a response belongs
+    to, if that is among the rows (`paired`).
     """
 
     session: str
@@ -56,52 +56,52 @@ class Step:
     by: str
     size: int
     id: str = ""
-    """The id of a request or an answer; of progress the token that it belongs to."""
+    """The id of a request or response; for progress, the token."""
     answers: str = ""
     role: Role = Role.SERVER
     times: int = 1
     until: str = ""
-    """When it was said last, where it stands for `times` lines (`folded`)."""
+    """The time of the last line if it represents `times` lines (`folded`)."""
     raw: str = ""
-    """The beginning of the line: what a row of the history opens."""
+    """The beginning of the line, which a row of the history shows."""
     failed: bool = False
-    """It is the result of a tool that failed."""
+    """It is a tool result with `isError`."""
     method: str = ""
-    """Of an answer the method of its request (`paired`)."""
+    """For a response, the method of its request (`paired`)."""
     deliberate: bool = False
-    """It was sent although the check found errors in it."""
+    """It was sent despite the check's errors."""
     part: dict[str, Any] = field(default_factory=dict)
-    """Of a note the part of an HTTP exchange that it is."""
+    """The part of an HTTP exchange that a note contains."""
     carries: str = ""
-    """What tells a client's message, or the message that a part brought, from others."""
+    """What identifies a client's message, or the message of an HTTP part."""
     http: tuple[str, ...] = ()
-    """What HTTP said around it, where its notes have no rows of their own (`folded`)."""
+    """The HTTP details of its line, if they have no separate rows (`folded`)."""
 
     in_inbox: bool = False
-    """Its exchange was put before a person, and has a page of its own."""
+    """Its exchange was in the inbox, and has a page."""
 
     @property
     def address(self) -> str:
-        """Where a press on it leads: a client's request to its exchange, all else to the line."""
+        """The address of its page: a client's request leads to its exchange, others to the line."""
         if self.in_inbox and self.kind == "request" and self.inwards:
             return f"/m/{self.session}/{self.number}"
         return f"/line/{self.session}/{self.seq}"
 
     @property
     def sender(self) -> str:
-        """Whom the line came from: the code of a party's name."""
+        """The sender: the code of a party's name."""
         return self.role.traits.parties[0 if self.inwards else 1]
 
     @property
     def lasted(self) -> float:
-        """Seconds from the first of its lines to the last."""
+        """The seconds from the first of its lines to the last."""
         return seconds_of(self.until) - seconds_of(self.at) if self.until else 0.0
 
 
 def folded(steps: Iterable[Step]) -> list[Step]:
-    """Make one row of all that was said of one request's progress, where it was said first.
+    """Join the progress of one request into one row, at its first line.
 
-    What HTTP says of a line is no row: it is put to the line. A session's lines come oldest first.
+    HTTP details are added to the row of their line. The lines of a session must be oldest first.
     """
     found: list[Step] = []
     first: dict[tuple[str, str, bool], int] = {}
@@ -120,7 +120,7 @@ def folded(steps: Iterable[Step]) -> list[Step]:
 
 
 class _Carried:
-    """Puts what HTTP says to the rows of its lines, among the rows that were `found` so far."""
+    """Adds HTTP details to the rows of their lines, which are in `found`."""
 
     def __init__(self, found: list[Step]) -> None:
         self._found = found
@@ -128,11 +128,11 @@ class _Carried:
         self._calls: dict[tuple[str, str], int] = {}
 
     def takes(self, step: Step) -> bool:
-        """Return True if a step is no row: it is with its line now, as far as that is here."""
+        """Return True if a step has no separate row; add it to its line if that is here."""
         call = (step.session, str(step.part.get("call")))
         lines = self._lines.setdefault((step.session, step.carries), [])
         if is_beside(step.part):
-            if lines:  # several may be on the way, and one may be brought again
+            if lines:  # several may be on their way, and one may be sent again
                 fresh = (at for at in lines if not self._found[at].http)
                 self._calls[call] = next(fresh, lines[-1])
             if call in self._calls:
@@ -152,7 +152,7 @@ class _Carried:
 
 
 def paired(steps: Iterable[Step]) -> list[Step]:
-    """Say of each answer which tool or method it answers. A session's lines come oldest first."""
+    """Set the tool or method of each response. The lines of a session must be oldest first."""
     asked: dict[tuple[str, str, bool], Step] = {}
     found: list[Step] = []
     for step in steps:
@@ -166,7 +166,7 @@ def paired(steps: Iterable[Step]) -> list[Step]:
 
 
 def step(session: str, badge: Badge, frame: Frame, role: Role = Role.SERVER) -> Step:
-    """Make the row of a recorded line."""
+    """Return the row of a recorded line."""
     found = message_in(frame)
     kind, word, name, words = _step_words(frame, found)
     token = found.id if isinstance(found, Message) else None
@@ -198,7 +198,7 @@ def step(session: str, badge: Badge, frame: Frame, role: Role = Role.SERVER) -> 
 
 
 def is_failed(result: object) -> bool:
-    """Return True for the result of a tool that failed."""
+    """Return True for a tool result with `isError`."""
     return isinstance(result, dict) and result.get("isError") is True
 
 
@@ -216,15 +216,15 @@ def _step_words(frame: Frame, found: DecodedLine | None) -> tuple[str, str, str,
 
 _ANSWERS: Final = ("result", "error")
 MOST_COMPARED: Final = 3000
-"""Lines of a message, laid out, that are compared with another."""
+"""The maximum number of formatted lines of a message that are compared with another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A row: a request with its answer, or a line by itself.
+    """A row: a request with its response, or a single line.
 
-    `state` is "" for what is no request. `times` counts pings that one row stands for.
-    `before` is the line to compare with: of the last row that asked the same.
+    `state` is "" for other lines than requests. `times` counts the pings of a row. `before` is the
+    line to compare with: of the last row with an equal request.
     """
 
     step: Step
@@ -235,24 +235,24 @@ class Pair:
 
     @property
     def took(self) -> float | None:
-        """Seconds until the answer."""
+        """The seconds until the response."""
         if self.answer is None:
             return None
         return max(0.0, seconds_of(self.answer.at) - seconds_of(self.step.at))
 
     @property
     def compared(self) -> str:
-        """The line that is compared with those before: the answer where there is one."""
+        """The line to compare with earlier ones: the response if there is one."""
         return place(self.answer or self.step)
 
 
 def place(step: Step) -> str:
-    """Name a line: its session and its number there."""
+    """Return the name of a line: its session and its number."""
     return f"{step.session}/{step.seq}" if step.seq else ""
 
 
 def pairs(steps: Iterable[Step]) -> list[Pair]:
-    """Put each answer to its request, by its id, and the pings of a session into one row."""
+    """Join each response with its request by id, and the pings of a session into one row."""
     found: list[Pair] = []
     asked: dict[tuple[str, str, bool], int] = {}
     pings: dict[str, int] = {}
@@ -275,7 +275,7 @@ def pairs(steps: Iterable[Step]) -> list[Pair]:
 
 
 def _by_number(found: list[Pair]) -> list[Pair]:
-    """Put an answer that was sent under another id on purpose to the request that it was for."""
+    """Join a response with an intentionally wrong id with its request."""
     open_ones: dict[tuple[str, int, bool], int] = {}
     rows: list[Pair] = []
     for one in found:
@@ -293,12 +293,12 @@ def _by_number(found: list[Pair]) -> list[Pair]:
 
 
 def answered_state(answer: Step) -> str:
-    """Return the state of a request that has this answer."""
+    """Return the state of a request with this response."""
     return "error" if answer.kind == "error" or answer.failed else "answered"
 
 
 def compared(found: Iterable[Pair]) -> list[Pair]:
-    """Name for each row the last one before it that asked the same, oldest first."""
+    """Set for each row, oldest first, the last earlier row with an equal request."""
     last: dict[tuple[str, str], str] = {}
     rows = []
     for one in found:
@@ -324,7 +324,7 @@ def difference(before: str, now: str) -> Iterator[tuple[str, str]]:
 
 
 def body_of(line: str) -> Draft | None:
-    """Return an answer without its envelope: its text alone where it is one text for a model."""
+    """Return a response without its envelope; only its text if it is one text for a model."""
     found = read_line(line)
     if not isinstance(found, Message):
         return None
@@ -338,7 +338,7 @@ def body_of(line: str) -> Draft | None:
 
 
 def copies(line: str) -> list[tuple[str, str]]:
-    """List the ways to write a line elsewhere: as it was, laid out, as a command, as Markdown."""
+    """Return the forms in which a line can be copied: raw, formatted, as a command, as Markdown."""
     laid_out = pretty(line)
     found = [("line", line), ("pretty", laid_out)]
     draft = body_of(line)
@@ -348,7 +348,7 @@ def copies(line: str) -> list[tuple[str, str]]:
 
 
 def _command(draft: Draft) -> str:
-    """Write the command that answers so."""
+    """Return the command that sends this answer."""
     flags = {TextForm.TEXT: "--text", TextForm.TOOL_ERROR: "--tool-error"}
     if draft.form in flags:
         return f"humanmcp answer {flags[draft.form]} {shlex.quote(draft.text)}"
@@ -365,14 +365,14 @@ RIGHT: Final = 266
 TOP: Final = 44
 PITCH: Final = 34
 ASIDE: Final = 110
-"""Room for the model beside the two parties of a session."""
+"""The width for the model beside the two parties of a session."""
 _SHOWN: Final = 24
 _LONGEST: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """One message of the picture, at its height; the arrow goes from `tail` to `head`."""
+    """One message of the diagram, at its height; the arrow goes from `tail` to `head`."""
 
     y: int
     tail: int
@@ -382,12 +382,12 @@ class Arrow:
     current: bool
     step: Step
     asks: int = 0
-    """1 where the model asked for it, -1 where it goes on to the model, 0 for neither."""
+    """1 if the model asked for it, -1 if it goes on to the model, else 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A sequence, ready to be drawn. `open` says that an answer is still missing at the end."""
+    """A sequence diagram. `open`: the last response is still missing."""
 
     width: int
     height: int
@@ -395,11 +395,11 @@ class Picture:
     right: int
     arrows: tuple[Arrow, ...]
     more: int
-    """How many earlier messages are not drawn."""
+    """The number of earlier messages that are not shown."""
     parties: tuple[str, str] = ("host", "you")
-    """Who stands on the left and on the right."""
+    """The names of the parties on the left and on the right."""
     model: int = 0
-    """Where the line of life of the model behind a host stands; 0 without it."""
+    """The position of the lifeline of the model behind a host; 0 without it."""
 
 
 def draw(
@@ -410,11 +410,11 @@ def draw(
     model: bool = False,
     held: Collection[int] = (),
 ) -> Picture:
-    """Place the last messages of a conversation.
+    """Return the diagram of the last messages of a conversation.
 
-    `current` is the number of the exchange at hand; with `by_seq` that of one line. `model` draws
-    the model behind a host as a third party: it asks for calls, and reads what they bring. What a
-    tap holds is `held`, by the numbers of its exchanges: it has come half of the way.
+    `current` is the number of the shown exchange, or with `by_seq` that of one line. `model` adds
+    the model behind a host as a third party, which asks for calls and reads their results. `held`
+    are the exchange numbers of the messages that a tap holds; their arrows end halfway.
     """
     wire = [step for step in steps if step.kind not in ("note", "err")]
     shown = wire[-_SHOWN:]
@@ -445,7 +445,7 @@ def draw(
 
 
 def _aside(arrow: Arrow) -> Arrow:
-    """Make room for the model on the left, and say what it has to do with a message."""
+    """Make room for the model on the left, and set the role of the model in a message."""
     called = arrow.step.word == "tools/call"
     read = arrow.step.method == "tools/call" and not arrow.step.inwards
     asks = 1 if called and arrow.step.inwards else -1 if read else 0

@@ -1,7 +1,7 @@
-"""Save an answer as a rule of the answer book, and say a rule as a sentence.
+"""Save an answer as a rule of the answer book, and describe a rule in a sentence.
 
-The book is a file that people edit too: a rule is added at its end, nothing else in it changes, and
-a book that would not be readable any more is not written.
+People also edit the file: a new rule is added at its end, nothing else changes, and a change that
+would make the book invalid is not written.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 _ARRAY: Final = "rules"
 _SWITCH: Final = re.compile(r"\s*on\s*=\s*(true|false)\s*(#.*)?$")
 _edited: Final[dict[Path, tuple[str, str]]] = {}
-"""What stood in a book before its last edit here, and after it."""
+"""The text of a book before its last edit here, and after it."""
 _NO_HITS: Final[Mapping[str, int]] = MappingProxyType({})
 _ALWAYS: Final = frozenset({"method", *ANSWERS})
-"""What a rule says even if it is empty."""
+"""The keys that a rule has even if they are empty."""
 
 
 class RuleError(StopError):
@@ -53,7 +53,7 @@ class RuleError(StopError):
 
 @dataclass(frozen=True, slots=True)
 class NewRule:
-    """A rule to be. `where` are arguments that must be equal; `times` 0 is always."""
+    """A new rule. `where` are arguments that must be equal; `times` 0 means always."""
 
     method: str
     tool: str
@@ -65,7 +65,7 @@ class NewRule:
 
 
 def sentence(rule: NewRule) -> str:
-    """Say a rule: When tools/call get_forecast with city = "Tokyo", answer "sunny"."""
+    """Return a rule in words: When tools/call get_forecast with city = "Tokyo", answer "sunny"."""
     name = f"{rule.method} {rule.tool}".strip()
     where = ", ".join(f"{key} = {_literal(value)}" for key, value in rule.where.items())
     condition = say("desk", "rule.with", where=where) if where else ""
@@ -79,9 +79,9 @@ def sentence(rule: NewRule) -> str:
 
 
 def add(book: Path, rule: NewRule) -> None:
-    """Add a rule after those of a book; make the book where there is none.
+    """Add a rule at the end of a book; create the book if it does not exist.
 
-    What stands there stays as it is, its line ends too, and so do the file's owner and mode.
+    The existing text stays unchanged, also its line ends, and so do the file's owner and mode.
 
     Raises:
         BookFileError: the book, or the book with this rule, cannot be used.
@@ -119,7 +119,7 @@ def _write(book: Path, text: str) -> None:
 
 
 def can_undo(book: Path) -> bool:
-    """Return True if nothing has changed a book since it was edited here."""
+    """Return True if a book has not changed since it was edited here."""
     try:
         return book in _edited and _text_of(book) == _edited[book][1]
     except RuleError:
@@ -127,7 +127,7 @@ def can_undo(book: Path) -> bool:
 
 
 def undo(book: Path) -> None:
-    """Put back what stood in a book before it was edited here last.
+    """Restore the text of a book before the last edit here.
 
     Raises:
         RuleError: it was changed elsewhere since, or it cannot be written.
@@ -139,9 +139,9 @@ def undo(book: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BookRule:
-    """A rule of a book: as a sentence, and as it stands there ("" where it cannot be changed).
+    """A rule of a book: as a sentence, and as text ("" if it cannot be changed here).
 
-    `hits` counts what it has answered in the sessions that are open, since the book was changed.
+    `hits` counts its answers in the open sessions since the book was changed.
     """
 
     sentence: str
@@ -151,7 +151,7 @@ class BookRule:
 
 
 def rules_on(book: Path) -> int:
-    """Count the rules that are on; 0 for a book that cannot be used."""
+    """Return the number of rules that are on; 0 for an invalid book."""
     try:
         stamp = book.stat().st_mtime_ns
     except OSError:
@@ -168,7 +168,7 @@ def _count_on(book: Path, _stamp: int) -> int:
 
 
 def listed(book: Path, hits: Mapping[str, int] = _NO_HITS) -> list[BookRule]:
-    """List the rules of a book in their order: the first that fits a request answers it.
+    """Return the rules of a book in order: the first that matches a request answers it.
 
     Raises:
         BookFileError: the book cannot be used.
@@ -187,7 +187,7 @@ def listed(book: Path, hits: Mapping[str, int] = _NO_HITS) -> list[BookRule]:
 
 
 def limits(book: Path) -> list[str]:
-    """Say after which limit each tool of a book answers that nobody has answered.
+    """Return a sentence for each tool with a limit, after which the book answers.
 
     Raises:
         BookFileError: the book cannot be used.
@@ -203,7 +203,7 @@ def limits(book: Path) -> list[str]:
 
 
 def _said(rule: Rule) -> str:
-    """Say a rule of a book as a sentence."""
+    """Return a rule of a book as a sentence."""
     name = f"{rule.method or 'tools/call'} {rule.tool}".strip() if rule.method or rule.tool else ""
     name = name or say("desk", "rule.any")
     where = {**rule.where, **{f"{key} ⊇": part for key, part in rule.contains.items()}}
@@ -218,14 +218,14 @@ def _said(rule: Rule) -> str:
 def change(book: Path, seen: str, act: str, text: str = "") -> None:
     """Move a rule `up` or `down`, `remove` it, switch it `on` or `off`, or `change` its text.
 
-    `seen` is what it says now.
+    `seen` is its current text.
 
     Raises:
         BookFileError: the book would not be usable.
         RuleError: the rule is not there any more, or the book cannot be changed so.
     """
     if act == "change":
-        parse_book(text, book)  # what is wrong with it is said of it alone
+        parse_book(text, book)  # report its own errors first
 
     def edited(whole: str) -> str:
         rules = toml_edit.elements(whole, _ARRAY)
@@ -242,7 +242,7 @@ def change(book: Path, seen: str, act: str, text: str = "") -> None:
 
 
 def put_lists(book: Path, lists: Lists) -> None:
-    """Put these lists into a book; entries that are already there stay as they are written.
+    """Put these lists into a book; existing entries keep their text.
 
     Raises:
         BookFileError: the book, or the book with these lists, cannot be used.
@@ -272,7 +272,7 @@ def put_lists(book: Path, lists: Lists) -> None:
 
 
 def _switched(rule: str, act: str) -> str:
-    """Return the text of a rule that is switched on or off; anything else leaves it as it is."""
+    """Return the text of a rule after it is switched on or off; for other acts, the same text."""
     if act not in {"on", "off"}:
         return rule
     lines = [one for one in rule.split("\n") if not _SWITCH.match(one)]
@@ -283,16 +283,16 @@ def _switched(rule: str, act: str) -> str:
 
 
 def to_toml(rule: NewRule) -> str:
-    """Write a rule as the book has it.
+    """Return a rule as TOML.
 
     Raises:
-        RuleError: its answer is no JSON object, or has a null in it.
+        RuleError: its answer is not a JSON object, or contains null.
     """
     return toml_edit.element_text(_ARRAY, _element(rule))
 
 
 def _element(rule: NewRule) -> dict[str, Any]:
-    """Return what the book holds of a rule."""
+    """Return a rule as a TOML table."""
     answer: object = rule.text
     if rule.form in (TextForm.RESULT, TextForm.ERROR):
         reading = read(rule.text)
@@ -314,7 +314,7 @@ def _element(rule: NewRule) -> dict[str, Any]:
 
 
 def _held(value: object) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a JSON value as TOML can hold it: no null, and no half of a surrogate pair."""
+    """Return a JSON value as TOML can contain it: without null and unpaired surrogates."""
     if any(leaf is None for _path, leaf in leaves(value)):
         raise RuleError("null")
     return well_formed(value)

@@ -1,6 +1,6 @@
-"""A server definition (tools, prompts, resources), and one entry of it as the fields of a form.
+"""A server definition (tools, prompts, resources), and one entry of it as a form.
 
-An entry is an object of MCP. What the fields do not show of it stays as it is.
+An entry is an object of MCP. What the form does not show is kept.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
 MEMBERS: Final = tuple(LISTED)
-"""The lists, by the member of the result that they stand in."""
+"""The lists, by the member of the result."""
 LISTS: Final = {one.listing.member: one.name for one in methods.LISTS if one.listing}
-"""The method that asks for each."""
+"""The method that requests each list."""
 FIELDS: Final = {
     "tools": ("name", "title", "description"),
     "prompts": ("name", "title", "description"),
@@ -45,13 +45,13 @@ HINTS: Final = {
     "idempotentHint": False,
     "openWorldHint": True,
 }
-"""The annotations of a tool that are yes or no, and what MCP takes each for where it is missing."""
+"""The boolean annotations of a tool, with MCP's default for each."""
 SCHEMAS: Final = {"in ": "inputSchema", "out ": "outputSchema"}
 _ARGUMENTS: Final = "arg "
 
 
 class ServerDefinitionError(StopError):
-    """Something that was typed cannot be in a server definition."""
+    """A typed value is not valid in a server definition."""
 
     section = "server_definition"
 
@@ -66,7 +66,7 @@ def of_book(book: Book) -> Lists:
 
 
 def of_session(negotiated: NegotiatedState) -> Lists:
-    """Return what the next lists of a session hold, as far as it is known here."""
+    """Return the lists that a session will send, as far as they are known."""
     if negotiated.prepared:
         return {m: tuple(negotiated.prepared.get(LISTS[m], {}).get(m, ())) for m in MEMBERS}
     found = of_book(Book())
@@ -92,7 +92,7 @@ def change(before: Lists, after: Lists, negotiated: NegotiatedState) -> str:
 def with_entry(
     lists: Lists, member: str, entry: Mapping[str, Any] | None, old: str, *, at_end: bool = False
 ) -> Lists:
-    """Return the lists with an entry in the place of the one named `old`; None takes it out."""
+    """Return the lists with an entry instead of the one named `old`; None removes it."""
     key, found, placed = LISTED[member], [], entry is None
     for one in lists[member]:
         if one.get(key) == old and old and not at_end:
@@ -105,10 +105,10 @@ def with_entry(
 
 
 def read_list(text: str, member: str) -> tuple[Mapping[str, Any], ...]:
-    """Read a list that was written as JSON: an array, or the result of its method.
+    """Return a list from JSON: an array, or the result of its method.
 
     Raises:
-        ServerDefinitionError: it is none.
+        ServerDefinitionError: it is not a list.
     """
     value = _decoded(text)
     for step in ("result", member):
@@ -122,10 +122,10 @@ def read_list(text: str, member: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def pasted(text: str) -> Lists:
-    """Read the lists of a server as they were pasted: results of its list methods, a line each.
+    """Return the lists of a server from pasted results of its list methods, one per line.
 
     Raises:
-        ServerDefinitionError: there is none in it.
+        ServerDefinitionError: it contains no list.
     """
     found: Lists = {}
     for part in (text, *text.splitlines()):
@@ -153,12 +153,12 @@ def _decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def blank(member: str) -> JsonObject:
-    """Return what a new entry starts from."""
+    """Return a new entry to start from."""
     return {"name": "", "inputSchema": schema_of(())} if member == "tools" else {}
 
 
 def fields_of(entry: Mapping[str, Any], member: str) -> dict[str, str]:
-    """Return the fields of a form that show an entry; `as json` where rows cannot show it."""
+    """Return the form fields of an entry; `as json` if rows cannot show it."""
     text = json.dumps(entry, ensure_ascii=False, indent=2)
     values = {"entry": text}
     for name in FIELDS[member]:
@@ -188,10 +188,10 @@ def _arguments(given: Any) -> tuple[SchemaRow, ...]:  # noqa: ANN401 - any JSON 
 
 
 def entry_of(values: Mapping[str, str], member: str) -> JsonObject:
-    """Return the entry that a form stands for.
+    """Return the entry of a form.
 
     Raises:
-        ServerDefinitionError: it is no JSON object, or has no name.
+        ServerDefinitionError: it is not a JSON object, or has no name.
     """
     entry = _decoded(values.get("text") or values.get("entry") or "{}")
     if not isinstance(entry, dict):
@@ -205,7 +205,7 @@ def entry_of(values: Mapping[str, str], member: str) -> JsonObject:
 
 
 def _fill(entry: JsonObject, values: Mapping[str, str], member: str) -> None:
-    """Put what the fields hold into an entry."""
+    """Write the form fields into an entry."""
     for name in FIELDS[member]:
         _put(entry, name, values.get(name, "").strip())
     if member == "tools":
@@ -239,7 +239,7 @@ def _put(entry: JsonObject, name: str, value: object) -> None:
 
 
 class Drafted(NamedTuple):
-    """The list of an answer that is being written: its entries, and all the text around it."""
+    """The list in an answer that a person writes: its entries, and the text around it."""
 
     before: str
     entries: tuple[Mapping[str, Any], ...]
@@ -247,17 +247,17 @@ class Drafted(NamedTuple):
     after: str
 
     def with_entries(self, entries: Sequence[Mapping[str, Any]]) -> str:
-        """Return the answer with these entries; what was there stays as it was typed."""
+        """Return the answer with these entries; existing ones keep their text."""
         typed = {id(one): text for one, text in zip(self.entries, self.texts, strict=True)}
         texts = (typed.get(id(one)) or json.dumps(one, ensure_ascii=False) for one in entries)
         return pretty(f"{self.before}[{','.join(texts)}]{self.after}")
 
 
 def drafted(text: str, member: str) -> Drafted:
-    """Find the list of an answer.
+    """Return the list in an answer.
 
     Raises:
-        ServerDefinitionError: the answer has none, or is no JSON.
+        ServerDefinitionError: the answer has none, or is not JSON.
     """
     _decoded(text)
     start, inner = 0, text
@@ -273,21 +273,21 @@ def drafted(text: str, member: str) -> Drafted:
 
 
 class Snippet(NamedTuple):
-    """What one host is given, and how long it waits and what its user can set."""
+    """The configuration for one host, its limits, and the settings of its user."""
 
     given: HostEntry
     waiting: str
 
 
 def server_settings(home: Path, settings: Settings, flags: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a server must be told to meet this desk: its folder, its answer book."""
+    """Return the settings that a server needs to use this desk's inbox and answer book."""
     given = passed_on(settings, flags, os.environ, "en")
     apart = {"lang"} if home != home_folder() else {"lang", "home"}
     return {name: value for name, value in given.items() if name not in apart}
 
 
 def snippets(server_settings: Mapping[str, Any]) -> tuple[Snippet, ...]:
-    """List the hosts with what each is given. A server speaks English unless it is told so."""
+    """Return the configuration for each host. A server uses English unless it has a setting."""
     given = (
         server_settings
         if spoken_language() == "en"
@@ -306,7 +306,7 @@ def snippets(server_settings: Mapping[str, Any]) -> tuple[Snippet, ...]:
 
 
 def snippets_at(url: str) -> tuple[Snippet, ...]:
-    """List the hosts that take a server at an address; their files are on another computer."""
+    """Return the hosts that take a server's address; their files are on another computer."""
     home = Path("~")
     return tuple(
         Snippet(

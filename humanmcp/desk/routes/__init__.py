@@ -1,1 +1,1 @@
-"""The pages and the calls of the interface, by subject."""
+"""The pages and the calls of the JSON interface, by subject."""

@@ -1,7 +1,7 @@
-"""The page's JSON interface: whatever the page can do, a script can do, under the same checks.
+"""The JSON interface: a script can do what the page can do, under the same checks.
 
-A browser is known by its cookie; a script shows the token of `desk.json` as
-`Authorization: Bearer …`. Every POST carries JSON. `GET /api/openapi.json` describes each call.
+A browser sends its cookie; a script sends the token of `desk.json` as `Authorization: Bearer …`.
+Every POST has a JSON body. `GET /api/openapi.json` describes each call.
 """
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
@@ -46,7 +46,7 @@ from humanmcp.protocol.spec.schemas import Schemas
 from humanmcp.protocol.validation import starting_draft
 
 MOST_CALLS: Final = 1000
-"""Requests that are listed at once."""
+"""The maximum number of requests in one list."""
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 
@@ -81,7 +81,7 @@ class NotedShape(TypedDict):
 
 @router.post("/looking")
 def looking(request: Request) -> NotedShape:
-    """Note that somebody looks at a page: meanwhile the desk sends no notices elsewhere."""
+    """Record that somebody looks at a page: meanwhile the desk sends no notices elsewhere."""
     desk_of(request).looked.now()
     return {"noted": True}
 
@@ -313,7 +313,7 @@ prepared: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, rou
 
 @dataclass
 class SavedBody:
-    """An answer to keep: its name, what it is for, and its text."""
+    """An answer to save: its name, its method and tool, and its text."""
 
     name: str
     method: str
@@ -324,7 +324,7 @@ class SavedBody:
 
 @dataclass
 class RemoveBody:
-    """Which saved answer to throw away."""
+    """The saved answer to delete."""
 
     number: int
 
@@ -383,7 +383,7 @@ def last_answer(request: Request, session: str, number: int) -> LastShape:
 
 @dataclass
 class RuleBody:
-    """A rule to be, as the answer book has it. `save` false only says it as a sentence."""
+    """A new rule, as in the answer book. With `save` false, it is only returned as a sentence."""
 
     method: str
     text: str
@@ -428,14 +428,14 @@ def add_rule(request: Request, response: Response, body: RuleBody) -> RuleShape:
 helping: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 
 TIMEOUT: Final = 5.0
-"""Seconds in which a server answers; a person has typed on after that."""
+"""The seconds to wait for the server; by then, the person has typed more."""
 _LOOK_BACK: Final = 20
-"""Lines in which the answer is looked for."""
+"""The number of lines in which the response is searched."""
 
 
 @dataclass
 class CompleteBody:
-    """What is completed (`ref`, as in MCP), what is typed of it, and the other arguments."""
+    """The reference (`ref`, as in MCP), the typed value, and the other arguments."""
 
     ref: dict[str, Any]
     argument: str
@@ -522,7 +522,7 @@ def _is_said(desk: Desk, session: str, text: str) -> bool:
 
 
 def _answer(desk: Desk, session: str, key: str) -> Message | None:
-    """Return the answer to a request, None as long as there is none."""
+    """Return the response to a request, None if there is none yet."""
     for frame in desk.inbox.last_frames_before(session, 0, _LOOK_BACK):
         message = read(frame.raw) if frame.direction is Direction.OUT else None
         if not isinstance(message, Message) or not message.kind.is_answer:

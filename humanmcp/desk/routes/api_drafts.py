@@ -1,4 +1,4 @@
-"""The calls by which something is written, checked and sent."""
+"""The calls that write, check and send an answer."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
@@ -35,9 +35,9 @@ LONGEST_NAME: Final = 64
 
 @dataclass
 class TextBody:
-    """A text and what it stands for: message, result, error, text, or tool error.
+    """A text and its form: message, result, error, text, or tool error.
 
-    `action` says whether a text for a held request goes on in its place (pass) or answers it.
+    `action` says whether a text for a held request replaces it (pass) or answers it.
     """
 
     text: str
@@ -47,11 +47,10 @@ class TextBody:
 
 @dataclass
 class DraftBody:
-    """What a person is writing. `paused` pauses the answer book, null leaves that as it is.
+    """A person's draft. `paused` pauses the answer book, null leaves it unchanged.
 
-    `who` names the page that writes. `aside` is a text that this one took the place of: it is kept
-    beside it. `action` says whether a text for a held request goes on in its place (pass), or
-    answers it.
+    `who` names the page that writes. `aside` is a text that this draft replaces; it is kept, too.
+    `action` says whether a text for a held request replaces it (pass), or answers it.
     """
 
     text: str
@@ -65,9 +64,9 @@ class DraftBody:
 
 @dataclass
 class ReplyBody:
-    """What a person sends. `anyway` sends it although the check finds errors.
+    """The answer to send. `anyway` sends it despite the check's errors.
 
-    `action` says what is to become of a message that a tap holds: pass, drop or answer.
+    `action` says what happens to a message that a tap holds: pass, drop or answer.
     """
 
     text: str
@@ -78,14 +77,14 @@ class ReplyBody:
 
 @dataclass
 class PauseBody:
-    """Whether the countdown of the answer book is to stop."""
+    """True to pause the countdown of the answer book."""
 
     paused: bool = True
 
 
 @dataclass
 class CheckBody(TextBody):
-    """A text, and the texts of those of its fields that are no JSON yet, each by its pointer."""
+    """A text, and by pointer the texts of its fields that are not JSON yet."""
 
     fields: dict[str, str] = field(default_factory=dict)
 
@@ -105,7 +104,7 @@ def check(request: Request, session: str, number: int, body: CheckBody) -> Verdi
 
 
 def _with_unread(shape: VerdictShape, fields: dict[str, str]) -> VerdictShape:
-    """Add what keeps fields from being JSON; what else is said of these is not what was typed."""
+    """Add the problems of fields that are not JSON, instead of other problems at these fields."""
     diagnostics: list[DiagnosticShape] = [
         {**diagnostic_shape(one), "field": pointer, "pointer": pointer}
         for pointer, raw in fields.items()
@@ -121,7 +120,7 @@ def _with_unread(shape: VerdictShape, fields: dict[str, str]) -> VerdictShape:
 
 @router.post("/exchanges/{session}/{number}/autofix")
 def fix_all(request: Request, session: str, number: int, body: TextBody) -> FixedShape:
-    """Apply every fix that deletes nothing, invents nothing and is no guess."""
+    """Apply every fix that removes nothing, invents nothing and is not a guess."""
     opened = desk_of(request).open_exchange(Key(session, number))
     fixed = service.autofix(opened, body.text, body.form, body.action)
     return {**verdict_shape(fixed.verdict), "text": fixed.text}
@@ -129,7 +128,7 @@ def fix_all(request: Request, session: str, number: int, body: TextBody) -> Fixe
 
 @dataclass
 class FaultBody:
-    """An answer so far, and the fault that it shall have."""
+    """The answer so far, and the fault to put into it."""
 
     fault: Fault | None
     text: str
@@ -158,7 +157,7 @@ def add_fault(request: Request, session: str, number: int, body: FaultBody) -> D
 
 
 class KeptShape(TypedDict):
-    """When a draft was saved."""
+    """The time when a draft was saved."""
 
     at: str
 
@@ -185,7 +184,7 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
 
 @dataclass
 class WriterBody:
-    """Which window somebody writes in, and whether they still do."""
+    """The window in which somebody writes, and whether they still do."""
 
     who: str
     on: bool = True
@@ -223,8 +222,8 @@ def reply(
     """Send an answer.
 
     `became` and the status: `sent` (200), `on its way` (202), `stored` (202: a parked call, whose
-    client comes for the answer later), `taken` (409: another reply was first), `over` (409: nothing
-    waits any more), `not confirmed` (409: the connection ended before the server confirmed it; the
+    client asks for the answer later), `taken` (409: another reply was first), `over` (409: the
+    request is over), `not confirmed` (409: the connection ended before the server confirmed it; the
     client may have it), `blocked` or `refused` (422). `anyway` sends it although the check finds
     errors. `action` is for a message that a tap holds.
     """
@@ -249,7 +248,7 @@ _STATUS: Final = {
 
 @dataclass
 class SayBody:
-    """Something said first: a notification or a request, as a whole message; or an order."""
+    """An outgoing message: a notification or a request as a whole message; or an order."""
 
     text: str
     anyway: bool = False

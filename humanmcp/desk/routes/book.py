@@ -1,6 +1,6 @@
-"""What answers the next time: the rules of the answer book and the saved answers, and how to add.
+"""The pages of the answer book and of saved answers, and of adding to them.
 
-The pages work without a script: each button is a form.
+The pages work without scripts: each button is a form.
 """
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
@@ -37,7 +37,7 @@ router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Dep
 
 LONGEST_NAME: Final = 80
 COUNTED: Final = 5000
-"""Lines of each open session in which the answers of rules are counted."""
+"""The number of lines of each open session in which the rules' answers are counted."""
 
 
 @router.get("/book")
@@ -70,7 +70,7 @@ def _book(request: Request, why: str = "", typed: Mapping[str, str] | None = Non
 
 
 def _hits(desk: Desk) -> Counter[str]:
-    """Count what each rule has answered in the open sessions since the book was changed."""
+    """Return how often each rule has answered in the open sessions since the book was changed."""
     since = stamp(desk.book.stat().st_mtime) if desk.book.exists() else ""
     living = [one.facts.name for one in desk.board.sessions() if one.facts.is_open]
     frames = (one for name in living for one in desk.inbox.last_frames_before(name, 0, COUNTED))
@@ -79,7 +79,7 @@ def _hits(desk: Desk) -> Counter[str]:
 
 @router.post("/book")
 def change(request: Request, values: FormValues) -> Response:
-    """Move, change or remove a rule, or throw a saved answer away."""
+    """Move, change or remove a rule, or delete a saved answer."""
     desk, act = desk_of(request), values.get("act", "")
     try:
         if act.startswith("forget "):
@@ -99,14 +99,14 @@ def change(request: Request, values: FormValues) -> Response:
 
 
 def _be_a_server(desk: Desk, act: str, values: dict[str, str]) -> None:
-    """Take over the definition of a real server: its lists as pasted, or as it lists them.
+    """Copy the definition of a real server: from pasted lists, or from the server.
 
     Raises:
-        StopError: they are none, or the server cannot be asked.
+        StopError: the text has no lists, or the server cannot be reached.
     """
     if act == "be pasted":
         found = server_definition.pasted(values.get("lists", ""))
-    elif desk.around is not None:  # whose computer this is sits elsewhere
+    elif desk.around is not None:  # the computer belongs to somebody else
         raise server_definition.ServerDefinitionError("seat")
     else:
         found = _lists_of(values.get("command", ""), desk.home)
@@ -115,14 +115,14 @@ def _be_a_server(desk: Desk, act: str, values: dict[str, str]) -> None:
 
 
 WITHIN: Final = 30.0
-"""Seconds that a server has to start and to list its definition."""
+"""The seconds for a server to start and to list its definition."""
 _ADDRESSES: Final = ("http://", "https://")
 
 
 def _lists_of(command: str, home: Path) -> server_definition.Lists:
-    """Return the lists of the server that a command starts, or that has an address.
+    """Return the lists of a server, by its command or its address.
 
-    Someone whose login shows one session only starts nothing on this computer.
+    A login for one session only must not start programs on this computer.
 
     Raises:
         ServerDefinitionError: it does not list its definition; the sentence says why.
@@ -163,14 +163,14 @@ def _lists_of(command: str, home: Path) -> server_definition.Lists:
 
 
 class Kept(NamedTuple):
-    """What of an answer is worth keeping, and the arguments that a rule may ask for."""
+    """The part of an answer that can be kept, and the arguments for a rule."""
 
     draft: Draft | None
     where: tuple[tuple[str, Any], ...]
 
 
 def _kept(opened: OpenExchange) -> Kept:
-    """Return the answer that was sent, else the one that is being written, without its envelope."""
+    """Return the sent answer, else the draft, without its envelope."""
     item = opened.item
     draft = service.draft_of(opened)
     line = item.answer.line if item.answer is not None else service.document(opened, draft)
@@ -181,13 +181,13 @@ def _kept(opened: OpenExchange) -> Kept:
 
 @router.get("/m/{name}/{number}/keep")
 def keep(request: Request, name: str, number: int) -> HTMLResponse:
-    """Show what can be kept of an answer for the next time."""
+    """Show what can be kept of an answer."""
     return _keep(request, Key(name, number), {})
 
 
 @router.post("/m/{name}/{number}/keep")
 def keep_it(request: Request, name: str, number: int, values: FormValues) -> Response:
-    """Save the answer under a name, or as a rule; or say the rule as a sentence."""
+    """Save the answer under a name, or as a rule; or return the rule as a sentence."""
     desk, key = desk_of(request), Key(name, number)
     opened = desk.open_exchange(key)
     draft = _written(_kept(opened).draft, values)
@@ -209,14 +209,14 @@ def keep_it(request: Request, name: str, number: int, values: FormValues) -> Res
 
 
 def _written(draft: Draft | None, values: dict[str, str]) -> Draft | None:
-    """Return the answer as it is to be kept: perhaps with gaps that a request fills."""
+    """Return the answer to keep, possibly with placeholders for values of a request."""
     if draft is None or "kept text" not in values:
         return draft
     return draft._replace(text=values["kept text"])
 
 
 def _filled(opened: OpenExchange, draft: Draft) -> str:
-    """Return what this request would be answered; a text that is no JSON yet stays as it is."""
+    """Return the answer for this request; a text that is not JSON yet stays unchanged."""
     try:
         return fill_answer(draft.text, draft.form, opened.arguments)
     except ValueError:
@@ -224,7 +224,7 @@ def _filled(opened: OpenExchange, draft: Draft) -> str:
 
 
 def _rule(opened: OpenExchange, values: dict[str, str], draft: Draft) -> rules.NewRule:
-    """Make the rule of a form; before it was sent, every argument counts."""
+    """Return the rule of a form; before the form was sent, with every argument."""
     offered = _kept(opened).where
     where = {
         name: one

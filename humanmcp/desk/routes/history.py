@@ -1,4 +1,4 @@
-"""The pages of what was: the history, one line of it, and a conversation on the projector."""
+"""The pages of the history: all lines, one line, and a conversation on the projector."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
@@ -39,30 +39,30 @@ from humanmcp.protocol.spec.versions import features
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
 STAGED: Final = 400
-"""Lines of a conversation that the projector's page can go back to."""
+"""The number of lines of a conversation that the projector page can go back."""
 
 LONGEST: Final = 400_000
-"""Characters of a line that are compared, or offered to be copied in other forms."""
+"""The maximum length of a line that is compared, or can be copied in other forms."""
 
 MOST_CHIPS: Final = 6
-"""Words of each kind that the search offers."""
+"""The maximum number of words of each kind that the search offers."""
 
 AROUND: Final = 6
-"""Earlier lines that stand above the one that is shown."""
+"""The number of earlier lines above the shown one."""
 
 AFTER: Final = 60
-"""Lines after one that are looked through for what HTTP said of it."""
+"""The number of lines after one in which its HTTP details are searched."""
 
 
 MOST_SHOWN: Final = 12
-"""Sessions between which a projector may choose, those that live first."""
+"""The maximum number of sessions in the projector's menu, running ones first."""
 
 
 @router.get("/history")
 def past(
     request: Request, q: str = "", name: str = "", seq: int = 0, day: str = ""
 ) -> HTMLResponse:
-    """Show the past in pairs, the newest first, and search it; `day` leads to the end of a day."""
+    """Show the history in pairs, newest first, or a search; `day` shows the end of a day."""
     board = desk_of(request).board
     if day:
         q = _toggled(
@@ -90,7 +90,7 @@ def past(
 
 
 def _exported(board: Board, session: str) -> str:
-    """Name the one session that is searched; "" for several."""
+    """Return the only session that is searched; "" for several."""
     wanted = session.casefold()
     found = [
         one.facts.name
@@ -101,7 +101,7 @@ def _exported(board: Board, session: str) -> str:
 
 
 class Chip(NamedTuple):
-    """A word for the search box that one press adds or takes out again."""
+    """A word for the search box; a button adds or removes it."""
 
     term: str
     address: str
@@ -109,7 +109,7 @@ class Chip(NamedTuple):
 
 
 def _chips(found: Iterable[Pair], q: str) -> list[Chip]:
-    """List the words by which what is shown can be narrowed down, those in use first."""
+    """Return words that narrow down the shown lines, those in use first."""
     chosen = [one for one in history.terms(q) if one.partition(":")[0] in history.KEYS]
     seen: dict[str, dict[str, None]] = {"method": {}, "tool": {}, "session": {}}
     for one in found:
@@ -130,7 +130,7 @@ def _chips(found: Iterable[Pair], q: str) -> list[Chip]:
 
 
 def _toggled(q: str, term: str) -> str:
-    """Add a word to a search, or take it out."""
+    """Add a word to a search, or remove it."""
     words = history.terms(q)
     rest = [one for one in words if one != term]
     return " ".join(rest if len(rest) < len(words) else [*words, term])
@@ -138,7 +138,7 @@ def _toggled(q: str, term: str) -> str:
 
 @router.get("/compare")
 def compare(request: Request) -> HTMLResponse:
-    """Show how two recorded lines differ: the older on the left of each change."""
+    """Show the differences of two recorded lines: the older one is on the left."""
     wanted = request.query_params.getlist("line")[:2]
     lines = [_line(request, one) for one in wanted]
     if len(lines) == 1:
@@ -199,9 +199,9 @@ def _card(step: rows.Step, facts: SessionFacts) -> Card:
 
 @router.get("/export/{name}")
 def export(request: Request, name: str, form: str = "", secrets: str = "") -> Response:
-    """Let a session be chosen as what it is exported, or write it so.
+    """Show the export forms of a session, or return the session in one of them.
 
-    Secrets are taken out unless `secrets` says that they stay.
+    Secrets are removed, unless `secrets` is set.
     """
     desk = desk_of(request)
     view = desk.board.session(name)
@@ -223,7 +223,7 @@ def present(
 ) -> HTMLResponse:
     """Show one step of a conversation, large, for a projector. Nothing can be answered here.
 
-    `look` is a theme for this page alone; `bare` leaves the bar out.
+    `look` is a theme for this page only; `bare` omits the bar.
     """
     desk = desk_of(request)
     sessions = desk.board.sessions()
@@ -242,7 +242,7 @@ def present(
 
 
 def _parts(text: str) -> tuple[str, str, str]:
-    """Part a message into what matters of it, and the envelope before and after that."""
+    """Split a message into its important part, and the envelope before and after it."""
     for name, start, end in jsonrpc.members(text) if text.startswith("{") else ():
         if name in {"params", "result", "error"}:
             return text[:start], text[start:end], text[end:]
@@ -250,9 +250,9 @@ def _parts(text: str) -> tuple[str, str, str]:
 
 
 def stage(desk: Desk, name: str, seq: int) -> dict[str, Any]:
-    """Gather one step and what stands around it: the newest one unless another is named.
+    """Return the values for one step of a conversation: the newest one by default.
 
-    Progress is in the picture, and no step of its own.
+    Progress is in the diagram, but is not a step.
     """
     mark = desk.board.session(name)
     lines = history.said(desk.board, name, STAGED)
@@ -298,7 +298,7 @@ media: Final = APIRouter()
 
 @media.get("/media/{name}/{where}/{number}/{at}")
 def medium(request: Request, name: str, where: str, number: int, at: int) -> Response:
-    """Send the medium that comes as number `at` in a line, a request, or an answer."""
+    """Return image, audio or file number `at` of a line, a request or an answer."""
     found = media_in(_text_of(request, name, where, number))
     if not 0 <= at < len(found):
         raise UnknownItemError(name, line=number)

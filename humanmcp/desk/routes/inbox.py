@@ -1,7 +1,7 @@
-"""The page of what waits, and of one exchange. Without scripts it has one plain form.
+"""The page of waiting requests, and of one exchange. Without scripts it has one plain form.
 
-What a script adds, it adds to these pages; it fetches parts of them (`/list`, `…/status`) and puts
-them in place as text and elements, never as markup made from strings.
+Scripts extend these pages. They fetch parts of them (`/list`, `…/status`), and insert them as text
+and elements, never as markup from strings.
 """
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
@@ -80,7 +80,7 @@ from humanmcp.protocol.rules.following import fill_answer
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
 
 _LESSON: Final = 1500
-"""Lines of a session from which its lesson is read, with the notes of HTTP."""
+"""The number of lines of a session from which its lesson is read, including notes of HTTP."""
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -89,14 +89,14 @@ router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Dep
 def inbox(
     request: Request, session: str = "", sent: str = "", find: str = ""
 ) -> HTMLResponse | RedirectResponse:
-    """Show what waits, the longest waiting request open; `find` leads to a session."""
+    """Show the waiting requests, with the longest waiting one open; `find` leads to a session."""
     desk = desk_of(request)
     found = saved_answers.found(desk.board, find) if find else None
     if found is not None:
         return RedirectResponse(f"/?session={found.facts.name}", 303)
     rows = desk.board.waiting(session)
     key = rows[0].key if rows else None
-    in_room = desk.around is not None  # there a phone shows the open step, not the list
+    in_room = desk.around is not None  # in a room, a phone shows the open step, not the list
     return _show_inbox(request, key, session=session, sent=sent, chosen=in_room, find=find)
 
 
@@ -113,7 +113,8 @@ def message(  # noqa: PLR0913, PLR0917 - what an address may hold
 ) -> HTMLResponse:
     """Show one exchange, whatever its state; `do` chooses what to do with a held message.
 
-    With `whole` a long approval is shown whole; `why` is the code of why nothing was sent.
+    With `whole`, a long approval is shown completely; `why` is the code of the reason why nothing
+    was sent.
     """
     key, options = Key(name, number), ViewOptions(do, bool(whole), why)
     return _show_inbox(request, key, session=session, sent=sent, chosen=True, options=options)
@@ -123,9 +124,9 @@ def message(  # noqa: PLR0913, PLR0917 - what an address may hold
 def waiting_list(
     request: Request, session: str = "", at: str = "", *, sessions: bool = False
 ) -> HTMLResponse:
-    """Show the list alone: what a page fetches when something changed.
+    """Show only the list, which a page fetches after a change.
 
-    The menu of all sessions, up to 500 entries, is rendered only where its page asks for it.
+    The menu of all sessions, up to 500 entries, is rendered only for a page that asks for it.
     """
     values = saved_answers.listed(desk_of(request).board, session)
     return page(request, "list.html", **values, opened=at, all_sessions=sessions)
@@ -133,14 +134,14 @@ def waiting_list(
 
 @router.get("/m/{name}/{number}/line", response_class=PlainTextResponse)
 def whole_line(request: Request, name: str, number: int) -> PlainTextResponse:
-    """Return the request as it came, whole: the page of a long one shows its beginning."""
+    """Return the complete request as received; the page of a long one shows its beginning."""
     line = desk_of(request).open_exchange(Key(name, number)).item.line
     return PlainTextResponse(line.encode("utf-8", "backslashreplace"))
 
 
 @router.get("/m/{name}/{number}/status")
 def status(request: Request, name: str, number: int) -> HTMLResponse:
-    """Show how an exchange stands, alone: its banner and its times, never the composer."""
+    """Show only the state of an exchange: its banner and its times, never the composer."""
     desk = desk_of(request)
     key = Key(name, number)
     opened = desk.open_exchange(key)
@@ -150,7 +151,7 @@ def status(request: Request, name: str, number: int) -> HTMLResponse:
 
 
 class ViewOptions(NamedTuple):
-    """How an exchange is shown: the task, an approval whole or not, and why nothing was sent."""
+    """How an exchange is shown: the task, an approval completely or not, why nothing was sent."""
 
     do: str = ""
     whole: bool = False
@@ -194,9 +195,9 @@ def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
 
 
 def _lesson(request: Request, key: Key | None) -> Lesson | None:
-    """Return where a person stands in the demo; None elsewhere, and where no help is wanted.
+    """Return the state of the demo's lesson; None elsewhere, and if the person wants no help.
 
-    Without an open exchange it is about the newest session.
+    Without an open exchange, it is about the newest session.
     """
     desk = desk_of(request)
     sessions = [one.facts for one in desk.board.sessions() if key is None]
@@ -213,7 +214,7 @@ def _lesson(request: Request, key: Key | None) -> Lesson | None:
 
 
 def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
-    """Return what went out last, so that the next page can show it."""
+    """Return the last sent line, which the next page shows."""
     session, _, number = name.partition("/")
     if not (number.isascii() and number.isdigit() and len(number) < 12):
         return None
@@ -230,7 +231,7 @@ def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
 
 
 def _became(desk: Desk, item: Item) -> list[tuple[Reaction, str]]:
-    """Return what the client made of an answer that was wrong on purpose, with its sentence."""
+    """Return the client's reactions to an answer with a fault, each with its sentence."""
     is_http = bool(desk.inbox.facts(item.key.session).http_at)
     if item.answer is None or not (item.answer.deliberate or is_http):
         return []
@@ -243,11 +244,11 @@ def _became(desk: Desk, item: Item) -> list[tuple[Reaction, str]]:
 
 
 _laid_out: Final = lru_cache(16)(pretty)
-"""A request is laid out once, however often its page is looked at."""
+"""Format a request only once, however often its page is loaded."""
 RAW: Final = 200_000
-"""Characters of a request that its page shows; a link leads to the rest."""
+"""The number of characters of a request on its page; a link leads to the rest."""
 LONGEST: Final = 50_000
-"""Characters of a request that is offered to be copied in other forms."""
+"""The maximum length of a request that can be copied in other forms, in characters."""
 
 
 @lru_cache(16)
@@ -256,7 +257,7 @@ def _copies(line: str) -> list[tuple[str, str]]:
 
 
 def _message(desk: Desk, key: Key, options: ViewOptions = AS_IT_CAME) -> dict[str, Any]:
-    """Gather everything that the page of one exchange shows."""
+    """Return all values for the page of one exchange."""
     opened = desk.open_exchange(key)
     item, outlined = opened.item, opened.outlined
     row = summary.row(item, summary.badge_of(opened.facts), opened.read)
@@ -325,11 +326,11 @@ def _message(desk: Desk, key: Key, options: ViewOptions = AS_IT_CAME) -> dict[st
 
 
 _IN_ONES_WORDS: Final = ("tools/call", "elicitation/create")
-"""What nothing can be filled in for: only the person knows the answer."""
+"""The methods without a ready answer: only the person knows it."""
 
 
 def _is_filled(opened: OpenExchange, task: Task, draft: Draft) -> bool:
-    """Return True if what a person starts from can be sent as it is."""
+    """Return True if the initial draft can be sent unchanged."""
     mine = task is Task.ANSWER and opened.held is None and opened.item.method not in _IN_ONES_WORDS
     if not mine or draft.touched or opened.item.state is not ExchangeState.PENDING:
         return False
@@ -337,18 +338,18 @@ def _is_filled(opened: OpenExchange, task: Task, draft: Draft) -> bool:
 
 
 def _declared(opened: OpenExchange) -> Any:  # noqa: ANN401 - it came over a wire
-    """Return what was declared of the arguments of a call; None where nothing was."""
+    """Return the declared schema of a call's arguments; None if there is none."""
     return follow((opened.negotiated.tools or {}).get(opened.name), "inputSchema")
 
 
 def _plain(opened: OpenExchange, task: Task, draft: Draft) -> Draft:
-    """Return what the plain form holds: nothing yet for the untouched answer to a tool call."""
+    """Return the content of the plain form: empty for an unchanged answer to a tool call."""
     empty = opened.item.method == "tools/call" and not opened.item.asked and task is Task.ANSWER
     return draft if draft.touched or not empty else Draft("", TextForm.TEXT)
 
 
 def _faults(opened: OpenExchange, task: Task) -> list[FaultShape]:
-    """List the ways to break an answer; a request that goes on is changed by hand."""
+    """Return the faults that an answer can have; a forwarded request is changed by hand."""
     if service.goes_on(opened, task):
         return []
     return [rendering.fault(one) for one in service.possible_faults(opened)]
@@ -395,7 +396,7 @@ class InitialState(TypedDict):
 
 
 def _initial_state(desk: Desk, opened: OpenExchange, task: Task) -> InitialState | None:
-    """Gather what the composer's script starts from; None where nothing is to be written."""
+    """Return the initial state of the composer's script; None if there is nothing to write."""
     item, tool = opened.item, opened.name
     draft = service.draft_for(opened, task)
     goes_on = service.goes_on(opened, task)
@@ -435,15 +436,15 @@ def _initial_state(desk: Desk, opened: OpenExchange, task: Task) -> InitialState
 
 
 def _filled(saved: Saved, opened: OpenExchange) -> Saved:
-    """Return a saved answer with the values of this request in its gaps."""
+    """Return a saved answer with the values of this request in its placeholders."""
     try:
         return replace(saved, text=fill_answer(saved.text, saved.form, opened.arguments))
-    except ValueError:  # a saved text that is no JSON
+    except ValueError:  # a saved text that is not JSON
         return saved
 
 
 def _form_for(opened: OpenExchange, exchange: Exchange | None) -> AnswerForm | None:
-    """Return the form of an answer, or of the arguments of a call that goes on changed."""
+    """Return the form of an answer, or of the arguments of a held call."""
     if exchange is not None:
         return form_of(opened.item, opened.negotiated, opened.name)
     return (
@@ -458,14 +459,14 @@ def _form(form: AnswerForm) -> FormShape:
 
 
 def _standing(desk: Desk, opened: OpenExchange) -> dict[str, Any]:
-    """Return how an exchange stands: its session, its client, who else writes, what may be set."""
+    """Return the state of an exchange: session, client, other writers, possible actions."""
     item, facts = opened.item, opened.facts
     client = timeouts.find(facts.client)
     living = facts.life is Life.OPEN
     state = item.state
     if state is ExchangeState.PENDING and not living and not item.outlives:
         state = ExchangeState.ABANDONED
-    desk.board.listens(item.key)  # first, so that an answer that comes just now is not missed
+    desk.board.listens(item.key)  # first, so that no response is missed
     questions = request_form.requests_shown(opened)
     desk.board.listens(item.key, on=any(not one.outcome for one in questions))
     waiting = desk.board.waiting()
@@ -491,7 +492,7 @@ def _standing(desk: Desk, opened: OpenExchange) -> dict[str, Any]:
 
 @router.post("/m/{name}/{number}")
 def act(request: Request, name: str, number: int, values: FormValues, do: str = "") -> Response:
-    """Send what a plain form holds, or do what a button of the page says; `do` is the task."""
+    """Send the content of a plain form, or carry out a button of the page; `do` is the task."""
     desk, key = desk_of(request), Key(name, number)
     here = f"/m/{key.session}/{key.number}"
     match values.get("act", "send"):
@@ -503,7 +504,7 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
         case "park" | "status" as wanted:
             words = f"{key.number} {values.get('status', '')}".strip()
             order = Reply(words, by=BY, order=Order(wanted))
-            with suppress(OrderError):  # an empty message, or a session that ended just now
+            with suppress(OrderError):  # an empty message, or a session that just ended
                 service.submit_outgoing(desk.inbox, key.session, order, wake=desk.board.wait)
             desk.board.refresh(*key)
         case "progress on" | "progress off" as wanted:
@@ -531,23 +532,23 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
 
 
 def _forget(desk: Desk, key: Key) -> Response:
-    """Forget an exchange for good; there is no page of it afterwards."""
+    """Delete an exchange; it has no page afterwards."""
     try:
         desk.inbox.forget(key)
-    except NotForgottenError:  # its client waits: the page of it has no such button
+    except NotForgottenError:  # its client waits: its page has no such button
         return RedirectResponse(f"/m/{key.session}/{key.number}", 303)
     desk.board.refresh(key.session)
     return RedirectResponse("/history", 303)
 
 
 def _hold(desk: Desk, key: Key) -> None:
-    """Stop the book's countdown."""
+    """Pause the countdown of the answer book."""
     service.pause(desk.open_exchange(key), on=True, by=BY)
     desk.board.refresh(*key)
 
 
 def _decide(request: Request, key: Key, values: dict[str, str], here: str) -> Response:
-    """Send what a button of the approval card stands for; say why where nothing is sent."""
+    """Send the choice of a button of the approval card; if nothing is sent, show why."""
     desk = desk_of(request)
     opened = desk.open_exchange(key)
     try:
@@ -566,7 +567,7 @@ def _decide(request: Request, key: Key, values: dict[str, str], here: str) -> Re
 
 
 def _why(code: str) -> str:
-    """Return why nothing was sent; "" for a code that there is not."""
+    """Return the sentence on why nothing was sent; "" for an unknown code."""
     with suppress(UnknownSentenceError):
         return say(approvals.SECTION, code) if code else ""
     other = kinds.other_request_shown().unplaced()
@@ -574,7 +575,7 @@ def _why(code: str) -> str:
 
 
 def _pattern(opened: OpenExchange, values: dict[str, str]) -> AllowPattern:
-    """Return the pattern that was chosen, of those that the card showed."""
+    """Return the chosen pattern, which must be one that the card showed."""
     found = patterns_for(opened.approval) if opened.approval is not None else ()
     chosen = [one for at, one in enumerate(found) if values.get("pattern") == str(at)]
     if not chosen:
@@ -583,7 +584,7 @@ def _pattern(opened: OpenExchange, values: dict[str, str]) -> AllowPattern:
 
 
 def _send(request: Request, key: Key, reply: Reply, here: str) -> Response:
-    """Send a reply and lead on; what the check stops is kept and shown with its problems."""
+    """Send a reply and redirect; a blocked reply is kept and shown with its problems."""
     sent = desk_of(request).send(key, signed(request, key, reply))
     if sent.outcome in (Outcome.SENT, Outcome.QUEUED, Outcome.STORED):
         return RedirectResponse(f"/?{urlencode({'sent': f'{key.session}/{key.number}'})}", 303)

@@ -1,4 +1,4 @@
-"""Log in and out, as pages and as calls; what a browser remembers; devices that may answer."""
+"""Logging in and out, as pages and as calls; the browser's settings; devices that may answer."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
@@ -50,7 +50,7 @@ class LoginBody:
     code: str = ""
 
 
-# `in` is a keyword of Python, so that its shape cannot be written as a class.
+# `in` is a keyword in Python, so this shape cannot be a class.
 LoggedInShape = TypedDict("LoggedInShape", {"in": bool, "path": str}, total=False)
 LoggedInShape.__doc__ = "Whether one is in, and the path that each address then begins with."
 
@@ -59,7 +59,7 @@ LoggedInShape.__doc__ = "Whether one is in, and the path that each address then 
 async def enter(request: Request, response: Response, body: LoginBody) -> LoggedInShape:
     """Exchange a one-time key, or the short code, for the cookie of a login session.
 
-    Each address then begins with `path`; the browser sends the cookie there only.
+    All addresses then begin with `path`; the browser sends the cookie only there.
     """
     desk = desk_of(request)
     door = desk.door
@@ -71,9 +71,9 @@ async def enter(request: Request, response: Response, body: LoginBody) -> Logged
 
 
 def set_cookie(request: Request, response: Response, login: str) -> None:
-    """Give a browser the cookie of its login session, for the login path alone.
+    """Set the cookie of a login session, for its login path only.
 
-    The desk speaks plain HTTP to itself. Behind an HTTPS proxy the cookie is `Secure`.
+    The desk itself speaks plain HTTP. Behind an HTTPS proxy, the cookie is `Secure`.
     """
     desk = desk_of(request)
     login_path, cookie = parts_of(login)
@@ -91,7 +91,7 @@ def set_cookie(request: Request, response: Response, login: str) -> None:
 
 @dataclass
 class LoginKeyBody:
-    """The one session that the key opens, "" for all of them; the name of a device that it adds."""
+    """The only session that the key opens, "" for all; the name of a device to add."""
 
     session: str = ""
     device: str = ""
@@ -106,12 +106,12 @@ class LoginKeyShape(TypedDict):
 
 @calls.post("/login-key")
 async def login_key(request: Request, body: LoginKeyBody) -> LoginKeyShape:
-    """Make a one-time key, which opens `/login#k=KEY` within five minutes.
+    """Make a one-time key for `/login#k=KEY`, valid for five minutes.
 
-    With a `session` its login sees that session and no other. With a `device` it adds a device of
-    that name, within 15 minutes.
+    With a `session`, the login only sees that session. With a `device`, the key adds a device with
+    that name, and is valid for 15 minutes.
 
-    Only for who shows the token: a login session gets 403, so that no key outlives it.
+    Only with the token: a login session gets 403, so that no key outlives it.
     """
     if login_of(request):
         raise HTTPException(403, say("desk", "login.token only"))
@@ -121,18 +121,18 @@ async def login_key(request: Request, body: LoginKeyBody) -> LoginKeyShape:
 
 @calls.post("/logout")
 async def leave(request: Request, response: Response) -> LoggedInShape:
-    """End the login session of this browser, and its live stream."""
+    """End the login session of this browser, and its event stream."""
     end_login(request, response)
     return {"in": False}
 
 
 def login_of(request: Request) -> str:
-    """Return the login session that a request belongs to, "" for a script's."""
+    """Return the login session of a request, "" for a script's."""
     return str(getattr(request.state, "login", ""))
 
 
 def end_login(request: Request, response: Response) -> None:
-    """End a login session, and let the browser forget its cookie."""
+    """End a login session, and delete the browser's cookie."""
     desk = desk_of(request)
     desk.door.leave(login_of(request))
     response.delete_cookie(
@@ -148,7 +148,7 @@ def end_login(request: Request, response: Response) -> None:
 
 @router.get("/login")
 def login(request: Request) -> HTMLResponse:
-    """Show the door. GET uses no key up: a preview or a prefetch opens nothing."""
+    """Show the login page. GET uses no key, so previews and prefetches do no harm."""
     return page(request, "login.html", count=0, sessions=(), failed=False)
 
 
@@ -159,7 +159,7 @@ async def log_in(request: Request) -> Response:
     try:
         values = await form_values(request)
     except HTTPException:
-        values = {}  # whatever it was, it was no code
+        values = {}  # not a form, so there is no code
     login = desk.door.enter_with_code(values.get("code", ""))
     if login is None:
         return page(request, "login.html", 401, count=0, sessions=(), failed=True)
@@ -178,7 +178,7 @@ async def log_out(request: Request) -> Response:
 
 @choices.post("/preferences")
 async def prefer(request: Request, values: FormValues) -> Response:
-    """Remember language, theme, view, a name and the quiet sessions in this browser."""
+    """Store language, theme, view, a name and the quiet sessions in this browser."""
     back = values.get("back", "/")
     response = RedirectResponse(back if _is_ours(back) else "/", 303)
     if values.get("lang") in LANGUAGES:
@@ -187,7 +187,7 @@ async def prefer(request: Request, values: FormValues) -> Response:
         remember(response, "theme", values["theme"])
     if values.get("view") in VIEWS:
         remember(response, "view", values["view"])
-    if "name" in values:  # a cookie holds ASCII only
+    if "name" in values:  # a cookie can only contain ASCII
         remember(response, "name", quote(values["name"].strip()[:LONGEST_CALLED], safe=""))
     session = values.get("quiet", "")
     if session.isascii() and session.replace("-", "").isalnum():
@@ -196,7 +196,7 @@ async def prefer(request: Request, values: FormValues) -> Response:
 
 
 def _is_ours(path: str) -> bool:
-    r"""Return True if a path leads to this desk: `//evil` and `/\evil` lead elsewhere."""
+    r"""Return True if a path leads to this desk: `//evil` and `/\evil` do not."""
     return path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
 
 
@@ -211,7 +211,7 @@ def devices(request: Request) -> HTMLResponse:
 
 @router.post("/devices")
 async def change(request: Request, values: FormValues) -> Response:
-    """Make the link of a new device, or remove one."""
+    """Make the link of a new device, or remove a device."""
     desk = desk_of(request)
     if device_id := values.get("remove", ""):
         desk.door.remove_device(device_id)
@@ -238,7 +238,7 @@ def _devices_page(request: Request, status: int = 200, **values: object) -> HTML
 
 @router.get("/manifest.webmanifest")
 def manifest() -> Response:
-    """Say how the page is installed: it begins in the place of the device's login session."""
+    """Return the web app manifest; the app starts in the device's login session."""
     icon = {"src": f"/static/~{edition()}/icon-0.svg", "sizes": "any", "type": "image/svg+xml"}
     facts = {
         "name": "humanmcp",
@@ -262,5 +262,5 @@ def worker() -> Response:
 
 @router.get("/offline")
 def offline() -> HTMLResponse:
-    """Show what an installed page says while the desk cannot be reached."""
+    """Show the page that an installed app displays while it cannot reach the desk."""
     return HTMLResponse(render("offline.html"))

@@ -1,8 +1,7 @@
-"""Say something first: a client's request to a server, or what a server says of its own accord.
+"""The pages of outgoing messages, of taps, and of requests to the client.
 
-For the server, also what is wrong on purpose: bytes, silence, an end. The owner of the session
-sends it or says why not; the answer stands in the transcript. Also the page of taps, and what a
-person asks back while a request waits.
+A client sends requests, a server notifications, requests, and faults such as bytes, silence or its
+end. The owner of the session sends them, or reports why not; the response is in the transcript.
 """
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
@@ -72,15 +71,15 @@ from humanmcp.protocol.validation.whole_conversation import openers, typed_bytes
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
 MOST: Final = 40
-"""Beginnings that get a button."""
+"""The maximum number of starting points with a button."""
 LOOK_BACK: Final = 400
-"""Lines of the conversation in which the server's lists are looked for."""
+"""The number of lines in which the server's lists are searched."""
 SHOWN: Final = 8
-"""Lines of the conversation that stand under the box."""
+"""The number of lines of the conversation below the box."""
 NOTHING_WAITS: Final = "R51"
-"""What the check says of an answer to a request that is over."""
+"""The problem of an answer to a request that is over."""
 ANSWERED_WITHIN: Final = 0.5
-"""Seconds that the page waits for an answer, so that it can show it at once."""
+"""The seconds that the page waits for a response, to show it at once."""
 _ORDERS: Final = frozenset(
     one.value for one in (Order.PROGRESS, Order.SILENCE, Order.EXIT, Order.CRASH)
 )
@@ -88,7 +87,7 @@ _ORDERS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """A message to begin with. `tool` is the tool that it calls, "" for another method."""
+    """A message to start from. `tool` is the tool that it calls, "" for another method."""
 
     method: str
     tool: str
@@ -97,19 +96,19 @@ class Beginning:
 
     @property
     def name(self) -> str:
-        """What tells it from the others."""
+        """The name that identifies it on the page."""
         return f"{self.method} {self.tool}"
 
     def written(self, values: dict[str, str]) -> str:
-        """Return the message, with what was typed into the fields of its form."""
+        """Return the message with the values of the form's fields."""
         return self.form.filled(self.text, values) if self.form else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What was written, and what became of it so far. `begun` has the form that is open.
+    """The text in the box, and its result so far. `begun` has the open form.
 
-    `late`: it answers a request that is over, on purpose.
+    `late`: it intentionally answers a request that is over.
     """
 
     text: str = ""
@@ -124,10 +123,10 @@ class Said:
 def show(
     request: Request, name: str, sent: str = "", answer: int = 0, begin: str = ""
 ) -> HTMLResponse:
-    """Show the box, the messages to begin with, and what was said last.
+    """Show the box, the starting points, and the last lines.
 
-    `answer` is the number of a request that is over and is answered anyway, now rightly; `begin`
-    names the message to begin with.
+    `answer` is the number of a request that is over and still gets an answer; `begin` names the
+    starting point.
     """
     if answer:
         opened = desk_of(request).open_exchange(Key(name, answer))
@@ -140,7 +139,7 @@ def show(
 
 @router.post("/say/{name}")
 def act(request: Request, name: str, values: FormValues) -> Response:
-    """Submit what was written, or put another message to begin with into the box."""
+    """Submit the text in the box, or put another starting point into the box."""
     desk = desk_of(request)
     text, act = values.get("text", ""), values.get("act", "send")
     wanted = act.removeprefix("begin ") if act.startswith("begin ") else values.get("form", "")
@@ -175,7 +174,7 @@ def act(request: Request, name: str, values: FormValues) -> Response:
 
 
 def _reply(act: str, text: str) -> Reply:
-    """Turn a button and what was written into what is submitted."""
+    """Return the reply or order to submit for a button and its text."""
     word, _, rest = act.partition(" ")
     if word in _ORDERS:
         return Reply(rest, by=BY, order=Order(word))
@@ -186,7 +185,7 @@ def _reply(act: str, text: str) -> Reply:
 
 
 def _heard(inbox: DeskInbox, name: str) -> int:
-    """Return the number of the last line that came from the server, as far as it was lately."""
+    """Return the number of the server's last recent line."""
     return max(
         (
             one.seq
@@ -218,7 +217,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         begun=said.begun,
         completes=starting_draft.has_completions(negotiated.server_capabilities, version),
         values=said.values,
-        # That the page wrote it over several lines is nothing to tell.
+        # The page wrote it over several lines, so a hint about that would not help.
         problems=diagnostic_shapes(
             [one for one in result.diagnostics if one.severity is not Severity.REPAIRED]
             if result
@@ -237,7 +236,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
 
 
 def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
-    """List what one may begin with: the lists that the server declared, its tools, and a ping."""
+    """Return the starting points of a client: the server's lists and tools, and a ping."""
     negotiated, facts = desk.inbox.negotiated(name), desk.board.session(name).facts
     if facts.role.traits.serves:
         return _of_a_server(desk, name, facts.protocol_version or versions.LATEST_HANDSHAKE)
@@ -260,7 +259,7 @@ def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
 
 
 def _of_a_server(desk: Desk, name: str, version: str) -> tuple[Beginning, ...]:
-    """List what a server may say first, progress of what waits included."""
+    """Return the starting points of a server, including progress of waiting requests."""
     facts = desk.board.session(name).facts
     cases = [OpenExchange(desk.inbox, item, facts) for item in desk.inbox.items(name)[:MOST]]
     waiting = [one.exchange for one in cases if one.exchange is not None]
@@ -279,7 +278,7 @@ def request_text(
     negotiated: NegotiatedState,
     key: str = "",
 ) -> str:
-    """Write a request, under an id that the client itself does not use: `key`, or a moment."""
+    """Return a request with an id that the client itself does not use: from `key` or the time."""
     key = key or f"person-{datetime.now():%H%M%S}"  # noqa: DTZ005 - for the eye of the one who asks
     body: dict[str, Any] = {"jsonrpc": "2.0", "id": key, "method": method}
     if features(version).stateless:
@@ -298,30 +297,30 @@ def request_text(
 
 
 LONGEST: Final = 2000
-"""Characters of the patterns that are read."""
+"""The maximum length of the patterns, in characters."""
 
 
 WAYS: Final = ("in", "out")
 """From the client, from the server."""
 OFTEN: Final = dict.fromkeys(("tools/call", "tools/list", "initialize"))
 LOOKED_AT: Final = 300
-"""Lines in which it is looked for methods that may be held."""
+"""The number of lines in which methods to hold are searched."""
 MOST_METHODS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class TapView:
-    """A running tap as its page shows it."""
+    """The page of a running tap."""
 
     session: SessionView
     patterns: tuple[str, ...]
     held: tuple[Row, ...]
     methods: tuple[str, ...]
-    """Those that have a check box for each way: what was said, and what is often held."""
+    """The methods with a check box for each direction: used ones, and those that are often held."""
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The patterns that have no check box."""
+        """The patterns without a check box."""
         boxes = {f"{way}:{method}" for way in WAYS for method in self.methods} | {*WAYS, "next"}
         return tuple(one for one in self.patterns if one not in boxes)
 
@@ -354,7 +353,7 @@ def _view(desk: Desk, session: SessionView) -> TapView:
 
 @router.post("/taps/{name}")
 def act_on_tap(request: Request, name: str, values: FormValues) -> Response:
-    """Return what a tap is to hold from now on, or let everything go that it holds."""
+    """Change what a tap holds, or release all messages that it holds."""
     desk = desk_of(request)
     if values.get("act") == "release":
         _let_all_go(desk, name)
@@ -382,14 +381,14 @@ def _let_all_go(desk: Desk, name: str) -> None:
 
 
 FLAT: Final = tuple(kind for kind in KINDS if kind != "object")
-"""What a field of the form can be: MCP has no objects in it."""
+"""The types of a field in the form: MCP has no objects in it."""
 FORM_ROWS: Final = 4
-"""Fields that the form of this page has; more of them are form in JSON."""
+"""The number of fields in the form of this page; larger forms are written as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionForm:
-    """What was written so far. `text` is the whole message, "" while it is the form."""
+    """The input so far. `text` is the whole message, "" while the form is used."""
 
     input_request: InputRequest
     values: dict[str, str]
@@ -399,7 +398,7 @@ class QuestionForm:
 
 @router.get("/m/{name}/{number}/ask")
 def show_questions(request: Request, name: str, number: int, of: str = "") -> HTMLResponse:
-    """Show what can be asked, and the form of one question."""
+    """Show the possible requests to the client, and the form of one."""
     choices = _question_choices(request, Key(name, number))
     wanted = next((one for one in choices if one.input_request.value == of), None)
     chosen = wanted or next((one for one in choices if not one.why), choices[0])
@@ -415,7 +414,7 @@ def _question_choices(request: Request, key: Key) -> tuple[QuestionChoice, ...]:
 
 @router.post("/m/{name}/{number}/ask")
 def ask_back(request: Request, name: str, number: int, values: FormValues) -> Response:
-    """Ask, or show what would be asked as JSON."""
+    """Send the request to the client, or show its JSON."""
     desk, key = desk_of(request), Key(name, number)
     _question_choices(request, key)
     opened = desk.open_exchange(key)
@@ -443,9 +442,9 @@ def ask_back(request: Request, name: str, number: int, values: FormValues) -> Re
 def _question_text(
     opened: OpenExchange, input_request: InputRequest, values: dict[str, str]
 ) -> str:
-    """Write the message that the form stands for."""
+    """Return the message of the form."""
     exchange = opened.exchange
-    if exchange is None:  # what cannot be answered is offered no question
+    if exchange is None:  # an exchange that cannot be answered has no such page
         raise UnknownItemError(f"a question at exchange {opened.key.number}")
     asked = input_requests.params(input_request, values.get("words", "").strip(), rows_in(values))
     mark = f"{datetime.now(UTC):%H%M%S%f}"[:9]
@@ -456,7 +455,7 @@ def _question_text(
 
 
 _FIRST_QUESTION: Final = {"name 0": "answer", "kind 0": "string", "needed 0": "on"}
-"""What the form begins with: one text, which must be given."""
+"""The initial form: one required string."""
 
 
 def _question_page(request: Request, key: Key, form: QuestionForm) -> HTMLResponse:

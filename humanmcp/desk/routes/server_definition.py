@@ -1,7 +1,7 @@
-"""The page *Server*: the lists of the server definition, one entry as a form, and the reaction.
+"""The page *Server*: the lists of the server definition, one entry as a form, the reactions.
 
-The lists are those of a session, of the answer book (for all sessions), or of an answer that is
-being written. A session is told at once; the book's sessions look at it within a second.
+The lists belong to a session, to the answer book (for all sessions), or to an answer that a person
+writes. A session is notified at once; sessions with the book notice a change within a second.
 """
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
@@ -39,24 +39,24 @@ from humanmcp.protocol.validation import check
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
 PUTTING: Final = frozenset({"put", "anyway", "keep"})
-"""What the buttons do that end the form: put the entry where it belongs, or in the book, too."""
+"""The buttons that submit the form of an entry."""
 SPARE: Final = 2
-"""Empty rows that a form has below those that are filled in."""
+"""The number of empty rows in a form below the filled ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class DefinitionOwner:
-    """Whose lists they are: a session's, those of an answer being written, else the book's."""
+    """The owner of the lists: a session, an answer that a person writes, else the book."""
 
     desk: Desk
     session: str = ""
     at: str = ""
     late: bool = False
-    """The list was answered, or given up, before its entry was put into the answer."""
+    """The answer was sent, or the request ended, before the entry was put into the answer."""
 
     @property
     def key(self) -> Key:
-        """The request that an answer is being written to."""
+        """The request that the answer is for."""
         name, _, number = self.at.partition("/")
         if not (number.isascii() and number.isdigit() and len(number) < 12):
             raise UnknownItemError(self.at)
@@ -64,11 +64,11 @@ class DefinitionOwner:
 
     @property
     def query(self) -> dict[str, str]:
-        """What an address says of it."""
+        """The owner as parameters of an address."""
         return {"at": self.at} if self.at else {"session": self.session} if self.session else {}
 
     def lists(self, member: str) -> server_definition.Lists:
-        """Return the lists as they are now."""
+        """Return the current lists."""
         if self.at:
             return {member: self._drafted(member).entries}
         if self.session:
@@ -85,10 +85,10 @@ class DefinitionOwner:
     def put(
         self, before: server_definition.Lists, after: server_definition.Lists, member: str
     ) -> None:
-        """Publish these lists.
+        """Publish the changed lists.
 
         Raises:
-            StopError: that cannot be; the sentence says why.
+            StopError: they cannot be published; the sentence says why.
         """
         if self.at:
             text = self._drafted(member).with_entries(after[member])
@@ -111,7 +111,7 @@ class DefinitionOwner:
 
 
 def _target(request: Request, session: str, at: str) -> DefinitionOwner:
-    """Return whose lists an address names; of an answer that is over, those of its session."""
+    """Return the owner in an address; if its answer was sent, the session."""
     desk = desk_of(request)
     owner = DefinitionOwner(desk, session, at)
     if at:
@@ -127,13 +127,13 @@ def _target(request: Request, session: str, at: str) -> DefinitionOwner:
 
 @router.get("/server")
 def show(request: Request, session: str = "") -> HTMLResponse:
-    """Show the lists of a session or of the book, and what the host made of changes."""
+    """Show the lists of a session or of the book, and the host's reactions to changes."""
     return _show(request, _target(request, session, ""))
 
 
 @router.post("/server")
 def act(request: Request, values: FormValues) -> Response:
-    """Take an entry out, or put a whole list that was written as JSON in the place of one."""
+    """Remove an entry, or replace a whole list with one in JSON."""
     owner = _target(request, values.get("session", ""), values.get("at", ""))
     member = _member(values.get("member", ""))
     try:
@@ -149,7 +149,7 @@ def act(request: Request, values: FormValues) -> Response:
 
 
 def _published(owner: DefinitionOwner, member: str) -> Response:
-    """Lead to what the host makes of it; the book has no host of its own."""
+    """Redirect to the host's reactions; the book itself has no host."""
     at = "told" if owner.session else member
     return RedirectResponse(f"/server?{urlencode(owner.query)}#{at}", 303)
 
@@ -189,19 +189,19 @@ def _show(
 
 
 def client_reactions(desk: Desk, session: str, most: int = 20) -> list[tuple[Reaction, str]]:
-    """Return what a client made of what was said to it, newest first, each with its sentence."""
+    """Return a client's reactions to sent lines, newest first, each with its sentence."""
     found = reactions(desk.inbox.last_frames_before(session, 0, WATCHED))[-most:]
     return [(reaction, reaction.sentence()) for reaction in reversed(found)]
 
 
 def _servers(desk: Desk) -> list[Any]:
-    """List the open sessions in which we are the server."""
+    """Return the open sessions in which a person is the server."""
     sessions = desk.board.sessions()
     return [one for one in sessions if one.facts.is_open and one.facts.role.traits.serves]
 
 
 def _listed(entries: tuple[Any, ...], member: str, typed: dict[str, str] | None) -> dict[str, Any]:
-    """Gather what the page shows of a list."""
+    """Return the values of a list for the page."""
     text = json.dumps(entries, ensure_ascii=False, indent=2)
     if typed is not None and typed.get("member") == member:
         text = typed.get("text", text)
@@ -212,7 +212,7 @@ def _listed(entries: tuple[Any, ...], member: str, typed: dict[str, str] | None)
 
 
 def _seen(entry: Any) -> nodes.Node:  # noqa: ANN401 - any JSON value
-    """Return an entry as a model or a user sees it."""
+    """Return the node of an entry as a model or a user sees it."""
     named = {"name": entry.get("uri") or entry.get("uriTemplate") or "?", **entry}
     return nodes.tool(decoded(json.dumps(named)))
 
@@ -229,7 +229,7 @@ def entry(  # noqa: PLR0913, PLR0917 - what an address may hold
     name: str = "",
     copy: str = "",
 ) -> HTMLResponse:
-    """Show one entry as a form: a new one, one that is there, or a copy of it."""
+    """Show one entry as a form: a new one, an existing one, or a copy."""
     owner = _target(request, session, at)
     key, why, chosen = LISTED[_member(member)], "", server_definition.blank(member)
     try:
@@ -246,7 +246,7 @@ def entry(  # noqa: PLR0913, PLR0917 - what an address may hold
 
 @router.post("/server/entry")
 def write(request: Request, values: FormValues) -> Response:
-    """Put an entry where it belongs, keep it in the book, or show it otherwise."""
+    """Put an entry into its lists, save it in the book, or show it in another form."""
     owner = _target(request, values.get("session", ""), values.get("at", ""))
     member = _member(values.get("member", ""))
     act = values.get("act", "")
@@ -281,7 +281,7 @@ def _put(owner: DefinitionOwner, made: Any, values: dict[str, str]) -> Response:
 
 
 def _judged(made: Any, member: str) -> Verdict:  # noqa: ANN401 - any JSON value
-    """Return what the check says of a list that holds an entry."""
+    """Return the check's verdict on a list with an entry."""
     method = server_definition.LISTS[member]
     asked = jsonrpc.read(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode())
     assert isinstance(asked, Message)  # noqa: S101 - a request as it is written here
@@ -328,7 +328,7 @@ def _form(
         seen=seen,
         why=why,
         blocked=verdict is not None and bool(verdict.errors),
-        # Their places count in a list that the page made: nobody sees its lines.
+        # Their places are in a list that the page created, whose lines nobody sees.
         problems=[{**one, "line": 0} for one in diagnostic_shapes(diagnostics)],
         book=owner.desk.shown(owner.desk.book),
     )

@@ -1,4 +1,4 @@
-"""The settings as a page: where everything is, how long clients wait, the view, old sessions."""
+"""The page of settings: folders, limits of clients, the view, old sessions."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
@@ -43,9 +43,9 @@ router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Dep
 
 
 class ClientLimits(NamedTuple):
-    """How long a client waits for a call and may wait for a handshake; None for no limit.
+    """A client's limits for a call and for a handshake; None for no limit.
 
-    `typed` is what a person has set of the two, or has just typed; `wrong` what is not understood.
+    `typed` is the person's setting or input for both; `wrong` the invalid input.
     """
 
     name: str
@@ -58,11 +58,11 @@ class ClientLimits(NamedTuple):
 
 
 RANGES: Final = {"call": (1.0, LONGEST), "grace": (0.0, timeouts.LONGEST_GRACE)}
-"""The fewest and the most seconds that may be set."""
+"""The minimum and maximum number of seconds of each setting."""
 
 
 class OldSession(NamedTuple):
-    """A session that is over, and the bytes that it takes."""
+    """An ended session, and its size in bytes."""
 
     view: SessionView
     size: int
@@ -70,16 +70,16 @@ class OldSession(NamedTuple):
 
 @router.get("/settings")
 def settings(request: Request, q: str = "") -> HTMLResponse:
-    """Show the settings; `q` chooses among the old sessions."""
+    """Show the settings; `q` filters the old sessions."""
     return _page(request, q, {})
 
 
 def _page(
     request: Request, q: str, typed: Mapping[str, str], tried: Sequence[bool] = ()
 ) -> HTMLResponse:
-    """Show them with what was typed of the clients and is not understood.
+    """Show the settings with invalid input for clients.
 
-    `tried` says which notices were taken.
+    `tried` says which notices were accepted.
     """
     desk = desk_of(request)
     sessions = desk.board.sessions()
@@ -119,7 +119,7 @@ def _words(view: SessionView) -> str:
 
 
 def _grouped(old: Iterable[OldSession]) -> list[tuple[str, list[OldSession]]]:
-    """Put the sessions of one client together, the newest first."""
+    """Group the sessions by client, newest first."""
 
     def client(session: OldSession) -> str:
         return session.view.facts.title or session.view.facts.client
@@ -129,7 +129,7 @@ def _grouped(old: Iterable[OldSession]) -> list[tuple[str, list[OldSession]]]:
 
 
 def _size(folder: Path) -> int:
-    """Count the bytes of a session's folder; what is gone meanwhile takes none."""
+    """Return the size of a session's folder in bytes, without files that disappear meanwhile."""
     total = 0
     for path in folder.rglob("*"):
         try:
@@ -142,7 +142,7 @@ def _size(folder: Path) -> int:
 def _clients(
     desk: Desk, sessions: Iterable[SessionView], typed: Mapping[str, str]
 ) -> list[ClientLimits]:
-    """List the clients that were here or are set, with how long they wait."""
+    """Return the clients that were connected or have a setting, with their limits."""
     kept = _kept(desk)
     names = {one.facts.client for one in sessions}.union(*(one.all() for one in kept.values()))
     found = []
@@ -177,14 +177,14 @@ def _is_wrong(what: str, text: str) -> bool:
 
 @router.post("/settings/notices")
 def try_notices(request: Request) -> HTMLResponse:
-    """Send a notice by each rule, and show which were taken."""
+    """Send a test notice by each rule, and show which ones were accepted."""
     desk = desk_of(request)
     return _page(request, "", {}, tried=[target.tell(desk) for target in desk.notices])
 
 
 @router.post("/settings/clients")
 def limit(request: Request, values: FormValues) -> Response:
-    """Set how long clients wait. Nothing is set while one of the fields is not understood."""
+    """Set the limits of clients; if one field is invalid, set none."""
     _for_all()
     desk = desk_of(request)
     if any(one.wrong for one in _clients(desk, desk.board.sessions(), values)):
@@ -200,20 +200,20 @@ def limit(request: Request, values: FormValues) -> Response:
 
 
 def _for_all() -> None:
-    """Refuse who may see one session only."""
+    """Refuse a login that only sees one session."""
     if ONLY_SESSION.get():
         raise UnknownItemError("settings")
 
 
 @router.post("/settings")
 def remove(request: Request, values: FormValues) -> Response:
-    """Remove the sessions that were chosen, for good."""
+    """Delete the selected sessions."""
     _for_all()
     desk = desk_of(request)
     for name in [one.removeprefix("drop ") for one in values if one.startswith("drop ")]:
         try:
             desk.inbox.forget_session(desk.board.session(name).facts.name)
-        except InboxError:  # it runs after all, or is gone already
+        except InboxError:  # it still runs, or no longer exists
             continue
         desk.board.refresh(name)
     return RedirectResponse("/settings#old", 303)
@@ -231,7 +231,7 @@ class HandshakeBody:
 
 @router.get("/connect")
 def connect(request: Request) -> HTMLResponse:
-    """Show what to paste into which host."""
+    """Show the configuration for each host."""
     by_hand = desk_of(request).inbox.handshake_is_by_hand()
     return page(request, "connect.html", hosts=shown_snippets(request), by_hand=by_hand)
 
@@ -245,7 +245,7 @@ def answer_handshake_by_hand(request: Request, values: FormValues) -> Response:
 
 @router.post("/try")
 def try_now(request: Request, values: FormValues) -> Response:
-    """Start the demo host, with help or without; its first request arrives within seconds."""
+    """Start the demo host, with or without help; its first request arrives within seconds."""
     desk_of(request).play(spoken_language())
     response = RedirectResponse("/", 303)
     remember(response, "help", values.get("help", "yes"))
@@ -253,7 +253,7 @@ def try_now(request: Request, values: FormValues) -> Response:
 
 
 def shown_snippets(request: Request) -> tuple[Snippet, ...]:
-    """List what each host is given, in the reader's language."""
+    """Return the configuration for each host, in the reader's language."""
     desk = desk_of(request)
     if desk.url:
         return snippets_at(desk.url)
@@ -288,14 +288,14 @@ def set_handshake(request: Request, body: HandshakeBody) -> HandshakeBody:
 
 @router.get("/mistake/{code}")
 def mistake(request: Request, code: str) -> HTMLResponse:
-    """Explain a kind of mistake."""
+    """Explain a kind of problem."""
     return mistake_page(request, code, {})
 
 
 def mistake_page(
     request: Request, code: str, seats: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> HTMLResponse:
-    """Return the page about a mistake, with the seats of a room where it was found."""
+    """Return the page about a kind of problem, with the seats of a room where it was found."""
     found = mistakes.find(code)
     if found is None:
         raise UnknownItemError(code)
