@@ -43,25 +43,6 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
 
 
-class Stamps:
-    """Writes successive stamps; each second is formatted once."""
-
-    __slots__ = ("_second", "_until_the_second")
-
-    def __init__(self) -> None:
-        self._second = -1
-        self._until_the_second = ""
-
-    def at(self, seconds: float) -> str:
-        """Return the stamp of a moment."""
-        milliseconds = int(seconds * 1000)
-        second = milliseconds // 1000
-        if second != self._second:
-            self._until_the_second = stamp(second)[: -len("000Z")]
-            self._second = second
-        return f"{self._until_the_second}{milliseconds % 1000:03d}Z"
-
-
 def log_time(at: str, zone: tzinfo | None = None) -> str:
     """Write a stamp as in a log: `2025-04-06 15:09:35.419`. Other text is returned unchanged."""
     try:

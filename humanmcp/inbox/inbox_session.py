@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from humanmcp.inbox.contract import InboxError, Key, StoreError
@@ -34,6 +35,23 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 logger = logging.getLogger(__name__)
+
+
+class Stamps:
+    """Writes successive moments as UTC, ISO 8601 with milliseconds; formats each second once."""
+
+    def __init__(self) -> None:
+        self._second = -1
+        self._until_the_second = ""
+
+    def at(self, milliseconds: int) -> str:
+        """Return the stamp of a moment, in milliseconds since 1970."""
+        # `datetime` would write this as well, and costs every start a millisecond.
+        second, rest = divmod(milliseconds, 1000)
+        if second != self._second:
+            self._until_the_second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+            self._second = second
+        return f"{self._until_the_second}.{rest:03d}Z"
 
 
 class TransportNote(NamedTuple):

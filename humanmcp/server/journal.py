@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import InboxError, NotHeldError
-from humanmcp.inbox.inbox_session import InboxSession
+from humanmcp.inbox.inbox_session import InboxSession, Stamps
 from humanmcp.protocol.conversation.transcript import (
     DECIDED,
     DELIBERATE,
@@ -63,9 +63,8 @@ class Clock:
     """Real time. Tests put another one in its place."""
 
     def __init__(self) -> None:
-        """Start without a cached second."""
-        self._second = -1
-        self._until_the_second = ""
+        """Start with the first stamp."""
+        self._stamps = Stamps()
 
     def now(self) -> float:
         """Seconds of a clock that only ever rises: for waiting and for limits."""
@@ -88,12 +87,7 @@ class Clock:
 
     def stamp(self) -> str:
         """Return the wall clock in UTC, ISO 8601 with milliseconds: for people to read."""
-        # `datetime` would write this as well, and costs every start a millisecond.
-        seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
-        if seconds != self._second:
-            self._second = seconds
-            self._until_the_second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-        return f"{self._until_the_second}.{milliseconds:03d}Z"
+        return self._stamps.at(time.time_ns() // 1_000_000)
 
 
 class Journal(InboxSession):

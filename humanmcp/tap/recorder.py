@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from humanmcp.common.own_process import leave_signals_to_the_main_thread
-from humanmcp.common.timestamps import Stamps, log_time
+from humanmcp.common.timestamps import log_time
 from humanmcp.inbox.contract import InboxError
+from humanmcp.inbox.inbox_session import Stamps
 from humanmcp.locales import titled
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import (
@@ -162,7 +163,7 @@ class TapRecorder:
         """Write down a line, or something to be said of one."""
         with self._writing:
             self._seq += 1
-            at = self._stamps.at(self._now())
+            at = self._stamps.at(int(self._now() * 1000))
             frame = Frame(self._seq, at, direction, raw, number, by, note, decision=decision)
             for output in self._outputs:
                 try:

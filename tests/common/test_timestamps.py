@@ -4,7 +4,8 @@ from datetime import UTC, timedelta, timezone
 
 import pytest
 
-from humanmcp.common.timestamps import Stamps, clock, from_log_time, log_time, seconds_of, stamp
+from humanmcp.common.timestamps import clock, from_log_time, log_time, seconds_of, stamp
+from humanmcp.inbox.inbox_session import Stamps
 
 TOKYO = timezone(timedelta(hours=9))
 
@@ -19,7 +20,7 @@ def test_stamps_that_follow_each_other_are_the_same_ones() -> None:
     stamps = Stamps()
     for milliseconds in (1_763_664_547_001, 1_763_664_547_999, 1_763_664_548_000, 5, 0):
         moment = milliseconds / 1000 + 0.0002
-        assert stamps.at(moment) == stamp(moment)
+        assert stamps.at(milliseconds) == stamp(moment)
 
 
 @pytest.mark.parametrize("zone", [None, UTC, TOKYO])
