@@ -6,7 +6,6 @@ import anyio
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
-from humanmcp.inbox.contract import Life
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.serving import COMMAND, Serving, bare_environment
@@ -33,20 +32,6 @@ def test_every_id_comes_back_byte_for_byte(token: str, tmp_path: Path) -> None:
         serving.say(f'{{"jsonrpc":"2.0","id":{token},"method":"ping"}}')
         serving.type(f'{{"jsonrpc": "2.0", "id": {token}, "result": {{}}}}')
         assert serving.hear() == f'{{"jsonrpc":"2.0","id":{token},"result":{{}}}}'
-
-
-def test_the_end_of_input_ends_the_server_whatever_is_pending(tmp_path: Path) -> None:
-    """Exit status 0, not a byte on stdout, and what was asked is kept as abandoned."""
-    home = tmp_path / "home"
-    with Serving(home, "--by-hand") as serving:
-        serving.say('{"jsonrpc":"2.0","id":1,"method":"ping"}')
-        serving.say('{"jsonrpc":"2.0","id":2,"method":"tools/list"}')
-        name = serving.session.name
-        assert serving.close() == (0, [])
-    inbox = FolderInbox(home)
-    assert inbox.facts(name).life is Life.CLOSED
-    assert [item.id for item in inbox.items(name, ExchangeState.ABANDONED)] == ["1", "2"]
-    assert len(list(inbox.frames(name))) >= 2
 
 
 def test_a_call_that_the_client_gave_up_is_closed_for_the_person(tmp_path: Path) -> None:
