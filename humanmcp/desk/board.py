@@ -73,8 +73,8 @@ class SessionView:
 class _Seen:
     """The last known state of a session: its rows, and a mark of each item behind a row.
 
-    `highest` is the highest number that pages know, `said` that of the last line. `last` is its
-    time and its number; LATEST if they are not known.
+    `highest` is the highest number that pages know, `said` the number of the last line. `last` is
+    its time and its number; LATEST if they are not known.
     """
 
     facts: SessionFacts

@@ -1,12 +1,12 @@
-"""Phones with ntfy: notices with buttons, and the presses that come back.
+"""Phones with ntfy: notices with buttons, and answers by these buttons.
 
-Theory of operation. Each phone has two random topics on an ntfy server: its app shows what is
-published in one, its buttons publish in the other, which this desk reads. All connections go out.
-A button publishes a code: the request, the option, and a signature over both, over the bytes that
-were shown, over the text that will be sent, and over the phone. Whoever knows the reply topic can
-publish there, so a text without a signature does nothing. A code counts once, while its request
-waits; that is decided by the inbox, not by a clock. The place in the reply topic is kept after a
-press was acted on, so a desk that died in between reads the press again.
+Theory of operation. Each phone has two random topics on an ntfy server: its app shows the messages
+of one, its buttons publish to the other, which this desk reads. All connections are outgoing. A
+button publishes a code: the request, the option, and a signature over both, the shown bytes, the
+text to send, and the phone. Anybody who knows the reply topic can publish to it, so unsigned texts
+are ignored. A code is valid once, while its request waits; the inbox decides this, not a clock. The
+position in the reply topic is stored after a press was processed, so after a crash the desk reads
+the press again.
 """
 
 from __future__ import annotations
@@ -54,26 +54,26 @@ _log = logging.getLogger(__name__)
 FILE: Final = "phones.json"
 SECTION: Final = "ntfy"
 MOST_BUTTONS: Final = 3
-"""Buttons that the apps of ntfy show."""
+"""The maximum number of buttons that the ntfy apps show."""
 LONGEST_LABEL: Final = 40
 LONGEST_WORDS: Final = 2000
-"""Bytes of a question in a notice: with its buttons it must fit into the 4 KB of a push service."""
+"""The maximum size of a question in bytes: a push service allows 4 KB, including the buttons."""
 TAKEN_WITHIN: Final = 10.0
-"""Seconds in which a server takes a notice."""
+"""The seconds for a server to accept a notice."""
 SILENT_FOR: Final = 150.0
-"""Seconds without a line after which a reply topic is read anew: ntfy writes one every 45 s."""
+"""The seconds without a line before the desk reconnects: ntfy writes one every 45 s."""
 FIRST_WAIT: Final = 0.5
 LONGEST_WAIT: Final = 60.0
-"""Seconds until a server that is away is asked again: from the first time on, and at most."""
+"""The seconds before a server that did not answer is tried again: first, and at most."""
 REMEMBERED: Final = 200
-"""Presses whose repeated delivery is recognised."""
+"""The number of kept presses, to recognise repeated deliveries."""
 LONGEST_LINE: Final = 1 << 20
 _CODE: Final = re.compile(r"([0-9A-Za-z-]{1,64})\.(\d{1,9})\.(\d)\.[\w-]{22}", re.ASCII)
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class NtfyError(StopError):
-    """A server of ntfy cannot be used now."""
+    """An ntfy server cannot be used now."""
 
     section = SECTION
 
@@ -82,17 +82,17 @@ class NtfyError(StopError):
 
 
 class Button(NamedTuple):
-    """A button of a notice: what stands on it, and what a press sends."""
+    """A button of a notice: its label, and the answer that it sends."""
 
     label: str
     reply: Reply
 
 
 def buttons_of(opened: OpenExchange) -> tuple[Button, ...]:
-    """Return what one press may send; empty where a person must see more, or write.
+    """Return the answers that one press may send; () if a person must see more, or type.
 
-    Nothing can be allowed: what is allowed must have been seen whole. A question has buttons only
-    if the notice shows it whole, with each option.
+    No button allows a call, because a person must see a call completely first. A question only has
+    buttons if the notice shows it completely, with each option.
     """
     if opened.is_large:
         return ()
@@ -119,7 +119,7 @@ def buttons_of(opened: OpenExchange) -> tuple[Button, ...]:
 
 
 def words_of(opened: OpenExchange) -> str:
-    """Return all that a request asks; "" for one that asks a person nothing."""
+    """Return the complete question of a request; "" if it asks a person nothing."""
     approval, inquiry = opened.approval, opened.inquiry
     if approval is not None and approval.questions:
         lines = [line for one in approval.questions for line in _lines(one.text, "", one.options)]
@@ -146,11 +146,11 @@ def _lines(question: str, context: str, options: Sequence[tuple[str, str]]) -> l
     return [question, *([context] if context else ()), *notes]
 
 
-# -- what came of presses --------------------------------------------------------------------------
+# -- the results of presses ------------------------------------------------------------------------
 
 
 class PressNote(NamedTuple):
-    """A press that sent nothing. `code` is that of its sentence, `at` is in seconds since 1970."""
+    """A press that sent nothing: the `code` of its sentence, and `at` in seconds since 1970."""
 
     at: float
     code: str
@@ -160,7 +160,7 @@ class PressNote(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Say it."""
+        """Return the sentence."""
         return say(
             SECTION,
             f"press {self.code}",
@@ -171,14 +171,14 @@ class PressNote(NamedTuple):
 
 
 class PressNotes:
-    """The presses that sent nothing, the newest first: people at the desk see them."""
+    """The presses that sent nothing, newest first, for people at the desk."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without notes."""
         self._notes: deque[PressNote] = deque(maxlen=50)
 
     def add(self, note: PressNote) -> None:
-        """Keep a note; of several of the same kind in a row the last one."""
+        """Add a note; it replaces the last one if that is of the same kind."""
         if self._notes and self._notes[0]._replace(at=0) == note._replace(at=0):
             self._notes.popleft()
         else:
@@ -186,11 +186,11 @@ class PressNotes:
         self._notes.appendleft(note)
 
     def all(self) -> tuple[PressNote, ...]:
-        """List them."""
+        """Return all notes."""
         return tuple(self._notes)
 
     def of(self, key: Key) -> tuple[PressNote, ...]:
-        """List those for one request."""
+        """Return the notes for one request."""
         return tuple(note for note in self.all() if note.key == key)
 
 
@@ -199,7 +199,7 @@ class PressNotes:
 
 @dataclass(slots=True)
 class PhoneRecord:
-    """The secrets of a phone: its key, the topics. `heard` are the last messages that came."""
+    """The secrets of a phone: its key and topics. `heard` are the last received messages."""
 
     key: str = field(default_factory=lambda: secrets.token_hex(32))
     topic: str = field(default_factory=lambda: f"humanmcp-{secrets.token_urlsafe(18)}")
@@ -208,7 +208,7 @@ class PhoneRecord:
 
 
 def phones_of(rules: Sequence[PhoneRule], home: Path) -> list[Phone]:
-    """Return the phones of the rules. One that is no longer among them loses its topics.
+    """Return the phones of the rules. Phones without a rule lose their topics.
 
     Raises:
         NoticesError: the file with their topics cannot be read or written.
@@ -241,7 +241,7 @@ class Phone(Target):
     rule: PhoneRule
 
     def __init__(self, rule: PhoneRule, record: PhoneRecord, save: Callable[[], None]) -> None:
-        """Use its topics; `save` keeps the record."""
+        """Use its topics; `save` stores the record."""
         super().__init__(rule, rule.device)
         self.record = record
         self._save = save
@@ -258,11 +258,11 @@ class Phone(Target):
     # -- notices ----------------------------------------------------------------------------------
 
     def send(self, desk: Desk, row: Row | None, client: str) -> None:
-        """Publish a notice, with buttons where a press may answer.
+        """Publish a notice, with buttons if a press may answer.
 
         Raises:
-            NtfyError: the server did not take it.
-            UnknownItemError: the request has gone.
+            NtfyError: the server did not accept it.
+            UnknownItemError: the request has ended.
         """
         record: dict[str, Any] = {"message": say("notices", "waits" if row else "try")}
         link = link_to(desk, row)
@@ -309,10 +309,10 @@ class Phone(Target):
         return f"{name}.{urlsafe_b64encode(made[:16]).decode().rstrip('=')}"
 
     def publish(self, record: Mapping[str, Any]) -> None:
-        """Show something on the phone.
+        """Publish a message for the phone.
 
         Raises:
-            NtfyError: the server did not take it.
+            NtfyError: the server did not accept it.
         """
         text = json.dumps({"topic": self.record.topic, **record}, ensure_ascii=False)
         body = text.encode("utf-8", "replace")
@@ -330,13 +330,13 @@ class Phone(Target):
     # -- presses ----------------------------------------------------------------------------------
 
     def begin(self, desk: Desk) -> None:
-        """Read the reply topic from now on."""
+        """Start to read the reply topic."""
         if self.rule.buttons:
             reading = threading.Thread(target=self._read, args=(desk,), daemon=True)
             reading.start()
 
     def end(self) -> None:
-        """Hang up."""
+        """Disconnect from the server."""
         self._ended.set()
         for call in tuple(self._calls):
             call.close()
@@ -388,7 +388,7 @@ class Phone(Target):
             raise self._error("no ntfy")
 
     def _heard(self, desk: Desk, line: bytes) -> bool:
-        """Act on a line of the reply topic. Returns True if the server has shown that it lives."""
+        """Process a line of the reply topic. Return True if it shows that the server is alive."""
         event = _object_in(line)
         kind, name = event.get("event"), str(event.get("id", ""))
         if not isinstance(kind, str):
@@ -413,12 +413,12 @@ class Phone(Target):
         if outcome not in _SENT:
             desk.presses.add(note)
             desk.board.poke(opened.key)
-        if outcome != "repeated":  # who repeats a code may have been listening
+        if outcome != "repeated":  # a repeated code may come from an eavesdropper
             with contextlib.suppress(NtfyError):
                 self.publish({"message": note.sentence, "priority": 2})
 
     def _button(self, desk: Desk, code: str) -> tuple[OpenExchange, Button] | None:
-        """Return what a code stands for; None for one that this desk did not sign."""
+        """Return the exchange and the button of a code; None if this desk did not sign it."""
         parts = _CODE.fullmatch(code.strip())
         if parts is None:
             return None
@@ -434,7 +434,7 @@ class Phone(Target):
         return (opened, buttons[number]) if hmac.compare_digest(signed, code.strip()) else None
 
     def _act_on(self, desk: Desk, opened: OpenExchange, button: Button, code: str) -> str:
-        """Send what a button stands for, if that still counts; return the code of its sentence."""
+        """Send the answer of a button, if it is still valid; return the code of the sentence."""
         if code in self._used:
             return "repeated"
         before, is_pending = opened.item.reply, opened.item.state is ExchangeState.PENDING
@@ -442,7 +442,7 @@ class Phone(Target):
             self.rule.device,
             button.reply.text,
         )
-        if ours:  # it was sent by a desk that died before it noted the press
+        if ours:  # a desk sent it that crashed before it stored the press
             outcome = "on its way" if is_pending else "sent"
         elif not is_pending or not opened.is_open:
             outcome = "late"
@@ -516,7 +516,7 @@ def _cut(words: str) -> str:
 
 
 def _object_in(line: bytes) -> dict[str, Any]:
-    """Read a JSON object; {} for anything else."""
+    """Return the JSON object in a line; {} for other lines."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):

@@ -185,7 +185,7 @@ class InboxSession:
             if kept == self._kept_facts:
                 return
             self._kept_facts = kept
-        # What is owed is the latest by the time that the disk takes it.
+        # Newer facts may have replaced these by the time that the disk takes them.
         self.keep(
             "the facts of the session",
             lambda: self.inbox.describe(*(self._kept_facts or kept)),

@@ -501,7 +501,7 @@ class Session:
     # -- speaking first --------------------------------------------------------------------------
 
     def submit(self, text: str, *, anyway: bool = False) -> Verdict:
-        """Check an outgoing notification or request, and remember the request as awaited.
+        """Check an outgoing notification or request, and record a request as open.
 
         The caller must write the verdict's `line`, or `forced` if the message is sent anyway.
         """

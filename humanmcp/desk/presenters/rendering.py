@@ -243,7 +243,7 @@ class Medium(NamedTuple):
         return len(self.data.rstrip("=")) * 3 // 4
 
     def decoded(self) -> bytes:
-        """Return the bytes; b"" where the text is no base64 after all."""
+        """Return the bytes; b"" if the text is not base64."""
         try:
             return base64.b64decode(self.data, validate=True)
         except (binascii.Error, ValueError):

@@ -334,7 +334,7 @@ class Exchanges:
             self._size -= len(oldest.request.raw)
 
 
-# -- what happened: the events of one line ------------------------------------------------------
+# -- the events of one line ---------------------------------------------------------------------
 
 
 class RequestArrived(NamedTuple):
@@ -405,7 +405,7 @@ Event: TypeAlias = (
 )
 
 
-# -- what became of a reply ---------------------------------------------------------------------
+# -- the results of a reply ---------------------------------------------------------------------
 
 
 class Sent(NamedTuple):

@@ -99,7 +99,7 @@ def limit_in(given: Mapping[str, Any], name: str) -> float | None:
     return float(value) if 0 < value <= LONGEST_LIMIT else None
 
 
-# -- what became of it ----------------------------------------------------------------------------
+# -- the outcomes ---------------------------------------------------------------------------------
 
 OUTCOME: Final[Mapping[str, Any]] = {
     "type": "object",

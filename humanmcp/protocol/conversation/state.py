@@ -7,7 +7,7 @@ it. From these alone it derives
 - who the client is, what it declared, and what the server declared;
 - which requests are in flight, and which of them an answer or a cancellation is about;
 - which request continues another one that was answered with a question (2026-07-28);
-- whether what is said of a request's progress may be said.
+- whether progress of a request may be reported.
 
 A party (`Session`), a tap between the two, a replay and an export use the same state, so they
 agree. A party knows more than an observer: it numbers the received requests, and names the one that

@@ -1,1 +1,1 @@
-"""What is wrong with a text, where it stands, and how to fix it."""
+"""The problems of a text: kind, place and fix."""

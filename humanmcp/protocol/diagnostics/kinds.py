@@ -105,7 +105,7 @@ error_not_object = ProblemKind("R18", page=_ERROR)
 missing_error_code = ProblemKind("R19", page=_ERROR)
 error_inside_error = ProblemKind("R25", page=_ERROR)
 
-# -- answers to what no longer waits --------------------------------------------------------------
+# -- answers to requests that are over ------------------------------------------------------------
 answer_after_cancel = ProblemKind("R21", page=f"{_MCP}basic/utilities/cancellation")
 already_answered = ProblemKind("R22")
 client_stopped_waiting = ProblemKind("R23")
@@ -116,7 +116,7 @@ nothing_waits_for_id = ProblemKind("R51", page=f"{_RPC}#notification")
 no_request_waits = ProblemKind("R52", page=f"{_RPC}#notification")
 several_requests_wait = ProblemKind("R54", page=_MESSAGES)
 
-# -- messages of their own ------------------------------------------------------------------------
+# -- outgoing messages ----------------------------------------------------------------------------
 sent_too_early = ProblemKind("R24", page=f"{_MCP}basic/lifecycle#initialization")
 missing_method = ProblemKind("R30", page=f"{_RPC}#request_object")
 method_not_string = ProblemKind("R31", page=f"{_RPC}#request_object")
@@ -131,7 +131,7 @@ no_server_requests = ProblemKind("R39")
 undeclared_server_capability = ProblemKind("R40", _W)
 missing_subscription_id = ProblemKind("R41", _W)
 
-# -- lines that are no message: `jsonrpc.Flaw` says which -----------------------------------------
+# -- malformed lines, one for each `jsonrpc.Flaw` -------------------------------------------------
 line_not_json = ProblemKind("N01", page=_STDIO)
 line_not_utf8 = ProblemKind("N02", page=_STDIO)
 line_too_deep = ProblemKind("N03", page=_STDIO)
@@ -144,7 +144,7 @@ batch_not_read = ProblemKind("N09", page=_STDIO)
 batch_too_long = ProblemKind("N17", page=_STDIO)
 bom_before_line = ProblemKind("N11", _W, page=_STDIO)
 
-# -- a conversation that passes or waits ----------------------------------------------------------
+# -- a whole conversation -------------------------------------------------------------------------
 id_in_use = ProblemKind("N10", _W, page=f"{_MCP}basic#requests")
 unmatched_response = ProblemKind("N30", _W)
 unexpected_server_method = ProblemKind("N31", _W)
@@ -220,7 +220,7 @@ undeclared_tasks = ProblemKind("M56")
 question_while_parked = ProblemKind("M109")
 unfilled_placeholder = ProblemKind("M61")
 
-# -- what a client sent ---------------------------------------------------------------------------
+# -- received messages ----------------------------------------------------------------------------
 unknown_tool = ProblemKind("M62", _W, page=f"{_MCP}server/tools#error-handling")
 result_of_unknown_method = ProblemKind("M68", _W)
 maybe_extension_method = ProblemKind("M71", _H)
@@ -235,7 +235,7 @@ request_without_id = ProblemKind("M89", _W)
 unknown_client_version = ProblemKind("M90", _W)
 undeclared_directory_read = ProblemKind("M108", _W)
 
-# -- marks: commas, colons, brackets --------------------------------------------------------------
+# -- commas, colons, brackets ---------------------------------------------------------------------
 missing_comma = ProblemKind("J01", page=_JSON)
 extra_comma = ProblemKind("J02", page=_JSON)
 full_width_character = ProblemKind("J03", page=_JSON, everywhere=True)

@@ -182,7 +182,7 @@ def park_after(
     return None if plan.source == "no-limit" else wanted
 
 
-# -- what a call is parked with ------------------------------------------------------------------
+# -- the response of a parked call ---------------------------------------------------------------
 
 
 def parked_response(exchange: Exchange, call: ParkedCall, negotiated: NegotiatedState) -> str:
@@ -253,7 +253,7 @@ def _status(version: str, call: ParkedCall) -> str:
     return "failed" if failed and features(version).asked_for_tasks else "completed"
 
 
-# -- what its client asks ------------------------------------------------------------------------
+# -- requests of its client ----------------------------------------------------------------------
 
 
 def asked_ticket(exchange: Exchange) -> Ticket | None:
@@ -364,7 +364,7 @@ def task_state(version: str, call: ParkedCall) -> str:
     return state
 
 
-# -- what its client is asked (2026-07-28) --------------------------------------------------------
+# -- requests to its client (2026-07-28) ----------------------------------------------------------
 
 
 def asked_in(line: str, waiting: Sequence[str]) -> dict[str, str]:

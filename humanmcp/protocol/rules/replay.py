@@ -99,7 +99,7 @@ def recorded(frames: Iterable[Frame]) -> tuple[Recorded, ...]:
     return reader.all()
 
 
-# -- going through the frames --------------------------------------------------------------------
+# -- reading the frames --------------------------------------------------------------------------
 
 
 @dataclass(slots=True)

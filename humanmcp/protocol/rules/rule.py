@@ -1,4 +1,4 @@
-"""One rule of the answer book: what it is meant for, and what it does.
+"""One rule of the answer book: its conditions, and what it does.
 
     its conditions     method, tool, resource, where, contains, client_has, key and kept, …
     before the answer  notify (log, progress, …), ask (and wait), add and remove (in the definition)

@@ -1,8 +1,8 @@
 """The methods of MCP: one record each, with all that the specification says about it.
 
 A new method is one record here, an example in `examples.py` and sentences in `locales/`. Methods of
-an extension stand beside the extension. `objects.py` describes the objects that the records name.
-The source of a record is the page that it names.
+an extension are in its record. `objects.py` describes the objects that the records name. The source
+of a record is the page that it names.
 """
 
 from __future__ import annotations

@@ -207,7 +207,7 @@ https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-0
 """
 
 SHAPES: Final[Mapping[str, Shape]] = {
-    # -- what everything is made of -----------------------------------------------------------
+    # -- common objects -----------------------------------------------------------------------
     ANY_OBJECT: loose(),
     "Meta": Shape({}, open=True, names="meta key"),
     "ResultMeta": Shape(
@@ -456,7 +456,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         total=may(WHOLE),
         hasMore=may(TRUTH),
     ),
-    # -- what a server asks of the client --------------------------------------------------------
+    # -- requests to the client ------------------------------------------------------------------
     "ListRootsResult": Shape(
         {"roots": must(ListOf("Root"), example=[]), "_meta": may("ResultMeta")}
     ),
@@ -568,7 +568,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
             "_meta": may("ResultMeta"),
         }
     ),
-    # -- a question back to the user (2026-07-28) --------------------------------------------------
+    # -- `input_required` (2026-07-28) -------------------------------------------------------------
     "InputRequiredResult": result(
         inputRequests=may(MapOf(ASKS)),
         requestState=may(TEXT),

@@ -281,7 +281,7 @@ def notice(**members: Member) -> Shape:
     return Shape({**members, "_meta": may("NoticeMeta")})
 
 
-# -- what texts must look like -------------------------------------------------------------------
+# -- formats of strings --------------------------------------------------------------------------
 #
 # Base64, an address, a time: each format is a function from the string to a `FormatTrouble`, or
 # None if the string is valid.

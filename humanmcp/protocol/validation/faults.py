@@ -30,7 +30,7 @@ HUGE: Final = 1_000_000
 """The length of a huge text in characters. Hosts cut it, freeze, or pass it on."""
 
 NO_VERSION: Final = "1999-01-01"
-"""A date that is no protocol version."""
+"""A date that is not a protocol version."""
 
 _FAR: Final = 1_000_000
 """The distance of a wrong id from the right one: the next number may be another request's."""

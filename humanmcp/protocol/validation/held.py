@@ -224,7 +224,7 @@ def _kind(message: Message | Batch) -> str:
     return message.kind.value if isinstance(message, Message) else "batch"
 
 
-# -- what a tap is to hold -----------------------------------------------------------------------
+# -- the patterns of messages to hold ------------------------------------------------------------
 #
 # The patterns that a person types: `tools/call`, `tool:NAME`, `in`, `out`, `next`. A leading `in:`
 # or `out:` adds the direction: `tools/call` is the request, `out:tools/call` its response.

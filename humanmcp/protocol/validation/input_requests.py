@@ -152,7 +152,7 @@ def _pretty(value: Any) -> str:  # noqa: ANN401 - any JSON value
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-# -- what was heard --------------------------------------------------------------------------
+# -- the requests that were sent -------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,12 +53,12 @@ def check_outgoing(  # noqa: PLR0913 - what it depends on
     initialized: bool = True,
     progress: Progress | None = None,
 ) -> Verdict:
-    """Judge something of the person's own: what was not asked for.
+    """Check an outgoing message of a person.
 
-    `unreadable` says that a line came that could not be read: only then may an error go out that
-    names no request. `invalid` are the ids of lines that were JSON and no message: each may be told
-    so in an error. `initialized` says that the client has said so. `progress` is what was said of
-    the client's open requests, None where that is unknown.
+    `unreadable`: an unreadable line was received, so an error without an id may be sent. `invalid`
+    are the ids of received lines that were JSON, but no messages: an error may answer each.
+    `initialized`: the client sent `notifications/initialized`. `progress` is the progress of the
+    client's open requests, None if it is unknown.
     """
     reading = read(text)
     if not reading.readable:

@@ -85,7 +85,7 @@ def blocks(diagnostic: RawDiagnostic) -> bool:
     return diagnostic.severity is Severity.ERROR
 
 
-# -- something else stands where the result belongs ---------------------------------------------
+# -- a value that is not a result ---------------------------------------------------------------
 
 
 def _misplaced(
@@ -199,7 +199,7 @@ _OURS: Final = frozenset({"content", "resultType", "_meta"})
 """The members of a result that only contains text."""
 
 
-# -- which of the possible results it is -------------------------------------------------------
+# -- the object of a result --------------------------------------------------------------------
 
 
 def _arm(

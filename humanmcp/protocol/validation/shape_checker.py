@@ -331,7 +331,7 @@ def _misnamed(names: Iterable[str], rule: str, path: Path, version: str) -> list
     ]
 
 
-# -- objects told apart -------------------------------------------------------------------------
+# -- objects of several kinds -------------------------------------------------------------------
 
 
 def _check_by_member(

@@ -152,7 +152,7 @@ def _one(found: Json) -> tuple[Json, ...]:
     return (found,) if isinstance(found, (dict, bool)) else ()
 
 
-# -- how much work a comparison is ---------------------------------------------------------------
+# -- the cost of a comparison --------------------------------------------------------------------
 
 MOST_STEPS: Final = 4_000_000
 """The maximum number of steps of a comparison, about 60 milliseconds."""

@@ -296,7 +296,7 @@ def _pattern_options() -> Any:
     return library.FancyRegexOptions(MOST_BACKTRACKS, _PROGRAMS[-1], _PROGRAMS[-1])
 
 
-# -- why a value does not keep to a schema -------------------------------------------------------
+# -- the reasons of a difference -----------------------------------------------------------------
 
 Fillings: TypeAlias = "Mapping[str, str] | None"
 
