@@ -8,7 +8,6 @@ in the order in which they were returned.
 from __future__ import annotations
 
 import enum
-import json
 import math
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, assert_never
@@ -370,7 +369,7 @@ class Session:
         if token is None:
             return None
         speaks = features(exchange.version).progress_messages
-        said = f',"message":{_text(message)}' if speaks else ""
+        said = f',"message":{jsonrpc.as_line(message)}' if speaks else ""
         step = max(step, math.floor(self._theirs.last(exchange.request)) + 1)
         line = (
             '{"jsonrpc":"2.0","method":"notifications/progress","params":'
@@ -397,7 +396,7 @@ class Session:
         self.exchanges.put(exchange._replace(awaiting_retry=token, attempts=exchange.attempts + 1))
         line = (
             f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":'
-            f'{{"resultType":"input_required","requestState":{_text(token)}}}}}'
+            f'{{"resultType":"input_required","requestState":{jsonrpc.as_line(token)}}}}}'
         )
         self.state.answer(self._peer, number, line)
         return line
@@ -433,7 +432,7 @@ class Session:
         return (
             '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":'
             f'{{"_meta":{{"{versions.META_SUBSCRIPTION}":{exchange.id.token}}},'
-            f'"notifications":{_text(honoured)}}}}}'
+            f'"notifications":{jsonrpc.as_line(honoured)}}}}}'
         )
 
     @property
@@ -470,11 +469,11 @@ class Session:
         """
         if not features(self.version).subscriptions:
             said = {"params": params} if params else {}
-            notice = _text({"jsonrpc": "2.0", "method": method, **said})
+            notice = jsonrpc.as_line({"jsonrpc": "2.0", "method": method, **said})
             return (notice,) if wanted and self.negotiated.initialized else ()
-        rest = _text(params)[1:-1]
+        rest = jsonrpc.as_line(params)[1:-1]
         return tuple(
-            f'{{"jsonrpc":"2.0","method":{_text(method)},"params":'
+            f'{{"jsonrpc":"2.0","method":{jsonrpc.as_line(method)},"params":'
             f'{{"_meta":{{"{versions.META_SUBSCRIPTION}":{one.id.token}}}'
             f"{',' if rest else ''}{rest}}}}}"
             for one in self.pending
@@ -550,7 +549,7 @@ class Session:
         request: dict[str, Any] = {"jsonrpc": "2.0", "id": id, "method": method}
         if params is not None:
             request["params"] = params
-        line = _text(request)
+        line = jsonrpc.as_line(request)
         self.remember(line)
         return line
 
@@ -591,7 +590,7 @@ class Session:
 
 def cancellation(asked: RequestId, reason: str = "") -> str:
     """Return a `notifications/cancelled` line for a request of our own."""
-    said = f',"reason":{_text(reason)}' if reason else ""
+    said = f',"reason":{jsonrpc.as_line(reason)}' if reason else ""
     return (
         '{"jsonrpc":"2.0","method":"notifications/cancelled","params":'
         f'{{"requestId":{asked.token}{said}}}}}'
@@ -630,7 +629,3 @@ def _capability(change: str) -> str:
     """Return the capability that a change notification belongs to, "" for none."""
     record = methods.FILTERED.get(change)
     return record.capability if record else ""
-
-
-def _text(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -401,7 +401,7 @@ def _handshake(version: str, client: Message | None) -> str:
     ours = {"capabilities": {}, "clientInfo": {"name": "humanmcp", "version": __version__}}
     params = (ours if client is None else client.params) | {"protocolVersion": version}
     request = {"jsonrpc": "2.0", "id": _HANDSHAKE.value, "method": "initialize", "params": params}
-    return json.dumps(request, ensure_ascii=False, separators=(",", ":"))
+    return jsonrpc.as_line(request)
 
 
 _PRIVATE: Final = 0o600

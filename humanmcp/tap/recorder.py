@@ -485,7 +485,7 @@ class Listening:
             "pointer": diagnostic.pointer,
             "detail": dict(diagnostic.detail),
         }
-        raw = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+        raw = jsonrpc.as_line(record).encode()
         self._remark(raw, f"{seq}: {titled(diagnostic)}")
 
 

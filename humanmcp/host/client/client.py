@@ -11,7 +11,6 @@ changes nothing here: the tests of the client run over a process and over memory
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 import time
 from collections import OrderedDict
@@ -135,7 +134,7 @@ def _answer(key: str, asked: Any, negotiated: NegotiatedState, ask: Ask) -> dict
             found.append(outcome)
         return outcome
 
-    line = one_line({"jsonrpc": "2.0", "id": key, **asked})
+    line = jsonrpc.as_line({"jsonrpc": "2.0", "id": key, **asked})
     for event in aside.receive(jsonrpc.encoded(line)):
         if isinstance(event, RequestArrived):
             ask(event.exchange, aside.negotiated, judge)
@@ -144,11 +143,6 @@ def _answer(key: str, asked: Any, negotiated: NegotiatedState, ask: Ask) -> dict
     reply = jsonrpc.read(found[0].own.encode("utf-8", "replace"))
     result = reply.body.get("result") if isinstance(reply, Message) else None
     return result if isinstance(result, dict) else None
-
-
-def one_line(value: Mapping[str, Any]) -> str:
-    """Write an object as one line."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 TIMEOUT: Final = 60.0
@@ -423,7 +417,7 @@ class Client:
         said: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if params is not None:
             said["params"] = params
-        self.submit(one_line(said))
+        self.submit(jsonrpc.as_line(said))
 
     def submit(self, text: str, *, anyway: bool = True) -> tuple[Verdict, Begun | None]:
         """Send a line exactly as typed, unless it is no message and `anyway` is not wanted.

@@ -173,6 +173,11 @@ def read(line: bytes) -> DecodedLine:
     return _read_envelope(text, value)
 
 
+def as_line(value: Json) -> str:
+    """Write a value as JSON on one line, without white space between its tokens."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def read_text(line: str) -> DecodedLine:
     """Decode one line of text, as a person typed it or a program wrote it."""
     return read(encoded(line))

@@ -9,7 +9,6 @@ parked call into the texts to send.
 from __future__ import annotations
 
 import enum
-import json
 import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -190,8 +189,8 @@ def parked_response(exchange: Exchange, call: ParkedCall, negotiated: Negotiated
     if call.parked_as is ParkedAs.TASK:
         task = _task(exchange.version, call)
         if features(exchange.version).asked_for_tasks:
-            return _text({"task": task})
-        return _text({"resultType": "task", **task})
+            return jsonrpc.as_line({"task": task})
+        return jsonrpc.as_line({"resultType": "task", **task})
     words = (
         "A person is still working on this. Nothing has been decided. Call the tool "
         f'{RESULT_TOOL["name"]} with {{"ticket": "{call.token}"}} to get the answer.'
@@ -218,7 +217,7 @@ def _tool_result(
         result["structuredContent"] = data
     if features(version).result_types:
         result = {"resultType": "complete", **result}
-    return _text({**result, "isError": True} if is_error else result)
+    return jsonrpc.as_line({**result, "isError": True} if is_error else result)
 
 
 def _task(version: str, call: ParkedCall) -> dict[str, Any]:
@@ -281,7 +280,7 @@ def unknown(exchange: Exchange, why: str = _NOT_FOUND) -> tuple[TextForm, str]:
     if exchange.method == "tools/call":
         words = "There is no call with this ticket. Ask your question again."
         return TextForm.RESULT, _tool_result(exchange.version, words, is_error=True)
-    return TextForm.ERROR, _text({"code": -32602, "message": why})
+    return TextForm.ERROR, jsonrpc.as_line({"code": -32602, "message": why})
 
 
 def reply_to(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | None:
@@ -291,7 +290,7 @@ def reply_to(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | Non
             return TextForm.RESULT, task_state(exchange.version, call)
         case "tasks/update":
             # "On success, the server **MUST** acknowledge the request with an empty result."
-            return TextForm.RESULT, _text({"resultType": "complete"})
+            return TextForm.RESULT, jsonrpc.as_line({"resultType": "complete"})
         case "tasks/cancel":
             return _cancelled(exchange, call)
         case _:
@@ -305,11 +304,11 @@ def _cancelled(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str]:
     […] with error code -32602".
     """
     if features(exchange.version).stateless:
-        return TextForm.RESULT, _text({"resultType": "complete"})
+        return TextForm.RESULT, jsonrpc.as_line({"resultType": "complete"})
     if call.is_over:
         message = f"Cannot cancel task: already {_status(exchange.version, call)}"
-        return TextForm.ERROR, _text({"code": -32602, "message": message})
-    return TextForm.RESULT, _text(_task(exchange.version, call._replace(cancelled=True)))
+        return TextForm.ERROR, jsonrpc.as_line({"code": -32602, "message": message})
+    return TextForm.RESULT, jsonrpc.as_line(_task(exchange.version, call._replace(cancelled=True)))
 
 
 def answer(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | None:
@@ -333,7 +332,7 @@ def answer(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | None:
 
 def _with_meta(result: str, token: str) -> str:
     """Add the id of the task to the text of a result."""
-    pair = f"{_text(META_RELATED_TASK)}:{_text({'taskId': token})}"
+    pair = f"{jsonrpc.as_line(META_RELATED_TASK)}:{jsonrpc.as_line({'taskId': token})}"
     for name, _start, end in jsonrpc.members(result):
         if name == "_meta":
             inside = result[:end].rstrip()
@@ -351,8 +350,8 @@ def task_state(version: str, call: ParkedCall) -> str:
     https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md
     """
     if features(version).asked_for_tasks:
-        return _text(_task(version, call))
-    state = _text({"resultType": "complete", **_task(version, call)})
+        return jsonrpc.as_line(_task(version, call))
+    state = jsonrpc.as_line({"resultType": "complete", **_task(version, call)})
     for name in ("result", "error"):
         inside = jsonrpc.member(call.line, name) if call.line else None
         if inside is not None:
@@ -401,7 +400,8 @@ def by_key(text: str) -> dict[str, str]:
 
 def as_object(found: Mapping[str, str]) -> str:
     """Return a JSON object with these members; "" without any."""
-    return f"{{{','.join(f'{_text(name)}:{one}' for name, one in found.items())}}}" if found else ""
+    members = ",".join(f"{jsonrpc.as_line(name)}:{one}" for name, one in found.items())
+    return f"{{{members}}}" if found else ""
 
 
 def status_notice(version: str, call: ParkedCall) -> str:
@@ -411,13 +411,13 @@ def status_notice(version: str, call: ParkedCall) -> str:
     to inform the requestor of the change. This notification includes the full task state."
     https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
     """
-    task = _text(_task(version, call))
+    task = jsonrpc.as_line(_task(version, call))
     return f'{{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{task}}}'
 
 
 def listed(version: str, calls: Iterable[ParkedCall]) -> str:
     """Return the result of `tasks/list`."""
-    return _text({"tasks": [_task(version, call) for call in calls]})
+    return jsonrpc.as_line({"tasks": [_task(version, call) for call in calls]})
 
 
 def changed_task(version: str, call: ParkedCall, subscription: str) -> str:
@@ -431,7 +431,3 @@ def changed_task(version: str, call: ParkedCall, subscription: str) -> str:
         '{"jsonrpc":"2.0","method":"notifications/tasks","params":{"_meta":'
         f'{{"{META_SUBSCRIPTION}":{subscription}}},{state[start:]}}}'
     )
-
-
-def _text(value: Any) -> str:  # noqa: ANN401 - JSON
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
