@@ -3,7 +3,7 @@
 `python -m tests.kills --rounds 1000`. In each round a host calls a tool, one or two people answer
 at a desk, and while their answers are on the way one of these dies by SIGKILL: the server process,
 the desk, or the person's connection to it; with `--postgres` also the database, as a system stops
-it that loses its power. Whatever dies:
+it that loses its power; with `--http` also the client. Whatever dies:
 
 - who was told that their answer was sent, whose answer did reach the client, and the other way
   round: what the inbox calls answered has reached it;
@@ -23,6 +23,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -33,6 +34,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.desk.desking import Desking
 from tests.postgres_server import PostgresServer
 from tests.serving import bare_environment
+from tests.serving_http import JSON, ServingHttp, modern
 from tests.support.forking import start
 from tests.waiting import PATIENCE, until
 
@@ -90,6 +92,100 @@ class Host:
         os.close(self._from)
 
 
+class HttpHost:
+    """A server process with an endpoint, and what its clients have received or may still read."""
+
+    def __init__(self, home: Path, flags: tuple[str, ...], seed: int) -> None:
+        """Start it, with one session that is named by an id."""
+        self._random = random.Random(seed)
+        self._server = ServingHttp(home, "--handshake", "book", *flags)
+        self._headers = self._server.initialize()
+        self._clients: list[Client] = []
+        self.may_read = threading.Event()
+        self.may_read.set()
+
+    @property
+    def heard(self) -> list[dict[str, Any]]:
+        """What the clients have received."""
+        return [one for client in self._clients for one in client.heard()]
+
+    def call(self, number: int) -> None:
+        """Call a tool under this id, in 2026-07-28 or in the session."""
+        params: dict[str, Any] = {"name": "ask", "arguments": {}}
+        if self._random.random() < 0.5:
+            body, headers = modern("tools/call", number, **params)
+        else:
+            call = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+            body, headers = json.dumps(call), self._headers
+        self._clients.append(Client(self._server.port, "POST", body, headers, self.may_read))
+
+    def kill_client(self) -> None:
+        """End the last client. Nothing reaches it from then on."""
+        self._clients[-1].end()
+
+    def come_again(self, number: int) -> bool:
+        """Come again for the response to this exchange, if its client has a session."""
+        if self._clients[-1].headers is not self._headers:
+            return False
+        headers = {**self._headers, "Last-Event-ID": f"{number}-0"}
+        self._clients.append(Client(self._server.port, "GET", "", headers, self.may_read))
+        return True
+
+    def end(self) -> None:
+        """Kill the server, and read what is left in the sockets."""
+        self._server.process.kill()
+        self._server.process.wait(PATIENCE)
+        self.may_read.set()
+        for client in self._clients:
+            client.end()
+        self._server.kill()
+
+
+class Client:
+    """One connection to the endpoint, and the bytes that reached it."""
+
+    def __init__(
+        self,
+        port: int,
+        verb: str,
+        body: str,
+        headers: Mapping[str, str],
+        may_read: threading.Event,
+    ) -> None:
+        """Send the request."""
+        self.headers = headers
+        self._may_read, self._raw = may_read, b""
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        fields = {**JSON, **headers, "Host": f"127.0.0.1:{port}", "Content-Length": len(body)}
+        head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        self._socket.sendall(f"{verb} /mcp HTTP/1.1\r\n{head}\r\n{body}".encode())
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError):
+            while self._may_read.wait() and (part := self._socket.recv(65536)):
+                self._raw += part
+
+    def heard(self) -> list[dict[str, Any]]:
+        """Return the responses: the one of a body, or those in events."""
+        found = []
+        for line in self._raw.split(b"\n"):
+            with contextlib.suppress(ValueError):
+                message = json.loads(line.removeprefix(b"data: "))
+                if isinstance(message, dict) and "id" in message:
+                    found.append(message)
+        return found
+
+    def end(self) -> None:
+        """Close it. What its system had received is read."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
+        self._may_read.set()
+        self._reader.join()
+        self._socket.close()
+
+
 class Tap(NamedTuple):
     """What a person sends, and what their page was told of it: "" where nothing came back."""
 
@@ -140,8 +236,16 @@ class Phone(threading.Thread):
 class Kills:
     """Everything that can die, and the rounds."""
 
-    def __init__(self, folder: Path, seed: int, postgres: PostgresServer | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        seed: int,
+        postgres: PostgresServer | None = None,
+        *,
+        http: bool = False,
+    ) -> None:
         """Start it all."""
+        self._is_http = http
         self.random, self.folder, self._postgres = random.Random(seed), folder, postgres
         self._flags: tuple[str, ...] = ()
         if postgres is not None:
@@ -149,7 +253,7 @@ class Kills:
             lease = "&options=-c%20humanmcp.lease%3D2s"
             self._flags = ("--inbox", postgres.another(f"kills_{seed}") + lease)
         self._home = folder / "home"
-        self._host = Host(self._home, self._flags)
+        self._host = self._new_host()
         self._desk = Desking(self._home, *self._flags)
         self._inbox: Inbox = open_inbox(self._home, *self._flags[1:])
         self._number, self._takes = 0, 0.05
@@ -157,6 +261,11 @@ class Kills:
         if postgres is not None:  # who watches a database notices that it is back
             self._watch.enter_context(self._inbox.watch(lambda _session, _number: None))
         self.counted: Counter[str] = Counter()
+
+    def _new_host(self) -> Host | HttpHost:
+        if self._is_http:
+            return HttpHost(self._home, self._flags, self.random.randrange(10**6))
+        return Host(self._home, self._flags)
 
     def end(self) -> None:
         """End it all."""
@@ -176,21 +285,34 @@ class Kills:
             Phone(self._desk, key, Tap(self._text(at)), saves=self.random.random() < 0.5)
             for at in range(self.random.choice((1, 1, 2)))
         ]
-        victims = ["host", "desk", "connection", *(["database"] if self._postgres else [])]
+        victims = ["host", "desk", "connection"]
+        victims += ["database"] * bool(self._postgres) + ["client"] * self._is_http
         victim = self.random.choice(victims)
         moment, begun = self.random.random() * self._takes * 1.5, time.monotonic()
         for phone in phones:
             phone.start()
         time.sleep(moment)
-        heard = self._kill(victim, phones)
+        dead = self._host
+        self._kill(victim, phones)
         self._host.may_read.set()
         for phone in phones:
             phone.join()
         if victim == "connection":
             self._takes += (time.monotonic() - begun - self._takes) / 20
         self._start_again(victim)
-        taps = [self._settled(key, phone.tap) for phone in phones]
-        self._look(key, taps, heard, victim)
+        taps = [self._settled(key, phone.tap, victim) for phone in phones]
+        self._look(key, taps, dead, victim)
+        if isinstance(self._host, HttpHost) and self._host is dead and victim == "client":
+            self._come_again(key, self._host)
+
+    def _come_again(self, key: Key, host: HttpHost) -> None:
+        """Let the client come again: it gets the one answer that it missed, and that is told."""
+        before = len(self._texts(host))
+        if not before and host.come_again(key.number):
+            until(lambda: self._texts(host), "the client gets what it missed")
+            state = ExchangeState.ANSWERED
+            until(lambda: self._item(key).state is state, "it is known that the client has it")
+            self.counted["came again"] += 1
 
     def _text(self, at: int) -> str:
         return f"answer {self._number} of {at} " + "x" * self.random.choice(SIZES)
@@ -207,10 +329,10 @@ class Kills:
     def _is_new(self, row: dict[str, Any]) -> bool:
         return bool(self._inbox.item(Key(row["session"], row["number"])).id == str(self._number))
 
-    def _kill(self, victim: str, phones: list[Phone]) -> list[dict[str, Any]]:
-        """Kill one; return the list of what the client has read and will read."""
-        heard = self._host.heard
+    def _kill(self, victim: str, phones: list[Phone]) -> None:
         match victim:
+            case "client" if isinstance(self._host, HttpHost):
+                self._host.kill_client()
             case "host":
                 self._host.end()
             case "desk":
@@ -220,12 +342,11 @@ class Kills:
             case "database" if self._postgres:
                 self._postgres.kill()
         self.counted[victim] += 1
-        return heard
 
     def _start_again(self, victim: str) -> None:
         match victim:
             case "host":
-                self._host = Host(self._home, self._flags)
+                self._host = self._new_host()
             case "desk":
                 self._desk = Desking(self._home, *self._flags)
             case "database" if self._postgres:
@@ -238,32 +359,38 @@ class Kills:
             return bool(self._desk.ask("GET", "/api/state", headers=self._desk.bearer).json)
         return False
 
-    def _settled(self, key: Key, tap: Tap) -> Tap:
-        """Tap once more where nothing came back, as a person does; wait where it is on its way."""
+    def _settled(self, key: Key, tap: Tap, victim: str) -> Tap:
+        """Tap once more where nothing came back, as a person does; wait where it is on its way.
+
+        What nobody reads any more stays on its way until its client comes again.
+        """
+        is_unheard = self._is_http and victim in ("client", "host")
 
         def settled() -> Tap | None:
             phone = Phone(self._desk, key, tap, saves=False)
             phone.run()
             now = phone.tap
             is_open = self._item(key).state is ExchangeState.PENDING
+            if is_open and is_unheard and now.told:
+                return now
             if now.told in ("taken", "over", "not confirmed") and is_open:
                 return None  # it is on its way, or its session is about to be known as gone
             return now if now.told in FINAL else None
 
         if tap.told in FINAL:
             return tap
-        return until(settled, f"what became of {tap.text[:20]!r} (was: {tap.told!r})")
+        return until(settled, f"what became of {tap.text[:20]!r} (was: {tap.told!r}, {victim})")
 
     def _item(self, key: Key) -> Item:
         return self._inbox.item(key)
 
-    def _look(self, key: Key, taps: list[Tap], heard: list[dict[str, Any]], victim: str) -> None:
+    def _look(self, key: Key, taps: list[Tap], host: Host | HttpHost, victim: str) -> None:
         item = self._item(key)
         kept = [one.text for one in (item.draft, item.reply, *item.kept) if one is not None]
         line = item.answer.line if item.answer is not None else ""
         if line:
-            until(lambda: self._texts(heard), f"the client reads what was sent ({victim})")
-        came = self._texts(heard)
+            until(lambda: self._texts(host), f"the client reads what was sent ({victim})")
+        came = self._texts(host)
         assert len(came) <= 1, f"{len(came)} responses ({victim})"
         for tap in taps:
             is_delivered = came == [tap.text]
@@ -274,16 +401,22 @@ class Kills:
             self.counted[tap.told] += 1
         assert item.state is not ExchangeState.ANSWERED or came, f"said to be answered: {victim}"
 
-    def _texts(self, heard: list[dict[str, Any]]) -> list[str]:
-        mine = [one for one in tuple(heard) if one.get("id") == self._number]
+    def _texts(self, host: Host | HttpHost) -> list[str]:
+        mine = [one for one in tuple(host.heard) if one.get("id") == self._number]
         return [one["result"]["content"][0]["text"] for one in mine]
 
 
 def run(
-    folder: Path, rounds: int, seed: int, postgres: PostgresServer | None = None, rest: float = 0
+    folder: Path,
+    rounds: int,
+    seed: int,
+    postgres: PostgresServer | None = None,
+    rest: float = 0,
+    *,
+    http: bool = False,
 ) -> Counter[str]:
     """Play so many rounds. Returns how often each was killed, and what people were told."""
-    kills = Kills(folder, seed, postgres)
+    kills = Kills(folder, seed, postgres, http=http)
     try:
         for at in range(rounds):
             try:
@@ -302,13 +435,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3)))
     parser.add_argument("--postgres", action="store_true", help="the inbox is in a database")
+    parser.add_argument("--http", action="store_true", help="clients come over HTTP")
     parser.add_argument("--rest", type=float, default=0, help="seconds between two rounds")
     wanted = parser.parse_args()
     to_stdout(f"seed {wanted.seed}")
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kills-")))
         server = stack.enter_context(PostgresServer()) if wanted.postgres else None
-        counted = run(folder, wanted.rounds, wanted.seed, server, wanted.rest)
+        counted = run(folder, wanted.rounds, wanted.seed, server, wanted.rest, http=wanted.http)
     to_stdout(f"{wanted.rounds} rounds: {dict(counted)}")
 
 

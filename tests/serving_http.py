@@ -167,8 +167,8 @@ class ServingHttp(AbstractContextManager["ServingHttp"]):
         found = until(lambda: sorted(self.home.glob("sessions/*/pending/*")), "a pending request")
         return found[0].parent.parent
 
-    def answer(self, number: int, text: str, *more: str) -> None:
-        """Answer as a person at a terminal does."""
+    def answer(self, number: int, text: str, *more: str, is_heard: bool = True) -> None:
+        """Answer as a person at a terminal does; who is not heard yet is told so."""
         name = self.folder().name
         done = subprocess.run(
             [*PROGRAM, f"{name}/{number}", "--home", str(self.home), "--text", text, *more],
@@ -176,7 +176,8 @@ class ServingHttp(AbstractContextManager["ServingHttp"]):
             env=bare_environment(self.home.parent),
             check=False,
         )
-        assert done.returncode == 0, done
+        assert done.returncode == (0 if is_heard else 1), done
+        assert is_heard or b"Queued. " in done.stderr
 
 
 class Open:

@@ -24,6 +24,11 @@ def test_whatever_is_killed_nobody_is_told_sent_of_what_was_not_delivered(tmp_pa
     assert run(tmp_path, 24, random.randrange(10**6))
 
 
+def test_the_same_holds_over_http_where_the_client_is_killed_too(tmp_path: Path) -> None:
+    """A client that can come again gets its answer then; sent is said after that."""
+    assert run(tmp_path, 24, random.randrange(10**6), http=True)
+
+
 @pytest.mark.postgres
 @pytest.mark.xdist_group("postgres")
 def test_the_same_holds_when_the_inbox_is_a_database_that_is_killed_too(

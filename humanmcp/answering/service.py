@@ -72,7 +72,7 @@ class Outcome(enum.Enum):
 
     SENT = "sent"
     QUEUED = "on its way"
-    """Submitted; the process has not taken it yet."""
+    """Submitted; the client does not have it yet."""
     BLOCKED = "blocked"
     """The check found errors: nothing was submitted, the text was kept."""
     REFUSED = "refused"

@@ -10,11 +10,12 @@ import contextlib
 import enum
 import ipaddress
 import os
+import select
 import socket
 import sys
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -73,6 +74,19 @@ def listen(host: str, port: int) -> socket.socket:
 DROP: Final = "humanmcp.drop"
 """The type of a message to ASGI's `send` that ends the connection, whatever was promised on it."""
 
+WRITTEN: Final = "humanmcp.written"
+"""The key of a `Written` in a message to ASGI's `send`."""
+
+
+class Written(Protocol):
+    """Is told once whether the system has taken what was sent, or never will.
+
+    What came after the client had closed its end counts as never.
+    """
+
+    def __call__(self, *, written: bool) -> object:
+        """Take note of it, in the thread of the event loop."""
+
 
 class QuietServer(uvicorn.Server):
     """uvicorn without a word on stdout, with bounds, and telling when it listens.
@@ -129,7 +143,9 @@ class Patient(H11Protocol):
     ) -> None:
         """Give it a little time for its first line; less where very many are silent."""
         super().connection_made(transport)
-        self.app = partial(_with_drop, self.app, transport)
+        self.app = partial(_with_more, self.app, self)
+        self._is_lost = False
+        self._unwritten: list[Written] = []
         self._silent[self] = None
         if len(self._silent) > MOST_SILENT:
             self._make_room()
@@ -140,6 +156,29 @@ class Patient(H11Protocol):
         self._looking.cancel()
         self._silent.pop(self, None)
         super().connection_lost(exc)
+        self._is_lost = True
+        self._tell_written()
+
+    def tell_when_written(self, tell: Written) -> None:
+        """Call `tell` once the system has taken all that was sent, or never will."""
+        self._unwritten.append(tell)
+        if self._is_lost or not self.transport.get_write_buffer_size():
+            self._tell_written()
+        else:
+            self.transport.set_write_buffer_limits(high=0)  # `resume_writing` when it is empty
+
+    def resume_writing(self) -> None:
+        """Go on: the system has taken enough."""
+        super().resume_writing()
+        if not self.transport.get_write_buffer_size():
+            self._tell_written()
+
+    def _tell_written(self) -> None:
+        unwritten, self._unwritten = self._unwritten, []
+        if unwritten:
+            is_written = not (self._is_lost or _has_hung_up(self.transport))
+            for tell in unwritten:
+                tell(written=is_written)
 
     def send_400_response(self, msg: str) -> None:
         """Explain in the 400 body why the request is not valid HTTP."""
@@ -169,16 +208,40 @@ class Patient(H11Protocol):
         self._looking = self.loop.call_later(FIRST_LINE_WITHIN, self._hang_up_on_silence, asked)
 
 
-async def _with_drop(
-    app: ASGIApp, transport: asyncio.Transport, scope: Scope, receive: Receive, send: Send
+def _has_hung_up(transport: asyncio.BaseTransport) -> bool:
+    """Return True if a client had closed its end by now: what was sent may have come too late."""
+    poll = getattr(select, "poll", None)
+    if poll is None:  # Windows
+        return False
+    own = transport.get_extra_info("socket").fileno()
+    if own < 0:
+        return True
+    ends = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
+    looking = poll()
+    looking.register(own, ends)
+    return any(events & ends for _own, events in looking.poll(0))
+
+
+async def _with_more(
+    app: ASGIApp, protocol: Patient, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """Let an application end its connection: ASGI has no word for that."""
+    """Let an application end its connection, and learn what was written: ASGI has neither."""
 
     async def sent(message: Message) -> None:
         if message["type"] == DROP:
-            transport.close()
-        else:
+            protocol.transport.close()
+            return
+        tell: Written | None = message.get(WRITTEN)
+        is_sent = False
+        try:
+            is_open = not protocol.transport.is_closing()
             await send(message)
+            is_sent = is_open
+        finally:
+            if tell is not None and is_sent:
+                protocol.tell_when_written(tell)
+            elif tell is not None:
+                tell(written=False)
 
     await app(scope, receive, sent)
 

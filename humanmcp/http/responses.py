@@ -13,9 +13,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from humanmcp.http.listening import (
-    DROP,
-)
+from humanmcp.http.listening import DROP, WRITTEN
 from humanmcp.inbox.attendant import on_a_beat
 from humanmcp.protocol.http.inbound import (
     PATH,
@@ -52,6 +50,8 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Send
 
+    from humanmcp.http.listening import Written
+
     Scope: TypeAlias = MutableMapping[str, Any]
 
 DRIP_EVERY: Final = 0.02
@@ -81,7 +81,8 @@ BEGINNING: Final = EventId(OWN, 0)
 class OutEvent(NamedTuple):
     """A message on its way out. `last` says that the stream ends with it; `raw`, as bytes.
 
-    `fault` is what is to be wrong with what carries it.
+    `fault` is what is to be wrong with what carries it. `written` is told whether the system has
+    taken it.
     """
 
     content: bytes
@@ -89,6 +90,12 @@ class OutEvent(NamedTuple):
     last: bool = False
     raw: bool = False
     fault: HttpFault | None = None
+    written: Written | None = None
+
+    def settle(self, *, written: bool) -> None:
+        """Tell whether it was written, where that is wanted."""
+        if self.written is not None:
+            self.written(written=written)
 
 
 SILENCE: Final = OutEvent(b"")
@@ -122,12 +129,12 @@ class Stream:
         self._begun.set()
         self._events.put_nowait(None)
 
-    def rest(self) -> Iterator[bytes]:
+    def rest(self) -> Iterator[OutEvent]:
         """Take the queued messages that were not sent."""
         while not self._events.empty():
             event = self._events.get_nowait()
             if event is not None and event.content:
-                yield event.content
+                yield event
 
     def begin(self, numbers: Sequence[int]) -> None:
         """Name the stream and the requests whose answers it carries."""
@@ -187,8 +194,8 @@ class Streams:
         self._open[numbers[0]] = stream
         self._owed.update(dict.fromkeys(numbers, numbers[0]))
 
-    def send(self, line: bytes, number: int) -> None:
-        """Send a line on the stream of its request."""
+    def send(self, line: bytes, number: int, written: Written | None = None) -> None:
+        """Send a line on the stream of its request. `written` is told what became of it."""
         answered, number = number, self._owed.get(number, number)
         place = self._places[number] = self._places.get(number, 0) + 1
         stream = self._open.get(number)
@@ -202,7 +209,7 @@ class Streams:
         fault = None
         if last:
             fault, self._fault = self._fault, None
-        stream.put(OutEvent(line, EventId(number, place), last, fault=fault))
+        stream.put(OutEvent(line, EventId(number, place), last, fault=fault, written=written))
 
     def _owes_more(self, answered: int, line: bytes) -> bool:
         """Return True if an answer is one of several that its stream owes, and not all of them.
@@ -357,6 +364,7 @@ class HttpResponse:
         body: bytes = b"",
         more: Iterable[tuple[str, str]] = (),
         fault: HttpFault | None = None,
+        written: Written | None = None,
     ) -> None:
         """Send a response at once, with `fault` in its head."""
         headers = [*self.headers, *more, ("content-length", str(len(body)))]
@@ -365,7 +373,7 @@ class HttpResponse:
         if fault is not None:
             status, headers = fault.status(status), [*fault.headers(headers)]
         await self._start(status, headers)
-        await self.send({"type": "http.response.body", "body": body})
+        await self.send({"type": "http.response.body", "body": body, WRITTEN: written})
 
     async def refuse(self, refusal: HttpRefusal, sentence: str) -> None:
         """Send a refusal, and hang up: not all of the request's body may be here."""
@@ -391,10 +399,12 @@ class HttpResponse:
             ],
         )
 
-    async def event(self, line: bytes, event_id: EventId | None = None) -> None:
+    async def event(
+        self, line: bytes, event_id: EventId | None = None, written: Written | None = None
+    ) -> None:
         """Send a message on a stream as an event of this name."""
         self.note_event(event_id)
-        await self.send_content(event(line, event_id))
+        await self.send_content(event(line, event_id), written)
 
     async def prime(self, event_id: EventId, retry: int) -> None:
         """Send an empty event with the id to resume from and the retry delay."""
@@ -405,9 +415,11 @@ class HttpResponse:
         """Write down that an event goes out."""
         self.notes.event("" if event_id is None else str(event_id), retry)
 
-    async def send_content(self, content: bytes) -> None:
+    async def send_content(self, content: bytes, written: Written | None = None) -> None:
         """Send more content on a stream."""
-        await self.send({"type": "http.response.body", "body": content, "more_body": True})
+        await self.send(
+            {"type": "http.response.body", "body": content, "more_body": True, WRITTEN: written}
+        )
 
     async def end(self) -> None:
         """End a stream."""
@@ -488,10 +500,11 @@ class HttpAnswer:
             return  # nothing was said: whoever asked says what that means
         if first.fault is not None:
             await self._break(first, first.fault)
+            first.settle(written=True)
             return
         if first.last:
             status = status_of(first.content, self._version)
-            await self._response.whole(status, first.content)
+            await self._response.whole(status, first.content, written=first.written)
             return
         await self._begin()
         await self._say(first)
@@ -582,6 +595,7 @@ class HttpAnswer:
                 return
             if following.fault is not None:
                 await self._break_stream(following, following.fault)
+                following.settle(written=True)
                 return
             await self._say(following)
 
@@ -594,7 +608,7 @@ class HttpAnswer:
         ):
             return  # it was said from the transcript
         self._stream.at = event.event_id or self._stream.at
-        await self._response.event(event.content, self._id_of(event))
+        await self._response.event(event.content, self._id_of(event), event.written)
 
     def _id_of(self, event: OutEvent) -> EventId | None:
         """Return the id that an event has on the wire: None where nobody can come back to it."""

@@ -39,6 +39,7 @@ import signal
 import stat
 import threading
 import time
+from collections import deque
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
@@ -144,11 +145,14 @@ class Connection(Protocol):
     def unanswered(self, number: int) -> None:
         """Close the stream of a request that gets no answer."""
 
-    def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
+    def send(
+        self, line: bytes, *, related_to: int = 0, deliberate: bool = False, receipt: int = 0
+    ) -> None:
         """Write a line, without its line feed, as soon as the client takes it. Never waits.
 
         `related_to` is the inbox's number of the request that it belongs to, 0 for none. With
-        `deliberate` it may be anything that is one line.
+        `deliberate` it may be anything that is one line. A `receipt` is among the `receipts` once
+        the line is written.
 
         Raises:
             LineError: it is no line.
@@ -180,12 +184,11 @@ class Connection(Protocol):
     def backpressure(self) -> Backpressure:
         """What the client has not taken yet."""
 
-    @property
-    def sent_bytes(self) -> int:
-        """How many bytes were sent so far; 0 where they are not counted."""
+    def receipts(self) -> Iterator[tuple[int, bool]]:
+        """Yield each receipt once: True if the system has taken the line, False if it never will.
 
-    def has_written(self, sent_bytes: int) -> bool | None:
-        """Return whether so many bytes were written: None if not yet, False if they never will."""
+        `listen` is told when there are any.
+        """
 
 
 class SentLine(NamedTuple):
@@ -201,7 +204,7 @@ class MemoryConnection:
     def __init__(self) -> None:
         self.closed = False
         self.backpressure = Backpressure()
-        self.sent_bytes = 0
+        self._receipts: SimpleQueue[int] = SimpleQueue()
         self.notes: TransportNotes | None = None
         self.transport_facts: TransportFacts | None = None
         self.decoded: DecodedLine | None = None
@@ -255,8 +258,12 @@ class MemoryConnection:
     def unanswered(self, number: int) -> None:
         """Do nothing: there is one stream."""
 
-    def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
+    def send(
+        self, line: bytes, *, related_to: int = 0, deliberate: bool = False, receipt: int = 0
+    ) -> None:
         """Send a line to the client."""
+        if receipt:
+            self._receipts.put(receipt)
         self._go(SentLine(as_one_line(line, deliberate=deliberate)[:-1], related_to))
 
     def send_raw(self, content: bytes) -> None:
@@ -277,9 +284,10 @@ class MemoryConnection:
     def flush(self, timeout: float) -> None:
         """Do nothing: whatever was sent is there."""
 
-    def has_written(self, sent_bytes: int) -> bool:  # noqa: ARG002 - all of it
-        """Return True: its owner has it."""
-        return True
+    def receipts(self) -> Iterator[tuple[int, bool]]:
+        """Yield all of them: its owner has the lines."""
+        while not self._receipts.empty():
+            yield self._receipts.get(), True
 
     def drain(self) -> Iterator[bytes]:
         """Yield the client's unread lines."""
@@ -328,6 +336,8 @@ class PipeConnection:
             0  # written by the loop when it equals `_put_bytes`, else by the thread
         )
         self._writing_since: float | None = None
+        self._receipts: deque[tuple[int, int]] = deque()
+        """Those of lines that are on their way, and up to which byte they go."""
         self._broken = False
         self._ended = False
         for run, name in ((self._read, "wire-reads"), (self._write, "wire-writes")):
@@ -378,9 +388,18 @@ class PipeConnection:
     def unanswered(self, number: int) -> None:
         """Do nothing: a pipe has one stream for all requests."""
 
-    def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:  # noqa: ARG002 - one stream for all
+    def send(
+        self,
+        line: bytes,
+        *,
+        related_to: int = 0,  # noqa: ARG002 - one stream for all
+        deliberate: bool = False,
+        receipt: int = 0,
+    ) -> None:
         """Write a line, without its line feed, as soon as the client takes it. Never waits."""
         self._leave(as_one_line(line, deliberate=deliberate))
+        if receipt:
+            self._receipts.append((self._put_bytes, receipt))
 
     def send_raw(self, content: bytes) -> None:
         """Write bytes unchanged: the next line follows them directly."""
@@ -445,16 +464,15 @@ class PipeConnection:
             return Backpressure()
         return Backpressure(self._put_bytes - self._written_bytes, self._writing_since)
 
-    @property
-    def sent_bytes(self) -> int:
-        """How many bytes were sent so far."""
-        return self._put_bytes
-
-    def has_written(self, sent_bytes: int) -> bool | None:
-        """Return whether so many bytes were written: None if not yet, False if they never will."""
-        if self._written_bytes >= sent_bytes:
-            return True
-        return False if self._broken else None
+    def receipts(self) -> Iterator[tuple[int, bool]]:
+        """Yield each receipt once: True if the pipe has the line, False if it never will."""
+        while self._receipts:
+            until, receipt = self._receipts[0]
+            written = self._written_bytes >= until
+            if not written and not self._broken:
+                return
+            self._receipts.popleft()
+            yield receipt, written
 
     # -- the two threads ----------------------------------------------------------------------
 

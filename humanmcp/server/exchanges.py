@@ -401,7 +401,14 @@ class ExchangeHandler:
         if sent.line is not None:
             note = PARKED if parks else DELIBERATE if sent.deliberate else ""
             said = line or sent.line
-            self.journal.write(said, exchange.number, by=by, note=note, decision=decision)
+            self.journal.write(
+                said,
+                exchange.number,
+                by=by,
+                note=note,
+                decision=decision,
+                receipt=exchange.number,
+            )
         elif decision:  # the rest of its batch is still to come
             self.journal.note_decision(decision, reply.by if reply else by)
         timers = self.timers.pop(exchange.number, None)
@@ -410,7 +417,10 @@ class ExchangeHandler:
             self.keepalive.was_answered(exchange, self.journal.clock.now() - timers.last_arrived)
             at = self.journal.clock.stamp()
             answer = Answer(sent.own, by, at, sent.deliberate)
-            self.journal.close_answered(exchange.number, exchange.state, answer)
+            # Over HTTP a client may come for it in hours: only a person is told of that.
+            waits = sent.line is not None and (reply is not None or not self.journal.facts.http_at)
+            close = self.journal.close_answered if waits else self.journal.close
+            close(exchange.number, exchange.state, answer)
         for batch in sent.completed_batches:
             self.journal.write(batch.line, batch.number)
         for other in sent.superseded:

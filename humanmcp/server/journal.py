@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import InboxError, NotHeldError
 from humanmcp.inbox.inbox_session import InboxSession, Stamps
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import (
     DECIDED,
     DELIBERATE,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from humanmcp.inbox.contract import Answer, ServerInbox, SessionFacts
-    from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
+    from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.session import Session
     from humanmcp.server.connection import Connection
     from humanmcp.server.waiting import PendingTimers
@@ -108,9 +108,7 @@ class Journal(InboxSession):
         self.limits = ClientSeconds(home)
         self.call_limits = ClientSeconds(home, records.CALL_LIMITS)
         self.graces = ClientSeconds(home, records.GRACE)
-        self._on_the_way: deque[tuple[int, int, ExchangeState, Answer]] = deque()
-        """The exchanges whose responses are not written yet, and up to which byte they go."""
-        self.unwritten: set[int] = set()
+        self._on_the_way: dict[int, tuple[ExchangeState, Answer]] = {}
         """The exchanges whose responses are not written yet, or never will be."""
         self.is_mid_line = False
         """Whether a person wrote the beginning of a line, and its end is still to come."""
@@ -131,7 +129,7 @@ class Journal(InboxSession):
         unreadable = self.facts.unreadable + 1
         self.facts = self.facts._replace(unreadable=unreadable, unreadable_at=self.seq)
 
-    def write(
+    def write(  # noqa: PLR0913 - all that is said of a line
         self,
         line: str | bytes,
         number: int = 0,
@@ -139,16 +137,20 @@ class Journal(InboxSession):
         by: str = "",
         note: str = "",
         decision: str = "",
+        receipt: int = 0,
     ) -> None:
         """Record and send a checked line; bytes are a deliberate fault.
 
-        `decision` is the record of the person's decision that it goes out by.
+        `decision` is the record of the person's decision that it goes out by; `receipt` the number
+        of the exchange that `close_answered` closes once the line is written.
         """
         raw = line if isinstance(line, bytes) else line.encode("utf-8", "replace")
         stream = 0 if number or isinstance(line, bytes) else self.related_to(line)
         if self._may_send(raw, number, by=by, note=note, stream=stream, decision=decision):
             deliberate = isinstance(line, bytes)
-            self.connection.send(raw, related_to=number or stream, deliberate=deliberate)
+            self.connection.send(
+                raw, related_to=number or stream, deliberate=deliberate, receipt=receipt
+            )
             self.is_mid_line = False
 
     def _may_send(  # noqa: PLR0913 - as `write`
@@ -187,28 +189,28 @@ class Journal(InboxSession):
             self.is_mid_line = not ended
 
     def close_answered(self, number: int, state: ExchangeState, answer: Answer) -> None:
-        """Close an exchange once its response, which was sent last, is written.
+        """Close an exchange once there is a receipt for its response.
 
         Until then it is on its way: nobody is told that it was sent, should this process die now.
         """
-        self.unwritten.add(number)
-        self._on_the_way.append((self.connection.sent_bytes, number, state, answer))
+        self._on_the_way[number] = (state, answer)
         self.close_written()
 
     def close_written(self) -> None:
         """Close the exchanges whose responses are written by now.
 
-        What is never written stays open: the session ends in a moment, and it is not delivered.
+        What is never written stays open: the session ends in a moment, or its client comes again.
+        A client that cannot come again is gone: nobody knows whether it has the response.
         """
-        while self._on_the_way:
-            sent_bytes, number, state, answer = self._on_the_way[0]
-            written = self.connection.has_written(sent_bytes)
-            if written is None:
-                return
-            self._on_the_way.popleft()
-            if written:
-                self.unwritten.discard(number)
-                self.close(number, state, answer)
+        for number, is_written in self.connection.receipts():
+            if number in self._on_the_way and is_written:
+                self.close(number, *self._on_the_way.pop(number))
+            elif number in self._on_the_way and self.facts.http_visitor:
+                self.close(number, ExchangeState.ABANDONED)
+
+    def is_on_the_way(self, number: int) -> bool:
+        """Return True if the response of an exchange is not written yet, or never will be."""
+        return number in self._on_the_way
 
     def update(self, exchange: Exchange, timers: PendingTimers) -> None:
         """Update the waiting state of an exchange in the inbox."""

@@ -6,7 +6,8 @@ settled, and each step was written down before the next one:
 
 a request stands in the transcript, and not in the inbox    it has just come
 it waits in the inbox                                       it waits on; a reply there is taken
-its answer stands in the transcript, and it still waits     it was answered: it leaves the inbox
+its answer stands in the transcript, and it still waits     it was answered, and leaves the inbox;
+                                                            a person's, once its client comes for it
 its answer waits for the rest of a batch                    the inbox has it
 an outgoing message is there, and is not settled            it was sent
 
@@ -188,12 +189,17 @@ class Resumption:
             self._handler.parked.resume(item)
             return
         frame = self._resumed.answers.get(number)
-        state = ExchangeState.CANCELLED if exchange is None else exchange.state
-        answer = None
-        if frame is not None:
-            state = ExchangeState.ANSWERED
-            answer = Answer(frame.text, frame.by, frame.at, frame.note == DELIBERATE)
-        self._journal.close(number, state, answer)
+        if frame is None:
+            state = ExchangeState.CANCELLED if exchange is None else exchange.state
+            self._journal.close(number, state)
+            return
+        answer = Answer(frame.text, frame.by, frame.at, frame.note == DELIBERATE)
+        if item.reply is None:
+            self._journal.close(number, ExchangeState.ANSWERED, answer)
+        elif self._journal.facts.http_visitor:
+            self._journal.close(number, ExchangeState.ABANDONED)
+        else:
+            self._journal.close_answered(number, ExchangeState.ANSWERED, answer)
 
     def _go_on(self, exchange: Exchange) -> None:
         """Go on with a request that has no answer by the transcript."""

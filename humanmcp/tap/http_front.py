@@ -144,7 +144,7 @@ class TappedClient:
         """
         self.seen()
         if stream.at.stream == OWN:
-            self._kept.extend(stream.rest())
+            self._kept.extend(event.content for event in stream.rest())
         for number in sorted(stream.numbers):
             request = self._waiting.pop(number, None)
             self.streams.unanswered(number)

@@ -171,7 +171,7 @@ def test_a_server_that_does_not_take_the_reply_is_not_waited_for_forever(
     key = room.ask(room.session(), 3)
     ran = shell("answer", "3", "--text", "sunny")
     assert ran.status == 1
-    assert "not picked it up yet" in ran.err
+    assert "does not have it yet" in ran.err
     assert room.inbox.item(key).reply is not None
 
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import deque
 from contextlib import suppress
+from functools import partial
 from http.client import responses
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -147,9 +148,9 @@ class HttpConnection:
         self.notes: Final = HttpNotes()
         self.backpressure: Final = Backpressure()
         """Nothing waits here: what a client does not take waits in its own response."""
-        self.sent_bytes: Final = 0
         self._soon = soon
         self._coming: SimpleQueue[_Posted | HungUp | EndOfInput] = SimpleQueue()
+        self._receipts: SimpleQueue[tuple[int, bool]] = SimpleQueue()
         self._arrived: Callable[[], object] | None = None
         self._taken: Stream | None = None
 
@@ -169,9 +170,17 @@ class HttpConnection:
         stream.is_gone = True
         numbers = sorted(stream.numbers)
         self.streams.leave(stream)
+        for event in stream.rest():
+            event.settle(written=False)
         if cancels:
             for number in numbers:
                 self._come(HungUp(number))
+
+    def receive_receipt(self, receipt: int, *, written: bool) -> None:
+        """Note whether the system has taken a line, or never will."""
+        self._receipts.put((receipt, written))
+        if self._arrived is not None:
+            self._arrived()
 
     def hang_up(self) -> None:
         """Queue the end of input."""
@@ -223,9 +232,13 @@ class HttpConnection:
         """End the stream of a request that gets no answer."""
         self._soon(self.streams.unanswered, number)
 
-    def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
+    def send(
+        self, line: bytes, *, related_to: int = 0, deliberate: bool = False, receipt: int = 0
+    ) -> None:
         """Send a line on the stream of its request."""
-        self._soon(self.streams.send, as_one_line(line, deliberate=deliberate)[:-1], related_to)
+        written = partial(self.receive_receipt, receipt) if receipt else None
+        content = as_one_line(line, deliberate=deliberate)[:-1]
+        self._soon(self.streams.send, content, related_to, written)
 
     def send_raw(self, content: bytes) -> None:
         """Send bytes unchanged."""
@@ -243,9 +256,13 @@ class HttpConnection:
     def flush(self, timeout: float) -> None:
         """Do nothing: what was sent is in the event loop's queue."""
 
-    def has_written(self, sent_bytes: int) -> bool:  # noqa: ARG002 - all of it
-        """Return True: a client that missed it comes again for it (`streams.py`)."""
-        return True
+    def receipts(self) -> Iterator[tuple[int, bool]]:
+        """Yield each receipt once.
+
+        There is none yet for a response that nobody listens to: its client may come again for it.
+        """
+        while not self._receipts.empty():
+            yield self._receipts.get()
 
     def drain(self) -> Iterator[bytes]:
         """Yield the unread lines."""
@@ -258,7 +275,7 @@ class HttpConnection:
                     yield found.posted.line
 
 
-def said(frames: Iterable[Frame]) -> Iterator[tuple[EventId, bytes]]:
+def said(frames: Iterable[Frame]) -> Iterator[tuple[EventId, Frame]]:
     """Yield the frames sent, by the transcript, each with its event id.
 
     Bytes that were typed as such are no message: they have no id, and are not said again.
@@ -275,7 +292,7 @@ def said(frames: Iterable[Frame]) -> Iterator[tuple[EventId, bytes]]:
             number = frame.number or frame.stream
             stream = streams.get(number, number)
             places[stream] = places.get(stream, 0) + 1
-            yield EventId(stream, places[stream]), frame.raw
+            yield EventId(stream, places[stream]), frame
 
 
 def _numbers_of(frame: Frame) -> range:
@@ -286,10 +303,19 @@ def _numbers_of(frame: Frame) -> range:
     return range(frame.number, frame.number + requests)
 
 
-def after(frames: Iterable[Frame], last_event_id: EventId) -> list[OutEvent]:
-    """Return the events of a stream, by the transcript, after the client's last one."""
-    return [
-        OutEvent(line, event_id, event_id.stream != OWN and is_answer(line))
-        for event_id, line in said(frames)
+def after(
+    frames: Iterable[Frame], last_event_id: EventId, receive: Callable[..., object]
+) -> list[OutEvent]:
+    """Return the events of a stream, by the transcript, after the client's last one.
+
+    `receive` gets the receipts of responses.
+    """
+    events = [
+        (event_id, frame.raw, event_id.stream != OWN and is_answer(frame.raw), frame.number)
+        for event_id, frame in said(frames)
         if event_id.stream == last_event_id.stream and event_id.place > last_event_id.place
+    ]
+    return [
+        OutEvent(line, event_id, last, written=partial(receive, number) if last else None)
+        for event_id, line, last, number in events
     ]

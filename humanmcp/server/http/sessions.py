@@ -174,7 +174,7 @@ class HttpSession:
         A note of a wrong GET names a stream, too.
         """
         frames = self.server.journal.frames
-        missed = after(frames(), last_event_id)
+        missed = after(frames(), last_event_id, self.connection.receive_receipt)
         had = any(one.number == last_event_id.stream and one.note != HTTP for one in frames())
         return missed if missed or had else None
 

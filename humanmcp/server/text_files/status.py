@@ -224,7 +224,7 @@ class StatusTxt:
         timers = self._handler.timers.get(exchange.number)
         if timers is not None:
             return self._say("and").join(self._prospects(timers, now))
-        if exchange.number in self._journal.unwritten:
+        if self._journal.is_on_the_way(exchange.number):
             return say("waits", "unconfirmed" if self._journal.connection.closed else "on its way")
         if exchange.state is ExchangeState.ANSWERED:
             by = self._handler.by.get(exchange.number, "")

@@ -9,6 +9,7 @@ import pytest
 from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Key
+from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.client import part_in
 from humanmcp.protocol.spec import versions
@@ -115,7 +116,7 @@ def test_a_stream_that_waits_for_long_ends_and_its_client_asks_again(home: Path)
             *(b"id: 2-0", b"retry: 1000", b"data: "),
             *(b"id: 2-0", b"retry: 200", b"data: "),
         ]
-        server.answer(2, "sunny")
+        server.answer(2, "sunny", is_heard=False)
         again = server.open({**headers, "Last-Event-ID": "2-0"}, verb="GET")
         assert [name for name, data in again.events() if data] == ["2-1"]
         older = server.open(before, call())
@@ -192,11 +193,13 @@ def test_a_client_of_2025_that_hangs_up_gets_its_answer_when_it_comes_again(home
         name, data = next(waiting.events())
         assert (name, data) == ("2-0", b"")
         waiting.close()
-        server.answer(2, "sunny")
+        server.answer(2, "sunny", is_heard=False)
+        inbox, session = FolderInbox(home), server.folder().name
         again = server.open({**headers, "Last-Event-ID": name}, verb="GET")
         found = [(name, json.loads(data)) for name, data in again.events() if data]
         assert [name for name, _ in found] == ["2-1"]
         assert answer_in(found[0][1]) == "sunny"
+        until(lambda: not inbox.items(session), "it is known that the client has it")
         # once more: nothing new, and what was missed once is there again
         once_more = server.open({**headers, "Last-Event-ID": name}, verb="GET")
         assert [name for name, data in once_more.events() if data] == ["2-1"]

@@ -71,7 +71,7 @@ def test_a_batch_that_is_resumed_is_complete() -> None:
         (Direction.OUT, PROGRESS, 3),
         (Direction.OUT, ANSWERS, 4),
     )
-    missed = after(frames, EventId(3, 1))
+    missed = after(frames, EventId(3, 1), print)
     assert [(event.event_id, event.content) for event in missed] == [
         (EventId(3, 2), PROGRESS),
         (EventId(3, 3), ANSWERS),
@@ -97,7 +97,7 @@ def test_bytes_that_were_typed_as_such_move_no_place() -> None:
         (Direction.OUT, b"x", 0, DELIBERATE_BYTES),
         (Direction.OUT, PROGRESS, 0),
     )
-    assert [event.event_id for event in after(frames, EventId(OWN, 0))] == [EventId(OWN, 1)]
+    assert [event.event_id for event in after(frames, EventId(OWN, 0), print)] == [EventId(OWN, 1)]
 
 
 def test_a_session_that_another_process_began_goes_on_at_its_places() -> None:
