@@ -297,7 +297,7 @@ def write_private(file: Path, text: str) -> None:
     descriptor = os.open(fresh, flags, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            # What UTF-8 cannot hold becomes its escape, which JSON reads back as it was.
+            # A character that UTF-8 cannot encode becomes its escape, which JSON decodes again.
             stream.write(text.encode("utf-8", "backslashreplace"))
         fresh.replace(file)
     except OSError:

@@ -1,6 +1,6 @@
-"""How the page speaks: its language, the sentences of its scripts, and its templates, filled.
+"""The language of the page, the sentences of its scripts, and its templates.
 
-Everything is escaped; what came over the wire is made visible besides.
+All values are escaped; invisible characters of received text are also made visible.
 """
 
 from __future__ import annotations
