@@ -142,6 +142,17 @@ def call(token: str = "7", tool: str = "get_forecast", **arguments: Any) -> str:
     return request("tools/call", {"name": tool, "arguments": arguments}, token)
 
 
+def decided(host: Serving) -> Any:  # noqa: ANN401 - any JSON value
+    """Return what the host reads of the answer."""
+    (block,) = json.loads(host.hear())["result"]["content"]
+    return json.loads(block["text"])
+
+
+def outcome(host: Serving) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the data of the answer."""
+    return json.loads(host.hear())["result"]["structuredContent"]
+
+
 def begin(host: Serving, desk: Desking) -> None:
     """Shake hands, with a script in the person's place."""
     host.say(INITIALIZE)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.seats import INITIALIZE, PHONE, Window, call, request
+from tests.browser.seats import INITIALIZE, PHONE, Window, call, decided, outcome, request
 from tests.browser.test_inquiry import OLD_ENOUGH
 from tests.desk.desking import Desking
 from tests.serving import Serving
@@ -33,12 +33,6 @@ def host(home: Path, desk: Desking) -> Iterator[Serving]:
 def asks(host: Serving, token: str, tool: str, **given: Any) -> None:  # noqa: ANN401 - any JSON value
     """Let the host ask for permission."""
     host.say(call(token, "approve", tool_name=tool, input=given, tool_use_id="toolu_01"))
-
-
-def decided(host: Serving) -> Any:  # noqa: ANN401 - any JSON value
-    """Return what the host reads of the answer."""
-    (block,) = json.loads(host.hear())["result"]["content"]
-    return json.loads(block["text"])
 
 
 def press(page: Page, key: str) -> None:
@@ -165,11 +159,6 @@ SEVERAL = [
     {"question": "Where?", "options": ["x", "y", "z"], "multiple": True, "context": "More."},
     {"question": "Why?"},
 ]
-
-
-def outcome(host: Serving) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the data of the answer."""
-    return json.loads(host.hear())["result"]["structuredContent"]
 
 
 def test_several_questions_of_our_own_tool_take_one_key_each(

@@ -430,24 +430,24 @@ do = "hold"
 """
 
 
+def roll(number: int, sides: int) -> bytes:
+    """Return the call of a die with so many sides."""
+    params = f'{{"name":"dice","arguments":{{"sides":{sides}}}}}'
+    return f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{params}}}\n'.encode()
+
+
 def test_the_answer_book_answers_forwards_and_holds(home: Path) -> None:
     """By rule, per tool and argument; what matches nothing is forwarded."""
     book = home.parent / "book.toml"
     book.write_text(BOOK, encoding="utf-8")
 
-    def call(number: int, sides: int) -> bytes:
-        params = f'{{"name":"dice","arguments":{{"sides":{sides}}}}}'
-        return (
-            f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{params}}}\n'.encode()
-        )
-
     with Tapped(home, server("echo"), "--book", str(book)) as tapped:
-        tapped.say(call(1, 6))
+        tapped.say(roll(1, 6))
         answer = json.loads(tapped.hear())
         assert answer["result"]["content"] == [{"type": "text", "text": "always four"}]
-        tapped.say(call(2, 2) + LIST)
-        assert (tapped.hear(), tapped.hear()) == (call(2, 2), LIST)
-        tapped.say(call(3, 6))  # the first rule answers once
+        tapped.say(roll(2, 2) + LIST)
+        assert (tapped.hear(), tapped.hear()) == (roll(2, 2), LIST)
+        tapped.say(roll(3, 6))  # the first rule answers once
         (item,) = tapped.held()
         assert item.id == "3"
         assert tapped.close()[0] == 0
@@ -472,16 +472,10 @@ ask = { user = { method = "roots/list" } }
         encoding="utf-8",
     )
 
-    def call(number: int, sides: int) -> bytes:
-        params = f'{{"name":"dice","arguments":{{"sides":{sides}}}}}'
-        return (
-            f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{params}}}\n'.encode()
-        )
-
     with Tapped(home, server("echo"), "--book", str(book)) as tapped:
-        tapped.say(call(1, 6))
+        tapped.say(roll(1, 6))
         assert json.loads(tapped.hear())["result"]["content"][0]["text"] == "6 sides"
-        tapped.say(call(2, 2))
+        tapped.say(roll(2, 2))
         (item,) = tapped.held()
         assert item.id == "2"
 

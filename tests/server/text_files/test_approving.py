@@ -4,14 +4,13 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.browser.seats import INITIALIZE, request
+from tests.browser.seats import INITIALIZE, decided, outcome, request
 from tests.serving import Serving
 from tests.terminal.rooms import permission, question
 from tests.waiting import until
@@ -41,10 +40,6 @@ def _ask(host: Serving, tmp_path: Path, line: str, words: str) -> str:
     return until(shown, "the prompt in status.txt")
 
 
-def _decided(host: Serving) -> Any:  # noqa: ANN401 - any JSON value
-    return json.loads(json.loads(host.hear())["result"]["content"][0]["text"])
-
-
 def test_a_line_in_a_file_allows_or_denies_what_status_txt_shows(
     host: Serving, tmp_path: Path
 ) -> None:
@@ -55,7 +50,7 @@ def test_a_line_in_a_file_allows_or_denies_what_status_txt_shows(
     do.write_text(f"allow {'0' * len(digest)}", "utf-8")
     until(lambda: not do.exists(), "the line is read")
     do.write_text(f"allow {digest}", "utf-8")
-    assert _decided(host) == {"behavior": "allow", "updatedInput": {"command": "rm \u202ex"}}
+    assert decided(host) == {"behavior": "allow", "updatedInput": {"command": "rm \u202ex"}}
 
 
 def test_a_long_input_can_only_be_denied_with_a_line(host: Serving, tmp_path: Path) -> None:
@@ -66,7 +61,7 @@ def test_a_long_input_can_only_be_denied_with_a_line(host: Serving, tmp_path: Pa
     do.write_text(f"allow {digest}", "utf-8")
     until(lambda: not do.exists(), "the line is read")
     do.write_text(f"deny {digest} not that", "utf-8")
-    assert _decided(host) == {"behavior": "deny", "message": "not that"}
+    assert decided(host) == {"behavior": "deny", "message": "not that"}
 
 
 def test_the_server_itself_refuses_a_decision_about_other_arguments(
@@ -81,10 +76,6 @@ def test_the_server_itself_refuses_a_decision_about_other_arguments(
     refused = until(lambda: inbox.item(item.key).diagnostics, "the reply is given back")
     assert [one.code for one in refused] == ["N40"]
     assert inbox.item(item.key).answer is None
-
-
-def _outcome(host: Serving) -> Any:  # noqa: ANN401 - any JSON value
-    return json.loads(host.hear())["result"]["structuredContent"]
 
 
 def test_a_line_in_a_file_answers_the_questions_that_status_txt_shows(
@@ -104,7 +95,7 @@ def test_a_line_in_a_file_answers_the_questions_that_status_txt_shows(
     assert told
     do.write_text(f'answer {digest} 2 1,2 "no reason"', "utf-8")
     answers = {"Which?": "B", "Where?": ["x", "y"], "Why?": "no reason"}
-    assert _outcome(host) == {"status": "answered", "answers": answers}
+    assert outcome(host) == {"status": "answered", "answers": answers}
 
 
 def _text(path: Path) -> str:
@@ -137,7 +128,7 @@ def test_one_question_is_answered_with_a_line_or_with_words_in_out_txt(
     line = question(question="Tea?", options=["yes", "no"])
     digest = _ask(host, tmp_path, line, "txt: answer")
     (tmp_path / "mcp" / name).write_text(text.replace("{}", digest, 1), "utf-8")
-    assert _outcome(host) == sent
+    assert outcome(host) == sent
 
 
 def test_after_the_limit_of_the_asker_nobody_has_answered(host: Serving, tmp_path: Path) -> None:
@@ -145,7 +136,7 @@ def test_after_the_limit_of_the_asker_nobody_has_answered(host: Serving, tmp_pat
     line = question(question="Tea?", default="yes", timeout_seconds=1)
     host.send(line)
     expected = {"status": "no_answer", "answers": {}, "defaults": {"Tea?": "yes"}}
-    assert _outcome(host) == expected
+    assert outcome(host) == expected
     sent = [one for one in _transcript(tmp_path) if "no_answer" in one and "Tea?" in one]
     assert json.loads(sent[-1])["by"] == "book"
 
