@@ -354,9 +354,12 @@ def send(
             (kinds.other_request_shown().unplaced(),),
             reply.text,
         )
-    if opened.item.state is ExchangeState.ANSWERED:  # the inbox keeps the text beside what was sent
+    is_pending = opened.item.state is ExchangeState.PENDING
+    is_second = is_pending and opened.item.reply is not None and opened.facts.may_go_on
+    if opened.item.state is ExchangeState.ANSWERED or is_second:
+        # The inbox keeps the text beside what was sent.
         return _submit_reply(opened, reply, Verdict(reply.text, None, None), within, wake)
-    if opened.item.state is not ExchangeState.PENDING or not opened.is_open:
+    if not is_pending or not opened.is_open:
         # Two people may be too late at the same moment: the draft holds the text of one of them.
         opened.inbox.put_aside(opened.key, reply.as_draft)
         if opened.item.draft is None or not opened.item.draft.touched:
@@ -388,7 +391,7 @@ def _submit_reply(
         item = opened.inbox.item(opened.key)
         winner = item.reply.who if item.reply is not None else ""
         return SendResult(outcome, item, by=winner or error.by)
-    found = await_result(lambda: _became(opened, reply), within, wake)
+    found = await_result(lambda: result_of(opened, reply), within, wake)
     if found is None:
         return SendResult(Outcome.QUEUED, opened.inbox.item(opened.key))
     if found.outcome is Outcome.SENT:
@@ -396,7 +399,7 @@ def _submit_reply(
     return found
 
 
-def _became(opened: OpenExchange, reply: Reply) -> SendResult | None:
+def result_of(opened: OpenExchange, reply: Reply) -> SendResult | None:
     """Return the result of a reply; None while it waits."""
     # First: what is read below may be the last thing that the process did.
     facts = opened.inbox.facts(opened.key.session)

@@ -438,12 +438,12 @@ class Phone(Target):
         if code in self._used:
             return "repeated"
         before, is_pending = opened.item.reply, opened.item.state is ExchangeState.PENDING
-        ours = before is not None and (before.who, before.text) == (
-            self.rule.device,
-            button.reply.text,
-        )
-        if ours:  # a desk sent it that crashed before it stored the press
-            outcome = "on its way" if is_pending else "sent"
+        ours = (self.rule.device, button.reply.text)
+        if (
+            before is not None and (before.who, before.text) == ours
+        ):  # a desk sent it that crashed before it stored the press
+            result = service.result_of(opened, before)
+            outcome = "on its way" if result is None else _OUTCOMES[result.outcome]
         elif not is_pending or not opened.is_open:
             outcome = "late"
         elif not _is_sendable(opened, button):

@@ -129,6 +129,21 @@ def test_a_reply_is_on_its_way_where_the_next_process_goes_on_with_the_session(
     assert service.send(opened, sent, within=0.2, wake=dies).outcome is outcome
 
 
+def test_a_second_answer_is_not_called_too_late_while_the_first_may_go_out(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process is gone, and its client can come again: the first answer waits for it."""
+    session = room.session(http_id="id", http_at="8766")
+    key = room.ask(session, 3)
+    opened = open_exchange_of(room.inbox, key)
+    room.inbox.send(key, Reply("sunny", TextForm.TEXT, by="desk", who="Anna"))
+    gone = room.inbox.facts(session)._replace(life=Life.GONE)
+    monkeypatch.setattr(room.inbox, "facts", lambda _session: gone)
+    result = service.send(opened, Reply("rain", TextForm.TEXT, by="desk"))
+    assert (result.outcome, result.by) == (Outcome.TAKEN, "Anna")
+    assert [one.text for one in result.item.kept] == ["rain"]
+
+
 def test_an_answer_that_was_there_first_is_named(room: Room) -> None:
     """By whom, and its text is beside it."""
     key = room.ask(room.session(), 3)

@@ -535,6 +535,19 @@ def test_a_press_that_was_sent_by_a_desk_that_died_is_not_called_late(
     assert site.ignored() == []
 
 
+def test_a_press_of_a_desk_that_died_is_not_called_sent_if_the_server_died_too(site: Site) -> None:
+    """The client may have the answer, or not."""
+    site.begin()
+    key = site.ask()
+    text = code(site.notice(), "Tea")
+    button = ntfy.buttons_of(site.desk.open_exchange(key))[0]
+    site.room.inbox.send(key, button.reply._replace(who=DEVICE, device=DEVICE))
+    assert site.room.inbox.take(site.session)
+    site.room.inbox.end(site.session)
+    site.publish(text)
+    assert site.notice(2)["message"].startswith("Not confirmed: Tea.")
+
+
 def test_a_desk_ends_although_a_server_never_answers(home: Path) -> None:
     """What is being sent is given up."""
     with socket.create_server(("127.0.0.1", 0)) as silent, ExitStack() as stack:

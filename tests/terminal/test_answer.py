@@ -181,14 +181,14 @@ def test_the_connection_ends_before_the_server_confirms(
     """The client may have the answer: nobody reads that it was not sent."""
     session = room.session()
     room.ask(session, 3)
-    became = service._became
+    became = service.result_of
 
     def dies(opened: OpenExchange, reply: Reply) -> SendResult | None:
         assert list(room.inbox.take(session))
         room.inbox.end(session)
         return became(opened, reply)
 
-    monkeypatch.setattr(service, "_became", dies)
+    monkeypatch.setattr(service, "result_of", dies)
     ran = shell("answer", "3", "--text", "sunny", "--json")
     assert (ran.status, ran.json["became"], ran.json["sent"]) == (1, "not confirmed", False)
     assert ran.json["why"].startswith("Not confirmed: ")
@@ -210,7 +210,7 @@ def test_the_verdict_of_the_server_counts(
     lenient = check.check(exchange, '{"content":[]}', TextForm.RESULT)
     strict = check.check(exchange, wrong, TextForm.RESULT)
 
-    became = service._became  # where the desk looks again, the server has refused
+    became = service.result_of  # where the desk looks again, the server has refused
 
     def refused(opened: OpenExchange, reply: Reply) -> SendResult | None:
         for taken, _reply in room.inbox.take(session):
@@ -218,7 +218,7 @@ def test_the_verdict_of_the_server_counts(
         return became(opened, reply)
 
     monkeypatch.setattr(desk, lambda *_: lenient)
-    monkeypatch.setattr(service, "_became", refused)
+    monkeypatch.setattr(service, "result_of", refused)
     ran = shell("answer", "3", "--text", "sunny")
     assert ran.status == 1
     assert "Not sent" in ran.err
