@@ -14,6 +14,7 @@ import os
 import threading
 import time
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from humanmcp.common.child import EndedError
@@ -66,7 +67,9 @@ class _Question:
 
     exchange: Exchange
     judge: Judge
-    over: threading.Event = field(default_factory=threading.Event)
+    over: SimpleQueue[None] = field(default_factory=SimpleQueue)
+    """Gets an entry at the end. A signal that interrupts the wait leaves it usable: in an `Event`
+    it can leave a lock held, and `set` then waits forever."""
 
 
 class AskedSession:
@@ -123,9 +126,9 @@ class AskedSession:
             return
         self._schedule.arrived(time.monotonic())
         self._wake()  # where no bell hangs it is looked at more often from now on
-        if question.over.is_set():  # withdrawn while it was on its way to the inbox
+        if not question.over.empty():  # withdrawn while it was on its way to the inbox
             self._inbox_session.close(number, ExchangeState.CANCELLED)
-        question.over.wait()
+        question.over.get()
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Take a question out of the inbox: its answer is no longer awaited."""
@@ -228,7 +231,7 @@ class AskedSession:
         if question is None:
             return
         self._inbox_session.close(number, state, answer, reason)
-        question.over.set()
+        question.over.put(None)
 
     def end(self) -> None:
         """Close the session. Questions that still wait end without an answer."""
@@ -240,7 +243,7 @@ class AskedSession:
             waiting = list(self._questions.values())
         self._inbox_session.end()
         for question in waiting:
-            question.over.set()
+            question.over.put(None)
 
 
 class PersonAsked:

@@ -1,15 +1,20 @@
 """A person who is not the server answers through the inbox."""
 
+import contextlib
 import errno
+import itertools
+import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from queue import SimpleQueue
+from types import FrameType
 
 import pytest
 
 from humanmcp.host.at_inbox import AskedSession, PersonAsked
 from humanmcp.inbox import attendant
-from humanmcp.inbox.contract import Answer, Key, Reply, Role, StoreError
+from humanmcp.inbox.contract import Answer, Item, Key, Reply, Role, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
@@ -45,6 +50,57 @@ def test_a_reply_is_taken_by_the_ring_of_the_bell(
     assert '"text":"sunny"' in (heard[0] or "")
     asking.join(PATIENCE)
     role.end()
+
+
+class SignalError(BaseException):
+    """A signal ends the program."""
+
+
+class Interrupted(FolderInbox):
+    """An inbox whose asker is interrupted `after` so many calls and returns once it delivered.
+
+    At the latest where the asker begins to wait: `waits` is true then.
+    """
+
+    def __init__(self, home: Path, after: int) -> None:
+        super().__init__(home)
+        self._left = after
+        self.waits = False
+
+    def deliver(self, item: Item) -> None:
+        """Deliver it, and count from then on."""
+        super().deliver(item)
+        sys.setprofile(self._count)
+
+    def _count(self, _frame: FrameType, event: str, called: object) -> None:
+        self._left -= 1
+        of = getattr(called, "__self__", None)
+        self.waits = event == "c_call" and isinstance(of, SimpleQueue) and called == of.get
+        if self._left == 0 or self.waits:
+            raise SignalError
+
+
+def test_a_question_that_a_signal_interrupts_is_withdrawn_and_its_session_ends(
+    tmp_path: Path,
+) -> None:
+    """At whatever moment after its delivery the signal comes."""
+    for after in itertools.count(1):
+        inbox = Interrupted(tmp_path / "home", after)
+        role = AskedSession(inbox, Role.MODEL)
+
+        def run(role: AskedSession = role) -> None:
+            with contextlib.suppress(SignalError):
+                PersonAsked(role, NegotiatedState(initialized=True)).ask("ping", {})
+            role.end()
+
+        asking = threading.Thread(target=run, daemon=True)
+        asking.start()
+        asking.join(PATIENCE)
+        assert not asking.is_alive(), after
+        assert FolderInbox(tmp_path / "home").items(role.name) == []
+        if inbox.waits:
+            break
+    assert after > 1
 
 
 class FullDisk(FolderInbox):
