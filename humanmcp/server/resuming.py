@@ -194,7 +194,8 @@ class Resumption:
             self._journal.close(number, state)
             return
         answer = Answer(frame.text, frame.by, frame.at, frame.note == DELIBERATE)
-        if item.reply is None:
+        is_in_batch = exchange is not None and exchange.batch
+        if item.reply is None or is_in_batch:
             self._journal.close(number, ExchangeState.ANSWERED, answer)
         elif self._journal.facts.http_visitor:
             self._journal.close(number, ExchangeState.ABANDONED)

@@ -18,9 +18,11 @@ from humanmcp.inbox.transcripts import TranscriptWriter
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import request_part, response_part
+from humanmcp.protocol.http.outbound import EventId
 from humanmcp.protocol.rules.answer_book import HandshakePolicy
 from humanmcp.server import resuming  # noqa: F401 - imported once for every run
 from humanmcp.server.connection import MemoryConnection
+from humanmcp.server.http.connection import after
 from humanmcp.server.serve import ServerParts
 from humanmcp.server.waiting import ServeOptions
 from tests.serving_http import INITIALIZED, call, initialize
@@ -77,6 +79,20 @@ class _Notes:
         return [TransportNote(_stamp(), response_part(1, 200, "OK", ()), 0)]
 
 
+class _Connection(MemoryConnection):
+    """The connection of a client that comes again for what it may have missed."""
+
+    def come_again(self, frames: list[Frame]) -> None:
+        """Get the responses of each stream, as with `Last-Event-ID`."""
+        for stream in {one.number for one in frames if one.direction is Direction.OUT}:
+            for event in after(frames, EventId(stream, 0), self._receive):
+                event.settle(written=True)
+
+    def _receive(self, receipt: int, *, written: bool) -> None:
+        assert written
+        self._receipts.put(receipt)
+
+
 class _Living:
     """The three of them."""
 
@@ -90,12 +106,13 @@ class _Living:
         inbox = FolderInbox(home)
         new = SessionFacts("", "", http_id="id", http_at=str(PORT))
         facts = next(iter(inbox.orphaned_sessions(str(PORT))), new)
-        self.connection = MemoryConnection()
+        self.connection = _Connection()
         self.connection.notes = self.notes = _Notes()
         self.server = parts.session(self.connection, inbox, lambda _one: None, facts)
         self.name = self.server.journal.name
         self.desk = FolderInbox(home)
         self.server.begin(lambda: None)
+        self.connection.come_again(self.frames)
 
     @property
     def frames(self) -> list[Frame]:
