@@ -337,8 +337,10 @@ def test_a_code_that_this_desk_did_not_sign_does_nothing(
 ) -> None:
     """A text of one's own is not an answer either: anybody may publish in a topic."""
     site.begin()
-    first, other = site.ask(), site.ask(asks(), 2)
-    site.publish(forge(code(site.notice(), "Tea")))
+    first = site.ask()
+    good = code(site.notice(), "Tea")
+    other = site.ask(asks(), 2)
+    site.publish(forge(good))
     until(site.ignored, "a note")
     assert [note.code for note in site.desk.presses.all()] == ["unknown"]
     assert site.room.inbox.item(first).reply is None
