@@ -439,9 +439,8 @@ class Phone(Target):
             return "repeated"
         before, is_pending = opened.item.reply, opened.item.state is ExchangeState.PENDING
         ours = (self.rule.device, button.reply.text)
-        if (
-            before is not None and (before.who, before.text) == ours
-        ):  # a desk sent it that crashed before it stored the press
+        if before is not None and (before.who, before.text) == ours:
+            # A desk sent it that crashed before it stored the press.
             result = service.result_of(opened, before)
             outcome = "on its way" if result is None else _OUTCOMES[result.outcome]
         elif not is_pending or not opened.is_open:

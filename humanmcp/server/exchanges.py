@@ -417,10 +417,13 @@ class ExchangeHandler:
             self.keepalive.was_answered(exchange, self.journal.clock.now() - timers.last_arrived)
             at = self.journal.clock.stamp()
             answer = Answer(sent.own, by, at, sent.deliberate)
-            # Over HTTP a client may come for it in hours: only a person is told of that.
-            waits = sent.line is not None and (reply is not None or not self.journal.facts.http_at)
-            close = self.journal.close_answered if waits else self.journal.close
-            close(exchange.number, exchange.state, answer)
+            self.journal.close_answered(
+                exchange.number,
+                exchange.state,
+                answer,
+                by_person=reply is not None,
+                in_batch=sent.line is None,
+            )
         for batch in sent.completed_batches:
             self.journal.write(batch.line, batch.number)
         for other in sent.superseded:

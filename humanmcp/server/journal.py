@@ -188,13 +188,26 @@ class Journal(InboxSession):
             self.connection.send_raw(content)
             self.is_mid_line = not ended
 
-    def close_answered(self, number: int, state: ExchangeState, answer: Answer) -> None:
-        """Close an exchange once there is a receipt for its response.
+    def close_answered(
+        self,
+        number: int,
+        state: ExchangeState,
+        answer: Answer,
+        *,
+        by_person: bool,
+        in_batch: bool,
+    ) -> None:
+        """Close an exchange once there is a receipt for its response, if one was asked for.
 
         Until then it is on its way: nobody is told that it was sent, should this process die now.
+        There is none for an answer in a batch. Over HTTP a client may come for its response in
+        hours: only a person is told of that.
         """
-        self._on_the_way[number] = (state, answer)
-        self.close_written()
+        if in_batch or (self.facts.http_at and not by_person):
+            self.close(number, state, answer)
+        else:
+            self._on_the_way[number] = (state, answer)
+            self.close_written()
 
     def close_written(self) -> None:
         """Close the exchanges whose responses are written by now.

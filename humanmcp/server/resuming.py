@@ -194,13 +194,13 @@ class Resumption:
             self._journal.close(number, state)
             return
         answer = Answer(frame.text, frame.by, frame.at, frame.note == DELIBERATE)
-        is_in_batch = exchange is not None and exchange.batch
-        if item.reply is None or is_in_batch:
-            self._journal.close(number, ExchangeState.ANSWERED, answer)
-        elif self._journal.facts.http_visitor:
+        by_person, in_batch = item.reply is not None, exchange is not None and bool(exchange.batch)
+        if by_person and not in_batch and self._journal.facts.http_visitor:
             self._journal.close(number, ExchangeState.ABANDONED)
         else:
-            self._journal.close_answered(number, ExchangeState.ANSWERED, answer)
+            self._journal.close_answered(
+                number, ExchangeState.ANSWERED, answer, by_person=by_person, in_batch=in_batch
+            )
 
     def _go_on(self, exchange: Exchange) -> None:
         """Go on with a request that has no answer by the transcript."""
