@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from humanmcp.http.listening import (
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Send
 
     from humanmcp.http.responses import OutEvent, Streams
-    from humanmcp.protocol.http.inbound import HttpAddress, Inbound
+    from humanmcp.protocol.http.inbound import HttpAddress
     from humanmcp.protocol.json.jsonrpc import DecodedLine, Json
 
     Scope: TypeAlias = MutableMapping[str, Any]
@@ -139,7 +141,10 @@ _TROUBLES: Final[Mapping[BodyTrouble, HttpRefusal]] = {
 LARGEST_MESSAGE: Final = 4 * 1024 * 1024
 """Bytes of a client's message, as the servers of the official SDKs take."""
 LARGE: Final = 64 * 1024
-"""Bytes of a message which is decoded beside the event loop, one at a time."""
+"""Bytes of a message which is decoded beside the event loop.
+
+The next one waits until a session has processed it: then other clients have their turn.
+"""
 
 FAULT: Final = HttpRefusal(500, "fault", -32603)
 TWO_LENGTHS: Final = HttpRefusal(400, "length")
@@ -200,27 +205,26 @@ class HttpApp(Generic[_Session]):
             _noted(session, request, response).no_line()
         return refusal
 
-    async def _judge(self, request: HttpRequest, schema_of: Callable[[Message], Json]) -> Inbound:
-        """Decode a body; while a large one is decoded, other clients are answered."""
-        if len(request.body) <= LARGE:
-            return judge(request, schema_of)
-        async with self._one_large:
-            return await asyncio.to_thread(judge, request, schema_of)
-
     async def _answer(self, request: HttpRequest, response: HttpResponse) -> HttpRefusal | None:
         """Answer a request whose body is complete."""
         headers = request.headers
         key, host = inbound.bearer(headers), headers.get("host") or ""
-        judged = await self._judge(request, lambda call: self._sessions.schema_of(call, key, host))
+        judging = partial(judge, request, lambda call: self._sessions.schema_of(call, key, host))
+        async with AsyncExitStack() as turn:
+            if len(request.body) <= LARGE:
+                judged = judging()
+            else:
+                await turn.enter_async_context(self._one_large)
+                judged = await asyncio.to_thread(judging)
+            if isinstance(judged, Posted):
+                refusal = await self._posted(judged, request, response, turn)
+                return refusal and refused_to(refusal, judged.message)
         match judged:
             case HttpRefusal():
                 return self._refused(judged, request, response)
             case Acknowledged():
                 await response.whole(202)
                 return None
-            case Posted():
-                refusal = await self._posted(judged, request, response)
-                return refusal and refused_to(refusal, judged.message)
             case StreamWanted():
                 return await self._listen(judged, request, response)
             case SessionOver():
@@ -246,8 +250,9 @@ class HttpApp(Generic[_Session]):
     # -- a message ------------------------------------------------------------------------------
 
     async def _posted(
-        self, posted: Posted, request: HttpRequest, response: HttpResponse
+        self, posted: Posted, request: HttpRequest, response: HttpResponse, turn: AsyncExitStack
     ) -> HttpRefusal | None:
+        """Answer a message. The `turn` of a large one ends when the session has processed it."""
         sent = request.headers
         session = await self._sessions.session_of(posted, request)
         if isinstance(session, HttpRefusal):
@@ -263,6 +268,9 @@ class HttpApp(Generic[_Session]):
         version = posted.transport_facts.version if posted.transport_facts else session.version
         stream = notes.stream = session.post(posted, notes.head)
         try:
+            if len(request.body) > LARGE:
+                await stream.processed.wait()
+                await turn.aclose()
             answer = HttpAnswer(response, stream, version, resumes=session.resumes)
             stayed = await answer.run(as_json=sent.accepts(JSON), as_events=sent.accepts(EVENTS))
         finally:

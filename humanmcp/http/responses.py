@@ -112,6 +112,8 @@ class Stream:
         """The requests that it still owes an answer."""
         self.taken = False
         """Whether the session has the message that it came with."""
+        self.processed = asyncio.Event()
+        """Set when the session is free for another message."""
         self.goes_on = False
         """Whether only the process ended: another one will answer its requests."""
         self.is_gone = False
@@ -127,6 +129,7 @@ class Stream:
     def end(self) -> None:
         """End the stream."""
         self._begun.set()
+        self.processed.set()
         self._events.put_nowait(None)
 
     def rest(self) -> Iterator[OutEvent]:

@@ -104,6 +104,7 @@ class TappedClient:
                 self._waiting[self._numbers] = one
                 numbers.append(self._numbers)
         self.streams.posted(stream, numbers)
+        stream.processed.set()
         try:
             self._tap.send(posted.line.decode("utf-8", "surrogateescape"))
         except EndedError:

@@ -215,20 +215,19 @@ def _read_batch(text: str, values: list[Json]) -> Batch | Malformed:
 
 
 def _read_envelope(text: str, value: Json) -> Message | Malformed:
-    raw = encoded(text)
     if not isinstance(value, dict):
-        return Malformed(raw, Flaw.NO_OBJECT, (("got", json_type(value)),))
+        return Malformed(encoded(text), Flaw.NO_OBJECT, (("got", json_type(value)),))
     request_id: RequestId | None = None
     if "id" in value:
         request_id = _id_of(text, value["id"])
     kind = kind_of(value)
     if kind is None:
-        return Malformed(raw, Flaw.NO_MESSAGE, id=request_id)
+        return Malformed(encoded(text), Flaw.NO_MESSAGE, id=request_id)
     answerless = kind is Kind.NOTIFICATION or (kind is Kind.ERROR and value.get("id") is None)
     if request_id is None and not answerless:
         got = json_type(value["id"]) if "id" in value else ""
         why = Flaw.ID_MALFORMED if got else Flaw.ID_MISSING
-        return Malformed(raw, why, (("got", got),) if got else ())
+        return Malformed(encoded(text), why, (("got", got),) if got else ())
     return Message(kind, text, value, request_id)
 
 

@@ -212,6 +212,9 @@ class HttpConnection:
 
     def get(self, timeout: float | None = 0) -> Incoming | None:
         """Return the next input."""
+        stream, self._taken = self._taken, None
+        if stream is not None:
+            self._soon(stream.processed.set)
         try:
             found = self._coming.get(timeout=timeout)
         except Empty:
@@ -224,9 +227,9 @@ class HttpConnection:
 
     def accept_requests(self, numbers: Sequence[int]) -> None:
         """Begin the stream of the line that was taken last."""
-        stream, self._taken = self._taken, None
-        if stream is not None:
-            self._soon(self._began, stream, tuple(numbers), self.transport_facts is not None)
+        if self._taken is not None:
+            cancels = self.transport_facts is not None
+            self._soon(self._began, self._taken, tuple(numbers), cancels)
 
     def unanswered(self, number: int) -> None:
         """End the stream of a request that gets no answer."""
