@@ -41,6 +41,13 @@ FIRST_LINE_WITHIN: Final = 15.0
 ENDS_WITHIN: Final = 2
 """Seconds that open answers get when a server ends; live streams are ended before."""
 
+TURN: Final = 0.001
+"""Seconds after which a thread lets another one go on (`sys.setswitchinterval`).
+
+A request passes through several threads. With Python's 5 ms it would wait for each of them while
+megabytes of another client are decoded.
+"""
+
 MOST_SILENT: Final = 256
 """Connections that have asked for nothing yet."""
 
@@ -126,6 +133,7 @@ class QuietServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then say so."""
+        sys.setswitchinterval(TURN)
         await super().startup(sockets)
         if self.started:
             self._ready()

@@ -75,8 +75,8 @@ logger = logging.getLogger(__name__)
 MOST_WAITING: Final = 10_000
 """Requests of a session that may wait for people: a client that floods us fills no disk."""
 
-AT_ONCE: Final = 10
-"""Messages of an array that are taken in before others have their turn."""
+AT_ONCE: Final = 0.01
+"""Seconds for which the messages of a batch are processed before other sessions have their turn."""
 
 _ASKED: Final = (RequestArrived, RequestRepeated)
 
@@ -226,8 +226,11 @@ class ExchangeHandler:
         if arrival is None:
             return
         try:
-            for _turn in range(min(AT_ONCE, len(self._left))):
+            until = self.journal.clock.now() + AT_ONCE
+            while self._left:
                 self._react(self._left.popleft(), arrival)
+                if self.journal.clock.now() >= until:
+                    break
         finally:
             if not self._left and arrival.can_be_copied_later:
                 self.texts.copy(arrival.line, arrival.events, later=True)
