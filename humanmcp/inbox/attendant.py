@@ -366,7 +366,7 @@ class PollSchedule:
         if self.text_saved:
             self.text_saved, self.is_told, self._told_at = False, True, now
         if self.is_told:  # slow looks are the net below it
-            self._text = now + (QUICK if now - self._told_at < SAVING else PATIENT)
+            self._text = _after(QUICK if now - self._told_at < SAVING else PATIENT, now)
             return True
         young = (now - self._last_message_at) / YOUNG
         pause = min(PATIENT, QUICK * max(1.0, young)) if waiting else PATIENT
