@@ -371,7 +371,7 @@ class HttpSessions:
             if ends is None:
                 return TOO_MANY
             self.end(ends)
-        connection = HttpConnection(self._loop.call_soon_threadsafe)
+        connection = HttpConnection(self._soon)
         server = await asyncio.to_thread(self._make, connection, facts)
         if facts.name:
             frames = server.journal.frames
@@ -398,10 +398,14 @@ class HttpSessions:
 
     def _is_over(self, session: HttpSession) -> None:
         """Forget a session that ends; called in the attendant's thread."""
+        self._soon(self.forget, session)
+        if session.has_left:
+            self._soon(session.connection.close)
+
+    def _soon(self, call: Callable[..., object], *arguments: object) -> None:
+        """Call something in the event loop's thread, if there is one still."""
         with suppress(RuntimeError):  # the loop has ended with the server
-            self._loop.call_soon_threadsafe(self.forget, session)
-            if session.has_left:
-                self._loop.call_soon_threadsafe(session.connection.close)
+            self._loop.call_soon_threadsafe(call, *arguments)
 
     def forget(self, session: HttpSession) -> None:
         """Forget a session that is over."""

@@ -10,6 +10,7 @@ from humanmcp.http.responses import Stream
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import ServerInbox, SessionFacts, StoreError
 from humanmcp.protocol.http import outbound
+from humanmcp.protocol.http.inbound import Posted
 from humanmcp.protocol.http.outbound import visitor_of
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.server.http.connection import HttpConnection
@@ -49,6 +50,26 @@ def test_a_session_too_many_takes_the_place_of_the_one_that_is_idle_longest(
         assert (first.connection.closed, second.connection.closed) == (False, True)
 
     asyncio.run(fill())
+
+
+def test_a_session_that_outlives_the_server_says_nothing_and_goes_on() -> None:
+    """It is in the middle of a step when the event loop ends: what it says is in the transcript."""
+    line = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+    server, inbox = cast("ServedSession", None), cast("ServerInbox", None)
+
+    async def begin() -> HttpConnection:
+        attendant = cast("Attendant", Unattended())
+        sessions = HttpSessions(lambda _connection, _facts: server, attendant, inbox)
+        found = await sessions.open("10.0.0.1")
+        assert isinstance(found, HttpSession)
+        found.connection.post(Posted(line, read(line)))
+        return found.connection
+
+    connection = asyncio.run(begin())
+    assert connection.get() == line
+    connection.accept_requests((1,))
+    connection.send(b'{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}', related_to=1)
+    assert connection.get() is None
 
 
 @pytest.mark.parametrize(("lost", "begun"), [("", ["a", "b"]), ("b", ["a"]), ("a", [])])
