@@ -9,6 +9,7 @@ is put aside, so that two of them are there at most.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import logging
 import os
@@ -16,6 +17,7 @@ import select
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Self
 
-    _Reaction: TypeAlias = Callable[[int, FrameType | None], object] | int | None
+    _Handler: TypeAlias = Callable[[int, FrameType | None], object]
+    _Reaction: TypeAlias = _Handler | int | None
 
 
 # -- descriptors and open files ------------------------------------------------------------------
@@ -138,14 +141,19 @@ class StopSignals:
     into a pipe, and a thread reads it there.
     """
 
-    def __init__(self, notify: Callable[[int], object]) -> None:
-        """Start listening. Only the main thread may call this."""
+    def __init__(
+        self, notify: Callable[[int], object], react: _Handler | None = None, besides: str = ""
+    ) -> None:
+        """Start listening, but not to the signal `besides`. Only the main thread may call this.
+
+        `react` is the handler in the main thread, in which nothing happens otherwise.
+        """
         self._notify = notify
         self._before: dict[int, _Reaction] = {}
         for number in ending_signals():
-            if number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN:
-                continue
-            self._before[number] = signal.signal(number, _leave_it_to_the_pipe)
+            ignored = number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN
+            if number.name != besides and not ignored:
+                self._before[number] = signal.signal(number, react or _leave_it_to_the_pipe)
         reader, self._writer = os.pipe()
         if os.name != "nt":  # there it need not be, and cannot
             os.set_blocking(self._writer, False)
@@ -187,8 +195,47 @@ class ToldToStopError(SystemExit):
     """A signal stops this process, with the usual exit status for the signal."""
 
 
-def _stop(number: int, _frame: FrameType | None) -> NoReturn:
-    raise ToldToStopError(128 + number)
+_AGAIN: Final = 0.1
+"""Seconds after which a signal is repeated that the main thread did not notice."""
+
+
+class _Stop:
+    """Raises `ToldToStopError` in the main thread, and again if it got lost.
+
+    It is lost inside `__del__` and the callbacks of weak references: "exceptions that occur during
+    their execution are ignored" (https://docs.python.org/3/reference/datamodel.html#object.__del__).
+    And a handler does not run if the signal arrives just before the main thread begins to wait.
+    """
+
+    def __init__(self) -> None:
+        """Begin before any signal."""
+        self.is_over = False
+        self._is_raised = False
+        self._lost_before = sys.unraisablehook
+
+    def react(self, number: int, _frame: FrameType | None) -> NoReturn:
+        """Stop the main thread, which this is the handler of."""
+        self._is_raised = True
+        raise ToldToStopError(128 + number)
+
+    def insist(self, number: int) -> None:
+        """Repeat a signal until the main thread has noticed it."""
+        time.sleep(_AGAIN)
+        while not (self._is_raised or self.is_over):
+            if sys.platform == "win32":
+                _thread.interrupt_main(signal.Signals(number))
+            else:
+                signal.pthread_kill(threading.main_thread().ident or 0, number)
+            time.sleep(_AGAIN)
+
+    def lost(self, lost: sys.UnraisableHookArgs) -> None:
+        """Insist if the interpreter ignores our exception. A `sys.unraisablehook`."""
+        if not isinstance(lost.exc_value, ToldToStopError):
+            self._lost_before(lost)
+            return
+        self._is_raised = False
+        number = int(lost.exc_value.code or 0) - 128
+        threading.Thread(target=self.insist, args=(number,), daemon=True).start()
 
 
 @contextlib.contextmanager
@@ -197,17 +244,14 @@ def in_order() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {
-        number: signal.signal(number, _stop)
-        for number in ending_signals()
-        # `nohup` ignores SIGHUP; SIGINT raises KeyboardInterrupt already
-        if number != signal.SIGINT and signal.getsignal(number) is not signal.SIG_IGN
-    }
-    try:
-        yield
-    finally:
-        for number, reaction in before.items():
-            signal.signal(number, reaction)
+    stop = _Stop()
+    # SIGINT raises KeyboardInterrupt already, and who pressed Ctrl-C sees whether it is heard.
+    with StopSignals(stop.insist, stop.react, besides="SIGINT"):
+        before, sys.unraisablehook = sys.unraisablehook, stop.lost
+        try:
+            yield
+        finally:
+            stop.is_over, sys.unraisablehook = True, before
 
 
 def undisturbed(close: Callable[[], object]) -> Callable[[], None]:

@@ -2,15 +2,19 @@
 
 import logging
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+import time
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from humanmcp.common import own_process
-from humanmcp.common.own_process import in_order
+from humanmcp.common.own_process import ToldToStopError, in_order
+from tests.waiting import PATIENCE, until
 
 
 @contextmanager
@@ -96,3 +100,43 @@ def test_a_hangup_that_was_ignored_stays_ignored() -> None:
     finally:
         signal.signal(signal.SIGHUP, before)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def wait_in_order(before: Callable[[], object]) -> None:
+    """Do something, then wait as a program for a person does; fail if no signal ends that."""
+    with in_order():
+        before()
+        threading.Event().wait(PATIENCE)
+        pytest.fail("the signal was lost")
+
+
+class Signalling:
+    """Who forgets it is sent a signal, where Python ignores what is raised."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")
+def test_a_signal_is_not_lost_where_exceptions_are_ignored() -> None:
+    """Its exception is raised in `__del__`."""
+    with pytest.raises(ToldToStopError, match=str(128 + signal.SIGTERM)):
+        wait_in_order(Signalling)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")
+def test_a_signal_is_not_lost_that_does_not_wake_the_main_thread() -> None:
+    """As one that arrives just before that begins to wait."""
+
+    def is_waiting() -> bool:
+        stack = traceback.extract_stack(sys._current_frames()[threading.main_thread().ident or 0])
+        return [each.name for each in stack[-3:]] == ["wait_in_order", "wait", "wait"]
+
+    def send() -> None:
+        until(is_waiting, "the program waits")
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+    began = time.monotonic()
+    with pytest.raises(ToldToStopError):
+        wait_in_order(threading.Thread(target=send).start)
+    assert time.monotonic() - began < PATIENCE, "it ended because the wait did"
