@@ -12,6 +12,7 @@ from __future__ import annotations
 import _thread
 import contextlib
 import logging
+import math
 import os
 import select
 import signal
@@ -141,18 +142,17 @@ class StopSignals:
     into a pipe, and a thread reads it there.
     """
 
-    def __init__(
-        self, notify: Callable[[int], object], react: _Handler | None = None, besides: str = ""
-    ) -> None:
-        """Start listening, but not to the signal `besides`. Only the main thread may call this.
+    def __init__(self, notify: Callable[[int], object], react: _Handler | None = None) -> None:
+        """Start listening. Only the main thread may call this.
 
-        `react` is the handler in the main thread, in which nothing happens otherwise.
+        `react` is the handler in the main thread, in which nothing happens otherwise; with it, all
+        signals stay ignored that were.
         """
         self._notify = notify
         self._before: dict[int, _Reaction] = {}
         for number in ending_signals():
-            ignored = number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN
-            if number.name != besides and not ignored:
+            ignored = signal.getsignal(number) is signal.SIG_IGN
+            if not (ignored and (react or number.name == "SIGHUP")):
                 self._before[number] = signal.signal(number, react or _leave_it_to_the_pipe)
         reader, self._writer = os.pipe()
         if os.name != "nt":  # there it need not be, and cannot
@@ -198,9 +198,12 @@ class ToldToStopError(SystemExit):
 _AGAIN: Final = 0.1
 """Seconds after which a signal is repeated that the main thread did not notice."""
 
+_JUST_NOW: Final = 2.0
+"""Seconds that a busy machine may take to tell of a signal which the main thread has noticed."""
+
 
 class _Stop:
-    """Raises `ToldToStopError` in the main thread, and again if it got lost.
+    """Raises an exception in the main thread at a signal, and again if it got lost.
 
     It is lost inside `__del__` and the callbacks of weak references: "exceptions that occur during
     their execution are ignored" (https://docs.python.org/3/reference/datamodel.html#object.__del__).
@@ -210,18 +213,21 @@ class _Stop:
     def __init__(self) -> None:
         """Begin before any signal."""
         self.is_over = False
-        self._is_raised = False
+        self._raised_at = -math.inf
         self._lost_before = sys.unraisablehook
 
     def react(self, number: int, _frame: FrameType | None) -> NoReturn:
-        """Stop the main thread, which this is the handler of."""
-        self._is_raised = True
-        raise ToldToStopError(128 + number)
+        """Stop what the main thread does, which this is the handler of."""
+        self._raised_at = time.monotonic()
+        raise KeyboardInterrupt if number == signal.SIGINT else ToldToStopError(128 + number)
 
     def insist(self, number: int) -> None:
         """Repeat a signal until the main thread has noticed it."""
+        told_at = time.monotonic()
         time.sleep(_AGAIN)
-        while not (self._is_raised or self.is_over):
+        while not self.is_over and self._raised_at < told_at - _JUST_NOW:
+            if signal.getsignal(number) != self.react:
+                return
             if sys.platform == "win32":
                 _thread.interrupt_main(signal.Signals(number))
             else:
@@ -230,11 +236,15 @@ class _Stop:
 
     def lost(self, lost: sys.UnraisableHookArgs) -> None:
         """Insist if the interpreter ignores our exception. A `sys.unraisablehook`."""
-        if not isinstance(lost.exc_value, ToldToStopError):
-            self._lost_before(lost)
-            return
-        self._is_raised = False
-        number = int(lost.exc_value.code or 0) - 128
+        match lost.exc_value:
+            case ToldToStopError(code=int(status)):
+                number = status - 128
+            case KeyboardInterrupt():
+                number = int(signal.SIGINT)
+            case _:
+                self._lost_before(lost)
+                return
+        self._raised_at = -math.inf
         threading.Thread(target=self.insist, args=(number,), daemon=True).start()
 
 
@@ -245,8 +255,7 @@ def in_order() -> Iterator[None]:
         yield
         return
     stop = _Stop()
-    # SIGINT raises KeyboardInterrupt already, and who pressed Ctrl-C sees whether it is heard.
-    with StopSignals(stop.insist, stop.react, besides="SIGINT"):
+    with StopSignals(stop.insist, stop.react):
         before, sys.unraisablehook = sys.unraisablehook, stop.lost
         try:
             yield

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -102,6 +103,9 @@ def test_a_hangup_that_was_ignored_stays_ignored() -> None:
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
+SIGNALS: Final = [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, ToldToStopError)]
+
+
 def wait_in_order(before: Callable[[], object]) -> None:
     """Do something, then wait as a program for a person does; fail if no signal ends that."""
     with in_order():
@@ -113,19 +117,28 @@ def wait_in_order(before: Callable[[], object]) -> None:
 class Signalling:
     """Who forgets it is sent a signal, where Python ignores what is raised."""
 
+    def __init__(self, number: signal.Signals) -> None:
+        self.number = number
+
     def __del__(self) -> None:
-        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(self.number)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")
-def test_a_signal_is_not_lost_where_exceptions_are_ignored() -> None:
+@pytest.mark.parametrize(("number", "raised"), SIGNALS)
+def test_a_signal_is_not_lost_where_exceptions_are_ignored(
+    number: signal.Signals, raised: type[BaseException]
+) -> None:
     """Its exception is raised in `__del__`."""
-    with pytest.raises(ToldToStopError, match=str(128 + signal.SIGTERM)):
-        wait_in_order(Signalling)
+    with pytest.raises(raised):
+        wait_in_order(lambda: Signalling(number))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")
-def test_a_signal_is_not_lost_that_does_not_wake_the_main_thread() -> None:
+@pytest.mark.parametrize(("number", "raised"), SIGNALS)
+def test_a_signal_is_not_lost_that_does_not_wake_the_main_thread(
+    number: signal.Signals, raised: type[BaseException]
+) -> None:
     """As one that arrives just before that begins to wait."""
 
     def is_waiting() -> bool:
@@ -134,9 +147,9 @@ def test_a_signal_is_not_lost_that_does_not_wake_the_main_thread() -> None:
 
     def send() -> None:
         until(is_waiting, "the program waits")
-        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+        signal.pthread_kill(threading.get_ident(), number)
 
     began = time.monotonic()
-    with pytest.raises(ToldToStopError):
+    with pytest.raises(raised):
         wait_in_order(threading.Thread(target=send).start)
     assert time.monotonic() - began < PATIENCE, "it ended because the wait did"
