@@ -215,6 +215,7 @@ class _Stop:
         self.is_over = False
         self._raised_at = -math.inf
         self._lost_before = sys.unraisablehook
+        self._one_insists = threading.Lock()
 
     def react(self, number: int, _frame: FrameType | None) -> NoReturn:
         """Stop what the main thread does, which this is the handler of."""
@@ -224,15 +225,16 @@ class _Stop:
     def insist(self, number: int) -> None:
         """Repeat a signal until the main thread has noticed it."""
         told_at = time.monotonic()
-        time.sleep(_AGAIN)
-        while not self.is_over and self._raised_at < told_at - _JUST_NOW:
-            if signal.getsignal(number) != self.react:
-                return
-            if sys.platform == "win32":
-                _thread.interrupt_main(signal.Signals(number))
-            else:
-                signal.pthread_kill(threading.main_thread().ident or 0, number)
+        with self._one_insists:  # two would interrupt what the exception of the first has begun
             time.sleep(_AGAIN)
+            while not self.is_over and self._raised_at < told_at - _JUST_NOW:
+                if signal.getsignal(number) != self.react:
+                    return
+                if sys.platform == "win32":
+                    _thread.interrupt_main(signal.Signals(number))
+                else:
+                    signal.pthread_kill(threading.main_thread().ident or 0, number)
+                time.sleep(_AGAIN)
 
     def lost(self, lost: sys.UnraisableHookArgs) -> None:
         """Insist if the interpreter ignores our exception. A `sys.unraisablehook`."""

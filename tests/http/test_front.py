@@ -64,13 +64,13 @@ async def take_turns() -> list[str]:
     sessions = Mock(session_of=AsyncMock(return_value=session))
     app: HttpApp[Any] = HttpApp(sessions, HttpAddress("127.0.0.1", 1))
 
-    async def begin(name: bytes, more: bytes = b"") -> asyncio.Task[int]:
+    def begin(name: bytes, more: bytes = b"") -> asyncio.Task[int]:
         return asyncio.create_task(post(app, NOTICE % (name, more)))
 
-    clients = [await begin(name, LARGER) for name in (b"large 1", b"large 2")]
+    clients = [begin(name, LARGER) for name in (b"large 1", b"large 2")]
     order = [await asyncio.wait_for(posts.get(), PATIENCE)]
     await asyncio.to_thread(int)  # whatever waited to be decoded is decoded
-    clients.append(await begin(b"small"))
+    clients.append(begin(b"small"))
     order.append(await asyncio.wait_for(posts.get(), PATIENCE))
     for _each in order:
         assert connection.get() is not None
