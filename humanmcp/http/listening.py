@@ -152,7 +152,7 @@ class Patient(H11Protocol):
         """Give it a little time for its first line; less where very many are silent."""
         super().connection_made(transport)
         self.app = partial(_with_more, self.app, self)
-        self._is_lost = False
+        self._has_left = False
         self._unwritten: list[Written] = []
         self._silent[self] = None
         if len(self._silent) > MOST_SILENT:
@@ -164,13 +164,18 @@ class Patient(H11Protocol):
         self._looking.cancel()
         self._silent.pop(self, None)
         super().connection_lost(exc)
-        self._is_lost = True
+        self._has_left = True
         self._tell_written()
+
+    def eof_received(self) -> None:
+        """Note that what the system has not taken by now comes too late."""
+        super().eof_received()
+        self._has_left = True
 
     def tell_when_written(self, tell: Written) -> None:
         """Call `tell` once the system has taken all that was sent, or never will."""
         self._unwritten.append(tell)
-        if self._is_lost or not self.transport.get_write_buffer_size():
+        if self._has_left or not self.transport.get_write_buffer_size():
             self._tell_written()
         else:
             self.transport.set_write_buffer_limits(high=0)  # `resume_writing` when it is empty
@@ -183,10 +188,8 @@ class Patient(H11Protocol):
 
     def _tell_written(self) -> None:
         unwritten, self._unwritten = self._unwritten, []
-        if unwritten:
-            is_written = not (self._is_lost or _has_hung_up(self.transport))
-            for tell in unwritten:
-                tell(written=is_written)
+        for tell in unwritten:
+            tell(written=not self._has_left)
 
     def send_400_response(self, msg: str) -> None:
         """Explain in the 400 body why the request is not valid HTTP."""
@@ -217,7 +220,7 @@ class Patient(H11Protocol):
 
 
 def _has_hung_up(transport: asyncio.BaseTransport) -> bool:
-    """Return True if a client had closed its end by now: what was sent may have come too late."""
+    """Return True if a client has closed its end by now: what is sent comes too late."""
     poll = getattr(select, "poll", None)
     if poll is None:  # Windows
         return False
@@ -240,15 +243,19 @@ async def _with_more(
             protocol.transport.close()
             return
         tell: Written | None = message.get(WRITTEN)
+        if tell is None:
+            await send(message)
+            return
+        # Seen now: who has read the whole response may hang up at once.
+        is_open = not (protocol.transport.is_closing() or _has_hung_up(protocol.transport))
         is_sent = False
         try:
-            is_open = not protocol.transport.is_closing()
             await send(message)
             is_sent = is_open
         finally:
-            if tell is not None and is_sent:
+            if is_sent:
                 protocol.tell_when_written(tell)
-            elif tell is not None:
+            else:
                 tell(written=False)
 
     await app(scope, receive, sent)

@@ -2,8 +2,13 @@
 
 import asyncio
 import socket
+import threading
 
-from humanmcp.http.listening import listen
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from humanmcp.http.listening import WRITTEN, Patient, QuietServer, Written, listen
+from tests.waiting import PATIENCE
 
 
 def test_small_writes_of_an_accepted_connection_are_not_kept_back() -> None:
@@ -26,3 +31,41 @@ def test_small_writes_of_an_accepted_connection_are_not_kept_back() -> None:
             return await options.get()
 
     assert asyncio.run(accepted()) == 1
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_client_has_a_response_that_it_read_before_it_hung_up(
+    *, reads: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However soon it hangs up, and however late the server looks."""
+    tell_when_written = Patient.tell_when_written
+
+    def be_late(patient: Patient, tell: Written) -> None:
+        """Look again when the client has hung up."""
+        client.join(PATIENCE)
+        tell_when_written(patient, tell)
+
+    async def respond(_scope: Scope, _receive: Receive, send: Send) -> None:
+        if not reads:
+            client.join(PATIENCE)
+        head = [(b"content-length", b"2")]
+        await send({"type": "http.response.start", "status": 200, "headers": head})
+        await send({"type": "http.response.body", "body": b"ok", WRITTEN: told})
+
+    def told(*, written: bool) -> None:
+        outcomes.append(written)
+        server.should_exit = True
+
+    def ask() -> None:
+        with socket.create_connection(own.getsockname()) as peer:
+            peer.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            while reads and not peer.recv(4096).endswith(b"ok"):
+                pass
+
+    monkeypatch.setattr(Patient, "tell_when_written", be_late)
+    outcomes: list[bool] = []
+    own = listen("127.0.0.1", 0)
+    client = threading.Thread(target=ask)
+    server = QuietServer(respond, client.start, most=9, lifespan="off")
+    server.run([own])
+    assert outcomes == [reads]
