@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from humanmcp.locales.stop import StopError
     from humanmcp.protocol.conversation.exchange import Event, Exchange, NegotiatedState, Outcome
     from humanmcp.protocol.diagnostics.model import Verdict
+    from humanmcp.protocol.json.jsonrpc import DecodedLine
 
     Ask: TypeAlias = Callable[[Exchange, NegotiatedState, Judge], None]
     """Puts a question to the one who answers for the client, and waits."""
@@ -202,6 +203,11 @@ class Begun(NamedTuple):
         return self.future.result()
 
 
+def _begun(request: DecodedLine) -> Begun:
+    assert isinstance(request, Message)  # noqa: S101 - we made the line, or have just read it
+    return Begun(request, Future())
+
+
 class Client:
     """One session with one server."""
 
@@ -329,15 +335,27 @@ class Client:
             EndedError: the server is gone.
         """
         try:
-            return self.wait(self.begin(method, params), timeout)
+            return self._request(method, params, timeout)
         except SessionOverError as over:
             self.observer.not_taken(over)
             # "it MUST start a new session by sending a new `InitializeRequest`"
             self.open(*self._opened_by)
-            return self.wait(self.begin(method, params), timeout)
+            return self._request(method, params, timeout)
+
+    def _request(self, method: str, params: Mapping[str, Any] | None, timeout: float) -> Response:
+        begun = self._made(method, params)
+        with self.given_up_if_interrupted(begun):
+            self._send(begun, begun.request.raw)
+            return self.wait(begun, timeout)
 
     def begin(self, method: str, params: Mapping[str, Any] | None = None) -> Begun:
         """Ask without waiting."""
+        begun = self._made(method, params)
+        self._send(begun, begun.request.raw)
+        return begun
+
+    def _made(self, method: str, params: Mapping[str, Any] | None) -> Begun:
+        """Return a request that is not sent yet."""
         record = methods.of(method)
         needed = record.capability if record.to_server else ""
         if self.strict and needed and needed not in self.server_capabilities:
@@ -347,7 +365,7 @@ class Client:
             if self.progress:
                 params = with_progress_token(method, params, number)
             line = self.session.ask(method, enveloped(params, self.stated, self.identity), number)
-            return self._await(line)
+        return _begun(jsonrpc.read_text(line))
 
     def wait(self, begun: Begun, timeout: float = 0) -> Response:
         """Wait for the response to a request that was begun.
@@ -377,18 +395,24 @@ class Client:
         seconds = timeout or self.timeout
         began = self._timeout_clock()
         end = began + max(seconds, self.longest)
-        try:
+        with self.given_up_if_interrupted(*begun):
             while not any(one.is_answered for one in begun):
                 heard = (self._heard.get(token_of(one.request), began) for one in begun)
                 left = min(end, max(began, *heard) + seconds) - self._timeout_clock()
                 if left <= 0 and not self._questions:
                     return False
                 self._wait([one.future for one in begun], left if left > 0 else seconds)
-        except BaseException:
+        return True
+
+    @contextlib.contextmanager
+    def given_up_if_interrupted(self, *begun: Begun) -> Iterator[None]:
+        """Give up on requests if a person or a signal interrupts what stands inside."""
+        try:
+            yield
+        except (KeyboardInterrupt, SystemExit):
             for one in begun:
                 self.give_up(one.request, "the client was interrupted")
             raise
-        return True
 
     def _timeout_clock(self) -> float:
         """Return a time in seconds that stands still while the server waits for us.
@@ -432,18 +456,17 @@ class Client:
             line = text if "\n" not in text else verdict.forced or " ".join(text.split())
             message = jsonrpc.read_text(line)
             if isinstance(message, Message) and message.kind is Kind.REQUEST:
-                return verdict, self._await(line)
+                begun = _begun(message)
+                self._send(begun, line)
+                return verdict, begun
             self._write(line)
             return verdict, None
 
-    def _await(self, line: str) -> Begun:
-        message = jsonrpc.read_text(line)
-        future: Future[Response] = Future()
-        assert isinstance(message, Message)  # noqa: S101 - we made the line, or have just read it
-        if message.id is not None:
-            self._waiting[message.id.key] = future
-        self._write(line)
-        return Begun(message, future)
+    def _send(self, begun: Begun, line: str) -> None:
+        with self._lock, self.given_up_if_interrupted(begun):
+            if begun.request.id is not None:
+                self._waiting[begun.request.id.key] = begun.future
+            self._write(line)
 
     def _write(self, line: str) -> None:
         if self._ended is not None:

@@ -203,10 +203,11 @@ class Prompt:
 
     def _raw(self, line: str) -> None:
         verdict, begun = self.client.submit(line)
-        for one in verdict.diagnostics:
-            to_stdout(*diagnostic_line_for_asker(one))
-        if begun is not None:
-            self._show(begun[0].method, self.client.wait(begun))
+        with self.client.given_up_if_interrupted(*filter(None, [begun])):
+            for one in verdict.diagnostics:
+                to_stdout(*diagnostic_line_for_asker(one))
+            if begun is not None:
+                self._show(begun.request.method, self.client.wait(begun))
 
     def _list(self, word: str) -> None:
         """List everything there is, page by page."""

@@ -72,6 +72,26 @@ def test_the_handshake_is_three_lines_and_settles_the_version(way: Way) -> None:
         assert client.server["serverInfo"]["name"] == "scripted"
 
 
+@pytest.mark.parametrize("reached", ["observer.line_sent", "transport.send", "wait"])
+def test_a_request_is_given_up_however_soon_it_is_interrupted(
+    way: Way, reached: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while it leaves: the server is told, and nothing waits for a response."""
+    with seat(way) as (client, notes):
+        client.open(SessionStart.HANDSHAKE)
+
+        def interrupted(*_: object) -> None:
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+
+        part, _, method = reached.rpartition(".")
+        monkeypatch.setattr(getattr(client, part) if part else client, method, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            client.request("test/silence")
+        assert json.loads(notes.sent[-1])["method"] == "notifications/cancelled"
+        assert client.session.awaited == ()
+
+
 def test_an_answer_belongs_to_the_request_with_its_id(way: Way) -> None:
     """Two requests in flight, answered in the other order; each caller gets its own."""
     with seat(way) as (client, notes):
