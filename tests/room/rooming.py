@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import urlencode
@@ -169,9 +170,14 @@ class Visitor:
         """Send what the seat was started with."""
         asked = self.question(method)
         path = f"/api/exchanges/{asked['session']}/{asked['number']}"
-        page = self.answer(asked, self.get(path).json["document"])
-        assert page.status == 200, page
+        self.answer_to_the_end(asked, self.get(path).json["document"])
         return asked
+
+    def answer_to_the_end(self, asked: Mapping[str, Any], text: str, form: str = "message") -> None:
+        """Send an answer, and wait until it is out: with a whole class that may take a while."""
+        page = self.answer(asked, text, form)
+        assert page.status in {200, 202}, page
+        until(partial(is_over, self, asked), "the end of it")
 
     def host(self, body: str, **headers: str) -> Got:
         """Speak to the own seat as a host does: with its address and nothing else."""

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from tests.room.rooming import Rooming, Visitor, is_over
+from tests.room.rooming import Rooming, Visitor
 from tests.serving_http import Got, initialize
 from tests.waiting import until
 
@@ -32,8 +32,7 @@ def lesson(room: Rooming, name: str) -> Visitor:
     learner.answer_as_offered("tools/list")
     for _ in range(3):
         asked = learner.question("tools/call")
-        assert learner.answer(asked, f"sunny, says {name}", "text").status == 200
-        until(partial(is_over, learner, asked), "the end of it")
+        learner.answer_to_the_end(asked, f"sunny, says {name}", "text")
     return learner
 
 

@@ -116,6 +116,7 @@ def test_a_line_that_arrives_stands_above_the_one_that_is_typed(tmp_path: Path) 
     terminal.see(f"\r\x1b[K{PROMPT}half a li")
     terminal.type("ne")
     terminal.see('"half" is not a command')
+    terminal.see(PROMPT)
     terminal.press(CTRL_D)
     assert terminal.end() == 0
 
