@@ -1,12 +1,15 @@
-"""Time, notice and tabs: U13 to U16, U19 and U23."""
+"""Time, notices and tabs."""
 
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from humanmcp.inbox import records
+from humanmcp.inbox.client_seconds import ClientSeconds
 from tests.asking import stating
 from tests.browser.seats import INITIALIZE, Windows, begin, call, request, until_keys_act
 from tests.desk.desking import Desking
@@ -14,6 +17,9 @@ from tests.serving import Serving
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
+
+GRACE: Final = 5
+"""Seconds until the book answers, in which a busy browser can show a page and fill in its form."""
 
 
 def test_the_clock_counts_up_and_down_and_speaks_twice(desk: Desking, window: Windows) -> None:
@@ -81,7 +87,8 @@ def test_what_keeps_the_client_waiting_is_said(desk: Desking, window: Windows) -
 
 def test_the_book_answers_unless_somebody_writes(desk: Desking, window: Windows) -> None:
     """Countdown, automatic answer, marked as such; writing before keeps it from answering."""
-    page = window().page  # first: an unknown client is let wait for two seconds only
+    page = window().page
+    ClientSeconds(desk.home, records.GRACE).put("test-host", GRACE)
     with Serving(desk.home) as host:
         host.say(INITIALIZE)
         expect(page.locator("#status .book [data-until]")).to_be_visible()
@@ -96,20 +103,21 @@ def test_the_book_answers_unless_somebody_writes(desk: Desking, window: Windows)
         page.locator("#form-fields input").first.fill("my_own_tool")
         expect(page.locator("#status .book [data-until]")).to_have_count(0)
         with pytest.raises(AssertionError, match="no line on stdout"):
-            host.hear(within=4)
+            host.hear(within=GRACE + 1)
         page.locator("#send").click()
         assert json.loads(host.hear())["result"]["tools"][0]["name"] == "my_own_tool"
 
 
 def test_the_countdown_can_be_held(desk: Desking, window: Windows) -> None:
     """The countdown of the book is visible and stops at a click."""
-    page = window().page  # first: an unknown client is let wait for two seconds only
+    page = window().page
+    ClientSeconds(desk.home, records.GRACE).put("test-host", GRACE)
     with Serving(desk.home) as host:
         host.say(INITIALIZE)
         page.locator("#pause").click()
         expect(page.locator("#status .book")).to_contain_text("Nothing is answered automatically")
         with pytest.raises(AssertionError, match="no line on stdout"):
-            host.hear(within=4)
+            host.hear(within=GRACE + 1)
 
 
 def test_of_a_client_without_a_limit_the_page_says_that_it_waits_and_no_more(

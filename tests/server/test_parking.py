@@ -22,7 +22,7 @@ from humanmcp.protocol.validation.input_requests import InputRequest
 from tests.asking import stating
 from tests.desk.desking import Desking
 from tests.serving import Serving
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 TASKS: Final[dict[str, Any]] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
@@ -95,7 +95,9 @@ class Client(Serving):
 
     def later(self, seconds: int) -> None:
         """Move its clocks on."""
-        self.clock.write_text(str(int(self.clock.read_text()) + seconds))
+        moved = self.clock.with_suffix(".new")
+        moved.write_text(str(int(self.clock.read_text()) + seconds))
+        moved.replace(self.clock)
 
     def kill(self) -> None:
         """Kill the process and everything of it."""
@@ -123,7 +125,8 @@ class Person:
 
     def answer(self, key: Key, text: str, form: TextForm = TextForm.TEXT) -> service.SendResult:
         """Send an answer."""
-        return service.send(open_exchange_of(self.inbox, key), Reply(text, form, by="desk"))
+        reply = Reply(text, form, by="desk")
+        return service.send(open_exchange_of(self.inbox, key), reply, within=PATIENCE)
 
     def order(self, order: Order, key: Key, words: str = "") -> None:
         """Submit an order about a call, and wait until it is followed."""
