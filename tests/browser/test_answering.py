@@ -1,4 +1,4 @@
-"""Answering in the page: U01 to U05, U11, U15 and U17, with a real server and a real browser."""
+"""Answering in the page, with a real server and a real browser."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The page for everybody: U20 to U22, U24 and U25."""
+"""The page for everybody."""
 
 import gzip
 import json

@@ -257,7 +257,7 @@ def test_half_a_character_breaks_nothing(home: Path) -> None:
 
 
 def test_what_the_check_says_of_a_request_stands_beside_it(seats: tuple[Desking, Serving]) -> None:
-    """E03, N10: a client's mistake is explained beside its request, for scripts and in the page."""
+    """A client's mistake is explained beside its request, for scripts and in the page."""
     desk, host = seats
     params = {"name": "get_forecast", "args": {"city": "Tokyo"}}
     host.say(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}))

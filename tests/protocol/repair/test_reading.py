@@ -170,7 +170,7 @@ def test_what_cannot_be_fixed_is_named(text: str, code: str) -> None:
 
 
 def test_a_second_document_is_named_but_not_taken_away() -> None:
-    """J12: which of the two is meant, nobody can tell."""
+    """Which of the two is meant, nobody can tell."""
     reading = json_reading.read('{"a":1}\n{"b":2}')
     (diagnostic,) = (each for each in reading.diagnostics if each.blocks)
     assert (diagnostic.code, diagnostic.line, diagnostic.column, diagnostic.fix) == (

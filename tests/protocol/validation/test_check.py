@@ -28,7 +28,7 @@ METHODS: Final = [
 
 
 def test_the_line_is_the_persons_own_text_without_the_white_space() -> None:
-    """T18: `1.0`, `1e5`, big integers, key order and escapes stay as typed."""
+    """`1.0`, `1e5`, big integers, key order and escapes stay as typed."""
     text = r"""{
       "result" : { "content": [ {"text": "a  b\u3042é / \/", "type": "text"} ],
         "structuredContent": {"x": 1.0, "y": 1e5, "z": 12345678901234567890123, "w": -0.0}, "isError":false },
@@ -67,7 +67,7 @@ def test_the_articles_pretty_printed_answer_is_sent_with_its_warning() -> None:
 
 
 def test_the_articles_error_is_sent_with_a_hint() -> None:
-    """H7, W03."""
+    """The text of its message stays as it was typed."""
     text = '{"error":{"code":-32602,"message":"遠い。自分で調べて"},"jsonrpc":"2.0","id":4}'
     verdict = check(asked(CALL, {"name": "get-japan-forecast"}, token="4"), text)
     assert verdict.line == text
@@ -76,7 +76,7 @@ def test_the_articles_error_is_sent_with_a_hint() -> None:
 
 
 def test_the_articles_server_shows_exactly_its_mistakes() -> None:
-    """E02, E01, E04, E05, W04, W05, each with its own problem."""
+    """Each mistake has its own problem."""
     handshake = asked("initialize", {"protocolVersion": R2024}, token='"u-1"', version=R2024)
     text = (
         '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26",'

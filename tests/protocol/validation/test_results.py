@@ -388,7 +388,7 @@ def test_structured_content_is_held_against_the_declared_schema_at_its_place() -
 
 
 def test_another_known_version_is_a_warning_with_a_fix() -> None:
-    """W04, M04: the host asked for one that we have."""
+    """The host asked for one that we have."""
     exchange = asked(OPEN, {"protocolVersion": R2024}, version=R2024)
     verdict = check(
         exchange, f'{{"result":{{"protocolVersion":"2025-03-26","capabilities":{{}},{SERVER}}}}}'
