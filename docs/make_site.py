@@ -9,7 +9,7 @@ docs/, without the link to its twin, which the language menu of the site replace
 
 from __future__ import annotations
 
-import functools
+import os
 import re
 import shutil
 import subprocess
@@ -25,7 +25,7 @@ from humanmcp.locales import LANGUAGES
 from humanmcp.protocol.diagnostics.kinds import KINDS, title_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 ROOT: Final = Path(__file__).parent.parent
 DOCS: Final = ROOT / "docs"
@@ -234,35 +234,24 @@ def dead_links(site: Path) -> list[str]:
     for page in sorted(site.rglob("*.html")):
         read[page] = _Links()
         read[page].feed(page.read_text(encoding="utf-8"))
-    target_of = functools.cache(_target)
     return [
         f"{page.relative_to(site)}: {link}"
         for page, found in read.items()
         if page.name != "404.html"
         for link in found.links
-        if _is_dead(page, link, read, target_of)
+        if _is_dead(page, link, read)
     ]
 
 
-def _target(folder: Path, path: str) -> Path | None:
-    """Return the file that a path leads to from a folder, None where there is none."""
-    target = (folder / path).resolve()
-    target = target / "index.html" if target.is_dir() else target
-    return target if target.exists() else None
-
-
-def _is_dead(
-    page: Path,
-    link: str,
-    read: Mapping[Path, _Links],
-    target_of: Callable[[Path, str], Path | None],
-) -> bool:
+def _is_dead(page: Path, link: str, read: Mapping[Path, _Links]) -> bool:
     parts = urlsplit(link)
     if parts.scheme or parts.netloc or parts.path.startswith("/"):
         return False
-    target = target_of(page.parent, unquote(parts.path)) if parts.path else page
+    # Not `resolve`: it asks for each folder on the way, for each link.
+    target = Path(os.path.normpath(page.parent / unquote(parts.path))) if parts.path else page
+    target = target / "index.html" if target.is_dir() else target
     anchor = unquote(parts.fragment)
-    if target is None:
+    if not target.exists():
         return True
     return bool(anchor) and target in read and anchor not in read[target].places
 

@@ -140,8 +140,7 @@ def test_a_step_that_the_teacher_opens_is_nobodys_pass_and_pulls_nobody_back(
         ahead.answer_as_offered(method)
     for _ in range(3):
         asked = ahead.question("tools/call")
-        ahead.answer(asked, "sunny", "text")
-        until(partial(is_over, ahead, asked), "the next")
+        ahead.answer_to_the_end(asked, "sunny", "text")
     session = behind.question("initialize")["session"]
     until(lambda: "Finished: 1" in teacher.get("/room").text, "the end of one")
     teacher.submit("/room", act="step", step=4)

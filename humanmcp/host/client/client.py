@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from humanmcp.locales.stop import StopError
     from humanmcp.protocol.conversation.exchange import Event, Exchange, NegotiatedState, Outcome
     from humanmcp.protocol.diagnostics.model import Verdict
-    from humanmcp.protocol.json.jsonrpc import DecodedLine
 
     Ask: TypeAlias = Callable[[Exchange, NegotiatedState, Judge], None]
     """Puts a question to the one who answers for the client, and waits."""
@@ -201,11 +200,6 @@ class Begun(NamedTuple):
             EndedError: the server ended before it answered.
         """
         return self.future.result()
-
-
-def _begun(request: DecodedLine) -> Begun:
-    assert isinstance(request, Message)  # noqa: S101 - we made the line, or have just read it
-    return Begun(request, Future())
 
 
 class Client:
@@ -365,7 +359,9 @@ class Client:
             if self.progress:
                 params = with_progress_token(method, params, number)
             line = self.session.ask(method, enveloped(params, self.stated, self.identity), number)
-        return _begun(jsonrpc.read_text(line))
+        message = jsonrpc.read_text(line)
+        assert isinstance(message, Message)  # noqa: S101 - we made the line
+        return Begun(message, Future())
 
     def wait(self, begun: Begun, timeout: float = 0) -> Response:
         """Wait for the response to a request that was begun.
@@ -456,7 +452,7 @@ class Client:
             line = text if "\n" not in text else verdict.forced or " ".join(text.split())
             message = jsonrpc.read_text(line)
             if isinstance(message, Message) and message.kind is Kind.REQUEST:
-                begun = _begun(message)
+                begun = Begun(message, Future())
                 self._send(begun, line)
                 return verdict, begun
             self._write(line)
