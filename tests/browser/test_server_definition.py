@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from humanmcp.common.book_file import read_book
 from tests.asking import stating
@@ -121,3 +121,24 @@ def test_what_is_typed_in_the_designer_comes_back(opened: Opened) -> None:
     expect(name).to_have_value("second")
     page.get_by_role("button", name="Start over").click()
     expect(name).to_have_value("")
+
+
+def test_nobody_types_into_a_form_before_it_is_whole(opened: Opened) -> None:
+    """The desk draws again what was kept; what was typed meanwhile was written over by it."""
+    page = opened(request("tools/list", token="8"))
+    page.locator("#design").click()
+    designer, name = page.url, page.locator("main [name=name]")
+    name.fill("forecast")
+    held: list[Route] = []
+    page.route("**/server/entry", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
+    with page.expect_request("**/server/entry"):
+        page.goto(designer)
+    expect(name).to_be_hidden()
+    held.pop().continue_()
+    expect(name).to_have_value("forecast")
+    expect(name).to_be_focused()
+    with page.expect_request("**/server/entry"):
+        page.reload()
+    expect(name).to_be_hidden()
+    held.pop().abort()
+    expect(name).to_be_visible()

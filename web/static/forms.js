@@ -1,7 +1,7 @@
 // Forms: what is typed comes back after a reload, Back or another page, is shown, and is completed.
 
 import { keep } from "./choices.js";
-import { all, first, maybe } from "./dom.js";
+import { all, atRest, first, maybe } from "./dom.js";
 import { call, oneAtATime, part, Pause } from "./talk.js";
 
 const ASK_AFTER = 250;
@@ -25,10 +25,13 @@ async function open(form) {
   const name = `humanmcp:form:${form.dataset.draft}`;
   const kept = JSON.parse(localStorage.getItem(name) ?? "null");
   if (!("typed" in form.dataset) && kept && !(kept.sent && arrivedAnew())) {
+    form.hidden = true; // until it is whole: what is typed into it now would be lost
     const page = await part(form.action, new URLSearchParams([...kept.fields, ["act", "look"]]));
+    form.hidden = false;
     const [old, young] = [first("main"), page && first("main", page)];
     if (!old || !young) return;
     old.replaceWith(young);
+    if (atRest()) first("[autofocus]", young)?.focus();
     const restored = maybe("restored");
     if (restored) restored.hidden = false;
     first("#restored button")?.addEventListener("click", () => {
