@@ -138,7 +138,7 @@ def test_a_draft_survives_a_restart_of_the_browser_while_the_desk_is_away(
     desk.kill()
     page.locator("#sentence").fill("half of a careful draft")
     page.wait_for_function(
-        "Object.values(localStorage).some((one) => one.includes('careful draft'))"
+        "() => Object.values(localStorage).some((one) => one.includes('careful draft'))"
     )
     first.close()
     with Desking(desk.home, port=desk.port):

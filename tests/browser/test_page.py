@@ -486,7 +486,7 @@ def test_five_hundred_messages_scroll(desk: Desking, host: Serving, window: Wind
             window.before = [list.scrollTop, ...document.querySelectorAll("#rows .row")];
         }"""
     )
-    page.wait_for_function("tasks.length > 0")  # the one above: long tasks are seen
+    page.wait_for_function("() => tasks.length > 0")  # the one above: long tasks are seen
     long: list[int] = []
     for number in range(301, 306):
         page.evaluate("() => { tasks.length = 0; }")
