@@ -18,7 +18,6 @@ export class Page {
     /** @type {Composer | null} */
     this.composer = null;
     this.address = "";
-    stamp();
     listenToStatus(this);
     // A place within the page was not open then.
     window.addEventListener("popstate", () => {
@@ -26,9 +25,9 @@ export class Page {
     });
   }
 
-  // Milliseconds for which this message is open.
+  // Milliseconds since what is open can be written in.
   get age() {
-    return performance.now() - Number(document.body.dataset.opened ?? 0);
+    return performance.now() - Number(document.body.dataset.opened ?? Infinity);
   }
 
   started({ focus = true } = {}) {
@@ -38,6 +37,7 @@ export class Page {
     hideOwn(document);
     takeBackSeen();
     if (focus) this.placeFocus();
+    document.body.dataset.opened = String(performance.now());
     nameOpen();
     this.address = location.pathname + location.search;
     if (Number(document.body.dataset.version) < version) this.refreshStatus(); // something was heard while this was on its way
@@ -78,8 +78,8 @@ export class Page {
     this.composer = null;
     document.body.className = page.body.className;
     document.body.dataset.version = page.body.dataset.version;
+    delete document.body.dataset.opened;
     old.replaceWith(young);
-    stamp();
     tick();
     return true;
   }
@@ -128,10 +128,6 @@ function tellAnew(young) {
   if (said === now) return;
   old.replaceWith(young);
   listenToCopies();
-}
-
-function stamp() {
-  document.body.dataset.opened = String(performance.now());
 }
 
 // The address names what is open, so that a reload shows it again whatever became of it.
