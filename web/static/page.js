@@ -93,7 +93,7 @@ export class Page {
 
   // Nothing was open and something came.
   openFirst = oneAtATime(async () => {
-    if (!document.querySelector(".empty")) return;
+    if (!document.querySelector(".empty") || !("opened" in document.body.dataset)) return; // what opens it does this, too
     const page = await part(location.href);
     if (!page?.querySelector("#main article")) {
       tellAnew(page?.querySelector("#main .empty"));
