@@ -32,7 +32,7 @@ def test_the_whole_demo_by_keyboard_alone(desk: Desking, window: Windows, locale
     page.keyboard.press("Enter")
     answered: list[str] = []
     while len(answered) < 5:
-        expect(page.locator(".scripted article.message")).to_be_visible(timeout=15_000)
+        expect(page.locator(".scripted article.message")).to_be_visible()
         key = page.locator("article.message").get_attribute("data-key") or ""
         if key in answered:
             page.wait_for_function(
@@ -63,7 +63,7 @@ def test_try_it_now_is_a_lesson_that_ends_with_success(desk: Desking, window: Wi
     page.get_by_role("button", name="Try it now").click()
     lesson = page.locator(".lesson")
     for number, task in enumerate(("tools", "get-japan-forecast", "Tokyo", "refuse", "last"), 1):
-        expect(lesson).to_contain_text(f"Step {number} of 5", timeout=15_000)
+        expect(lesson).to_contain_text(f"Step {number} of 5")
         expect(lesson).to_contain_text(task)
         expect(page.locator(".from")).to_contain_text("humanmcp demo host")
         expect(page.locator(".remarks")).to_have_count(0)
@@ -73,7 +73,7 @@ def test_try_it_now_is_a_lesson_that_ends_with_success(desk: Desking, window: Wi
             expect(page.locator("h1")).to_contain_text("get-japan-forecast")
             page.locator("#sentence").fill("It is sunny.")
         page.locator("#send").click()
-    expect(page.locator(".motto")).to_have_text("You were the MCP server.", timeout=15_000)
+    expect(page.locator(".motto")).to_have_text("You were the MCP server.")
     expect(page.locator("ol.lesson .told")).to_have_count(5)
     expect(page.locator("ol.lesson")).to_contain_text("the tool answers “It is sunny.”")
     expect(page.get_by_role("link", name="Connect a real host")).to_be_visible()
@@ -81,7 +81,7 @@ def test_try_it_now_is_a_lesson_that_ends_with_success(desk: Desking, window: Wi
         page.get_by_role("link", name="Export").click()
     assert "It is sunny." in download.value.path().read_text(encoding="utf-8")
     page.get_by_role("button", name="Repeat without help").click()
-    expect(page.locator("article.message")).to_be_visible(timeout=15_000)
+    expect(page.locator("article.message")).to_be_visible()
     expect(lesson).to_have_count(0)
 
 

@@ -66,6 +66,7 @@ def test_a_cancelled_request_keeps_the_text(desk: Desking, host: Serving, window
     expect(page.locator("#sentence")).to_have_value("almost done")
     page.locator("#copy").click()
     assert page.evaluate("navigator.clipboard.readText()") == "almost done"
+    expect(page.locator("#saved-at")).to_contain_text("saved")
     page.reload()
     expect(page.locator("#sentence")).to_have_value("almost done")
     assert host.close()[1] == []
@@ -194,7 +195,7 @@ def test_who_leaves_the_page_writes_no_more(desk: Desking, host: Serving, window
     first.locator("#sentence").fill("sunny")
     expect(second.locator(".banner.writer")).to_be_visible()
     first.goto("about:blank")
-    expect(second.locator(".banner.writer, .at-it")).to_have_count(0, timeout=5000)
+    expect(second.locator(".banner.writer, .at-it")).to_have_count(0, timeout=10_000)  # a sign alone would count longer
 
 
 def test_send_can_be_taken_back_for_three_seconds(host: Serving, opened: Opened) -> None:

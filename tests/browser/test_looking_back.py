@@ -77,7 +77,7 @@ def test_the_picture_of_a_tap_names_client_and_server(
     with Tapped(home, server("echo"), "--hold", "in") as tapped:
         tapped.say(call("1").encode() + b"\n")
         page = window().page
-        expect(page.locator(".sequence .who")).to_have_text(["client", "server"], timeout=20_000)
+        expect(page.locator(".sequence .who")).to_have_text(["client", "server"])
         expect(page.locator("#recent .step .hidden").first).to_have_text("from the client: ")
 
 

@@ -44,7 +44,7 @@ def test_a_held_call_is_answered_in_the_page_and_reaches_the_real_client(
 
 
 def _answer_one_let_one_go_change_one(page: Page) -> None:
-    expect(page.locator("#held")).to_be_visible(timeout=20_000)
+    expect(page.locator("#held")).to_be_visible()
     expect(page.locator("#held")).to_contain_text("the server has not seen it yet")
     page.get_by_role("link", name="Answer instead").click()
     page.locator("#sentence").fill("asked a person")
@@ -65,7 +65,7 @@ def test_a_held_notification_can_be_dropped_in_the_page(
     with Tapped(home, server("echo"), "--hold", "in") as tapped:
         tapped.say(notice)
         page = window().page
-        expect(page.locator("#held")).to_be_visible(timeout=20_000)
+        expect(page.locator("#held")).to_be_visible()
         expect(page.locator("#send")).to_have_count(0)
         expect(page.locator(".sequence .arrow text")).to_have_attribute("x", "92")  # of half a way
         page.get_by_role("button", name="Drop").click()
@@ -166,7 +166,7 @@ def test_a_change_and_an_answer_are_two_texts(home: Path, desk: Desking, window:
     with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
         tapped.say(call)
         page = window().page
-        expect(page.locator("#held")).to_be_visible(timeout=20_000)
+        expect(page.locator("#held")).to_be_visible()
         expect(page.locator("#send")).to_have_count(0)
         page.wait_for_function("() => performance.now() - document.body.dataset.opened > 500")
         page.keyboard.press("c")
