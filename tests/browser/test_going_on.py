@@ -69,9 +69,9 @@ def test_a_key_that_is_pressed_twice_does_not_send_the_next_template(
     assert host.close()[1] == []
 
 
-@pytest.mark.parametrize("slow", [False, True])
+@pytest.mark.parametrize("speed", ["quick", "slow"])
 def test_the_next_page_does_not_send_in_its_first_moment(
-    desk: Desking, host: Serving, window: Windows, slow: bool
+    desk: Desking, host: Serving, window: Windows, speed: str
 ) -> None:
     """The same for a second press that is not a repeat, until something was written here.
 
@@ -95,11 +95,11 @@ def test_the_next_page_does_not_send_in_its_first_moment(
         }).observe(document, { subtree: true, childList: true, attributes: true })"""
     )
     held: list[Route] = []
-    if slow:
+    if speed == "slow":
         page.route("**/list?*", lambda route: held.append(route), times=1)  # noqa: PLW0108 - Playwright marks it
     page.locator("#send").click()
     assert json.loads(host.hear())["id"] == 1
-    if slow:
+    if speed == "slow":
         expect(page.locator(".sent")).to_be_visible()
         page.evaluate("window.since = performance.now()")
         page.wait_for_function("() => performance.now() - since > 500")

@@ -195,7 +195,8 @@ def test_who_leaves_the_page_writes_no_more(desk: Desking, host: Serving, window
     first.locator("#sentence").fill("sunny")
     expect(second.locator(".banner.writer")).to_be_visible()
     first.goto("about:blank")
-    expect(second.locator(".banner.writer, .at-it")).to_have_count(0, timeout=10_000)  # a sign alone would count longer
+    signs = second.locator(".banner.writer, .at-it")
+    expect(signs).to_have_count(0, timeout=10_000)  # a sign alone would count longer
 
 
 def test_send_can_be_taken_back_for_three_seconds(host: Serving, opened: Opened) -> None:
