@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -29,6 +30,8 @@ PHONE: Final[dict[str, Any]] = {
     "has_touch": True,
     "is_mobile": True,
 }
+LATENCY: Final = int(os.environ.get("LATENCY", "0"))
+"""Milliseconds that each response takes: what a test or a script only does with a quick desk fails."""
 
 
 class Window:
@@ -51,6 +54,10 @@ class Window:
     def new_page(self) -> Page:
         """Open another tab of the same browser."""
         page = self.context.new_page()
+        if LATENCY:
+            network = {"offline": False, "downloadThroughput": -1, "uploadThroughput": -1}
+            tools = self.context.new_cdp_session(page)
+            tools.send("Network.emulateNetworkConditions", {**network, "latency": LATENCY})
         page.on("pageerror", lambda error: self.troubles.append(str(error)))
         page.on("console", self._heard)
         page.on("request", self._asked)
