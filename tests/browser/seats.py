@@ -31,7 +31,7 @@ PHONE: Final[dict[str, Any]] = {
     "is_mobile": True,
 }
 LATENCY: Final = int(os.environ.get("LATENCY", "0"))
-"""Milliseconds that each response takes: what a test or a script only does with a quick desk fails."""
+"""Milliseconds that each response takes: it shows what works only with a quick desk."""
 
 
 class Window:

@@ -263,7 +263,8 @@ def test_switching_views_loses_nothing(host: Serving, opened: Opened) -> None:
 def test_the_json_editor_offers_what_can_be_written_there(opened: Opened) -> None:
     """Members and values of the place; nothing is chosen unless an arrow key chose it."""
     page = opened(call("7", city="Tokyo"))
-    page.locator("#tab-json").click()
+    with page.expect_response("**/editor-offering.js"):
+        page.locator("#tab-json").click()
     editor = page.locator(".editor .cm-content")
     options = page.locator(".editor [role=option]")
     head = '{"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": '
