@@ -8,11 +8,18 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.seats import INITIALIZE, PHONE, Window, call, decided, outcome, request
-from tests.browser.test_inquiry import OLD_ENOUGH
+from tests.browser.seats import (
+    INITIALIZE,
+    PHONE,
+    Window,
+    call,
+    decided,
+    outcome,
+    request,
+    until_keys_act,
+)
 from tests.desk.desking import Desking
 from tests.serving import Serving
-from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
@@ -37,7 +44,7 @@ def asks(host: Serving, token: str, tool: str, **given: Any) -> None:  # noqa: A
 
 def press(page: Page, key: str) -> None:
     """Press one key, as soon as the page takes keys."""
-    until(lambda: page.evaluate(OLD_ENOUGH), "the page takes keys")
+    until_keys_act(page)
     page.keyboard.press(key)
 
 

@@ -6,10 +6,9 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import Opened, Windows, begin, call
+from tests.browser.seats import Opened, Windows, begin, call, until_keys_act
 from tests.desk.desking import Desking
 from tests.serving import Serving
-from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
@@ -22,11 +21,6 @@ ASKED: Final[dict[str, Any]] = {
         {"label": "<b>No</b>", "description": "They stay."},
     ],
 }
-
-OLD_ENOUGH: Final = """
-    performance.now() - Number(document.body.dataset.opened ?? Infinity) > 600
-"""
-"""Keys of a sentence that was just sent act on no page that has only just come (keys.js)."""
 
 
 def said(host: Serving) -> str:
@@ -72,11 +66,11 @@ def test_a_digit_answers_and_a_held_one_answers_once(
     host.say(call("8", **ASKED))
     page = window().page
     expect(page.locator("#options")).to_be_focused()
-    until(lambda: page.evaluate(OLD_ENOUGH), "the page is no longer young")
+    until_keys_act(page)
     page.keyboard.down("2")
     assert said(host) == "Keep the newest"
     expect(page.locator(".sent")).to_be_visible()
-    until(lambda: page.evaluate(OLD_ENOUGH), "the page is no longer young")
+    until_keys_act(page)
     page.keyboard.down("2")  # the keyboard repeats a key that is held
     page.keyboard.up("2")
     page.keyboard.press("1")
@@ -155,7 +149,7 @@ def test_a_digit_that_shall_not_send_leads_to_the_option(host: Serving, opened: 
     page.get_by_label("Send an option with the keys 1 to 9").uncheck()
     page.keyboard.press("Escape")
     expect(hint).to_be_hidden()
-    until(lambda: page.evaluate(OLD_ENOUGH), "the page is no longer young")
+    until_keys_act(page)
     page.keyboard.press("2")
     expect(page.get_by_role("button", name="Keep the newest")).to_be_focused()
     page.keyboard.press("Enter")

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.browser.chromium import launch_options
-from tests.browser.seats import Opened, Windows, begin, call
+from tests.browser.seats import Opened, Windows, begin, call, until_keys_act
 from tests.browser.test_answering import read_json, write_json
 from tests.desk.desking import Desking
 from tests.serving import Serving
@@ -114,8 +114,7 @@ def test_the_draft_of_a_killed_host_is_one_key_away_when_it_asks_again(
         expect(page.locator("#sentence")).to_have_value("")
         expect(page.locator("#sentence")).to_be_focused()
         page.keyboard.press("Escape")
-        age = "performance.now() - document.body.dataset.opened"
-        until(lambda: page.evaluate(age) > 500, "single keys act")
+        until_keys_act(page)
         page.keyboard.press("r")
         expect(page.locator("#sentence")).to_have_value("a careful draft")
         page.locator("#send").click()

@@ -6,18 +6,24 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.browser.seats import Opened, Window, call
+from tests.browser.seats import INITIALIZE, Opened, Window, call
 from tests.desk.desking import Desking
 from tests.serving import Serving
 
 
-def test_a_desk_that_hangs_is_not_called_live(desk: Desking, window: Callable[..., Window]) -> None:
+def test_a_desk_that_hangs_is_not_called_live(
+    desk: Desking, host: Serving, window: Callable[..., Window]
+) -> None:
     """Within seconds, and before anything is sent; when it goes on, the page says so, too."""
-    chip = window(locale="en-US").page.locator("#live")
+    page = window(locale="en-US").page
+    expect(page.locator(".empty")).to_be_visible()
+    host.say(INITIALIZE)
+    expect(page.locator("#rows .row")).to_have_count(1)  # so its live stream is open
+    chip = page.locator("#live")
     expect(chip).to_have_attribute("data-how", "live")
     desk.process.send_signal(signal.SIGSTOP)
     try:
-        expect(chip).to_have_attribute("data-how", "waiting")
+        expect(chip).to_have_attribute("data-how", "waiting", timeout=10_000)
     finally:
         desk.process.send_signal(signal.SIGCONT)
     expect(chip).to_have_attribute("data-how", "live")

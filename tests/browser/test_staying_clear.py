@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from tests.browser.seats import Opened, Windows, begin, call, request
+from tests.browser.seats import Opened, Windows, begin, call, request, until_keys_act
 from tests.browser.test_answering import read_json, write_json
 from tests.desk.desking import Desking
 from tests.serving import Serving
@@ -148,7 +148,7 @@ def test_of_many_sessions_one_is_found_by_keys(home: Path, desk: Desking, window
     until(lambda: len(desk.get("/api/sessions")["sessions"]) == len(names) or None, "all are seen")
     page = window().goto("/")
     menu = page.locator("#finding")
-    page.wait_for_function("() => performance.now() - document.body.dataset.opened > 500")
+    until_keys_act(page)
     page.keyboard.press("s")
     page.keyboard.type("AGENT 3")
     expect(page.locator("#all-sessions li:visible")).to_have_text(["D agent 3 18:00"])

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from humanmcp.protocol.conversation.transcript import COMMAND as COMMAND_NOTE
 from humanmcp.protocol.conversation.transcript import DROPPED, Direction
-from tests.browser.seats import Windows, open_menu
+from tests.browser.seats import Windows, open_menu, until_keys_act
 from tests.browser.test_answering import read_json, write_json
 from tests.clients.hosts import NODE
 from tests.desk.desking import Desking
@@ -168,7 +168,7 @@ def test_a_change_and_an_answer_are_two_texts(home: Path, desk: Desking, window:
         page = window().page
         expect(page.locator("#held")).to_be_visible()
         expect(page.locator("#send")).to_have_count(0)
-        page.wait_for_function("() => performance.now() - document.body.dataset.opened > 500")
+        until_keys_act(page)
         page.keyboard.press("c")
         expect(page.locator(".scripted #view-json")).to_be_visible()
         write_json(page, call.decode().replace("dice", "coin"))
