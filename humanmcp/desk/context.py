@@ -89,6 +89,8 @@ class Desk:
     """The context of each page in a room; None elsewhere."""
     lesson_steps: Callable[[str], LessonSteps] = weather
     """Create the lesson of the practice host, in a language."""
+    draft_name: Callable[[Key], str] = field(default=lambda key: f"{key.session}/{key.number}")
+    """Name the draft of an exchange in a browser: exchanges of one name ask for the same answer."""
 
     @property
     def inbox(self) -> DeskInbox:

@@ -12,7 +12,7 @@ const SAVE_AFTER = 500;
 export class DraftStore {
   /** @param {InitialState} facts @param {string} path of the exchange at the desk */
   constructor(facts, path) {
-    this.name = `humanmcp:draft:${facts.session}/${facts.number}${facts.action === "pass" ? "" : " answer"}`;
+    this.name = `humanmcp:draft:${facts.draft}${facts.action === "pass" ? "" : " answer"}`;
     this.known = Date.parse(facts.at || "") || 0;
     this.path = path;
     this.who = whoAmI();

@@ -370,8 +370,9 @@ class StartShape(TypedDict):
 
 
 class InitialState(TypedDict):
-    """The initial state of the composer."""
+    """The initial state of the composer. `draft` names its draft in the browser."""
 
+    draft: str
     session: str
     number: int
     id: str
@@ -411,6 +412,7 @@ def _initial_state(desk: Desk, opened: OpenExchange, task: Task) -> InitialState
     asked = opened.inquiry
     template = service.as_it_came(opened) if goes_on else service.starting_draft(opened)
     return {
+        "draft": desk.draft_name(item.key),
         "session": item.key.session,
         "number": item.key.number,
         "id": item.id,
