@@ -150,7 +150,9 @@ def overview(request: Request) -> HTMLResponse:
             (one, classroom.lesson_steps(spoken_language(), one).title)
             for one in classroom.lessons()
         ],
-        knocks=[one for one in classroom.knocks.values() if one.number not in classroom.granted],
+        knocks=[
+            one for one in (*classroom.knocks.values(),) if one.number not in classroom.granted
+        ],
         mistakes=classroom.misconceptions(),
         code=spaced(classroom.record.code),
         link=classroom.url,
@@ -188,7 +190,8 @@ def _urgency(card: dict[str, Any]) -> tuple[object, ...]:
     standing = card["standing"]
     gone, over = card["presence"] == "gone", standing is not None and standing.is_over
     since = card["hand"] or (standing.since if standing else 0.0)
-    return (not card["hand"], not card["stuck"], gone, over, standing and standing.step, since)
+    step = standing.step if standing else 0  # who has just joined has not begun
+    return (not card["hand"], not card["stuck"], gone, over, step, since)
 
 
 class Sum(NamedTuple):
@@ -236,7 +239,7 @@ def _act(classroom: Classroom, values: dict[str, str]) -> None:  # noqa: C901, P
         case "let in":
             classroom.let_in(number_of(values.get("knock", "")), number)
         case "let all in":
-            for knock in [one for one in classroom.knocks.values() if not one.lost]:
+            for knock in [one for one in (*classroom.knocks.values(),) if not one.lost]:
                 classroom.let_in(knock.number)  # who has had a seat is looked at one by one
         case "send away":
             classroom.send_away(number_of(values.get("knock", "")))

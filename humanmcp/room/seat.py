@@ -167,7 +167,9 @@ class RoomSeat:
     @property
     def has_done_anything(self) -> bool:
         """Return True if the seat was used: an answer, a draft, a raised hand, or a host."""
-        tried = any(one.tries for steps in self.record.steps.values() for one in steps.values())
+        with self._lock:
+            steps = [one for lesson in self.record.steps.values() for one in lesson.values()]
+        tried = any(one.tries for one in steps)
         clients = {one.facts.client for one in self.board.sessions()} - {"", HOST}
         typed = any(self._is_written(row.key) for row in self.board.waiting())
         return bool(tried or self.record.hand or clients or typed)
@@ -315,7 +317,8 @@ class RoomSeat:
     def steps_in(self, lesson: str) -> Mapping[str, StepRecord]:
         """Return what the learner did in a lesson, by the number of the step."""
         self._note_mistakes()
-        return self.record.steps.get(lesson, {})
+        with self._lock:
+            return dict(self.record.steps.get(lesson, {}))
 
     @property
     def sent_codes(self) -> frozenset[str]:
@@ -330,8 +333,9 @@ class RoomSeat:
         return self._step_at(self._parts.lesson(self.record), standing.step if standing else 0)
 
     def _step_at(self, lesson: str, at: int) -> StepRecord:
-        steps = self.record.steps.setdefault(lesson, {})
-        return steps.setdefault(str(at), StepRecord())
+        with self._lock:  # others read and save the steps meanwhile
+            steps = self.record.steps.setdefault(lesson, {})
+            return steps.setdefault(str(at), StepRecord())
 
     def _step_is_over(self, lesson: str, at: int, outcome: Outcome) -> None:
         """Keep what became of a step; the hint for it has done its work. The attendant calls it."""

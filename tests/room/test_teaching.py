@@ -7,8 +7,10 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,8 @@ from humanmcp.demo.lesson import find_lesson
 from humanmcp.inbox.contract import Life
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.kinds import title_of
+from humanmcp.room.pages import _urgency
+from humanmcp.room.practice import LessonStanding
 from tests.room.rooming import Rooming, Visitor, is_over
 from tests.serving_http import initialize
 from tests.waiting import until
@@ -407,3 +411,22 @@ def test_a_lesson_of_the_version_without_a_handshake_is_played_in_a_seat(
         first = learner.get("/api/history?q=method:" + steps[0].method).json["lines"][0]
         line = learner.get(f"/line/{first['session']}/{first['seq']}").text
         assert "2026-07-28" in line
+
+
+def test_the_grid_is_there_while_people_join() -> None:
+    """Some stand at a step, and who has just come has not begun: whoever began earlier is first."""
+    seat = {"hand": 0.0, "stuck": False, "presence": "here"}
+    standings = (LessonStanding(2, 5, ()), None, LessonStanding(1, 5, ()), None)
+    cards: list[dict[str, Any]] = [{**seat, "standing": one} for one in standings]
+    sorted_standings = [one["standing"] for one in sorted(cards, key=_urgency)]
+    assert sorted_standings == [None, None, standings[2], standings[0]]
+
+
+def test_the_teacher_looks_while_people_join(room: Rooming) -> None:
+    """Each page is whole, whatever has come of the newest seat so far."""
+    teacher = room.teacher()
+    with ThreadPoolExecutor(4) as people:
+        joining = [people.submit(room.learner, f"Learner {number}") for number in range(12)]
+        while not all(one.done() for one in joining):
+            assert teacher.get("/room").status == 200
+    assert teacher.get("/room").text.count('class="seat ') == len(joining)

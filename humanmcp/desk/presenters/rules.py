@@ -294,6 +294,8 @@ def to_toml(rule: NewRule) -> str:
 def _element(rule: NewRule) -> dict[str, Any]:
     """Return a rule as a TOML table."""
     answer: object = rule.text
+    if rule.form not in KEY_OF:
+        raise RuleError("no answer")
     if rule.form in (TextForm.RESULT, TextForm.ERROR):
         reading = read(rule.text)
         errors = blocking(reading.diagnostics)

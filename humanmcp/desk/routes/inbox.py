@@ -511,7 +511,8 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
             desk.board.refresh(*key)
         case "progress on" | "progress off" as wanted:
             order = Reply(wanted.removeprefix("progress "), by=BY, order=Order.PROGRESS)
-            service.submit_outgoing(desk.inbox, key.session, order, within=0)
+            with suppress(OrderError):  # a session that just ended
+                service.submit_outgoing(desk.inbox, key.session, order, within=0)
         case wanted if wanted.startswith("design "):
             _hold(desk, key)
             query = urlencode({"at": f"{key.session}/{key.number}", "member": wanted[7:]})

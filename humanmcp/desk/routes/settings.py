@@ -248,7 +248,7 @@ def try_now(request: Request, values: FormValues) -> Response:
     """Start the demo host, with or without help; its first request arrives within seconds."""
     desk_of(request).play(spoken_language())
     response = RedirectResponse("/", 303)
-    remember(response, "help", values.get("help", "yes"))
+    remember(response, "help", "no" if values.get("help") == "no" else "yes")
     return response
 
 

@@ -222,6 +222,8 @@ def test_a_saved_rule_answers_the_next_call(home: Path) -> None:
         assert "get_forecast" in shown["sentence"]
         assert not (home / "book.toml").exists()
         assert desk.post("/api/rules", rule).json["saved"] is True
+        whole = desk.post("/api/rules", {**rule, "form": "message", "text": "{}"})
+        assert (whole.status, "the answer only" in whole.json["why"]) == (422, True)
         bad = desk.post("/api/rules", {**rule, "form": "result", "text": "[]"})
         assert bad.status == 422
 

@@ -36,3 +36,15 @@ def test_a_held_call_is_changed_or_answered_with_the_plain_form(desking: Desking
         assert draft is not None
         assert draft.action is action
     inbox.end(key.session)
+
+
+def test_an_order_to_a_session_that_just_ended_leads_back_to_its_page(desking: Desking) -> None:
+    """Its buttons were still on the page; the page now says that it has ended."""
+    inbox = FolderInbox(desking.home)
+    facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", role=Role.SERVER, pid=1)
+    key = Key(inbox.begin(facts), 1)
+    inbox.deliver(Item(key, LINE, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z"))
+    inbox.end(key.session)
+    path = f"/m/{key.session}/{key.number}"
+    for act in ("progress on", "progress off", "park", "status", "pause"):
+        assert desking.submit(path, act=act).headers["location"] == f"{path}#answer", act
