@@ -23,7 +23,7 @@ from humanmcp.export import hosts
 from humanmcp.locales import say, sentences_of
 from humanmcp.protocol.diagnostics.kinds import KINDS, ProblemKind, title_of
 from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.json.jsonrpc import visible
+from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.spec.faults import Fault
 from humanmcp.setup.hosts import HOSTS, Host
 

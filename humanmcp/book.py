@@ -28,8 +28,8 @@ from humanmcp.locales.stop import stopped, trouble
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.locate import json_text
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json.jsonrpc import one_line
 from humanmcp.protocol.json.tree import object_at
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.rules.book_format import KEY_OF
 from humanmcp.protocol.rules.book_writer import copied
 from humanmcp.protocol.rules.following import GIVEN, fill_answer, placeholders

@@ -18,8 +18,9 @@ from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.conversation import approvals, questions
 from humanmcp.protocol.conversation.approvals import pattern_of
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json.jsonrpc import member, members, one_line, visible
+from humanmcp.protocol.json.jsonrpc import member, members
 from humanmcp.protocol.json.tree import objects_at, pretty
+from humanmcp.protocol.json.visible import one_line, visible
 from humanmcp.protocol.validation.results import outcome_result
 
 if TYPE_CHECKING:

@@ -20,8 +20,9 @@ from humanmcp.common.timestamps import seconds_of
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction, Perspective
 from humanmcp.protocol.http.outbound import TAKEN_BACK
-from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId, one_line
+from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
 from humanmcp.protocol.json.tree import object_at, objects_at
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:

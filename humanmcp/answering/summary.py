@@ -28,10 +28,10 @@ from humanmcp.protocol.json.jsonrpc import (
     Kind,
     Malformed,
     Message,
-    one_line,
     outline,
 )
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import incoming
 

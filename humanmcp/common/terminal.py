@@ -15,7 +15,7 @@ from dataclasses import asdict
 from typing import Any, Final, NamedTuple, TextIO
 
 from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.json.jsonrpc import visible
+from humanmcp.protocol.json.visible import visible
 
 SEVERITY_COLOURS: Final = {
     Severity.ERROR: "red",

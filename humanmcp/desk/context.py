@@ -35,7 +35,7 @@ from humanmcp.desk.presenters.rendering import SECTION, render, web_folder
 from humanmcp.desk.presenters.rules import rules_on
 from humanmcp.locales import LANGUAGES, say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
-from humanmcp.protocol.json.jsonrpc import one_line, visible
+from humanmcp.protocol.json.visible import one_line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -33,7 +33,7 @@ from humanmcp.http.listening import (
     client_address,
     stated_length,
 )
-from humanmcp.protocol.json.jsonrpc import one_line
+from humanmcp.protocol.json.visible import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

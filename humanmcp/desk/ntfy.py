@@ -37,8 +37,8 @@ from humanmcp.protocol.conversation.approvals import QUESTION, digest_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import OutgoingRequest
-from humanmcp.protocol.json.jsonrpc import one_line, visible
 from humanmcp.protocol.json.tree import object_at
+from humanmcp.protocol.json.visible import one_line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

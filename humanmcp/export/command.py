@@ -17,7 +17,7 @@ from humanmcp.export.recording import LAST, ExportOptions, find
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import say
 from humanmcp.locales.stop import stopped, trouble
-from humanmcp.protocol.json.jsonrpc import visible, visible_json
+from humanmcp.protocol.json.visible import visible, visible_json
 
 if TYPE_CHECKING:
     import argparse

@@ -28,8 +28,8 @@ from humanmcp.protocol.conversation.transcript import (
 )
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.http.client import words_of
-from humanmcp.protocol.json.jsonrpc import one_line, visible
 from humanmcp.protocol.json.tree import pretty
+from humanmcp.protocol.json.visible import one_line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

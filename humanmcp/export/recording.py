@@ -23,8 +23,9 @@ from humanmcp.protocol.conversation.state import ConversationState, ObservedMess
 from humanmcp.protocol.conversation.transcript import Direction, Frame, Perspective, read_recording
 from humanmcp.protocol.http.client import words_of
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, one_line
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.json.tree import follow, text_at
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation.whole_conversation import hints
 

@@ -28,6 +28,7 @@ from humanmcp.protocol.conversation.transcript import (
     to_json,
 )
 from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair.reading import decode
 from humanmcp.protocol.repair.reading import read as read_json
 from humanmcp.protocol.validation.addressing import divide
@@ -136,7 +137,7 @@ def _asked(raw: bytes) -> Iterator[bytes]:
     inquiry = inquiry_of(request) if isinstance(request, jsonrpc.Message) else None
     if inquiry is not None:
         for text in filter(str.strip, (inquiry.question, *inquiry.options)):
-            yield jsonrpc.one_line(text)[:_SHOWN].encode("utf-8", "replace")
+            yield one_line(text)[:_SHOWN].encode("utf-8", "replace")
 
 
 def _tells(line: bytes, asked: Iterable[bytes]) -> bool:

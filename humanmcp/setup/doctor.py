@@ -25,7 +25,7 @@ from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
 from humanmcp.inbox.atomic import is_held
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, in_language
-from humanmcp.protocol.json.jsonrpc import one_line
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.setup.config import ConfigFile, ConfigFileError, configurations
 from humanmcp.setup.hosts import HOSTS, Format, Host, command_in, is_ours, user_place
 from humanmcp.setup.wrap import is_wrapped

@@ -16,7 +16,7 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, asked_whether, to_stderr, to_stdout
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, sentence_of
-from humanmcp.protocol.json.jsonrpc import one_line
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
 from humanmcp.setup.config import ConfigFile, ConfigFileError, configurations, tell_what_now
 from humanmcp.setup.hosts import BY_NAME, Format, Host, command_in, is_ours, place, starter

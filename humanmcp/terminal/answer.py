@@ -25,7 +25,7 @@ from humanmcp.inbox.contract import Draft
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json.jsonrpc import one_line
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.validation.results import tool_text
 from humanmcp.protocol.validation.rules.tools import mime_of
 from humanmcp.protocol.validation.starting_draft import call, tools_in

@@ -43,7 +43,8 @@ from humanmcp.protocol.conversation.transcript import (
 from humanmcp.protocol.diagnostics.autofix import autofix
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict, blocking
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import compact, encoded, one_line
+from humanmcp.protocol.json.jsonrpc import compact, encoded
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import check

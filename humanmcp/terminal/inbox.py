@@ -29,7 +29,8 @@ from humanmcp.inbox.contract import Key, Purpose, UnknownItemError
 from humanmcp.locales import find_sentence, say, who
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.json.jsonrpc import Message, one_line
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.terminal.problems import columns, cut, pad
 
 if TYPE_CHECKING:

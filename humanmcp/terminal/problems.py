@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common.terminal import SEVERITY_COLOURS, Painted, to_stdout
 from humanmcp.locales import find_sentence, say, titled
 from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.json.jsonrpc import one_line, visible
+from humanmcp.protocol.json.visible import one_line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -29,8 +29,8 @@ from humanmcp.protocol.conversation.approvals import patterns_for
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json.jsonrpc import one_line
 from humanmcp.protocol.json.tree import pretty
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.validation import held as held_check
 from humanmcp.terminal.inbox import outlook, request_in_short, utc_now
 from humanmcp.terminal.problems import explained, print_problems, summary

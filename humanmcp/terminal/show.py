@@ -14,8 +14,9 @@ from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import describe, say
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.json.jsonrpc import Malformed, one_line
+from humanmcp.protocol.json.jsonrpc import Malformed
 from humanmcp.protocol.json.tree import pretty
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.spec import methods
 from humanmcp.terminal.inbox import (
     asker_of,

@@ -15,7 +15,7 @@ from humanmcp.export.command import FORMATS
 from humanmcp.export.recording import ExportOptions, find
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json.jsonrpc import visible
+from humanmcp.protocol.json.visible import visible
 from tests.export.recordings import SEED, WEATHER, recording, write
 
 MANNER = ExportOptions(zone=UTC)

@@ -13,13 +13,14 @@ export function say(code, fillings = {}) {
   return sentence.replace(/\{(\w+)\}/g, (whole, name) => fillings[name] ?? whole);
 }
 
-// What came over the wire must not act on the screen: the same characters as protocol/json/jsonrpc.py.
-const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}\u{e0100}-\u{e01ef}]|[\ud800-\udfff]/gu;
+// What came over the wire must not act on the screen: the same characters as protocol/json/visible.py. An emoji is whole.
+const EMOJI = String.raw`\p{Extended_Pictographic}\p{Emoji_Modifier}?\ufe0f?`;
+const UNDRAWN = new RegExp(String.raw`(${EMOJI}(?:\u200d${EMOJI})*|[#*0-9]\ufe0f\u20e3|[\n\t])|[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]`, "gu");
 
 /** @param {string} text */
 export function visible(text) {
-  return text.replace(INVISIBLE, (found) =>
-    `⟦U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟧`);
+  return text.replace(UNDRAWN, (found, /** @type {string | undefined} */ drawn) =>
+    drawn ?? `⟦U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟧`);
 }
 
 const said = maybe("said");

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.answering.open_exchange import CONVERSATION, read_line
 from humanmcp.desk.presenters.rendering import WrittenNumber, decoded, is_text, shown, written
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Message, one_line
+from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import array_at, follow, object_at, objects_at
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:

@@ -22,8 +22,9 @@ from humanmcp.answering.summary import INLINE
 from humanmcp.common.timestamps import clock
 from humanmcp.locales import LANGUAGES, say, sentences_of, spoken_language, who
 from humanmcp.protocol.diagnostics.kinds import title_of
-from humanmcp.protocol.json.jsonrpc import has_many_values, one_line, visible
+from humanmcp.protocol.json.jsonrpc import has_many_values
 from humanmcp.protocol.json.tree import leaves
+from humanmcp.protocol.json.visible import one_line, visible
 from humanmcp.protocol.validation.rules.tools import mime_of
 
 if TYPE_CHECKING:

@@ -17,8 +17,9 @@ from humanmcp.inbox.contract import Life, Purpose
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json.jsonrpc import Kind, Message, one_line, read
+from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, pretty
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.spec.schemas import Field, expanded, template_form
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import input_requests

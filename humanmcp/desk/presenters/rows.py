@@ -20,8 +20,9 @@ from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import carried, head_of, is_beside, part_in, words_of
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import DecodedLine, Message, one_line
+from humanmcp.protocol.json.jsonrpc import DecodedLine, Message
 from humanmcp.protocol.json.tree import pretty
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.rules.book_writer import plain_text
 from humanmcp.protocol.spec.methods import PROGRESS
 

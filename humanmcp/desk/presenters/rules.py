@@ -22,8 +22,8 @@ from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.questions import NO_ANSWER_AFTER
 from humanmcp.protocol.diagnostics.locate import quoted
 from humanmcp.protocol.diagnostics.model import TextForm, blocking
-from humanmcp.protocol.json.jsonrpc import one_line
 from humanmcp.protocol.json.tree import leaves, text_at, well_formed
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.rules.answer_book import by_rule
 from humanmcp.protocol.rules.book_format import ANSWERS, KEY_OF

@@ -38,8 +38,9 @@ from humanmcp.inbox.contract import Key, Life, Reply, Role, UnknownItemError
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json.jsonrpc import Message, RequestId, one_line, read
+from humanmcp.protocol.json.jsonrpc import Message, RequestId, read
 from humanmcp.protocol.json.tree import pretty
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.session import cancellation
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.schemas import Schemas

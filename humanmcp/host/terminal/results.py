@@ -29,8 +29,9 @@ from humanmcp.protocol.conversation.exchange import UnreadableArrived as Unreada
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.diagnostics.model import TextForm, unreadable
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
-from humanmcp.protocol.json.jsonrpc import Flaw, one_line, visible
+from humanmcp.protocol.json.jsonrpc import Flaw
 from humanmcp.protocol.json.tree import objects_at, pretty
+from humanmcp.protocol.json.visible import one_line, visible
 from humanmcp.protocol.validation.starting_draft import values_of
 
 if TYPE_CHECKING:

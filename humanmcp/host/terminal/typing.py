@@ -19,8 +19,8 @@ from humanmcp.answering import forms
 from humanmcp.answering.forms import FieldError, value
 from humanmcp.common.terminal import Painted, rewrite, to_stdout
 from humanmcp.locales import say
-from humanmcp.protocol.json.jsonrpc import visible
 from humanmcp.protocol.json.tree import object_at
+from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.spec.schemas import Field
 
 if TYPE_CHECKING:

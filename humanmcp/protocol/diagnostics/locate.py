@@ -10,8 +10,9 @@ import json
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, LineIndex, Severity, TextEdit
-from humanmcp.protocol.json.jsonrpc import item_spans, member_spans, one_line, skip_space
+from humanmcp.protocol.json.jsonrpc import item_spans, member_spans, skip_space
 from humanmcp.protocol.json.tree import pointer
+from humanmcp.protocol.json.visible import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

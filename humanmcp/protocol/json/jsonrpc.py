@@ -466,44 +466,9 @@ def _values(text: str) -> int:
     return sum(map(text.count, ",[{"))
 
 
-# C0 and C1 controls, soft hyphen, zero-width and direction marks, line and paragraph separators,
-# direction overrides and isolates, invisible operators, byte-order mark, interlinear marks, tags,
-# variation selectors beyond the emoji ones, lone surrogates.
-# A string, not a compiled pattern: `re` compiles it at the first use, not at the start of a server.
-_INVISIBLE: Final = (
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff"
-    "\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
-)
-_LINE_BREAKS: Final = r"[\n\t]"
 _BREAKS: Final = r"\r\n?|\n"
 _ESCAPE: Final = r"\\(?:u(?:([dD][89abAB])|([dD][c-fC-F]))[0-9a-fA-F]{2}|.)"
 """Any escape; its groups match the first and the second half of a surrogate pair."""
-
-
-def visible(text: str) -> str:
-    """Return `text` with each character that could control a screen shown as ⟦U+202E⟧."""
-    return re.sub(_INVISIBLE, _code_point, text)
-
-
-def visible_json(text: str) -> str:
-    """Return JSON with such characters as JSON escapes, which means the same."""
-    return re.sub(_INVISIBLE, lambda found: json.dumps(found[0])[1:-1], text)
-
-
-def one_line(text: str, longest: int = 0) -> str:
-    """Return `text` on one line without control characters, cut to `longest` (0: not cut)."""
-    shown = text
-    if not (text.isascii() and text.isprintable()):
-        escaped = re.sub(_LINE_BREAKS, lambda found: "\\n" if found[0] == "\n" else "\\t", text)
-        shown = visible(escaped)
-    if longest and len(shown) > longest:
-        return shown[: longest - 1] + "…"
-    return shown
-
-
-def _code_point(found: re.Match[str]) -> str:
-    return f"⟦U+{ord(found[0]):04X}⟧"
 
 
 def wire_line(text: str) -> str | None:

@@ -13,14 +13,8 @@ from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, Exchang
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import Placer, Source, shown
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit, blocking
-from humanmcp.protocol.json.jsonrpc import (
-    Kind,
-    RequestId,
-    closed_at,
-    member,
-    object_in,
-    visible,
-)
+from humanmcp.protocol.json.jsonrpc import Kind, RequestId, closed_at, member, object_in
+from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.repair.reading import diagnostic, read
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import features

@@ -10,7 +10,7 @@ from humanmcp.locales import say, titled
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import shown
 from humanmcp.protocol.diagnostics.model import Applicability, Severity
-from humanmcp.protocol.json.jsonrpc import one_line, visible
+from humanmcp.protocol.json.visible import one_line, visible
 from humanmcp.protocol.repair import reading
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from humanmcp.protocol.conversation.exchange import (
     UnreadableArrived,
 )
 from humanmcp.protocol.diagnostics.model import unreadable
-from humanmcp.protocol.json.jsonrpc import one_line
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.rules.answer_book import Mode
 from humanmcp.protocol.spec.versions import features
 from humanmcp.server.journal import BY_US

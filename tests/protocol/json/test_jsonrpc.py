@@ -1,7 +1,6 @@
 """Lines of JSON-RPC: read, cut off, and shown to people."""
 
 import json
-import unicodedata
 
 import pytest
 from hypothesis import given
@@ -22,13 +21,10 @@ from humanmcp.protocol.json.jsonrpc import (
     json_type,
     member,
     members,
-    one_line,
     outline,
     read,
     stand_in,
     value_end,
-    visible,
-    visible_json,
     wire_line,
     with_token,
 )
@@ -434,55 +430,6 @@ def test_a_message_of_many_values_is_large_and_a_picture_is_not() -> None:
     assert not jsonrpc.is_large(json.dumps({"csv": '1,"[{\\",\n' * jsonrpc.MOST_VALUES}))
     assert jsonrpc.is_large(json.dumps([{"a,": "b"}] * jsonrpc.MOST_VALUES))
     assert jsonrpc.is_large(f'{{"data":"{"A" * jsonrpc.LARGEST}"}}')
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("\x1b[2J", "⟦U+001B⟧[2J"),
-        ("\x07\r", "⟦U+0007⟧⟦U+000D⟧"),
-        ("a\u202eb", "a⟦U+202E⟧b"),
-        ("zero\u200bwidth", "zero⟦U+200B⟧width"),
-        ("\U000e0041", "⟦U+E0041⟧"),
-        ("\x9b31m", "⟦U+009B⟧31m"),
-        ("\ud800", "⟦U+D800⟧"),
-        ("東京\n晴れ\tよ", "東京\n晴れ\tよ"),
-        ("👨\u200d👩", "👨⟦U+200D⟧👩"),
-    ],
-)
-def test_what_could_act_is_shown_as_its_code_point(text: str, shown: str) -> None:
-    """Escapes, controls, direction overrides, zero-width and tag characters."""
-    assert visible(text) == shown
-
-
-@given(st.text())
-def test_nothing_invisible_is_left(text: str) -> None:
-    """Whatever came: no control, no format character, no surrogate."""
-    left = {unicodedata.category(one) for one in visible(text).replace("\n", "").replace("\t", "")}
-    assert not left & {"Cc", "Cs"}
-
-
-def test_one_line_is_one_line_and_can_be_cut() -> None:
-    """For lists and tables."""
-    assert one_line("a\nb\tc") == "a\\nb\\tc"
-    assert one_line("abcdef", 4) == "abc…"
-    assert one_line("abcd", 4) == "abcd"
-
-
-def test_json_stays_the_json_that_it_was() -> None:
-    """With an escape where another character would stand for one that acts."""
-    assert visible_json('{"a":"\u202e\x7f x"}') == '{"a":"\\u202e\\u007f x"}'
-
-
-@pytest.mark.parametrize(
-    ("text", "longest", "shown"),
-    [("a\nb\tc", 0, "a\\nb\\tc"), ("abcd", 4, "abcd"), ("abcde", 4, "abc…"), ("é", 1, "é")],
-)
-def test_a_line_is_cut_with_a_mark_only_where_it_is_too_long(
-    text: str, longest: int, shown: str
-) -> None:
-    """The mark is one of the characters that there may be."""
-    assert one_line(text, longest) == shown
 
 
 @pytest.mark.parametrize(
