@@ -137,6 +137,7 @@ class Classroom:
         self._following = Following(below=None if database else seats)
         self._around = around
         self._lock = threading.RLock()
+        self._opened_at = self.door.clock()
         self.on_removed: Callable[[int], object] = lambda _number: None
         """Called when a seat was taken away, with its number."""
         self.address: Address
@@ -433,10 +434,12 @@ class Classroom:
     def presence(self, seat: RoomSeat) -> str:
         """Return whether a learner is here, idle, or gone."""
         now = self.door.clock()
-        seen = self.door.seen.get(Visitor(VisitorKind.LEARNER, seat.record.number), -GONE_AFTER)
+        visitor = Visitor(VisitorKind.LEARNER, seat.record.number)
+        seen = self.door.seen.get(visitor, self._opened_at)
         if not seat.desk.live.streams and now - seen > GONE_AFTER:
             return "gone"
-        return "idle" if now - seat.active_at > IDLE_AFTER else "here"
+        active_at = max(seat.active_at, self._opened_at)  # what was before is not known
+        return "idle" if now - active_at > IDLE_AFTER else "here"
 
     def is_stuck(self, seat: RoomSeat) -> bool:
         """Return True if a learner who is here does not get past a step."""

@@ -18,27 +18,35 @@ import zipfile
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from humanmcp.answering.summary import message_in
+from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored, Noticed, WasAsked
 from humanmcp.demo.steps import LessonRun, list_again
 from humanmcp.export.readable import defused, write_html
 from humanmcp.export.recording import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
-from humanmcp.inbox.contract import InboxError, Key, Reply
+from humanmcp.inbox.contract import InboxError, Key, Reply, StoreError
 from humanmcp.locales import say
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.jsonrpc import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from humanmcp.demo.good_host import Reaction
     from humanmcp.demo.steps import DemoStep, LessonSteps
-    from humanmcp.inbox.contract import Draft, Inbox
-    from humanmcp.protocol.json.jsonrpc import Message
+    from humanmcp.inbox.contract import Inbox
+    from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.room.classroom import Classroom
     from humanmcp.room.seat import RoomSeat
     from humanmcp.server.connection import MemoryConnection
+    from humanmcp.server.session import ServedSession
 
 _SOON: Final = 0.02
+_ASKS_AGAIN: Final = 0.2
+"""Seconds between two looks whether the process that ran a session has let go of it."""
+LIST: Final = "tools/list"
 BY: Final = "practice"
 """The author of an answer that the lesson gave because the teacher opened a later step."""
 
@@ -103,7 +111,6 @@ class Practice:
         self._on_change = on_change
         self._on_outcome = on_outcome
         self._given: dict[int, Reply] = {}
-        self._replayed: list[tuple[str, Reply]] = []
         self._asked: tuple[DemoStep, Message] | None = None
         self._number = 0
         self._steps: dict[int, int] = {}
@@ -114,7 +121,8 @@ class Practice:
         """The steps that the lesson answered."""
         self._since = 0.0
         self._over = False
-        self._draft: Draft | None = None
+        self._is_retold = False
+        """Whether what happened before is told again: then nothing is said and nobody is told."""
 
     @property
     def standing(self) -> LessonStanding:
@@ -144,9 +152,31 @@ class Practice:
         self._connection.hang_up()
         self._connection.on_line()
 
-    def replay(self, answers: Sequence[tuple[str, Reply]], draft: Draft | None) -> None:
-        """Give these answers again, each to the next request of its method, then `draft`."""
-        self._replayed, self._draft = list(answers), draft
+    def go_on(self, frames: Iterable[Frame]) -> bool:
+        """Be where the transcript of a session ends. Return False if it is of another lesson."""
+        self._is_retold = True
+        found = all(self._retell(frame, message_in(frame)) for frame in frames)
+        self._is_retold = False
+        return found
+
+    def _retell(self, frame: Frame, message: object) -> bool:
+        now = time.monotonic()
+        if frame.direction is Direction.OUT:
+            if frame.by == BY:
+                self._answered_for.add(self.step_of(self._number))
+            self._hear(frame.raw, now)
+        elif not frame.note and isinstance(message, Message) and message.method:
+            if message.method == "notifications/cancelled" and self._asked is not None:
+                self._give_up(self._asked)
+                return True
+            # The host can have heard of new tools after it said this.
+            waits, said = self._list_again and message.method != LIST, ""
+            self._list_again &= not waits
+            while not said and self._lesson_run.left and not self._over:
+                said = self._say_next(now, seconds_of(frame.at))
+            self._list_again |= waits
+            return said == message.method
+        return True
 
     def give(self, given: Mapping[int, Reply]) -> None:
         """Answer these steps for the learner when they are asked. Callable from any thread."""
@@ -162,12 +192,11 @@ class Practice:
     def step(self, now: float) -> float | None:
         """Read the server's lines, and send the next step."""
         while (heard := self._connection.hear()) is not None:
-            for reaction in self._lesson_run.host.take(heard.content):
-                self._react(reaction, now)
+            self._hear(heard.content, now)
         if now >= self._deadline and self._asked is not None:
             self._give_up(self._asked)
         while self._asked is None and not self._over and self._lesson_run.left:
-            self._say_next(now)
+            self._say_next(now, time.time())
         if self._asked is None:  # the lesson is over
             self._over = True
             self._connection.hang_up()
@@ -182,59 +211,44 @@ class Practice:
 
     # -- what the host sends --------------------------------------------------------------------
 
-    def _say_next(self, now: float) -> None:
+    def _say(self, line: str) -> None:
+        if not self._is_retold:
+            self._connection.say(line.encode())
+
+    def _say_next(self, now: float, since: float) -> str:
+        """Send the next message. Return its method; "" if the lesson goes back or cannot go on."""
         again, self._list_again = self._list_again, False
         step = list_again("en") if again else self._lesson_run.left.pop(0)
         line, request = self._lesson_run.message(step)
         if not line:
             if not self._lesson_run.go_back():
                 self._over = True
-            return
-        self._connection.say(line.encode())
+            return ""
+        self._say(line)
         if request is None:
-            return
+            return step.method
         self._asked = step, request
         self._deadline = now + step.timeout if step.timeout else math.inf
         self._number += 1
         if not again:
             at = len(self._lesson_run.passed) + 1
             if at not in self._steps.values():
-                self._since = time.time()
+                self._since = since
             self._steps[self._number] = at
         self._on_change()
+        return step.method
 
     def _has_to_give(self) -> bool:
         """Send a prepared answer. Return True while its request is not in the inbox yet."""
         at = self.step_of(self._number)
-        if self._asked is None or not at:
+        if self._asked is None or at not in self._given:
             return False
-        reply = self._given.get(at) or self._replay_of(self._asked[0].method)
-        if reply is None:
-            return self._has_to_draft()
         try:
-            self._inbox.send(Key(self.session, self._number), reply)
+            self._inbox.send(Key(self.session, self._number), self._given[at])
         except InboxError:  # not there yet, or already answered
             return not self._is_over()
-        if reply.by == BY:
-            self._answered_for.add(at)
-        if self._given.pop(at, None) is None:
-            del self._replayed[0]
-        return False
-
-    def _replay_of(self, method: str) -> Reply | None:
-        while self._replayed and self._replayed[0][0] != method:
-            del self._replayed[0]  # an answer to a list that was asked for again
-        return self._replayed[0][1] if self._replayed else None
-
-    def _has_to_draft(self) -> bool:
-        if self._draft is None:
-            return False
-        try:
-            self._inbox.item(Key(self.session, self._number))
-        except InboxError:
-            return True
-        self._inbox.save(Key(self.session, self._number), self._draft)
-        self._draft = None
+        self._answered_for.add(at)
+        del self._given[at]
         return False
 
     def _is_over(self) -> bool:
@@ -245,6 +259,10 @@ class Practice:
 
     # -- how it reacts --------------------------------------------------------------------------
 
+    def _hear(self, line: bytes, now: float) -> None:
+        for reaction in self._lesson_run.host.take(line):
+            self._react(reaction, now)
+
     def _react(self, reaction: Reaction, now: float) -> None:
         self._lesson_run.heard.append(reaction)
         match reaction:
@@ -254,7 +272,7 @@ class Practice:
                 if reaction.is_in_vain:
                     self._deadline = min(self._deadline, now + GIVES_UP_AFTER)
             case WasAsked(_, line):
-                self._connection.say(line.encode())
+                self._say(line)
             case Noticed(message):
                 self._list_again |= message.method == "notifications/tools/list_changed"
 
@@ -270,15 +288,50 @@ class Practice:
         step, request = open_one
         line = self._lesson_run.host.give_up(request, step.gives_up_after)
         if line is not None:
-            self._connection.say(line.encode())
+            self._say(line)
         self._finish()
 
     def _finish(self) -> None:
         at, self._asked, self._deadline = self.step_of(self._number), None, math.inf
         if at:
             passed = self._lesson_run.judge(given=at in self._answered_for)
-            self._on_outcome(at, self._outcome(at, passed=passed))
+            if not self._is_retold:
+                self._on_outcome(at, self._outcome(at, passed=passed))
         self._on_change()
+
+
+class PracticeSession:
+    """The session that a practice host talks to. The next process goes on with it where it was."""
+
+    def __init__(self, make: Callable[[], ServedSession]) -> None:
+        """Serve what `make` makes, once the process that ran it before has let go of it."""
+        self._make = make
+        self._server: ServedSession | None = None
+        self._wake: Callable[[], object] = lambda: None
+
+    def begin(self, wake: Callable[[], object]) -> None:
+        """Begin now, if nobody else runs it."""
+        self._wake = wake
+        self._begun()
+
+    def _begun(self) -> ServedSession | None:
+        if self._server is None:
+            try:
+                self._server = self._make()
+            except StoreError:
+                return None
+            self._server.begin(self._wake)
+        return self._server
+
+    def step(self, now: float) -> float | None:
+        """Step the session."""
+        server = self._begun()
+        return now + _ASKS_AGAIN if server is None else server.step(now)
+
+    def leave(self) -> None:
+        """End a lesson that is over; leave any other to the next process."""
+        if self._server is not None:
+            self._server.leave(to_others=not self._server.is_over)
 
 
 _UNSAFE: Final = re.compile(r"[^\w-]+")

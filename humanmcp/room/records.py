@@ -88,9 +88,11 @@ class StepRecord:
     """What a learner did at one step of a lesson, however often it was begun.
 
     `tries` counts what was sent, also where the check stopped it. `mistakes` are codes that the
-    check found and that stayed for a while; `sent` those that were in a sent answer.
+    check found and that stayed for a while; `sent` those that were in a sent answer. `asked` are
+    the last exchanges, session/number, that asked for its answer.
     """
 
+    asked: list[str] = field(default_factory=list)
     tries: int = 0
     passed: bool = False
     mistakes: list[str] = field(default_factory=list)
@@ -103,7 +105,8 @@ class SeatRecord:
 
     With `pen`, the teacher writes here. `lesson` is the learner's choice, "" for that of
     the room. `opened` is the step that the teacher opened last. `steps` is what was done in each
-    lesson, by its name and the number of the step.
+    lesson, by its name and the number of the step. `sessions` has the lesson that was played in
+    each session of the practice host, the present one last.
     """
 
     number: int
@@ -116,6 +119,7 @@ class SeatRecord:
     lesson: str = ""
     opened: int = 0
     steps: dict[str, dict[str, StepRecord]] = field(default_factory=dict)
+    sessions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Take steps as they were read from a file, too."""

@@ -20,15 +20,24 @@ from humanmcp.demo.steps import HOST
 from humanmcp.desk.board import Board
 from humanmcp.desk.context import Desk
 from humanmcp.desk.live import Live
+from humanmcp.desk.login import digest
 from humanmcp.desk.saved_answers import Shelf
 from humanmcp.inbox.atomic import keeping
-from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply, StoreError
+from humanmcp.inbox.contract import InboxError, Key, Life, StoreError, UnknownItemError
 from humanmcp.locales import language_of, say
-from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.json.jsonrpc import with_token
 from humanmcp.protocol.rules.answer_book import Mode
 from humanmcp.room import records
-from humanmcp.room.practice import BY, LessonStanding, Outcome, Practice, PracticeLine, as_reply
+from humanmcp.room.practice import (
+    BY,
+    LessonStanding,
+    Outcome,
+    Practice,
+    PracticeLine,
+    PracticeSession,
+    as_reply,
+)
 from humanmcp.room.records import StepRecord
 from humanmcp.server.connection import MemoryConnection
 from humanmcp.server.serve import ServerParts
@@ -44,9 +53,10 @@ if TYPE_CHECKING:
     from humanmcp.demo.steps import LessonSteps
     from humanmcp.desk.guard import Address
     from humanmcp.inbox.attendant import Attendant
-    from humanmcp.inbox.contract import Inbox
+    from humanmcp.inbox.contract import Draft, Inbox, Reply
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.room.records import RoomDoor, SeatRecord
+    from humanmcp.server.session import ServedSession
 
 _log = logging.getLogger(__name__)
 
@@ -121,8 +131,6 @@ class RoomSeat:
         """The problems of the current draft, each with the time since when it is there."""
         self._lock = threading.RLock()
         self._is_closed = False
-        self._played = ""
-        """The lesson that the practice host plays."""
         self.inbox = parts.inbox(folder)
         self.inbox.sweep()
         board = Board(self.inbox)
@@ -141,6 +149,7 @@ class RoomSeat:
             judged=self._judged,
             around=partial(parts.around, self),
             lesson_steps=lambda language: parts.lesson_steps(record, language),
+            draft_name=self._draft_name,
         )
         self.watched = replace(self.desk, live=Live(board), judged=lambda *_: None)
         """The same desk for the teacher, whose streams do not count as the learner's presence."""
@@ -214,7 +223,7 @@ class RoomSeat:
 
     def maker(self, mode: Mode) -> ServerParts:
         """Return what makes sessions in this seat's inbox."""
-        options = ServeOptions(mode, notify=self._came)
+        options = ServeOptions(mode, notify=self._came, kept_draft=self._kept_draft)
         book = self.folder / BOOK
         if mode is Mode.BY_HAND and not (self._lesson_steps.teaches or book.exists()):
             book = sample(WEATHER_BOOK)  # by hand one starts from its lists, as in the demo
@@ -225,25 +234,28 @@ class RoomSeat:
 
     def practise(self, given: Mapping[int, Reply] | None = None) -> None:
         """Restart the lesson; `given` are prepared answers, by step."""
-        self._begin(lambda practice: practice.give(given or {}))
-
-    def _begin(self, prepare: Callable[[Practice], object]) -> None:
         with self._lock:
             if self.practice is not None:
                 self.practice.end()
-            self._played = self._parts.lesson(self.record)
-            self.record.steps.setdefault(self._played, {})
             connection = MemoryConnection()
             server = self.maker(Mode.BY_HAND).session(connection, self.inbox)
-            self.practice = Practice(
-                self._lesson_steps,
-                PracticeLine(connection, self.inbox, server.journal.name),
-                self._changed,
-                partial(self._step_is_over, self._played),
-            )
-            prepare(self.practice)
-            self._parts.attendant.attend(server)
-            self._parts.attendant.attend(self.practice)
+            name = server.journal.name
+            self.record.sessions[name] = self._parts.lesson(self.record)
+            self.practice = self._host(connection, name)
+            self.practice.give(given or {})
+            self._attend(self.practice, lambda: server)
+            self.note()
+
+    def _host(self, connection: MemoryConnection, session: str) -> Practice:
+        lesson = self.record.sessions[session]
+        self.record.steps.setdefault(lesson, {})
+        line = PracticeLine(connection, self.inbox, session)
+        over = partial(self._step_is_over, lesson)
+        return Practice(self._lesson_steps, line, self._changed, over)
+
+    def _attend(self, practice: Practice, make: Callable[[], ServedSession]) -> None:
+        self._parts.attendant.attend(PracticeSession(make))
+        self._parts.attendant.attend(practice)
 
     def take_lesson(self, lesson: str) -> None:
         """Begin another lesson in this seat; "" for that of the room."""
@@ -267,45 +279,68 @@ class RoomSeat:
             practice.give({at: one for at, one in given.items() if at >= practice.standing.step})
 
     def go_on(self) -> None:
-        """Be where the learner was when the room ended: a new session with the same answers.
-
-        The draft is restored.
-        """
-        answers, draft = self._answers(), self._last_draft()
-        self._begin(lambda practice: practice.replay(answers, draft))
-
-    def _last(self) -> str:
-        """Return the newest session of the practice host, "" for none."""
-        found = (one.name for one in self.inbox.sessions() if one.client == HOST)
-        return self.practice.session if self.practice is not None else next(found, "")
-
-    def _answers(self) -> list[tuple[str, Reply]]:
-        """Return the answers of the lesson with their methods, up to the first open request."""
-        session, found = self._last(), list[tuple[str, Reply]]()
-        number = 1
-        while session:
+        """Be where the learner was when the room ended, in the same session."""
+        with self._lock:
+            name = next(reversed(self.record.sessions), "")
+            if self.record.sessions.get(name) != self._parts.lesson(self.record):
+                self.practise()
+                return
+            connection = MemoryConnection()
+            practice = self._host(connection, name)
             try:
-                item = self.inbox.item(Key(session, number))
-            except InboxError:
-                break
-            answer = item.answer
-            if item.state is not ExchangeState.ANSWERED or answer is None:
-                break
-            found.append((item.method, Reply(answer.line, anyway=answer.deliberate, by=answer.by)))
-            number += 1
-        return found
+                facts, known = self.inbox.facts(name), practice.go_on(self.inbox.frames(name))
+            except UnknownItemError:  # somebody deleted it
+                known = False
+            if not known:
+                self.practise()
+                return
+            self.practice = practice
+            if facts.life is Life.CLOSED:
+                practice.end()
+                return
+            resume = self.maker(Mode.BY_HAND).session
+            self._attend(practice, lambda: resume(connection, self.inbox, facts=facts))
+        self.board.refresh(name)
+        self.go_to(self.record.opened)
 
-    def _last_draft(self) -> Draft | None:
-        """Return what was being typed when the room ended."""
-        session = self._last()
-        if not session or self.inbox.facts(session).life is Life.CLOSED:
+    # -- drafts ---------------------------------------------------------------------------------
+
+    def _step_of(self, key: Key) -> tuple[str, int]:
+        """Return which step of which lesson asks for an answer; 0 for none."""
+        practice = self.practice
+        if practice is None or key.session != practice.session:
+            return "", 0
+        return self.record.sessions[key.session], practice.step_of(key.number)
+
+    def _draft_name(self, key: Key) -> str:
+        """Name a draft after seat and step: a restart of lesson or room asks for the same again."""
+        lesson, at = self._step_of(key)
+        seat = digest(self.record.key).hex()[:16]
+        return f"{seat}/{lesson}/{at}" if at else f"{key.session}/{key.number}"
+
+    def _kept_draft(self, key: Key, token: str) -> Draft | None:
+        """Return what was typed at this step before and not sent. The attendant calls it."""
+        lesson, at = self._step_of(key)
+        if not at:
             return None
-        items = (
-            *self.inbox.items(session),
-            *self.inbox.items(session, ExchangeState.ABANDONED),
-        )
-        drafts = [one.draft for one in items if one.draft is not None and one.draft.touched]
-        return drafts[-1] if drafts else None
+        name, step = f"{key.session}/{key.number}", self._step_at(lesson, at)
+        earlier = [one for one in step.asked if one != name]
+        step.asked = [*earlier[-1:], name]  # the last one may not be in the inbox yet
+        try:
+            self.note()
+        except StoreError as error:  # it is written with the next change
+            _log.warning("seat %s: %s", self.record.number, error)
+        for one in reversed(earlier):
+            session, _, number = one.partition("/")
+            try:
+                item = self.inbox.item(Key(session, int(number)))
+            except UnknownItemError:
+                continue
+            draft, answer = item.draft, item.answer
+            if draft is None or not draft.touched or (answer is not None and answer.by != BY):
+                return None
+            return draft._replace(text=with_token(draft.text, token))
+        return None
 
     # -- what the learner did -------------------------------------------------------------------
 
@@ -327,9 +362,10 @@ class RoomSeat:
 
     def _step(self, key: Key) -> StepRecord:
         """Return what is kept of the step that an exchange asks for."""
-        practice, standing = self.practice, self.standing
-        if practice is not None and key.session == practice.session:
-            return self._step_at(self._played, practice.step_of(key.number))
+        lesson, at = self._step_of(key)
+        if lesson:
+            return self._step_at(lesson, at)
+        standing = self.standing
         return self._step_at(self._parts.lesson(self.record), standing.step if standing else 0)
 
     def _step_at(self, lesson: str, at: int) -> StepRecord:

@@ -459,17 +459,20 @@ class ExchangeHandler:
         self._schedule.duties = min(self._schedule.duties, timers.next())
 
     def _item(self, exchange: Exchange, timers: PendingTimers) -> Item:
-        start = check.start(exchange, self.session.negotiated, spoken_language())
-        now = self.journal.clock.stamp()
+        key, now = self.journal.key(exchange.number), self.journal.clock.stamp()
+        draft = self.options.kept_draft(key, exchange.id.token)
+        if draft is None:
+            start = check.start(exchange, self.session.negotiated, spoken_language())
+            draft = Draft(start, by=BY_US, at=now)
         return Item(
-            key=self.journal.key(exchange.number),
+            key=key,
             line=exchange.request.raw,
             method=exchange.method,
             id=exchange.id.token,
             protocol_version=exchange.version,
             arrived=now,
             waiting=timers.waiting(),
-            draft=Draft(start, by=BY_US, at=now),
+            draft=draft,
             headers=_of_headers(exchange),
         )
 

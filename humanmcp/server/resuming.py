@@ -195,7 +195,9 @@ class Resumption:
             return
         answer = Answer(frame.text, frame.by, frame.at, frame.note == DELIBERATE)
         by_person, in_batch = item.reply is not None, exchange is not None and bool(exchange.batch)
-        if by_person and not in_batch and self._journal.facts.http_visitor:
+        if not self._journal.facts.http_at:  # its client has read the transcript, too
+            self._journal.close(number, ExchangeState.ANSWERED, answer)
+        elif by_person and not in_batch and self._journal.facts.http_visitor:
             self._journal.close(number, ExchangeState.ABANDONED)
         else:
             self._journal.close_answered(

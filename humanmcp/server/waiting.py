@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.common.book_file import BookFile
+    from humanmcp.inbox.contract import Draft, Key
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.rules.answer_book import Decision
     from humanmcp.protocol.rules.replay import Replay
@@ -201,6 +202,8 @@ class ServeOptions(NamedTuple):
     refuse: bool = False
     notify: Callable[[str, int, str], object] | None = None
     """Told of each request that waits for a person: session, number, tool."""
+    kept_draft: Callable[[Key, str], Draft | None] = lambda _key, _token: None
+    """Returns the draft that a request with this id starts from; None for an example."""
 
 
 class Keepalive:

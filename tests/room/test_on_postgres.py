@@ -2,7 +2,6 @@
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -37,11 +36,9 @@ def test_seats_in_a_database_are_answered_and_go_on_on_another_machine(
     with Rooming(tmp_path / "two", "--inbox", postgres.url) as room:
         ann = room.visitor().follow(link)
 
-        def asked() -> dict[str, Any] | None:
-            # Until the lease of the process that died lapses, its question stands there, too.
-            wanted = [one for one in ann.waiting() if one["session"] != before]
-            return next((one for one in wanted if one["method"] == "tools/list"), None)
-
-        again = until(asked, "she is asked again")
-        text = ann.get(f"/api/exchanges/{again['session']}/2").json["document"]
-        assert ann.answer(again, text).status == 200
+        asked = ann.question("tools/list")
+        assert (asked["session"], asked["number"]) == (before, 2)
+        text = ann.get(f"/api/exchanges/{before}/2").json["document"]
+        # It is sent when the lease of the process that died has lapsed.
+        ann.answer_to_the_end(asked, str(text))
+        assert ann.question("tools/call")["session"] == before

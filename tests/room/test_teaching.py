@@ -15,8 +15,6 @@ from typing import Any
 import pytest
 
 from humanmcp.demo.lesson import find_lesson
-from humanmcp.inbox.contract import Life
-from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.room.pages import _urgency
 from humanmcp.room.practice import LessonStanding
@@ -281,44 +279,6 @@ def test_a_class_is_handed_in_as_a_page_a_seat_and_a_table(room: Rooming) -> Non
         assert asked["method"] in archive.read(names[1]).decode()
 
 
-def test_a_killed_room_is_back_with_every_seat_and_what_was_typed(tmp_path: Path) -> None:
-    """The same code, links, steps, draft; nobody has to join again."""
-    home = tmp_path / "home"
-    with Rooming(home) as room:
-        learners = [room.learner(f"L{number}") for number in range(4)]
-        for one in learners[:2]:
-            one.answer_as_offered("initialize")
-        asked = learners[0].question("tools/list")
-        path = f"/api/exchanges/{asked['session']}/{asked['number']}/draft"
-        learners[0].call(path, {"text": "half a list"})
-        hello = learners[2].host(initialize("2025-11-25"))
-        code, port, link = room.code, room.port, room.teacher_link
-        room.kill()
-    with Rooming(home) as room:
-        assert (room.code, room.port, room.teacher_link) == (code, port, link)
-        again = learners[0].question("tools/list")
-        shown = until(
-            lambda: learners[0].get(f"/api/exchanges/{again['session']}/{again['number']}").json,
-            "the exchange",
-        )
-        until(
-            lambda: (
-                learners[0]
-                .get(f"/api/exchanges/{again['session']}/{again['number']}")
-                .json["document"]
-                == "half a list"
-            ),
-            f"the draft in {shown}",
-        )
-        assert learners[1].question("tools/list")
-        assert learners[3].question("initialize")
-        headers = {"Mcp-Session-Id": hello.headers["mcp-session-id"]}
-        ping = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
-        assert learners[2].host(ping, **headers).status == 202
-        learners[1].answer_as_offered("tools/list")
-        assert learners[1].question("tools/call")
-
-
 def test_a_lesson_is_played_in_every_seat_and_kept_by_the_room(tmp_path: Path) -> None:
     """Its tasks and hints stand in the seat's page, and the room remembers it."""
     with Rooming(tmp_path / "home", "--lesson", "first-answer") as room:
@@ -365,18 +325,8 @@ def test_a_client_of_ones_own_counts_in_a_lesson_for_client_developers(tmp_path:
         until(lambda: "step 2 of 4" in teacher.get("/room").text, "its first step passed")
 
 
-def test_every_session_of_a_class_has_ended_when_its_room_has(tmp_path: Path) -> None:
-    """The room waits for the last of them."""
-    with Rooming(tmp_path / "home") as room:
-        for _ in range(8):
-            room.learner().question()
-    seats = [FolderInbox(file.parent) for file in room.folder.glob("seats/*/sessions")]
-    lives = [one.life for seat in seats for one in seat.sessions()]
-    assert lives == [Life.CLOSED] * 8
-
-
 def test_a_room_whose_folder_was_deleted_says_what_to_do(tmp_path: Path) -> None:
-    """To the teacher who presses a button, and in the log: no traceback."""
+    """To the teacher who presses a button; and the log has no traceback."""
     with Rooming(tmp_path / "home") as room:
         room.learner().question()
         teacher = room.teacher()
@@ -385,9 +335,7 @@ def test_a_room_whose_folder_was_deleted_says_what_to_do(tmp_path: Path) -> None
         assert page.status == 507
         assert "Someone deleted or moved the folder. Put it back" in page.text
     log = "".join(file.read_text("utf-8") for file in room.home.rglob("desk.log"))
-    said = log + (tmp_path / "home.err").read_text("utf-8")
-    assert "The end of session" in said
-    assert "Traceback" not in said
+    assert "Traceback" not in log + (tmp_path / "home.err").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", ["no-handshake", "discover"])
