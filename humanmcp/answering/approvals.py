@@ -385,6 +385,7 @@ def allow_like(opened: OpenExchange, pattern: AllowPattern) -> None:
 
 
 def take_back(opened: OpenExchange, pattern: str) -> None:
-    """Ask again for inputs that match a pattern."""
+    """Ask again for inputs that match a pattern. What a tap holds stays held."""
     kept = opened.inbox.holds(opened.key.session)
-    opened.inbox.hold(opened.key.session, tuple(one for one in kept if one != pattern))
+    left = (one for one in kept if one != pattern or pattern_of(one) is None)
+    opened.inbox.hold(opened.key.session, tuple(left))

@@ -15,11 +15,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from humanmcp import __version__
 from humanmcp.desk import context
-from humanmcp.desk.context import AsciiJson, CallRoute
+from humanmcp.desk.context import AsciiJson
 from humanmcp.desk.guard import Guard, cookie_of, header
 from humanmcp.desk.login import linked
 from humanmcp.desk.presenters.rendering import edition, language_of, render, web_folder
@@ -34,6 +35,7 @@ from humanmcp.desk.routes import (
     server_definition,
     settings,
 )
+from humanmcp.desk.routing import CallRoute, DeskRoute, RefusedError
 from humanmcp.inbox.contract import StoreError, UnknownItemError
 from humanmcp.locales import say, speaking
 
@@ -128,10 +130,13 @@ def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
             404: context.on_missing,
             StoreError: context.on_store,
             RequestValidationError: context.on_invalid,
+            RefusedError: context.on_refused,
+            HTTPException: context.on_refused,
             Exception: context.on_unforeseen,
         },
     )
     app.state.desk = desk
+    app.router.route_class = DeskRoute
     for router in routers:
         app.include_router(router)
     files = StaticFiles(web_folder() / "static")

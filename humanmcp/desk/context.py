@@ -13,19 +13,19 @@ import traceback
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Final
-from urllib.parse import parse_qs, unquote
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
-from fastapi import Depends, HTTPException, Request
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.own_process import FORMAT, LogFile
 from humanmcp.demo.steps import weather
-from humanmcp.desk.guard import API, PUBLIC
+from humanmcp.desk.guard import API
 from humanmcp.desk.launch import LOG_NAME
 from humanmcp.desk.login import linked
 from humanmcp.desk.notices import Looked
@@ -33,6 +33,8 @@ from humanmcp.desk.ntfy import PressNotes
 from humanmcp.desk.presenters import rendering
 from humanmcp.desk.presenters.rendering import SECTION, render, web_folder
 from humanmcp.desk.presenters.rules import rules_on
+from humanmcp.desk.rights import PUBLIC
+from humanmcp.desk.routing import RefusedError
 from humanmcp.locales import LANGUAGES, say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.json.visible import one_line, visible
@@ -143,17 +145,6 @@ class AsciiJson(JSONResponse):
         ).encode()
 
 
-class CallRoute(APIRoute):
-    """A call of the interface whose response is sent as it is.
-
-    The annotation of its function is the type of the response: mypy checks it, and the reference is
-    made from it. FastAPI would validate every response, and create models at each start.
-    """
-
-    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
-        super().__init__(path, endpoint, **{**options, "response_model": None})
-
-
 def called(request: Request) -> str:
     """Return the name that a person chose for themselves or their device, "" for none."""
     given = visible(unquote(request.cookies.get("name", ""))[:LONGEST_CALLED])
@@ -171,16 +162,6 @@ def device_of(request: Request) -> str:
     return str(getattr(request.state, "device", ""))
 
 
-def not_for_devices(request: Request) -> None:
-    """Refuse a request that devices may not make.
-
-    Raises:
-        HTTPException: the request came from a device.
-    """
-    if device_of(request):
-        raise HTTPException(403, say("refusal", "device"))
-
-
 def script_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Return a value as JSON for a data block of a page: nothing in it can end the block."""
     # ASCII only: JSON can contain a lone surrogate, and the UTF-8 of a page cannot.
@@ -195,12 +176,6 @@ EDITOR: Final = "vendor/editor.js"
 THEMES: Final = ("auto", "light", "dark")
 
 YEAR: Final = 365 * 24 * 3600
-
-LARGEST_FORM: Final = 16 * 1024 * 1024
-
-MOST_FIELDS: Final = 500
-"""The maximum number of fields of a form: our longest has 80 rows of five."""
-
 
 QUIET: Final = "quiet"
 """The cookie with the sessions that a person sees reduced to question, box and Send."""
@@ -285,26 +260,6 @@ def remember(response: Response, name: str, value: str) -> None:
     response.set_cookie(name, value, max_age=YEAR, path="/", samesite="strict", httponly=True)
 
 
-async def form_values(request: Request) -> dict[str, str]:
-    """Read a form of a page. The guard limits its size.
-
-    Raises:
-        HTTPException: it has more fields than any form of ours.
-    """
-    body = (await request.body())[:LARGEST_FORM]
-    # Browsers send line ends as CR LF; restore what was typed.
-    text = body.decode("utf-8", "replace")
-    try:
-        pairs = parse_qs(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)
-    except ValueError:
-        raise HTTPException(400, say("desk", "form.fields")) from None
-    return {name: values[-1].replace("\r\n", "\n") for name, values in pairs.items()}
-
-
-FormValues = Annotated[dict[str, str], Depends(form_values)]
-"""The form of a page, for a function that FastAPI runs in a thread, where it can wait."""
-
-
 _log = logging.getLogger(__name__)
 
 OLD_NAME: Final = "desk.old.log"
@@ -375,13 +330,32 @@ async def on_store(request: Request, error: Exception) -> Response:
     return HTMLResponse(text, status_code=507)
 
 
-async def on_invalid(_request: Request, error: Exception) -> Response:
-    """Return which member of a body is invalid, without repeating its value."""
+async def on_invalid(request: Request, error: Exception) -> Response:
+    """Return which part of a request is invalid, without repeating its value."""
     if not isinstance(error, RequestValidationError):  # registered for this only
         raise error
     places = [".".join(str(part) for part in one["loc"][1:]) for one in error.errors()]
     detail = say(SECTION, "invalid", at=", ".join(places) or "-")
-    return AsciiJson({"detail": detail, "at": places}, status_code=422)
+    return in_words(request.scope, 422, detail, at=places)
+
+
+async def on_refused(request: Request, error: Exception) -> Response:
+    """Say why the visitor may not do this, or why it cannot be done."""
+    if isinstance(error, RefusedError):
+        return in_words(request.scope, 403, say(error.section, error.code))
+    if not isinstance(error, HTTPException):  # registered for these two
+        raise error
+    unknown = error.status_code == 405
+    detail = say("refusal", "method") if unknown else str(error.detail)
+    return in_words(request.scope, error.status_code, detail)
+
+
+def in_words(scope: Scope, status: int, sentence: str, **more: object) -> Response:
+    """Return a sentence as a page for people, and as JSON for the interface."""
+    if scope["path"].startswith(API):
+        return AsciiJson({"detail": sentence, **more}, status_code=status)
+    html = linked(render("refused.html", why=sentence), scope)
+    return HTMLResponse(html.encode("utf-8", "backslashreplace"), status_code=status)
 
 
 async def on_unforeseen(request: Request, _error: Exception) -> Response:

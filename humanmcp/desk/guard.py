@@ -24,6 +24,7 @@ from humanmcp.desk.login import (
     within,
     without_login_path,
 )
+from humanmcp.desk.rights import PUBLIC, Who
 from humanmcp.http.listening import (
     LARGEST,
     Bodies,
@@ -49,8 +50,6 @@ LONGEST_SECRET: Final = 512
 
 API: Final = "/api/"
 STATIC: Final = "/static/"
-PUBLIC: Final = frozenset({"/login", "/api/login", "/favicon.ico", "/offline"})
-"""The paths that need no login, for logging in. The files under /static/ are public, too."""
 
 _METHODS: Final = ("GET", "HEAD", "POST")
 _JSON: Final = "application/json"
@@ -100,18 +99,6 @@ NOT_JSON: Final = Refusal(415, "no json")
 NOT_FORM: Final = Refusal(415, "no form")
 STRANGER: Final = Refusal(401, "stranger")
 OTHER_SESSION: Final = Refusal(403, "session")
-NOT_FOR_DEVICES: Final = Refusal(403, "device")
-
-_DEVICES_READ: Final = re.compile(
-    r"/(?:(?:m|media|line|say|mistake)/.*(?<!/keep)|list|history|compare|taps"
-    r"|worker\.js|manifest\.webmanifest"
-    r"|api/(?:state|events|sessions|exchanges|history|calls|answers)(?:/.*)?)?"
-)
-_DEVICES_SEND: Final = re.compile(
-    r"/(?:m/[^/]+/\d+(?:/ask)?|say/[^/]+|preferences|logout"
-    r"|api/(?:looking|logout|exchanges/[^/]+/\d+/\w+|sessions/[^/]+/(?:say|complete)))"
-)
-"""What a device may do: read and answer. It cannot change settings, rules or other devices."""
 
 _SESSION: Final = re.compile(rb"\d{8}T\d{6}Z-[0-9A-Za-z]+")
 
@@ -282,6 +269,7 @@ class Guard:
             receive, _sender(scope), stated_length(scope), stranger=_is_stranger(scope)
         )
         with coming as body:
+            scope["state"]["body"] = body
             await self._pass(scope, body, _with_headers(send, scope, secure=secure))
 
     async def _pass(self, scope: Scope, body: Body, send: Send) -> None:
@@ -308,21 +296,23 @@ class Guard:
         The cookie alone is not enough: the browser may send it to other servers of this computer.
         """
         path: str = scope["path"]
+        state = scope.setdefault("state", {})
         ONLY_SESSION.set("")
         if path in PUBLIC or path.startswith(STATIC):
             return None
         bearer = header(scope["headers"], "authorization")
         if bearer is not None:
             scheme, _, token = bearer[:LONGEST_SECRET].partition(" ")
-            known = scheme.lower() == "bearer" and self._door.knows_token(token)
-            return None if known else STRANGER
+            if scheme.lower() != "bearer" or not self._door.knows_token(token):
+                return STRANGER
+            state["who"] = Who.SCRIPT
+            return None
         login = login_of(login_path_of(scope), cookie_of(scope, self._address.cookie))
         if login and self._door.knows_login(login):
             found = self._door.known(login)
             session, device = (found.session, found.device) if found else ("", "")
-            scope.setdefault("state", {}).update(login=login, device=device)
-            if device and not is_for_devices(scope["method"], path):
-                return NOT_FOR_DEVICES
+            who = Who.DEVICE if device else Who.ONE_SESSION if session else Who.OWNER
+            state.update(login=login, device=device, who=who)
             ONLY_SESSION.set(session)
             asked = scope["raw_path"] + b"?" + scope.get("query_string", b"")
             named = {one.decode() for one in _SESSION.findall(asked)}
@@ -358,12 +348,6 @@ _REFUSALS: Final[Mapping[BodyTrouble, Refusal]] = {
     BodyTrouble.SLOW: TOO_SLOW,
     BodyTrouble.BUSY: TOO_BUSY,
 }
-
-
-def is_for_devices(method: str, path: str) -> bool:
-    """Return True if a device may use this method and path."""
-    wanted = _DEVICES_SEND if method == "POST" else _DEVICES_READ
-    return wanted.fullmatch(path) is not None
 
 
 def _is_stranger(scope: Scope) -> bool:

@@ -459,8 +459,8 @@ class Bodies:
             body.too_large = BodyTrouble.MUCH
         else:
             self._held[body] = visitor
-        if declared > body.most:
-            body.trouble = body.too_large
+        body.declared = declared
+        body.trouble = body.too_large if declared > body.most else None
         try:
             yield body
         finally:
@@ -511,6 +511,7 @@ class Body:
         loop = asyncio.get_running_loop()
         self.trouble: BodyTrouble | None = None
         self.too_large = BodyTrouble.LARGE
+        self.declared = 0
         self.taken = 0
         self.is_whole = False
         self.most = most
@@ -519,6 +520,17 @@ class Body:
         self._receive = receive
         self._bodies = bodies
         self._given_up: asyncio.Future[None] = loop.create_future()
+
+    def limit(self, most: int) -> None:
+        """Read at most so many bytes, if that is fewer.
+
+        Raises:
+            BodyError: more are declared.
+        """
+        self.most = min(self.most, most)
+        if self.declared > self.most:
+            self.trouble = self.too_large
+        self._stop_if(self.trouble)
 
     def cut(self, trouble: BodyTrouble) -> None:
         """Wait for it no longer."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 
 from humanmcp.desk import app as desk_app
 from humanmcp.desk.app import CALLS
 from humanmcp.desk.guard import WRONG_HOST, wrong_host
-from humanmcp.desk.login import login_path_of
 from humanmcp.desk.presenters.rendering import render
+from humanmcp.desk.rights import Who
 from humanmcp.desk.routes import login
 from humanmcp.http.front import HttpApp
 from humanmcp.locales import say
@@ -28,7 +28,6 @@ from humanmcp.room.records import Visitor, VisitorKind
 from humanmcp.server.http.sessions import HttpSession, HttpSessions
 
 if TYPE_CHECKING:
-    from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from humanmcp.inbox.contract import SessionFacts
@@ -43,10 +42,13 @@ _ROUTERS: Final = (
     *(one for one in desk_app.PAGES if one is not login.router),
     *(pages.router,),
 )
-_ALWAYS: Final = ("/preferences", "/own")
-"""Pages that accept a POST also without the pen."""
-_HARMLESS: Final = "/check"
-"""The ending of calls that change nothing."""
+_WHO: Final = {
+    VisitorKind.TEACHER: Who.TEACHER,
+    VisitorKind.LEARNER: Who.LEARNER,
+    VisitorKind.WATCHER: Who.WATCHER,
+    VisitorKind.GUEST: Who.GUEST,
+    VisitorKind.KNOCKER: Who.KNOCKER,
+}
 
 
 def make_app(classroom: Classroom, hosts: HostSeats) -> ASGIApp:
@@ -99,7 +101,7 @@ class Entrance:
 
 
 class Roles:
-    """Selects the desk of a visitor's seat, and refuses what the role may not do."""
+    """Selects the desk of a visitor's seat, and says who they are (`rights.TABLE`)."""
 
     def __init__(self, app: ASGIApp, classroom: Classroom) -> None:
         """Wrap the pages."""
@@ -107,20 +109,17 @@ class Roles:
         self._classroom = classroom
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request to its desk, or refuse it."""
+        """Forward a request to its desk."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         state: dict[str, Any] = scope.setdefault("state", {})
         visitor = self._classroom.door.who(state.get("login", ""))
+        state["who"] = Who.STRANGER if visitor is None else _WHO[visitor.kind]
         if visitor is not None:
             seat = self._classroom.seat_of(visitor)
-            refused = self._refused(visitor, scope)
-            if refused:
-                answer = _refusal(say("room", refused), scope)
-                await answer(scope, receive, send)
-                return
             state["visitor"] = visitor
+            state["halted"] = self._halted(visitor)
             if seat is not None:
                 watching = visitor.kind is VisitorKind.WATCHER
                 state["desk"] = seat.watched if watching else seat.desk
@@ -129,23 +128,8 @@ class Roles:
                     seat.active_at = self._classroom.door.clock()
         await self._app(scope, receive, send)
 
-    def _refused(self, visitor: Visitor, scope: Scope) -> str:
-        """Return the code of why a request must not pass, "" where it may."""
-        path: str = scope["path"]
-        if path.startswith("/static/") or path in {"/login", "/favicon.ico"}:
-            return ""
-        allowed = _PATHS.get(visitor.kind)
-        if allowed is not None and path not in allowed:
-            return "not yours"
-        if path.startswith("/room") and visitor.kind is not VisitorKind.TEACHER:
-            return "not yours"
-        if path.startswith("/settings"):  # they are about the computer of the room
-            return "not yours"
-        if scope["method"] != "POST" or path in _ALWAYS or path.endswith(_HARMLESS):
-            return ""
-        return self._may_not_write(visitor)
-
-    def _may_not_write(self, visitor: Visitor) -> str:
+    def _halted(self, visitor: Visitor) -> str:
+        """Return the code of why a visitor cannot write now, "" if they can."""
         seat = self._classroom.seat(visitor.seat)
         match visitor.kind:
             case VisitorKind.WATCHER if seat is not None and not seat.record.pen:
@@ -156,20 +140,6 @@ class Roles:
                 return "frozen"
             case _:
                 return ""
-
-
-_PATHS: Final = {
-    VisitorKind.GUEST: frozenset({"/wall", "/api/events", "/api/state", "/preferences"}),
-    VisitorKind.KNOCKER: frozenset({"/waiting", "/preferences"}),
-}
-"""The only pages for visitors without a seat."""
-
-
-def _refusal(sentence: str, scope: Scope) -> Response:
-    if scope["path"].startswith("/api/"):
-        return JSONResponse({"detail": sentence}, 403)
-    text = render("outside.html", why=sentence, back=f"{login_path_of(scope)}/")
-    return HTMLResponse(text, 403)
 
 
 # -- the endpoints of seats, for learners' hosts -------------------------------------------------

@@ -12,11 +12,15 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from humanmcp.answering import service
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.common import qr_code
-from humanmcp.desk.context import FormValues, note_version, page
+from humanmcp.desk.context import (
+    note_version,
+    page,
+)
 from humanmcp.desk.login import parts_of
 from humanmcp.desk.presenters.rendering import render
 from humanmcp.desk.routes.history import stage
 from humanmcp.desk.routes.settings import mistake_page, shown_snippets
+from humanmcp.desk.routing import DeskRoute, FormValues
 from humanmcp.inbox.contract import Life, UnknownItemError
 from humanmcp.locales import spoken_language
 from humanmcp.room import practice
@@ -126,7 +130,11 @@ def spaced(code: str) -> str:
 # -- the routes ----------------------------------------------------------------------------------
 
 
-router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+router: Final = APIRouter(
+    default_response_class=HTMLResponse,
+    route_class=DeskRoute,
+    dependencies=[Depends(note_version)],
+)
 
 LONGEST_COUNT_DOWN: Final = 180
 """Minutes."""
@@ -426,26 +434,24 @@ def own(request: Request) -> Response:
 @router.post("/own")
 def act_in_seat(request: Request, values: FormValues) -> Response:
     """Raise a hand, or restart the lesson; the teacher returns the pen here, too."""
-    visitor = visitor_of(request)
-    seat = room_of(request).seat(visitor.seat)
-    watching = visitor.kind is VisitorKind.WATCHER
+    seat = room_of(request).seat(visitor_of(request).seat)
     if seat is None:
         return RedirectResponse("/", 303)
     match values.get("act", ""):
-        case "raise" if not watching:
+        case "raise":
             seat.note(hand=time.time())
         case "lower":
             seat.note(hand=0.0)
-        case "hint read" if not watching:
+        case "hint read":
             seat.note(hint="")
-        case "lesson" if not watching and not seat.record.pen:
+        case "lesson" if not seat.record.pen:
             lesson = values.get("lesson", "")
             if lesson in {"", *room_of(request).lessons()}:
                 seat.take_lesson(lesson)
-        case "begin" if not watching and not seat.record.pen:
+        case "begin" if not seat.record.pen:
             seat.practise()
-        case "take" if watching:
+        case "take":
             seat.note(pen=True)
-        case "give back" if watching:
+        case "give back":
             seat.note(pen=False)
     return RedirectResponse("/", 303)

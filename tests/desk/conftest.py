@@ -20,3 +20,9 @@ def desk(home: Path) -> Iterator[Desking]:
     """A desk over it."""
     with Desking(home) as desk:
         yield desk
+
+
+@pytest.fixture
+def open_desk(home: Path) -> Desking:
+    """A desk that others reach through a proxy."""
+    return Desking(home, "--url", "https://desk.example")

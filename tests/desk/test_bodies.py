@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import http.client
-import json
 import socket
 import sys
 from pathlib import Path
@@ -235,4 +234,4 @@ def test_a_form_with_too_many_fields_changes_nothing(desking: Desking) -> None:
     """It is said so; nothing is kept of half of it."""
     answer = desking.submit("/preferences", **{f"f{number}": "1" for number in range(1500)})
     assert answer.status == 400
-    assert "fields" in json.loads(answer.body)["detail"]
+    assert "The form has too many fields, so nothing was saved." in answer.text

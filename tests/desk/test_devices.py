@@ -10,18 +10,16 @@ from urllib.parse import urlencode
 
 import pytest
 
-from humanmcp.desk.guard import is_for_devices
 from humanmcp.desk.login import DEVICE_IDLE, DEVICE_KEY_LIFE, LONGEST, Door
-from humanmcp.inbox.contract import Order
+from humanmcp.inbox.contract import Order, Role
 from tests.desk.desking import JSON, Desking
-from tests.desk.test_guard import routes
 from tests.desk.test_login import Clock
 from tests.serving_http import Got
 from tests.terminal.rooms import Room
 from tests.waiting import PATIENCE, until
 
 
-class Phone:
+class Browser:
     """A browser elsewhere, which came in by the link of a device."""
 
     def __init__(self, desk: Desking, link: str) -> None:
@@ -64,46 +62,21 @@ def link_of(desk: Desking, name: str) -> str:
     return found[0]
 
 
-@pytest.fixture
-def open_desk(home: Path) -> Desking:
-    """A desk that others reach through a proxy."""
-    return Desking(home, "--url", "https://desk.example")
-
-
 def test_a_device_answers_and_changes_no_settings(open_desk: Desking) -> None:
     """Its own name stands beside what it answers."""
     with open_desk:
         link = link_of(open_desk, "Aya's phone")
         assert link.startswith("https://desk.example/login#k=")
-        phone = Phone(open_desk, link)
+        phone = Browser(open_desk, link)
         page = phone.get("/").text
         assert 'value="Aya&#39;s phone"' in page
         assert "data-device" in page
         assert 'href="/~' in page
         assert '/settings"' not in page
-        for path in ("/settings", "/book", "/devices", "/connect", "/m/1/1/keep", "/openapi.json"):
+        for path in ("/settings", "/book", "/devices", "/connect", "/m/1/1/keep"):
             assert (path, phone.get(path).status) == (path, 403)
         for path in ("/devices", "/settings", "/book", "/api/login-key", "/api/rules", "/api/demo"):
             assert (path, phone.post(path).status) == (path, 403)
-
-
-def test_what_a_device_may_do_is_decided_for_each_route(home: Path) -> None:
-    """A new page or call is not for devices until it stands here."""
-    allowed = {one for one in routes(home) if is_for_devices(*one)}
-    read = {path for method, path in allowed if method == "GET"}
-    assert "/m/1/1/keep" not in read
-    assert {re.sub("/(api/)?([a-z.]*).*", r"/\1\2", path) for path in read} == {
-        *("/", "/m", "/media", "/line", "/say", "/mistake", "/list", "/history", "/compare"),
-        *("/taps", "/worker.js", "/manifest.webmanifest"),
-        *("/api/state", "/api/events", "/api/sessions", "/api/exchanges", "/api/history"),
-        *("/api/calls", "/api/answers"),
-    }
-    assert {path for method, path in allowed if method == "POST"} == {
-        *("/m/1/1", "/m/1/1/ask", "/say/1", "/preferences", "/logout"),
-        *(f"/api/exchanges/1/1/{what}" for what in ("autofix", "check", "draft", "fault")),
-        *(f"/api/exchanges/1/1/{what}" for what in ("pause", "reply", "writer")),
-        *("/api/sessions/1/say", "/api/sessions/1/complete", "/api/looking", "/api/logout"),
-    }
 
 
 def test_a_device_gives_no_orders_and_deletes_nothing(room: Room, open_desk: Desking) -> None:
@@ -112,7 +85,7 @@ def test_a_device_gives_no_orders_and_deletes_nothing(room: Room, open_desk: Des
     room.serve(session)
     key = room.ask(session, 1)
     with open_desk:
-        phone = Phone(open_desk, link_of(open_desk, "phone"))
+        phone = Browser(open_desk, link_of(open_desk, "phone"))
         saying, page = f"/api/sessions/{session}/say", f"/say/{session}"
         for order in Order:
             record = {"text": "{}", "order": order.value}
@@ -131,13 +104,27 @@ def test_a_device_gives_no_orders_and_deletes_nothing(room: Room, open_desk: Des
         assert 'value="crash"' not in phone.get(page).text
 
 
+def test_a_device_changes_nothing_that_a_tap_holds(room: Room, open_desk: Desking) -> None:
+    """Not by the page of a message either; taking back what is allowed releases nothing at all."""
+    session = room.session(role=Role.TAP)
+    room.ask(session, 1)
+    room.inbox.hold(session, ("in:tools/call",))
+    form = {"act": "take back", "pattern": "in:tools/call"}
+    with open_desk:
+        phone = Browser(open_desk, link_of(open_desk, "phone"))
+        refused = phone.post(f"/m/{session}/1", form)
+        assert (refused.status, "This device can read and answer." in refused.text) == (403, True)
+        assert open_desk.submit(f"/m/{session}/1", **form).status == 303
+        assert room.inbox.holds(session) == ("in:tools/call",)
+
+
 def test_no_name_hides_which_device_answered(room: Room, open_desk: Desking) -> None:
     """The record of decisions has it beside the name that a person typed."""
     session = room.session()
     room.serve(session)
     key = room.ask(session, 1)
     with open_desk:
-        phone = Phone(open_desk, link_of(open_desk, "phone"))
+        phone = Browser(open_desk, link_of(open_desk, "phone"))
         phone.headers = {"Cookie": f"{phone.headers['Cookie']}; name=Anna"}
         assert 'value="Anna"' in phone.get("/").text
         answer = f"/api/exchanges/{session}/1/reply"
@@ -167,7 +154,7 @@ def test_another_page_cannot_act_as_a_device(
     session = room.session()
     key = room.ask(session, 1)
     with open_desk:
-        phone = Phone(open_desk, link_of(open_desk, "phone"))
+        phone = Browser(open_desk, link_of(open_desk, "phone"))
         for path in (f"/m/{session}/1", f"/api/exchanges/{session}/1/reply", "/logout"):
             sent = phone.post(path, {"text": "x", "form": "text"}, Host="desk.example", **headers)
             assert sent.status == 403, path
@@ -179,7 +166,7 @@ def test_another_page_cannot_act_as_a_device(
 def test_what_one_device_knows_opens_nothing_for_another(open_desk: Desking) -> None:
     """Neither its address with another's cookie, nor its cookie at another's address."""
     with open_desk:
-        one, other = (Phone(open_desk, link_of(open_desk, name)) for name in ("one", "other"))
+        one, other = (Browser(open_desk, link_of(open_desk, name)) for name in ("one", "other"))
         one.login_path, other.login_path = other.login_path, one.login_path
         assert (one.get("/").status, other.get("/").status) == (401, 401)
 
@@ -211,7 +198,7 @@ def test_the_live_stream_of_a_removed_device_ends_and_it_sends_no_more(
     session = room.session()
     key = room.ask(session, 1)
     with open_desk:
-        phone = Phone(open_desk, link_of(open_desk, "phone"))
+        phone = Browser(open_desk, link_of(open_desk, "phone"))
         connection = http.client.HTTPConnection("127.0.0.1", open_desk.port, timeout=PATIENCE)
         with closing(connection):
             connection.request("GET", f"{phone.login_path}/api/events", headers=phone.headers)
@@ -231,15 +218,15 @@ def test_the_link_of_a_device_works_once(open_desk: Desking) -> None:
     """Whoever photographs it afterwards stays outside."""
     with open_desk:
         link = link_of(open_desk, "phone")
-        Phone(open_desk, link)
+        Browser(open_desk, link)
         with pytest.raises(AssertionError):
-            Phone(open_desk, link)
+            Browser(open_desk, link)
 
 
 def test_a_device_that_was_removed_is_out_at_once(open_desk: Desking) -> None:
     """The other device stays."""
     with open_desk:
-        lost, kept = (Phone(open_desk, link_of(open_desk, name)) for name in ("lost", "kept"))
+        lost, kept = (Browser(open_desk, link_of(open_desk, name)) for name in ("lost", "kept"))
         listed = open_desk.page("/devices")
         found = re.search(r'lost</strong>.*?name="remove" value="(\w+)"', listed)
         assert found
@@ -253,7 +240,7 @@ def test_a_device_stays_when_the_desk_starts_again(home: Path) -> None:
     """Its login session stands on disk, as a digest."""
     flags = ("--url", "https://desk.example")
     with Desking(home, *flags) as desk:
-        phone = Phone(desk, link_of(desk, "phone"))
+        phone = Browser(desk, link_of(desk, "phone"))
         port = desk.port
     with Desking(home, *flags, port=port) as phone.desk:
         assert phone.get("/").status == 200

@@ -17,7 +17,11 @@ from tests.waiting import until
 FAILING: Final = """
 import sys
 from humanmcp.cli import main
+from humanmcp.desk import rights
 from humanmcp.desk.routes import api, inbox
+
+anybody = rights.Entry(rights.ALL)
+rights.TABLE = {**rights.TABLE, "GET /fails": anybody, "POST /api/fails": anybody}
 
 def fail(text):
     raise ValueError("cannot read " + text)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.desk import guard, launch
+from humanmcp.desk import guard, launch, routing
 from humanmcp.desk.guard import Refusal
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
@@ -71,6 +71,7 @@ def test_a_disk_that_keeps_nothing_is_told_to_scripts_and_pages(desk: Desking, h
 def test_every_refusal_of_the_guard_has_its_sentence() -> None:
     """The sentences and the refusals are the same set, in each language."""
     refusals = {one.code for one in vars(guard).values() if isinstance(one, Refusal)}
+    refusals |= {*routing.WHY_NOT.values()}
     for language in LANGUAGES:
         assert set(sentences_of("refusal", language)) == refusals
 

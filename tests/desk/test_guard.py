@@ -14,7 +14,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 from humanmcp.common.settings import Settings
-from humanmcp.desk import command, guard
+from humanmcp.desk import command, guard, rights
 from humanmcp.desk.app import Speaking, make_app
 from humanmcp.desk.guard import Address, Guard, judge
 from humanmcp.http import listening
@@ -131,7 +131,7 @@ def test_no_route_answers_a_foreign_host(desking: Desking, tmp_path: Path) -> No
 
 def is_published(method: str, path: str) -> bool:
     """Return True if it may be seen without a login: the door, the icon, the files of the page."""
-    return method == "GET" and (path in guard.PUBLIC or path.startswith(guard.STATIC))
+    return method == "GET" and (path in rights.PUBLIC or path.startswith(guard.STATIC))
 
 
 def test_no_route_answers_a_stranger(desking: Desking, tmp_path: Path) -> None:

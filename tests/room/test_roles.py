@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import pytest
 from fastapi.routing import APIRoute
 
-from humanmcp.desk.guard import PUBLIC
+from humanmcp.desk.rights import PUBLIC
 from humanmcp.room.app import _ROUTERS
 from tests.room.rooming import Rooming, Visitor
 
@@ -129,7 +129,7 @@ def test_nobody_starts_a_program_on_the_teachers_computer(scene: Scene, tmp_path
     for one in (scene.room.learner("curious"), scene.room.teacher()):
         assert "be started" not in one.get("/book").text
         page = one.submit("/book", act="be started", command=f"touch {trace}")
-        assert page.status == 422
+        assert page.status == 403
         one.submit("/try")
     assert not trace.exists()
     children = Path(f"/proc/{scene.room.process.pid}/task/{scene.room.process.pid}/children")

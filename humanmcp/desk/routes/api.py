@@ -27,12 +27,18 @@ from humanmcp.answering.service import Outcome, await_result
 from humanmcp.answering.summary import calls
 from humanmcp.common.book_file import BookFileError
 from humanmcp.desk import history
-from humanmcp.desk.context import BY, AsciiJson, CallRoute, Desk, desk_of
+from humanmcp.desk.context import (
+    BY,
+    AsciiJson,
+    Desk,
+    desk_of,
+)
 from humanmcp.desk.history import earlier_draft
 from humanmcp.desk.live import MOST, ChangeShape, EventStream, report
 from humanmcp.desk.presenters import rules
 from humanmcp.desk.presenters.forms import form_of
 from humanmcp.desk.routes.outgoing import request_text
+from humanmcp.desk.routing import CallRoute
 from humanmcp.desk.saved_answers import Saved
 from humanmcp.inbox.contract import Key, Life, Reply, Role, UnknownItemError
 from humanmcp.locales import say

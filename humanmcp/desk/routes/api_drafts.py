@@ -22,8 +22,15 @@ from humanmcp.answering.schema import (
 )
 from humanmcp.answering.service import OrderError, Outcome, queue_outgoing
 from humanmcp.common.timestamps import now
-from humanmcp.desk.context import BY, AsciiJson, CallRoute, called, desk_of, not_for_devices, signed
+from humanmcp.desk.context import (
+    BY,
+    AsciiJson,
+    called,
+    desk_of,
+    signed,
+)
 from humanmcp.desk.presenters.forms import unread
+from humanmcp.desk.routing import CallRoute
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply, Writer
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.spec.faults import Fault
@@ -270,8 +277,6 @@ def submit_outgoing(request: Request, session: str, body: SayBody) -> TicketShap
     is base64), `progress` and `silence` take `on` or `off`, `exit` takes a status, `crash`
     nothing. If an order is not possible, 422 says why.
     """
-    if body.order is not Order.SAY:
-        not_for_devices(request)
     reply = Reply(body.text, TextForm.MESSAGE, body.anyway, BY, now(), order=body.order)
     try:
         return {"ticket": queue_outgoing(desk_of(request).inbox, session, reply)}

@@ -21,11 +21,16 @@ from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.book_file import BookFileError, parse_book, read_book
 from humanmcp.common.timestamps import stamp
-from humanmcp.desk.context import Desk, FormValues, desk_of, note_version, page
-from humanmcp.desk.login import ONLY_SESSION
+from humanmcp.desk.context import (
+    Desk,
+    desk_of,
+    note_version,
+    page,
+)
 from humanmcp.desk.presenters import rules, server_definition
 from humanmcp.desk.presenters.rows import body_of
-from humanmcp.inbox.contract import Draft, Key
+from humanmcp.desk.routing import DeskRoute, FormValues
+from humanmcp.inbox.contract import Draft, Key, UnknownItemError
 from humanmcp.locales import spoken_language
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
@@ -33,7 +38,11 @@ from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.rules.answer_book import Book
 from humanmcp.protocol.rules.following import fill_answer
 
-router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+router: Final = APIRouter(
+    default_response_class=HTMLResponse,
+    route_class=DeskRoute,
+    dependencies=[Depends(note_version)],
+)
 
 LONGEST_NAME: Final = 80
 COUNTED: Final = 5000
@@ -83,7 +92,10 @@ def change(request: Request, values: FormValues) -> Response:
     desk, act = desk_of(request), values.get("act", "")
     try:
         if act.startswith("forget "):
-            desk.shelf.remove(int(act.removeprefix("forget ")))
+            number = act.removeprefix("forget ")
+            if not (number.isascii() and number.isdigit() and len(number) < 12):
+                raise UnknownItemError(act)
+            desk.shelf.remove(int(number))
         elif act == "bring back":
             desk.shelf.bring_back()
         elif act == "undo":
@@ -106,8 +118,6 @@ def _be_a_server(desk: Desk, act: str, values: dict[str, str]) -> None:
     """
     if act == "be pasted":
         found = server_definition.pasted(values.get("lists", ""))
-    elif desk.around is not None:  # the computer belongs to somebody else
-        raise server_definition.ServerDefinitionError("seat")
     else:
         found = _lists_of(values.get("command", ""), desk.home)
     before = server_definition.of_book(read_book(desk.book) if desk.book.exists() else Book())
@@ -122,13 +132,9 @@ _ADDRESSES: Final = ("http://", "https://")
 def _lists_of(command: str, home: Path) -> server_definition.Lists:
     """Return the lists of a server, by its command or its address.
 
-    A login for one session only must not start programs on this computer.
-
     Raises:
         ServerDefinitionError: it does not list its definition; the sentence says why.
     """
-    if ONLY_SESSION.get():
-        raise server_definition.ServerDefinitionError("seat")
     try:
         words = shlex.split(command)
     except ValueError as error:

@@ -14,7 +14,13 @@ from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.desk import history
 from humanmcp.desk.board import Board
-from humanmcp.desk.context import THEMES, Desk, desk_of, note_version, page
+from humanmcp.desk.context import (
+    THEMES,
+    Desk,
+    desk_of,
+    note_version,
+    page,
+)
 from humanmcp.desk.presenters import nodes, rows
 from humanmcp.desk.presenters.rendering import media_in
 from humanmcp.desk.presenters.rows import (
@@ -22,6 +28,7 @@ from humanmcp.desk.presenters.rows import (
     copies,
     difference,
 )
+from humanmcp.desk.routing import DeskRoute
 from humanmcp.export.command import FORMATS, without_secrets, written
 from humanmcp.export.recording import ExportOptions, Recording
 from humanmcp.inbox.contract import (
@@ -36,7 +43,11 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.spec.versions import features
 
-router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+router: Final = APIRouter(
+    default_response_class=HTMLResponse,
+    route_class=DeskRoute,
+    dependencies=[Depends(note_version)],
+)
 
 STAGED: Final = 400
 """The number of lines of a conversation that the projector page can go back."""
@@ -293,7 +304,7 @@ def stage(desk: Desk, name: str, seq: int) -> dict[str, Any]:
     }
 
 
-media: Final = APIRouter()
+media: Final = APIRouter(route_class=DeskRoute)
 
 
 @media.get("/media/{name}/{where}/{number}/{at}")

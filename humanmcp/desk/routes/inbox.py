@@ -30,10 +30,8 @@ from humanmcp.desk import history, saved_answers
 from humanmcp.desk.context import (
     BY,
     Desk,
-    FormValues,
     desk_of,
     is_quiet,
-    not_for_devices,
     note_version,
     page,
     script_json,
@@ -56,6 +54,7 @@ from humanmcp.desk.presenters.rendering import FaultShape, media_in
 from humanmcp.desk.presenters.rows import copies
 from humanmcp.desk.presenters.server_definition import LISTS
 from humanmcp.desk.routes.settings import shown_snippets
+from humanmcp.desk.routing import DeskRoute, FormValues
 from humanmcp.desk.saved_answers import Saved
 from humanmcp.inbox.contract import (
     Action,
@@ -82,7 +81,11 @@ from humanmcp.protocol.spec.examples import PLACEHOLDERS
 _LESSON: Final = 1500
 """The number of lines of a session from which its lesson is read, including notes of HTTP."""
 
-router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+router: Final = APIRouter(
+    default_response_class=HTMLResponse,
+    route_class=DeskRoute,
+    dependencies=[Depends(note_version)],
+)
 
 
 @router.get("/", response_model=None)
@@ -499,7 +502,6 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
     here = f"/m/{key.session}/{key.number}"
     match values.get("act", "send"):
         case "forget":
-            not_for_devices(request)
             return _forget(desk, key)
         case "pause":
             _hold(desk, key)

@@ -19,10 +19,7 @@ from humanmcp.desk.context import (
     VIEWS,
     YEAR,
     AsciiJson,
-    CallRoute,
-    FormValues,
     desk_of,
-    form_values,
     note_version,
     page,
     remember,
@@ -30,11 +27,16 @@ from humanmcp.desk.context import (
 )
 from humanmcp.desk.login import LONGEST, login_path_of, parts_of
 from humanmcp.desk.presenters.rendering import edition, render, web_folder
+from humanmcp.desk.routing import CallRoute, DeskRoute, FormValues
 from humanmcp.locales import LANGUAGES, say
 
-router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+router: Final = APIRouter(
+    default_response_class=HTMLResponse,
+    route_class=DeskRoute,
+    dependencies=[Depends(note_version)],
+)
 
-choices: Final = APIRouter(default_response_class=HTMLResponse)
+choices: Final = APIRouter(default_response_class=HTMLResponse, route_class=DeskRoute)
 
 calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 
@@ -113,8 +115,6 @@ async def login_key(request: Request, body: LoginKeyBody) -> LoginKeyShape:
 
     Only with the token: a login session gets 403, so that no key outlives it.
     """
-    if login_of(request):
-        raise HTTPException(403, say("desk", "login.token only"))
     door = desk_of(request).door
     return {"key": door.new_key(body.session, body.device[:LONGEST_CALLED]), "code": door.code}
 
@@ -153,13 +153,9 @@ def login(request: Request) -> HTMLResponse:
 
 
 @router.post("/login")
-async def log_in(request: Request) -> Response:
+async def log_in(request: Request, values: FormValues) -> Response:
     """Try the short code."""
     desk = desk_of(request)
-    try:
-        values = await form_values(request)
-    except HTTPException:
-        values = {}  # not a form, so there is no code
     login = desk.door.enter_with_code(values.get("code", ""))
     if login is None:
         return page(request, "login.html", 401, count=0, sessions=(), failed=True)

@@ -27,9 +27,7 @@ from humanmcp.desk.board import SessionView
 from humanmcp.desk.context import (
     BY,
     Desk,
-    FormValues,
     desk_of,
-    not_for_devices,
     note_version,
     page,
 )
@@ -43,6 +41,7 @@ from humanmcp.desk.presenters.request_form import (
     tool_form,
 )
 from humanmcp.desk.routes.server_definition import client_reactions
+from humanmcp.desk.routing import DeskRoute, FormValues
 from humanmcp.desk.saved_answers import listed
 from humanmcp.inbox.contract import (
     Action,
@@ -68,7 +67,11 @@ from humanmcp.protocol.validation.held import PatternError, parse_patterns
 from humanmcp.protocol.validation.input_requests import InputRequest
 from humanmcp.protocol.validation.whole_conversation import openers, typed_bytes
 
-router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+router: Final = APIRouter(
+    default_response_class=HTMLResponse,
+    route_class=DeskRoute,
+    dependencies=[Depends(note_version)],
+)
 
 MOST: Final = 40
 """The maximum number of starting points with a button."""
@@ -154,8 +157,6 @@ def act(request: Request, name: str, values: FormValues) -> Response:
         return _page(request, name, Said(text))
     heard = _heard(desk.inbox, name)
     reply = _reply(act, text)
-    if reply.order is not Order.SAY:
-        not_for_devices(request)
     said = Said(text, begun=begun, values=values, late="late" in values)
     try:
         result = service.submit_outgoing(desk.inbox, name, reply, wake=desk.board.wait)

@@ -21,25 +21,27 @@ from humanmcp.desk.board import SessionView
 from humanmcp.desk.context import (
     VIEWS,
     AsciiJson,
-    CallRoute,
     Desk,
-    FormValues,
     desk_of,
     note_version,
     page,
     remember,
     view_of,
 )
-from humanmcp.desk.login import ONLY_SESSION
 from humanmcp.desk.ntfy import Phone
 from humanmcp.desk.presenters.server_definition import Snippet, snippets, snippets_at
+from humanmcp.desk.routing import CallRoute, DeskRoute, FormValues
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
 from humanmcp.inbox.contract import InboxError, UnknownItemError
 from humanmcp.locales import spoken_language
 from humanmcp.protocol.rules import timeouts
 
-router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+router: Final = APIRouter(
+    default_response_class=HTMLResponse,
+    route_class=DeskRoute,
+    dependencies=[Depends(note_version)],
+)
 
 
 class ClientLimits(NamedTuple):
@@ -185,7 +187,6 @@ def try_notices(request: Request) -> HTMLResponse:
 @router.post("/settings/clients")
 def limit(request: Request, values: FormValues) -> Response:
     """Set the limits of clients; if one field is invalid, set none."""
-    _for_all()
     desk = desk_of(request)
     if any(one.wrong for one in _clients(desk, desk.board.sessions(), values)):
         return _page(request, "", values)
@@ -199,16 +200,9 @@ def limit(request: Request, values: FormValues) -> Response:
     return RedirectResponse("/settings#clients", 303)
 
 
-def _for_all() -> None:
-    """Refuse a login that only sees one session."""
-    if ONLY_SESSION.get():
-        raise UnknownItemError("settings")
-
-
 @router.post("/settings")
 def remove(request: Request, values: FormValues) -> Response:
     """Delete the selected sessions."""
-    _for_all()
     desk = desk_of(request)
     for name in [one.removeprefix("drop ") for one in values if one.startswith("drop ")]:
         try:

@@ -1,0 +1,246 @@
+"""The routes of the desk: who may use each (`rights.TABLE`), and how the body is read.
+
+Theory of operation. One event loop serves everybody. So a body has a bounded size, and a large one
+is read in a thread, in short steps: a thread lets nobody else continue within one call of C.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import unquote_to_bytes
+
+from fastapi import Depends, HTTPException, Request
+from fastapi.routing import APIRoute
+
+from humanmcp.desk import rights
+from humanmcp.desk.rights import Who
+from humanmcp.inbox.contract import UnknownItemError
+from humanmcp.locales import say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+
+    from starlette.responses import Response
+    from starlette.types import Scope
+
+    from humanmcp.desk.rights import Entry
+
+MOST_FIELDS: Final = 500
+"""The maximum number of fields of a form: our longest has 80 rows of five."""
+SMALL: Final = 64 * 1024
+"""A body of so many bytes is read at once, in about a millisecond."""
+_PIECE: Final = 16 * 1024
+_BLANK: Final = re.compile(r"[ \t\n\r]*")
+_VALUE: Final = json.JSONDecoder()
+_READING: Final = ThreadPoolExecutor(1, thread_name_prefix="reading")
+"""One thread: many that compute would keep the event loop waiting."""
+
+
+WHY_NOT: Final = {
+    Who.DEVICE: "device",
+    Who.ONE_SESSION: "one session",
+    Who.OWNER: "token only",
+    Who.SCRIPT: "seat",
+}
+"""Why somebody may not do something; "seat" for the visitors of a room."""
+
+
+class RefusedError(Exception):
+    """The visitor may not do this. The sentence that says why has a section and a code."""
+
+    def __init__(self, section: str, code: str) -> None:
+        super().__init__(section, code)
+        self.section, self.code = section, code
+
+
+class DeskRoute(APIRoute):
+    """A route whose function runs only for those who may use it, with a body that was read."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
+        super().__init__(path, endpoint, **options)
+        self._entries: Mapping[str, Entry] = {
+            method: rights.TABLE[f"{method} {path}"] for method in self.methods or ()
+        }
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        handle = super().get_route_handler()
+
+        async def handle_if_allowed(request: Request) -> Response:
+            request = ReadRequest(request.scope, request.receive)
+            await _check(request, self._entries[request.method])
+            return await handle(request)
+
+        return handle_if_allowed
+
+
+class CallRoute(DeskRoute):
+    """A call of the interface whose response is sent as it is.
+
+    The annotation of its function is the type of the response: mypy checks it, and the reference is
+    made from it. FastAPI would validate every response, and create models at each start.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
+        super().__init__(path, endpoint, **{**options, "response_model": None})
+
+
+class ReadRequest(Request):
+    """A request whose JSON is read in short steps; the guard bounds its size."""
+
+    async def json(self) -> Any:  # noqa: ANN401 - any JSON value
+        """Return the body.
+
+        Raises:
+            JSONDecodeError: it is not JSON, or more than a record of texts.
+        """
+        try:
+            return await _in_steps(await self.body(), json.loads, read_record)
+        except (ValueError, RecursionError) as error:
+            raise json.JSONDecodeError(str(error), "", 0) from error
+
+
+async def _check(request: Request, entry: Entry) -> None:
+    """Read the form of a request, and refuse what its visitor may not do.
+
+    Raises:
+        RefusedError: this visitor may not do this.
+        UnknownItemError: nobody may: the table does not know the act.
+        HTTPException: the form has too many fields.
+    """
+    state, who = request.scope.setdefault("state", {}), who_asks(request.scope)
+    if not who & entry.who:
+        raise _refused(who)
+    if request.method != "POST":
+        return
+    halted = state.get("halted", "")
+    if halted and entry.writes:
+        raise RefusedError("room", halted)
+    if "body" in state:
+        state["body"].limit(entry.largest(who))
+    is_call = request.url.path.startswith("/api/")
+    if not is_call:
+        state["form"] = await _in_steps(await request.body(), read_form, read_form)
+    if not entry.acts:
+        return
+    act = await _stated_order(request, entry) if is_call else state["form"].get(entry.member)
+    act = entry.default if act is None else act
+    allowed = entry.allowed(act)
+    if allowed is None:
+        raise UnknownItemError(act)
+    if not who & allowed:
+        raise _refused(who)
+
+
+async def _stated_order(request: Request, entry: Entry) -> str | None:
+    """Return the member of a body that names the act; a body that is wrong reaches no function."""
+    try:
+        body = await request.json()
+    except ValueError:
+        return None
+    stated = body.get(entry.member) if isinstance(body, dict) else None
+    return stated if isinstance(stated, str) else None
+
+
+def who_asks(scope: Scope) -> Who:
+    """Return who sent a request, as the guard or the room found out."""
+    who = scope.get("state", {}).get("who")
+    return who if isinstance(who, Who) else Who.STRANGER
+
+
+def _refused(who: Who) -> RefusedError:
+    return RefusedError("refusal", WHY_NOT.get(who, "seat"))
+
+
+# -- bodies ---------------------------------------------------------------------------------------
+
+
+async def _in_steps(
+    body: bytes, at_once: Callable[[bytes], Any], slowly: Callable[[bytes], Any]
+) -> Any:  # noqa: ANN401 - any JSON value
+    """Read a small body here, and a large one in the thread."""
+    if len(body) <= SMALL:
+        return at_once(body)
+    return await asyncio.get_running_loop().run_in_executor(_READING, slowly, body)
+
+
+async def form_values(request: Request) -> dict[str, str]:
+    """Return the form of a page; the last of several fields with the same name."""
+    found: dict[str, str] = request.scope["state"]["form"]
+    return found
+
+
+FormValues = Annotated[dict[str, str], Depends(form_values)]
+
+
+def read_form(body: bytes) -> dict[str, str]:
+    """Read a form of a page, with line feeds as they were typed: browsers send CR LF.
+
+    Raises:
+        HTTPException: it has more fields than any form of ours.
+    """
+    fields = body.split(b"&", MOST_FIELDS)
+    if len(fields) > MOST_FIELDS:
+        raise HTTPException(400, say("desk", "form.fields"))
+    pairs = (field.partition(b"=") for field in fields if field)
+    return {_decoded(name): _decoded(value).replace("\r\n", "\n") for name, _, value in pairs}
+
+
+def _decoded(value: bytes) -> str:
+    """Decode a part of a form in pieces, none of which ends within `%41`."""
+    pieces, at = [], 0
+    value = value.replace(b"+", b" ")
+    while at < len(value):
+        end = at + _PIECE
+        end -= next((back for back in (1, 2) if value[end - back : end - back + 1] == b"%"), 0)
+        pieces.append(unquote_to_bytes(value[at:end]))
+        at = end
+    return b"".join(pieces).decode("utf-8", "replace")
+
+
+def read_record(body: bytes) -> Any:  # noqa: ANN401 - any JSON value
+    """Read a large JSON body: objects of texts, each as long as it likes, and other short values.
+
+    Raises:
+        ValueError: it is not JSON, or another value in it is long.
+    """
+    text = body.decode("utf-8")
+    value, end = _value_at(text, 0)
+    if _after_blank(text, end) < len(text):
+        raise ValueError(end)
+    return value
+
+
+def _value_at(text: str, start: int) -> tuple[Any, int]:
+    """Return the value at a place of a text, and where it ends."""
+    at = _after_blank(text, start)
+    if text[at : at + 1] == '"':
+        return _VALUE.raw_decode(text, at)
+    if text[at : at + 1] != "{":
+        value, length = _VALUE.raw_decode(text[at : at + _PIECE])
+        return value, at + length
+    record: dict[str, Any] = {}
+    at = _after_blank(text, at + 1)
+    while text[at : at + 1] != "}":
+        name, at = _VALUE.raw_decode(text, at) if text[at : at + 1] == '"' else (None, at)
+        at = _after_blank(text, at)
+        if name is None or text[at : at + 1] != ":":
+            raise ValueError(at)
+        record[name], at = _value_at(text, at + 1)
+        at = _after_blank(text, at)
+        if text[at : at + 1] == ",":
+            at = _after_blank(text, at + 1)
+            if text[at : at + 1] == "}":
+                raise ValueError(at)
+        elif text[at : at + 1] != "}":
+            raise ValueError(at)
+    return record, at + 1
+
+
+def _after_blank(text: str, at: int) -> int:
+    match = _BLANK.match(text, at)
+    return match.end() if match else at
