@@ -372,6 +372,26 @@ def _may_be_allowed(approval: Approval) -> None:
 # -- allow like this ------------------------------------------------------------------------------
 
 
+def patterns_of(opened: OpenExchange) -> tuple[AllowPattern, ...]:
+    """List the patterns that a person may choose for this request, the narrowest first."""
+    asked, is_one = opened.approval, opened.facts.is_one_client
+    return approvals.patterns_for(asked) if asked is not None and is_one else ()
+
+
+def pattern_at(opened: OpenExchange, number: str) -> AllowPattern:
+    """Return the pattern with this number, from 1.
+
+    Raises:
+        ApprovalError: there is none.
+    """
+    found = patterns_of(opened)
+    numbered = {str(at): one for at, one in enumerate(found, 1)}
+    if number not in numbered:
+        listed = "; ".join(f"{at} {pattern_in_words(one)}" for at, one in numbered.items())
+        raise ApprovalError("no pattern" if found else "no patterns", choices=listed)
+    return numbered[number]
+
+
 def allowed_patterns(opened: OpenExchange) -> tuple[AllowPattern, ...]:
     """List the patterns that are allowed in the session of this request."""
     found = map(pattern_of, opened.inbox.holds(opened.key.session))
@@ -379,7 +399,13 @@ def allowed_patterns(opened: OpenExchange) -> tuple[AllowPattern, ...]:
 
 
 def allow_like(opened: OpenExchange, pattern: AllowPattern) -> None:
-    """Allow inputs that match a pattern in this session from now on."""
+    """Allow inputs that match a pattern in this session from now on.
+
+    Raises:
+        ApprovalError: the pattern is none that may be chosen for this request.
+    """
+    if pattern not in patterns_of(opened):
+        raise ApprovalError("no patterns")
     kept = opened.inbox.holds(opened.key.session)
     opened.inbox.hold(opened.key.session, tuple(dict.fromkeys((*kept, str(pattern)))))
 

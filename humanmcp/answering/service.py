@@ -22,6 +22,7 @@ from humanmcp.inbox.contract import (
     Action,
     Draft,
     InboxError,
+    Key,
     Life,
     Order,
     OutgoingResult,
@@ -486,6 +487,9 @@ def queue_outgoing(inbox: DeskInbox, session: str, reply: Reply) -> str:
         code = not_understood(reply.order, reply.text)
         if reply.order is Order.HTTP and not facts.http_at:
             code = "no http"
+        if reply.order is Order.PARK and not code:
+            item = inbox.item(Key(session, int(reply.text)))
+            code = "" if item.waiting.can_park else "no park"
         if code:
             raise OrderError(code, text=reply.text[:60])
     return inbox.submit(session, reply)

@@ -137,7 +137,8 @@ class SessionFacts(NamedTuple):
     http_at: str = ""
     """Over HTTP, its port: the next process that listens there goes on with the session."""
     http_visitor: str = ""
-    """A digest of who its client says that it is, where it has no id to come back under."""
+    """A digest of who its client says that it is, where it has no id to come back under; of a tap
+    only that there is none."""
     parked: bool = False
     """Calls were parked in it: they may be answered after it is over."""
     decisions: int = 0
@@ -151,6 +152,14 @@ class SessionFacts(NamedTuple):
     def is_open(self) -> bool:
         """Return True if the session can still answer its client."""
         return self.life is Life.OPEN
+
+    @property
+    def is_one_client(self) -> bool:
+        """Return False where all who call themselves the same are in one session (`http_visitor`).
+
+        What a person allows for the session would then be allowed to another client.
+        """
+        return not self.http_visitor
 
     def comes_back(self, at: str) -> bool:
         """Return True if its client comes back to where a process listens at."""

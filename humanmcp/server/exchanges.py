@@ -535,6 +535,11 @@ class ExchangeHandler:
         if reply is not None:
             self.reply(exchange.number, reply)
 
+    def can_park(self, number: int) -> bool:
+        """Return True for a waiting call whose client can come for the answer later."""
+        timers = self.timers.get(number)
+        return timers is not None and bool(timers.can_park)
+
     def look_again(self) -> None:
         """Decide again about every waiting request, and plan its timeouts again."""
         for number, timers in self.timers.items():

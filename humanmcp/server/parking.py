@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Key, Order, Waiting
 from humanmcp.locales import spoken_language
-from humanmcp.protocol.conversation.approvals import differs
+from humanmcp.protocol.conversation.approvals import APPROVAL, differs, kind_of
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState, Sent, watches
 from humanmcp.protocol.conversation.transcript import Decision as DecisionRecord
 from humanmcp.protocol.conversation.transcript import Direction
@@ -89,7 +89,18 @@ class ParkedCalls:
         """Return what its client gets once its own limit is over."""
         return when_nobody_answers(exchange, self._handler.automatic.definition.book)
 
+    def _outlives(self, exchange: Exchange) -> bool:
+        """Return True if a person may answer when its client is not waiting any more.
+
+        Never an approval: what is allowed is done while the person looks on, and an answer that is
+        no decision ends the run of a host.
+        """
+        tools = self._session.negotiated.known_tools
+        return self._seconds is not None and kind_of(exchange.tool, tools) != APPROVAL
+
     def _way(self, exchange: Exchange) -> ParkedAs | None:
+        if not self._outlives(exchange):
+            return None
         tools = self._session.negotiated.tools
         has_tool = tools is None or parking.RESULT_TOOL["name"] in tools
         if exchange.number in self._followers and exchange.method == "tools/call":
@@ -107,7 +118,7 @@ class ParkedCalls:
     def may_come_back(self, exchange: Exchange, timers: PendingTimers, token: str) -> None:
         """Note in the inbox under what a client comes back, maybe to another process."""
         is_new = not timers.ticket and exchange.number not in self._followers
-        if self._seconds is not None and is_new:
+        if self._outlives(exchange) and is_new:
             timers.ticket, timers.ticket_at = token, self._journal.clock.stamp()
             self._has_parked()
             self._journal.update(exchange, timers)
@@ -129,7 +140,7 @@ class ParkedCalls:
         has it before the response goes out.
         """
         exchange, timers = self._session.exchanges.get(number), self._handler.timers.get(number)
-        if exchange is None or timers is None or self._seconds is None or exchange.awaiting_retry:
+        if exchange is None or timers is None or exchange.awaiting_retry:
             return False
         parked_as = self._way(exchange)
         if parked_as is None:

@@ -160,7 +160,7 @@ class AutomaticAnswers:
     def _allowed(self, exchange: Exchange) -> Decision | None:
         """Return the decision that a person made for the session; None if it is still theirs."""
         tools = self._session.negotiated.known_tools
-        if kind_of(exchange.tool, tools) != APPROVAL:
+        if kind_of(exchange.tool, tools) != APPROVAL or not self._journal.facts.is_one_client:
             return None
         approval = approval_of(exchange.request.raw, exchange.request, tools)
         kept = map(pattern_of, self._journal.inbox.holds(self._journal.name))

@@ -107,6 +107,8 @@ class SubmissionHandler:
             code = not_understood(order, text.strip())
             if code or order in (Order.SAY, Order.RAW, Order.DEFINITION):
                 return note("no order", line=line, known=KNOWN)
+            if order is Order.PARK and not self._handler.can_park(int(text)):
+                return note("no park", line=line)
             self._follow(Reply(text.strip(), by="files", order=order))
             if order is Order.CRASH:
                 self._journal.connection.crash()

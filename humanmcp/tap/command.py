@@ -263,6 +263,7 @@ def _begin(settings: Settings, wanted: _Wanted) -> InboxSession:
         title=title,
         probe=True,
         folder=str(Path.cwd()),
+        http_visitor=os.environ.get("HUMANMCP_TAP_VISITOR", ""),
     )
     inbox_session = InboxSession.begin(open_inbox(home), facts, now)
     inbox_session.inbox.hold(inbox_session.name, tuple(pattern.text for pattern in wanted.patterns))

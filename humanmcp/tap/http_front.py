@@ -50,6 +50,9 @@ MOST_CONNECTIONS: Final = 1_000
 AUTHORIZATION: Final = "HUMANMCP_TAP_AUTHORIZATION"
 """The variable that brings a client's key to the tap of its session: no command line shows it."""
 
+VISITOR: Final = "HUMANMCP_TAP_VISITOR"
+"""The variable that tells a tap that its client has no session (`SessionFacts.http_visitor`)."""
+
 BUSY: Final = HttpRefusal(503, "busy", -32603)
 ENDED: Final = HttpRefusal(502, "ended", -32603)
 
@@ -247,9 +250,14 @@ class TapCommand(NamedTuple):
     server: tuple[str, ...]
     passes_key: bool
 
-    def of(self, authorization: str) -> ChildCommand:
-        """Return the command for a client that brings this key, "" for none."""
+    def of(self, authorization: str, visitor: str) -> ChildCommand:
+        """Return the command for a client that brings this key, "" for none.
+
+        `visitor` is set where the client has no session: others may be in the same one.
+        """
         env = dict(os.environ)
+        if visitor:
+            env[VISITOR] = "tap"
         words = self.words
         if authorization and self.passes_key:
             env[AUTHORIZATION] = authorization
@@ -301,7 +309,7 @@ class TapFront:
                 return BUSY
             self.end(ends)
         try:
-            tap = await asyncio.to_thread(ChildTransport, self._command.of(key))
+            tap = await asyncio.to_thread(ChildTransport, self._command.of(key, visitor))
         except StartError as error:
             logger.warning("no tap for one more session: %s", error)
             return BUSY

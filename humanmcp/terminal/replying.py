@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from humanmcp.answering import approvals, service
-from humanmcp.answering.approvals import ApprovalError, allow_like, pattern_in_words
+from humanmcp.answering.approvals import ApprovalError
 from humanmcp.answering.schema import AnsweredShape, outcome_shape
 from humanmcp.answering.service import Outcome, SendResult
 from humanmcp.common.person_files import read_text
@@ -25,7 +25,6 @@ from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, to_st
 from humanmcp.inbox.contract import Draft, Reply
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, stopped
-from humanmcp.protocol.conversation.approvals import patterns_for
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -275,14 +274,11 @@ def _needed(opened: OpenExchange) -> Approval:
 
 
 def _send(answering: Answering, reply: Reply, like: str | None = None) -> int:
-    found = patterns_for(_needed(answering.opened))
-    if like is not None and like not in map(str, range(1, len(found) + 1)):
-        listed = (f"{at} {pattern_in_words(one)}" for at, one in enumerate(found, 1))
-        raise ApprovalError("no pattern", choices="; ".join(listed))
+    pattern = None if like is None else approvals.pattern_at(answering.opened, like)
     signed = reply._replace(by=BY, shown_at=answering.shown_at)
     result = service.send(answering.opened, signed, within=LONGEST_WAIT)
-    if like is not None and result.outcome in (service.Outcome.SENT, service.Outcome.QUEUED):
-        allow_like(answering.opened, found[int(like) - 1])
+    if pattern is not None and result.outcome in (service.Outcome.SENT, service.Outcome.QUEUED):
+        approvals.allow_like(answering.opened, pattern)
     return tell(answering, reply.as_draft, result)
 
 
@@ -316,7 +312,7 @@ def ask(
             match pressed:
                 case "a" | "l":
                     reply = approvals.allow(answering.opened, approval, seen=whole, shown=shown)
-                    like = _ask_pattern(approval, line) if pressed == "l" else None
+                    like = _ask_pattern(answering.opened, line) if pressed == "l" else None
                     return _send(answering, reply, like)
                 case "d":
                     reason = _asked("reason", line)
@@ -338,10 +334,11 @@ def ask(
             to_stdout(Painted(error.sentence(), "yellow"))
 
 
-def _ask_pattern(approval: Approval, line: Callable[[], str]) -> str:
-    for at, one in enumerate(patterns_for(approval), 1):
-        to_stdout("  ", Painted(f"{at}", "bold"), f"  {pattern_in_words(one)}")
-    return _asked("which pattern", line)
+def _ask_pattern(opened: OpenExchange, line: Callable[[], str]) -> str:
+    found = approvals.patterns_of(opened)
+    for at, one in enumerate(found, 1):
+        to_stdout("  ", Painted(f"{at}", "bold"), f"  {approvals.pattern_in_words(one)}")
+    return _asked("which pattern", line) if found else ""
 
 
 def _asked(code: str, line: Callable[[], str]) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import open_exchange_of
-from humanmcp.answering.service import queue_outgoing
+from humanmcp.answering.service import OrderError, queue_outgoing
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Key, Order, OutgoingResult, Reply
 from humanmcp.inbox.folder import FolderInbox
@@ -528,8 +528,41 @@ def test_without_park_in_the_book_nothing_is_parked(home: Path, person: Person) 
         name = person.inbox.sessions()[0].name
         item = until(lambda: person.inbox.items(name), "the call")[0]
         assert item.waiting.can_park == ""
-        person.order(Order.PARK, item.key)
+        with pytest.raises(OrderError):
+            person.order(Order.PARK, item.key)
         assert not person.inbox.item(item.key).is_parked
+
+
+@pytest.mark.parametrize("version", [OLD, NEW])
+def test_an_approval_is_never_parked(home: Path, person: Person, version: str) -> None:
+    """Not on a timer, not for a client that asks for a task, not by an order of a person.
+
+    The client waits for the decision, and nothing else is an answer.
+    """
+    (home.parent / "book.toml").write_text("[server]\npark = 0\n")
+    prompt = {"tool_name": "Bash", "input": {"command": "ls"}}
+    wish: dict[str, Any] = {"task": {}} if version == OLD else {}
+    with Client(home, version, TASKS, "--approvals") as client:
+        (listed,) = [one for one in client.tools if one["name"] == "approve"]
+        assert "execution" not in listed
+        client.start("tools/call", name="approve", arguments=prompt, **wish)
+        name = person.inbox.sessions()[0].name
+        item = until(lambda: person.inbox.items(name), "the call")[0]
+        assert (item.waiting.can_park, item.outlives) == ("", False)
+        with pytest.raises(OrderError):
+            person.order(Order.PARK, item.key)
+        ticket = person.inbox.submit(name, Reply(str(item.key.number), order=Order.PARK))
+        until(lambda: person.inbox.outgoing_result(name, ticket), "the order")
+        folder = client.find_session()
+        assert folder is not None
+        (folder / "out.do.txt").write_text(f"park {item.key.number}")
+        problems = folder / "problems.txt"
+        until(lambda: problems.exists() and "cannot be parked" in problems.read_text(), "a note")
+        waiting = person.inbox.item(item.key)
+        assert not waiting.outlives
+        person.answer(item.key, '{"behavior": "allow", "updatedInput": {"command": "ls"}}')
+        decided = json.loads(words_of(client.response()["result"]))
+        assert decided["behavior"] == "allow"
 
 
 # -- the record of decisions ---------------------------------------------------------------------

@@ -7,9 +7,13 @@ from itertools import count
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering import approvals
-from humanmcp.answering.approvals import ApprovalError, allowed_patterns, pattern_in_words
+from humanmcp.answering.approvals import (
+    ApprovalError,
+    allowed_patterns,
+    pattern_in_words,
+    patterns_of,
+)
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.approvals import patterns_for
 from humanmcp.protocol.json.tree import pretty
 
 if TYPE_CHECKING:
@@ -96,7 +100,7 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> ApprovalView | None:
             InputField(name, text, min(20, text.count("\n") + 1)) for name, text in texts.items()
         ),
         json=pretty(approval.text) if editable else "",
-        likes=tuple(pattern_in_words(one) for one in patterns_for(approval)),
+        likes=tuple(pattern_in_words(one) for one in patterns_of(opened)),
         allowed=tuple((str(one), pattern_in_words(one)) for one in allowed_patterns(opened)),
         questions=question_views(approval.questions),
     )

@@ -68,7 +68,6 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.locales import UnknownSentenceError, describe, say, spoken_language
-from humanmcp.protocol.conversation.approvals import AllowPattern, patterns_for
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import PLACEHOLDER
@@ -558,7 +557,8 @@ def _decide(request: Request, key: Key, values: dict[str, str], here: str) -> Re
     opened = desk.open_exchange(key)
     try:
         reply = chosen_reply(opened, values)
-        pattern = _pattern(opened, values) if values["act"] == "like" else None
+        like = values.get("pattern", "")
+        pattern = approvals.pattern_at(opened, like) if values["act"] == "like" else None
     except ApprovalError as error:
         why = error.code
     else:
@@ -577,15 +577,6 @@ def _why(code: str) -> str:
         return say(approvals.SECTION, code) if code else ""
     other = kinds.other_request_shown().unplaced()
     return describe(other) if code == other.code else ""
-
-
-def _pattern(opened: OpenExchange, values: dict[str, str]) -> AllowPattern:
-    """Return the chosen pattern, which must be one that the card showed."""
-    found = patterns_for(opened.approval) if opened.approval is not None else ()
-    chosen = [one for at, one in enumerate(found) if values.get("pattern") == str(at)]
-    if not chosen:
-        raise ApprovalError("no prompt")
-    return chosen[0]
 
 
 def _send(request: Request, key: Key, reply: Reply, here: str) -> Response:

@@ -21,6 +21,8 @@ from humanmcp.protocol.conversation import questions as asking
 from humanmcp.protocol.conversation.transcript import sha256
 from humanmcp.protocol.json.jsonrpc import Kind, is_large, member, members
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
+from humanmcp.protocol.json.visible import visible
+from humanmcp.protocol.spec import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -209,19 +211,16 @@ def words_in(result: object) -> str:
 # -- allow like this ------------------------------------------------------------------------------
 
 _PREFIX: Final = "allow:"
-_PLAIN: Final = re.compile(r"[A-Za-z0-9 ./:@%+,_=-]+")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9./:@+,_=-]+( [A-Za-z0-9./:@+,_=-]+)*")
 """A command that consists of words only, for every shell."""
-_BEGINS: Final = re.compile(r"[A-Za-z0-9._-]+ [a-z][a-z0-9-]*(?= |$)")
-"""A program and its subcommand, as in `git status`. The program alone could do anything."""
 
 
 class AllowPattern(NamedTuple):
     """A pattern for the calls that a person has allowed in one session.
 
-    `way` is the code of its sentence: "same" allows exactly this input, "begins" plain commands
-    that begin with these words, "folder" files below this folder, "tool" any call of the tool.
-    `rest` is a digest of the other members of the input, because a command in the background is a
-    different command.
+    `way` is the code of its sentence: "same" allows exactly this input, "command" exactly this
+    command, "begins" commands that begin with these words, "folder" files below this folder, "tool"
+    a call with these members. `rest` is a digest of everything that the sentence does not name.
     """
 
     tool: str
@@ -234,56 +233,93 @@ class AllowPattern(NamedTuple):
         return _PREFIX + as_json(list(self))
 
     def fits(self, approval: Approval) -> bool:
-        """Return True if this pattern allows the call."""
-        if approval.problem or approval.questions or approval.tool != self.tool:
-            return False
-        command, path = text_at(approval.input, "command"), text_at(approval.input, "file_path")
-        match self.way:
-            case "same":
-                return self.rest == _rest(approval, "description")
-            case "begins":
-                plain = _PLAIN.fullmatch(command) and self.rest == _rest(approval, *_OF_COMMAND)
-                return bool(plain) and f"{command} ".startswith(f"{self.value} ")
-            case "folder":
-                return _folder(path).startswith(self.value) and self.value.endswith("/")
-            case _:
-                return self.way == "tool"
-
-
-_OF_COMMAND: Final = ("command", "description")
-
-
-def _rest(approval: Approval, *without: str) -> str:
-    """Return a digest of the input without some members, if it is a command."""
-    text = approval.text
-    left_out = without if "command" in approval.input else ()  # only commands have a description
-    kept = sorted((name, text[start:end]) for name, start, end in members(text))
-    rest = repr([one for one in kept if one[0] not in left_out])
-    return sha256(rest)
-
-
-def _folder(path: str) -> str:
-    """Return the folder of a file with a final slash; "" if the path could leave it."""
-    plain = path.startswith("/") and posixpath.normpath(path) == path
-    return posixpath.dirname(path).rstrip("/") + "/" if plain else ""
+        """Return True if this pattern allows the call: it could have been chosen for that call."""
+        offered = patterns_for(approval)
+        if self.way == "folder":  # of an outer folder as well
+            below = (one for one in offered if one.value.startswith(self.value))
+            return self.value.endswith("/") and self in (
+                one._replace(value=self.value) for one in below
+            )
+        return self in offered
 
 
 def patterns_for(approval: Approval) -> tuple[AllowPattern, ...]:
-    """List the patterns that a person may choose for a call, the narrowest first."""
+    """List the patterns that a person may choose for a call, the narrowest first.
+
+    Each covers only inputs with the same members, and each member is named in the sentence of the
+    pattern, or is equal.
+    """
     if approval.problem or approval.questions:
         return ()
-    tool, command = approval.tool, text_at(approval.input, "command")
-    found = [AllowPattern(tool, "same", rest=_rest(approval, "description"))]
-    folder = _folder(text_at(approval.input, "file_path"))
-    if command:
-        begins = _BEGINS.match(command)
-        if begins and _PLAIN.fullmatch(command):
-            found.append(AllowPattern(tool, "begins", begins[0], _rest(approval, *_OF_COMMAND)))
-    elif folder not in ("", "/"):
-        found.append(AllowPattern(tool, "folder", folder))
-    elif "file_path" not in approval.input:
-        found.append(AllowPattern(tool, "tool"))
-    return tuple(found)
+    tool, given = approval.tool, approval.input
+    command = given.get("command")
+    if isinstance(command, str):
+        free = [one for one in ("description",) if isinstance(given.get(one), str)]
+        same = AllowPattern(tool, "command", rest=_rest(approval, *free))
+        begins = _bounded(command)
+        rest = _rest(approval, "command", *free)
+        return (same, AllowPattern(tool, "begins", begins, rest)) if begins else (same,)
+    same = AllowPattern(tool, "same", rest=_rest(approval))
+    paths = [one for one in bounded.PATH_MEMBERS if one in given]
+    if paths:
+        folder = _folder(given[paths[0]])
+        rest = _rest(approval, paths[0], *bounded.CONTENT_MEMBERS)
+        return (same, AllowPattern(tool, "folder", folder, rest)) if folder else (same,)
+    is_flat = not any(isinstance(value, (dict, list)) for value in given.values())
+    if given and is_flat and not any(map(bounded.COMMAND_OR_FILE.search, map(str.casefold, given))):
+        names = ", ".join(sorted(given))
+        return (same, AllowPattern(tool, "tool", names, _rest(approval, *given)))
+    return (same,)
+
+
+def _rest(approval: Approval, *free: str) -> str:
+    """Return a digest of the names of all members and of the values that must be equal.
+
+    Of a `free` member only the kind of its value must be.
+    """
+    given, text = approval.input, approval.text
+    kept = sorted(
+        (name, type(given[name]).__name__ if name in free else text[start:end])
+        for name, start, end in members(text)
+    )
+    return sha256(repr(kept))
+
+
+def _bounded(command: str) -> str:
+    """Return the words with which a command begins whose effect is known; "" for any other."""
+    words = command.split(" ") if _PLAIN.fullmatch(command) else []
+    begins = next(
+        (one for one in (" ".join(words[:n]) for n in (2, 1)) if one in bounded.COMMANDS), ""
+    )
+    letters, options = bounded.COMMANDS.get(begins, ("", ""))
+    for word in words[begins.count(" ") + 1 :]:
+        is_short = letters and set(word[1:].rstrip("0123456789")) <= set(letters)
+        is_known = is_short or word == "--" or word.partition("=")[0] in options.split()
+        if not (is_known if word.startswith("-") else _is_inside(word)):
+            return ""
+    return begins
+
+
+def _is_inside(word: str) -> bool:
+    """Return True for a name, or a path below the working folder without a hidden file."""
+    parts = re.split("[/:=]", word)
+    hidden = any(one.startswith(".") and one not in (".", "...") for one in parts)
+    return not (hidden or word.startswith(("/", "@")) or ":/" in word)
+
+
+def _folder(path: object) -> str:
+    """Return the folder of a file with a final slash; "" if the path leaves it, or tools run it."""
+    if not isinstance(path, str) or not path.startswith("/") or posixpath.normpath(path) != path:
+        return ""
+    *folders, name = path.casefold().split("/")
+    is_run = (
+        any(one.startswith(".") for one in (*folders, name))
+        or not bounded.RUN_FOLDERS.isdisjoint(folders)
+        or name in bounded.RUN_FILES
+        or name.endswith(bounded.RUN_ENDINGS)
+    )
+    is_plain = len(folders) > 1 and visible(path) == path
+    return "" if is_run or not is_plain else posixpath.dirname(path) + "/"
 
 
 def pattern_of(text: str) -> AllowPattern | None:

@@ -13,7 +13,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.protocol.conversation import questions
+from humanmcp.protocol.conversation import approvals, questions
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.tree import follow
@@ -91,10 +91,18 @@ _NUMBER: Final = re.compile(r"[1-9][0-9]{0,11}", re.ASCII)
 def with_result_tool(
     tools: Sequence[Mapping[str, Any]], version: str
 ) -> tuple[Mapping[str, Any], ...]:
-    """Return the tools with `ask_human_result`. In 2025-11-25 the others may be called as tasks."""
+    """Return the tools with `ask_human_result`. In 2025-11-25 the others may be called as tasks.
+
+    Not those for approvals: they are never parked.
+    """
     others = [one for one in tools if one.get("name") != RESULT_TOOL["name"]]
     if features(version).asked_for_tasks:
-        others = [{"execution": {"taskSupport": "optional"}, **one} for one in others]
+        others = [
+            one
+            if follow(one, "_meta", approvals.KIND) == approvals.APPROVAL
+            else {"execution": {"taskSupport": "optional"}, **one}
+            for one in others
+        ]
     return (*others, dict(RESULT_TOOL))
 
 

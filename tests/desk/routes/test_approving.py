@@ -37,7 +37,7 @@ def test_no_decision_counts_without_what_was_shown_or_for_something_else(
     """Another tab, a forged form, or a request that changed meanwhile."""
     before, now = permission("Bash", command="git log"), permission("Bash", command="git push")
     key = _asked(room, now)
-    more = {"act": act, "json": "{}", "pattern": "0"}
+    more = {"act": act, "json": "{}", "pattern": "1"}
     page = _nothing_went_out(room, desk, key, **more)
     assert "This is not a permission prompt" in page
     page = _nothing_went_out(room, desk, key, **more, shown=digest_of(before))
@@ -57,7 +57,7 @@ def test_a_long_input_is_allowed_only_by_the_page_that_showed_it_whole(
     assert "rm -rf" not in card
     assert 'name="seen"' not in short
     for act in ("allow", "like"):
-        values = {"act": act, "shown": digest_of(line), "pattern": "0"}
+        values = {"act": act, "shown": digest_of(line), "pattern": "1"}
         assert "You have not seen all of it" in _nothing_went_out(room, desk, key, **values)
     assert 'name="seen" value="all"' in desk.page(f"/m/{key.session}/1?whole=1")
     desk.submit(f"/m/{key.session}/1", act="allow", shown=digest_of(line), seen="all")
@@ -158,7 +158,7 @@ def test_nonsense_in_the_place_of_questions_is_explained_and_can_only_be_decline
     shown = re.search(r'name="shown" value="([0-9a-f]*)"', page)
     assert shown is not None
     for act in ("allow", "answers", "like"):
-        _nothing_went_out(room, desk, key, act=act, shown=shown[1], pattern="0")
+        _nothing_went_out(room, desk, key, act=act, shown=shown[1], pattern="1")
 
 
 def test_options_that_cannot_be_offered_are_said_to_be_so_beside_the_question(

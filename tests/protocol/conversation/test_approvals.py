@@ -6,6 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from humanmcp.protocol.conversation import approvals
 from humanmcp.protocol.conversation.approvals import (
@@ -21,9 +23,118 @@ from humanmcp.protocol.conversation.approvals import (
 )
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.spec import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+RUNNERS: Final = (
+    "sudo git status",
+    "env git status",
+    "xargs rm",
+    "xargs git status",
+    "ssh host",
+    "ssh host rm -rf x",
+    "eval ls",
+    "find src",
+    "find src -delete",
+    "nice ls",
+    "timeout 5 ls",
+    "watch ls",
+    "time ls",
+    "nohup ls",
+    "bash -c ls",
+    "sh x.sh",
+    "git push",
+    "git push --force",
+    "git commit -m x",
+    "git checkout main",
+    "git -c core.pager=x log",
+    "git -C /tmp status",
+    "git --exec-path=. log",
+    "git submodule foreach x",
+    "git bisect run x",
+    "git statusx",
+    "npm run build",
+    "npm install x",
+    "npx x",
+    "uvx x",
+    "make test",
+    "docker run x",
+    "docker exec x ls",
+    "kubectl exec x ls",
+    "python -m pytest",
+    "python x.py",
+    "node x.js",
+    "rm -rf build",
+    "tar -xf x",
+    "sort x",
+    "awk x",
+    "sed -n 1p x",
+)
+WITH_OPTIONS: Final = (
+    "git log --output=x",
+    "git log --outp=x",
+    "git log --ext-diff",
+    "git log --textconv",
+    "git log --show-signature",
+    "git diff --ext-diff",
+    "git diff --no-index a b",
+    "git diff -O x",
+    "git grep -O x",
+    "git status --help",
+    "rg --pre=x y",
+    "rg --pre x y",
+    "rg -z x",
+    "rg --hostname-bin=x y",
+    "grep -f x y",
+    "wc --files0-from=x",
+    "tail -f x",
+    "npm test --script-shell=x",
+    "npm test -- --config=x",
+    "pytest -p x",
+    "pytest -c x",
+    "pytest -o addopts=x",
+    "pytest --rootdir=/x",
+    "pytest --pdb",
+    "cargo test --config=x",
+    "cargo test --manifest-path=/x",
+    "cargo test -Z x",
+    "go test -exec x",
+    "go test -toolexec=x",
+    "go test -o x",
+)
+NOT_ORDINARY: Final = (
+    "/home/ann/app/.git/hooks/pre-commit",
+    "/home/ann/app/.git/config",
+    "/home/ann/app/.claude/settings.json",
+    "/home/ann/app/.github/workflows/ci.yml",
+    "/home/ann/app/.vscode/tasks.json",
+    "/home/ann/app/.envrc",
+    "/home/ann/app/.mcp.json",
+    "/home/ann/app/.pre-commit-config.yaml",
+    "/home/ann/app/.npmrc",
+    "/home/ann/app/src/.gitattributes",
+    "/home/ann/.bashrc",
+    "/home/ann/.ssh/authorized_keys",
+    "/home/ann/.config/autostart/x.desktop",
+    "/home/ann/app/Makefile",
+    "/home/ann/app/makefile",
+    "/home/ann/app/package.json",
+    "/home/ann/app/pyproject.toml",
+    "/home/ann/app/conftest.py",
+    "/home/ann/app/src/build.rs",
+    "/home/ann/app/vite.config.js",
+    "/home/ann/app/CLAUDE.md",
+    "/home/ann/app/node_modules/x/index.js",
+    "/home/ann/app/bin/run",
+    "/usr/local/bin/ls",
+    "/etc/sudoers",
+    "/home/ann/Library/LaunchAgents/x.plist",
+    "/home/ann/app/Make\u200bfile",
+    "/x.py",
+)
+"""What a pattern for files never covers."""
 
 TOOLS: Final = {"approve": {"name": "approve", "_meta": {KIND: APPROVAL}}, "add": {"name": "add"}}
 BASH: Final = {"command": "git status -s", "description": "Show what changed"}
@@ -207,78 +318,197 @@ def _patterns(given: Mapping[str, Any], tool: str = "Bash") -> dict[str, AllowPa
     return {one.way: one for one in patterns_for(asked(given, tool))}
 
 
+WRITE: Final = {"file_path": "/home/ann/app/a.py", "content": "x"}
+SEARCH: Final = {"q": 1, "words": "cats"}
+
+
 @pytest.mark.parametrize(
-    ("command", "fits"),
+    ("way", "tool", "shown", "other", "fits"),
     [
-        ("git status -s", True),
-        ("git status", True),
-        ("git status --porcelain src/a.py", True),
-        ("git statusx", False),
-        ("git push", False),
-        ("git status; rm -rf /", False),
-        ("git status && rm x", False),
-        ("git status | sh", False),
-        ("git status > /etc/passwd", False),
-        ("git status $(rm x)", False),
-        ("git status `rm x`", False),
-        ("git status\nrm x", False),
-        ("git status \u202e", False),
-        (" git status", False),
-        ("", False),
+        ("same", "Search", SEARCH, {}, True),
+        ("same", "Search", SEARCH, {"words": "dogs"}, False),
+        ("same", "Search", SEARCH, {"description": "more"}, False),
+        ("same", "Codex", {"command": ["ls"]}, {}, True),
+        ("same", "Codex", {"command": ["ls"]}, {"command": ["rm"]}, False),
+        ("command", "Bash", BASH, {"description": "other words"}, True),
+        ("command", "Bash", BASH, {"description": ["not", "text"]}, False),
+        ("command", "Bash", BASH, {"command": "git status"}, False),
+        ("command", "Bash", BASH, {"command": ["git", "status", "-s"]}, False),
+        ("command", "Bash", BASH, {"dangerouslyDisableSandbox": True}, False),
+        ("begins", "Bash", BASH, {"command": "git status"}, True),
+        ("begins", "Bash", BASH, {"command": "git status", "description": "other"}, True),
+        ("begins", "Bash", BASH, {"run_in_background": True}, False),
+        ("begins", "Bash", BASH, {"command": "git log"}, False),
+        ("begins", "Bash", {**BASH, "timeout": 5}, {"timeout": 5.0}, False),
+        ("folder", "Write", WRITE, {"content": "y"}, True),
+        ("folder", "Write", WRITE, {"content": ["y"]}, False),
+        ("folder", "Write", WRITE, {"file_path": "/home/ann/app/deep/b.py"}, True),
+        ("folder", "Write", WRITE, {"file_path": "/home/ann/apple/b.py"}, False),
+        ("folder", "Write", WRITE, {"file_path": "/home/ann/app/../.ssh/config"}, False),
+        ("folder", "Write", WRITE, {"file_path": "/home/ann/app"}, False),
+        ("folder", "Write", WRITE, {"file_path": "app/b.py"}, False),
+        ("folder", "Write", WRITE, {"file_path": ""}, False),
+        ("folder", "Write", WRITE, {"file_path": ["/home/ann/app/b.py"]}, False),
+        ("folder", "Write", WRITE, {"command": "rm -rf /"}, False),
+        ("folder", "Write", WRITE, {"mode": 511}, False),
+        ("tool", "Search", SEARCH, {"q": 2, "words": "dogs"}, True),
+        ("tool", "Search", SEARCH, {"q": "rm -rf /"}, False),
+        ("tool", "Search", SEARCH, {"q": {"command": "rm -rf /"}}, False),
+        ("tool", "Search", SEARCH, {"command": "rm -rf /"}, False),
     ],
 )
-def test_a_command_is_allowed_like_another_only_where_a_shell_sees_words(
-    command: str, *, fits: bool
+def test_a_pattern_covers_what_its_sentence_names_and_nothing_else(
+    way: str, tool: str, shown: dict[str, Any], other: dict[str, Any], *, fits: bool
 ) -> None:
-    """Whatever a shell does more than start one program is asked for again."""
-    pattern = _patterns(BASH)["begins"]
-    assert pattern.value == "git status"
-    assert pattern.fits(asked({"command": command, "description": "other"})) is fits
+    """Every other member is there in both inputs, and equal."""
+    pattern = _patterns(shown, tool)[way]
+    assert pattern.fits(asked({**shown, **other}, tool)) is fits
+    assert not pattern.fits(asked(shown, f"Other{tool}"))
+    for name in shown:
+        assert not pattern.fits(asked({k: v for k, v in shown.items() if k != name}, tool))
 
 
-def test_a_command_with_other_members_is_another_one() -> None:
-    """In the background, or outside the sandbox."""
-    loose = asked({**BASH, "dangerouslyDisableSandbox": True})
-    assert not any(pattern.fits(loose) for pattern in patterns_for(asked(BASH)))
-
-
-@pytest.mark.parametrize("command", ["rm -rf build", "ls", "python x.py", "A=1 make", "a; b c"])
-def test_a_program_alone_is_no_pattern(command: str) -> None:
-    """It may do anything with other words; the very same command may be allowed."""
+@pytest.mark.parametrize(
+    ("command", "begins"),
+    [
+        ("git status", "git status"),
+        ("git status --porcelain src/a.py", "git status"),
+        ("git log -20 --oneline main..feature", "git log"),
+        ("git diff --stat HEAD -- docs", "git diff"),
+        ("ls -la src", "ls"),
+        ("cat README.md", "cat"),
+        ("grep -rn needle src", "grep"),
+        ("npm test", "npm test"),
+        ("npm test src/a.test.js", "npm test"),
+        ("pytest -q tests/test_a.py::test_b", "pytest"),
+        ("go test -race ./...", "go test"),
+        ("cargo test -p core parsing", "cargo test"),
+        # what a shell does more than start one program
+        ("git status; rm -rf /", ""),
+        ("git status && rm x", ""),
+        ("git status | sh", ""),
+        ("git status > /etc/passwd", ""),
+        ("git status $(rm x)", ""),
+        ("git status `rm x`", ""),
+        ("git status\nrm x", ""),
+        ("git status \u202e", ""),
+        (" git status", ""),
+        ("", ""),
+        ("ls ~", ""),
+        ("A=1 ls", ""),
+        # programs that run others, or may do anything
+        *((one, "") for one in RUNNERS),
+        # options that make a harmless command run or write something
+        *((one, "") for one in WITH_OPTIONS),
+        # files elsewhere, and hidden ones
+        ("cat /etc/passwd", ""),
+        ("cat ../secret", ""),
+        ("cat docs/../../secret", ""),
+        ("cat .env", ""),
+        ("git show HEAD:.env", ""),
+        ("git diff /dev/null /home/ann/.ssh/id_rsa", ""),
+        ("pytest @/tmp/arguments", ""),
+    ],
+)
+def test_a_command_is_allowed_like_another_only_where_its_effect_is_known(
+    command: str, begins: str
+) -> None:
+    """It reads, or runs the tests of its folder. Any other may be allowed as it is."""
     found = _patterns({"command": command})
-    assert list(found) == ["same"]
-    assert found["same"].fits(asked({"command": command, "description": "again"}))
-    assert not found["same"].fits(asked({"command": command + " "}))
+    assert list(found) == (["command", "begins"] if begins else ["command"])
+    if begins:
+        assert found["begins"].value == begins
+    for known in bounded.COMMANDS:
+        pattern = _patterns({"command": known})["begins"]
+        assert pattern.fits(asked({"command": command})) is (known == begins)
+
+
+@pytest.mark.parametrize("path", NOT_ORDINARY)
+def test_files_that_are_run_or_that_grant_rights_are_allowed_one_by_one(path: str) -> None:
+    """No folder is offered for one, and the pattern of a file beside does not cover it."""
+    assert list(_patterns({"file_path": path, "content": "x"}, "Write")) == ["same"]
+    for folder in ("/", "/home/ann/app/", "/home/ann/app/src/"):
+        ordinary = _patterns({"file_path": f"{folder}a.py", "content": "x"}, "Write")
+        assert not any(
+            pattern.fits(asked({"file_path": path, "content": "x"}, "Write"))
+            for pattern in ordinary.values()
+        )
 
 
 @pytest.mark.parametrize(
-    ("path", "fits"),
+    "given",
     [
-        ("/home/ann/app/b.py", True),
-        ("/home/ann/app/deep/c.py", True),
-        ("/home/ann/apple/c.py", False),
-        ("/home/ann/app/../.ssh/config", False),
-        ("/home/ann/app", False),
-        ("app/b.py", False),
-        ("", False),
+        {},
+        {"command": ["bash", "-c", "ls"]},
+        {"cmd": "ls"},
+        {"sql": "select 1"},
+        {"code": "print(1)"},
+        {"path": "relative.txt", "mode": "r"},
+        {"source_file": "a", "to": "b"},
+        {"filter": {"q": 1}},
+        {"words": ["a"]},
+        {"Command": "ls"},
     ],
 )
-def test_files_are_allowed_below_the_folder_of_the_one_that_was_shown(
-    path: str, *, fits: bool
+def test_every_call_is_not_offered_for_commands_files_or_nested_values(
+    given: dict[str, Any],
 ) -> None:
-    """A path that leads elsewhere is asked for again."""
-    pattern = _patterns({"file_path": "/home/ann/app/a.py", "content": "x"}, "Write")["folder"]
-    assert pattern.value == "/home/ann/app/"
-    assert pattern.fits(asked({"file_path": path, "content": "y"}, "Write")) is fits
-    assert not pattern.fits(asked({"file_path": path, "content": "y"}, "Edit"))
+    """There the next call could be anything."""
+    assert list(_patterns(given, "Tool")) == ["same"]
+
+
+VALUES = st.one_of(
+    st.sampled_from(
+        ["git status", "git status -s", "ls src", "rm -rf /", "/p/a.py", "/p/b.py", ""]
+    ),
+    st.text(max_size=4),
+    st.integers(-2, 2),
+    st.booleans(),
+    st.none(),
+    st.lists(st.just("ls"), max_size=1),
+    st.dictionaries(st.sampled_from(["command", "q"]), st.just("ls"), max_size=1),
+)
+NAMES = ["command", "description", "file_path", "content", "q", "path", "timeout", "offset"]
+INPUTS = st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=4)
+NAMED: Final[dict[str, set[str]]] = {
+    "same": set(),
+    "command": {"description"},
+    "begins": {"command", "description"},
+    "folder": {"file_path", "path", "content", "offset"},
+    "tool": set(NAMES),
+}
+"""Which members the sentence of each pattern names."""
+
+
+@given(shown=INPUTS, changes=INPUTS, removed=st.sets(st.sampled_from(NAMES), max_size=1))
+def test_whatever_a_pattern_allows_has_the_members_that_were_shown(
+    shown: dict[str, Any], changes: dict[str, Any], removed: set[str]
+) -> None:
+    """It differs only in what the sentence of the pattern names."""
+    other = {name: value for name, value in {**shown, **changes}.items() if name not in removed}
+    for pattern in patterns_for(asked(shown)):
+        assert pattern.fits(asked(shown))
+        if not pattern.fits(asked(other)):
+            continue
+        assert set(other) == set(shown)
+        for name, value in shown.items():
+            if name not in NAMED[pattern.way]:
+                assert json.dumps(other[name]) == json.dumps(value)
+            assert type(other[name]) is type(value)
+        if pattern.way == "begins":
+            assert f"{other['command']} ".startswith(f"{pattern.value} ")
+        if pattern.way == "folder":
+            assert str(other.get("file_path") or other["path"]).startswith(pattern.value)
 
 
 def test_a_pattern_never_allows_another_tool_a_question_or_what_cannot_be_read() -> None:
     """A person allowed what was shown."""
-    every = AllowPattern("AskUserQuestion", "tool")
+    (same, every) = patterns_for(asked({"q": 1}, "AskUserQuestion"))
+    assert not same.fits(asked(QUESTIONS, "AskUserQuestion"))
     assert not every.fits(asked(QUESTIONS, "AskUserQuestion"))
     assert not AllowPattern("", "tool").fits(Approval("", "", {}, "", problem="shape"))
     assert not AllowPattern("Bash", "no such way").fits(asked(BASH))
+    assert not AllowPattern("Write", "folder", "").fits(asked(WRITE, "Write"))
     assert _patterns({"url": "https://example.com"}, "WebFetch")["tool"].fits(
         asked({"url": "https://example.org"}, "WebFetch")
     )
