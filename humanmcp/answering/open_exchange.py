@@ -120,15 +120,22 @@ class OpenExchange:
     @property
     def is_large(self) -> bool:
         """Return True if only the beginning of its line is read."""
-        return is_large(self.item.line)
+        return not self.item.unread and is_large(self.item.line)
 
     @property
     def outlined(self) -> Item:
-        """Its item; of a large line, only the beginning."""
+        """Its item; of a large line, only the beginning; of one that is unread, nothing."""
+        if self.item.unread:
+            return self.item._replace(line="")
         return self.item._replace(line=outline(self.item.line), asked=outline(self.item.asked))
 
     def read(self, line: str) -> DecodedLine:
-        """Return the message of one of its lines; while it lives each is decoded once."""
+        """Return the message of one of its lines; while it lives each is decoded once.
+
+        A line that was held because nobody is sure what it says is no message to anybody.
+        """
+        if self.item.unread:
+            return Malformed(jsonrpc.encoded(line), Flaw.NO_MESSAGE)
         found = self._decoded.get(line)
         if found is None:
             found = self._decoded[line] = read_line(line)
@@ -174,7 +181,8 @@ class OpenExchange:
         if self.item.purpose is Purpose.ANSWER:
             return None
         item = self.outlined
-        return HeldMessage(item.line, item.way, item.protocol_version, item.asked)
+        line = self.item.line if item.unread else item.line
+        return HeldMessage(line, item.way, item.protocol_version, item.asked, bool(item.unread))
 
     @property
     def inquiry(self) -> Inquiry | None:
@@ -206,6 +214,8 @@ class OpenExchange:
     def remarks(self) -> tuple[Diagnostic, ...]:
         """The problems of the message; empty for a line that is not a message."""
         found, held = self.message, self.held
+        if self.item.unread:
+            return self.item.unread
         if not isinstance(found, Message) or self.is_large:
             return ()
         if held is not None and held.answered is not None:

@@ -277,6 +277,8 @@ def task_of(opened: OpenExchange, wanted: str) -> Task:
     held, draft = opened.held, opened.item.draft
     if held is None:
         return Task.ANSWER
+    if held.unread:
+        return Task.NOTHING
     answerable = held.question is not None
     if (wanted == Task.CHANGE and not opened.is_large) or (wanted == Task.ANSWER and answerable):
         return Task(wanted)

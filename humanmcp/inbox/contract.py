@@ -381,6 +381,8 @@ class Item(NamedTuple):
     asked: str = ""
     headers: tuple[Diagnostic, ...] = ()
     """What is wrong with what came beside the line, in the headers of HTTP."""
+    unread: tuple[Diagnostic, ...] = ()
+    """Why nobody can be sure what the line of a held message says; () if it is understood."""
 
     @property
     def is_paused(self) -> bool:

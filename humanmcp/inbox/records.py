@@ -313,13 +313,14 @@ _REQUEST: Final = ("line", "method", "id", "protocol_version", "arrived", "purpo
 def request_record(item: Item) -> Record:
     """Return the record of `request.json`."""
     record = {name: getattr(item, name) for name in _REQUEST}
-    return record | ({"headers": _list_of(item.headers)} if item.headers else {})
+    found = {"headers": item.headers, "unread": item.unread}
+    return record | {name: _list_of(each) for name, each in found.items() if each}
 
 
 def read_request(key: Key, state: ExchangeState, record: Record) -> Item:
     """Read `request.json`: an item that nothing has been added to yet."""
-    headers = _diagnostics_in(record, "headers")
-    return read(Item, _has_text(record, "line"), _REQUEST, key=key, state=state, headers=headers)
+    found = {name: _diagnostics_in(record, name) for name in ("headers", "unread")}
+    return read(Item, _has_text(record, "line"), _REQUEST, key=key, state=state, **found)
 
 
 class Reads(Protocol):

@@ -31,7 +31,7 @@ from humanmcp.locales import say, titled
 from humanmcp.locales.stop import StopError, sentence_of, trouble
 from humanmcp.protocol.conversation.transcript import BY_CHECK, HELD, Direction
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
-from humanmcp.tap.hold import Held, HeldQueue, HoldPolicy
+from humanmcp.tap.hold import Held, HeldQueue, HoldPolicy, Refused
 from humanmcp.tap.pump import Sink
 from humanmcp.tap.real_server import NOT_EXECUTABLE, NOT_FOUND, RemoteServer, ServerProcess
 from humanmcp.tap.recorder import Listening, Output, TapRecorder, TextLog
@@ -171,8 +171,9 @@ def _tap(
     recorder = TapRecorder(outputs)
     events = TapEvents()
 
-    def record(held: Held) -> None:
-        recorder.put(held.direction, held.raw, number=held.number, note=HELD)
+    def record(held: Held | Refused) -> None:
+        raw = held.raw if isinstance(held, Held) else held.cut.line
+        recorder.put(held.direction, raw, number=held.number, note=HELD)
 
     def remark(raw: bytes, note: str) -> None:
         recorder.put(Direction.NOTE, raw, by=BY_CHECK, note=note)

@@ -11,9 +11,10 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.common.line_pipe import LONGEST_LINE
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.inbox import open_inbox
@@ -53,15 +54,18 @@ from humanmcp.protocol.validation.held import (
     HeldMessage,
     PatternError,
     answers,
+    doubts,
     judge,
     parse_patterns,
 )
+from humanmcp.tap.real_server import INTERNAL_ERROR
 from humanmcp.tap.recorder import BY_TAP
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from humanmcp.common.line_pipe import Cut
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import DeskInbox
@@ -69,6 +73,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.approvals import AllowPattern
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.conversation.state import ObservedMessage
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.rules.answer_book import Book
     from humanmcp.protocol.validation.held import Pattern
     from humanmcp.tap.pump import Sink
@@ -84,24 +89,45 @@ _END: Final = b"\r\n"
 class Held:
     """A line that was kept. `line` has its end, as it came.
 
-    `observed` is what it is about; of a batch, the first message in it that is to be held, and
-    `requests` are all that it asks. `rule` is
+    `observed` is what it is about, None if the line is no message; of a batch, the first message in
+    it that is to be held. `requests` are all that it asks. `rule` is
     the rule of the answer book that answers it, with its index; None for what waits for a person.
+    `unread` is why nobody can be sure what the line says, () for a line that is understood.
     """
 
     number: int
     direction: Direction
     line: bytes
-    observed: ObservedMessage
+    observed: ObservedMessage | None
     version: str
     batch: bool = False
     rule: tuple[int, Rule] | None = None
     requests: tuple[Exchange, ...] = ()
+    unread: tuple[Diagnostic, ...] = ()
 
     @property
     def raw(self) -> bytes:
         """The line as the transcript has it: without its line feed."""
         return self.line.removesuffix(b"\n")
+
+    @property
+    def method(self) -> str:
+        """The method of the message, or of the request that it answers; "" if nobody is sure."""
+        return "" if self.observed is None or self.unread else self.observed.method
+
+    @property
+    def request(self) -> Exchange | None:
+        """The request that the message is about; None if nobody is sure."""
+        return None if self.observed is None or self.unread else self.observed.request
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A line that is too long to be held: it is not forwarded, and nobody can release it."""
+
+    number: int
+    direction: Direction
+    cut: Cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +144,8 @@ class HoldPolicy:
     def __init__(
         self,
         *,
-        record: Callable[[Held], object],
-        keep: Callable[[Held | Cancelled], object],
+        record: Callable[[Held | Refused], object],
+        keep: Callable[[Held | Refused | Cancelled], object],
         passed: Callable[[], ConversationState] = ConversationState,
     ) -> None:
         """Let everything pass until told otherwise.
@@ -129,6 +155,8 @@ class HoldPolicy:
         """
         self._record = record
         self._keep = keep
+        self._unread: frozenset[Direction] = frozenset()
+        """The sides whose lines are held when they are not understood."""
         self._passed = passed
         self._lock = threading.Lock()
         self._patterns: tuple[Pattern, ...] = ()
@@ -166,6 +194,13 @@ class HoldPolicy:
         """Close or open. A held request keeps the gate closed: it may be cancelled."""
         was_closed = self.closed
         self.closed = bool(self._patterns or self._book or self._held_requests)
+        holding = [one for one in self._patterns if pattern_of(one.text) is None]
+        self._unread = frozenset(
+            side for side in _OTHER if any(one.covers(side) for one in holding)
+        )
+        rules = self._book.rules if self._book else ()
+        if any(rule.action is not RuleAction.FORWARD for rule in rules):
+            self._unread |= {Direction.IN}
         if self.closed and not was_closed:
             self._conversation = self._passed()
 
@@ -182,15 +217,21 @@ class HoldPolicy:
 
     def passes(self, direction: Direction, line: bytes) -> bool:
         """Return True if a line is forwarded now; a held line is recorded and given to the loop."""
-        found = jsonrpc.read(line.rstrip(_END))
+        raw = line.rstrip(_END)
+        if not raw.strip():
+            return True
+        found = jsonrpc.read(raw)
         with self._lock:
+            unread = doubts(raw, found) if direction in self._unread else ()
             match found:
                 case Message() as message:
-                    held = self._look(direction, line, message)
+                    held = self._look(direction, line, message, unread)
                 case Batch() as batch:
-                    held = self._look_at_batch(direction, line, batch)
+                    held = self._look_at_batch(direction, line, batch, unread)
                 case _:
-                    return True  # no message: nobody can have meant it
+                    held = self._hold(direction, line, None, unread=unread) if unread else None
+            if unread:
+                self._use_up(direction)
             self._see()
             if held is None:
                 return True
@@ -198,8 +239,31 @@ class HoldPolicy:
         self._keep(held)
         return False
 
-    def _look(self, direction: Direction, line: bytes, message: Message) -> Held | None:
+    def holds_unread(self, direction: Direction) -> bool:
+        """Return True if a line of this side must be understood before it is forwarded."""
+        return direction in self._unread
+
+    def refuse(self, direction: Direction, cut: Cut) -> None:
+        """Take note of a line that was too long to be held."""
+        with self._lock:
+            self._held += 1
+            refused = Refused(self._held, direction, cut)
+            self._use_up(direction)
+            self._see()
+            self._record(refused)
+        self._keep(refused)
+
+    def _use_up(self, direction: Direction) -> None:
+        """Hold one message less of those that `next` holds."""
+        spent = next((one for one in self._patterns if one.once and one.covers(direction)), None)
+        self._patterns = tuple(one for one in self._patterns if one is not spent)
+
+    def _look(
+        self, direction: Direction, line: bytes, message: Message, unread: tuple[Diagnostic, ...]
+    ) -> Held | None:
         observed = self._conversation.observe(direction, message)
+        if unread:  # what it seems to say decides nothing
+            return self._hold(direction, line, observed, unread=unread)
         if message.method == "notifications/cancelled":
             self._pass_on_cancel(observed)
         found = self._rule(observed)
@@ -208,12 +272,13 @@ class HoldPolicy:
             self._used[index] = self._used.get(index, 0) + 1
             if rule.action is RuleAction.FORWARD:
                 return None
-            return self._hold(
-                direction, line, observed, found if rule.action is RuleAction.ANSWER else None
-            )
+            held = self._hold(direction, line, observed)
+            return replace(held, rule=found) if rule.action is RuleAction.ANSWER else held
         return self._hold(direction, line, observed) if self._wanted(observed) else None
 
-    def _look_at_batch(self, direction: Direction, line: bytes, batch: Batch) -> Held | None:
+    def _look_at_batch(
+        self, direction: Direction, line: bytes, batch: Batch, unread: tuple[Diagnostic, ...]
+    ) -> Held | None:
         """Hold a whole array when one message in it is to be held; rules do not go that far."""
         wanted: ObservedMessage | None = None
         asked: list[Exchange] = []
@@ -221,9 +286,11 @@ class HoldPolicy:
             if isinstance(item, Message):
                 observed = self._conversation.observe(direction, item)
                 asked += _asks(observed)
-                if wanted is None and self._wanted(observed):
+                if wanted is None and not unread and self._wanted(observed):
                     wanted = observed
-        return None if wanted is None else self._hold(direction, line, wanted, batch=tuple(asked))
+        if wanted is None and not unread:
+            return None
+        return self._hold(direction, line, wanted, batch=tuple(asked), unread=unread)
 
     def _rule(self, observed: ObservedMessage) -> tuple[int, Rule] | None:
         """Find the rule that matches a request of the client."""
@@ -260,19 +327,26 @@ class HoldPolicy:
         self,
         direction: Direction,
         line: bytes,
-        observed: ObservedMessage,
-        rule: tuple[int, Rule] | None = None,
+        observed: ObservedMessage | None,
         *,
         batch: tuple[Exchange, ...] | None = None,
+        unread: tuple[Diagnostic, ...] = (),
     ) -> Held:
         self._held += 1
-        request = observed.request
+        request = observed.request if observed else None
         requests = _asks(observed) if batch is None else batch
         if batch is None:  # of an array one request may be cancelled: the others in it still wait
             self._held_requests |= {one.number: self._held for one in requests}
         version = (request.version if request else "") or self._conversation.version
         return Held(
-            self._held, direction, line, observed, version, batch is not None, rule, requests
+            self._held,
+            direction,
+            line,
+            observed,
+            version,
+            batch=batch is not None,
+            requests=requests,
+            unread=unread,
         )
 
     def _pass_on_cancel(self, observed: ObservedMessage) -> None:
@@ -283,10 +357,11 @@ class HoldPolicy:
             self._keep(Cancelled(number, text_at(observed.message.params, "reason")))
 
 
-def _asks(observed: ObservedMessage) -> tuple[Exchange, ...]:
+def _asks(observed: ObservedMessage | None) -> tuple[Exchange, ...]:
     """Return the request that a message is; nothing for any other."""
-    is_request = observed.message.kind is Kind.REQUEST
-    return (observed.request,) if observed.request is not None and is_request else ()
+    if observed is None or observed.message.kind is not Kind.REQUEST:
+        return ()
+    return () if observed.request is None else (observed.request,)
 
 
 _OTHER: Final[Mapping[Direction, Direction]] = {
@@ -333,7 +408,9 @@ class HeldQueue:
 
     def take(self, held: Held, now: float, at: str) -> None:
         """Hold a message from now on; `at` is the wall clock, for people."""
-        passing = HeldMessage(_text(held.raw), held.direction, held.version, _asked(held))
+        passing = HeldMessage(
+            _text(held.raw), held.direction, held.version, _asked(held), bool(held.unread)
+        )
         after = held.rule[1].after if held.rule else self._release_after or None
         due = None if after is None else now + after
         held_line = self._waiting[held.number] = _HeldLine(held, passing, due)
@@ -352,26 +429,28 @@ class HeldQueue:
             self._delivered.add(held.number)
 
     def _item(self, held: Held, passing: HeldMessage, at: str) -> Item:
-        observed = held.observed
-        token = observed.message.id
+        plain = None if held.batch or held.unread else held.observed
+        token = plain.message.id if plain else None
+        text = passing.line if held.unread else pretty(passing.line)
         return Item(
             key=self._inbox_session.key(held.number),
             line=passing.line,
-            method=observed.method,
-            id="" if token is None or held.batch else token.token,
+            method=held.method,
+            id="" if token is None else token.token,
             protocol_version=held.version,
             arrived=at,
             purpose=Purpose.HELD,
             waiting=self._waits(held),
-            draft=Draft(pretty(passing.line), by=BY_TAP, at=at),
+            draft=Draft(text, by=BY_TAP, at=at),
             way=held.direction,
             asked=passing.asked,
+            unread=held.unread,
         )
 
     def _waits(self, held: Held) -> Waiting:
         """Return how long the client will wait, and when the message is released automatically."""
         release = self._release_after or None
-        request = held.observed.request
+        request = held.request
         if request is None or request.direction is not Direction.IN:
             return Waiting(book_at=release)
         timeout = timeout_plan(request, self._inbox_session.negotiated.client_name, 0.0)
@@ -384,6 +463,20 @@ class HeldQueue:
         if held is not None:
             self._hold_policy.settled(held.held, went_on=False)
             self._close(cancelled.number, ExchangeState.CANCELLED, reason=cancelled.reason)
+
+    def refuse(self, refused: Refused, at: str) -> None:
+        """Say that a line was not forwarded; whoever waits for an answer gets an error."""
+        cut, number = refused.cut, refused.number
+        why = say("tap", "too long to hold", bytes=cut.size, mebibytes=LONGEST_LINE >> 20)
+        to_stderr(why)
+        self._recorder.put(Direction.NOTE, b"", number=number, by=BY_TAP, note=why)
+        found = jsonrpc.at_the_ends(cut.line, cut.last)
+        if "id" not in found:
+            self._recorder.put(Direction.NOTE, b"", number=number, by=BY_TAP, note=DROPPED)
+            return
+        waits = _OTHER[refused.direction] if "method" in found else refused.direction
+        line = jsonrpc.error_line(found["id"], INTERNAL_ERROR, f"humanmcp: {why}")
+        self._put(waits, number, Answer(line, BY_TAP, at), INSTEAD)
 
     # -- what people and time want --------------------------------------------------------------
 
@@ -455,8 +548,8 @@ class HeldQueue:
 
     def _decided(self, held: Held, reply: Reply, answered: str, action: str) -> str:
         """Return the record of what a person decided about a held message."""
-        key, method = self._inbox_session.key(held.number), held.observed.method
-        decision = Decision(*key, method, _text(held.raw), answered, action=action)
+        key = self._inbox_session.key(held.number)
+        decision = Decision(*key, held.method, _text(held.raw), answered, action=action)
         return self._inbox_session.decided(decision, reply)
 
     # -- the four ends --------------------------------------------------------------------------
@@ -468,12 +561,12 @@ class HeldQueue:
         self._end(held, Answer(_text(held.raw), by, at), went_on=True)
 
     def _change(self, held: Held, answer: Answer, decision: str) -> None:
-        self._put(held.direction, held, answer, CHANGED, decision)
+        self._put(held.direction, held.number, answer, CHANGED, decision)
         self._end(held, answer, went_on=True)
 
     def _answer(self, held: Held, answer: Answer, decision: str = "") -> None:
         """Answer a request in the place of the side that it was sent to."""
-        self._put(_OTHER[held.direction], held, answer, INSTEAD, decision)
+        self._put(_OTHER[held.direction], held.number, answer, INSTEAD, decision)
         self._end(held, answer, went_on=False)
 
     def _drop(self, held: Held, by: str, decision: str) -> None:
@@ -487,10 +580,10 @@ class HeldQueue:
         self._recorder.put(Direction.NOTE, b"", number=number, by=by, note=note, decision=decision)
 
     def _put(
-        self, direction: Direction, held: Held, answer: Answer, note: str, decision: str
+        self, direction: Direction, number: int, answer: Answer, note: str, decision: str = ""
     ) -> None:
-        """Record and send a line of a person's or a rule's."""
-        raw, number, by = answer.line.encode("utf-8", "replace"), held.number, answer.by
+        """Record and send a line of a person's, a rule's or the tap's own."""
+        raw, by = answer.line.encode("utf-8", "replace"), answer.by
         self._recorder.put(direction, raw, number=number, by=by, note=note, decision=decision)
         self._sinks[direction].insert(raw + b"\n")
 
@@ -520,8 +613,8 @@ class HeldQueue:
 
     def _last_word(self, held_line: _HeldLine, at: str) -> None:
         held = held_line.held
-        wants_answer = held.observed.message.kind is Kind.REQUEST
-        if wants_answer or not self._sinks[held.direction].open:
+        may_ask = bool(held.requests or (held.unread and held.direction is Direction.IN))
+        if may_ask or not self._sinks[held.direction].open:
             del self._waiting[held.number]
             self._close(held.number, ExchangeState.ABANDONED)
         else:
@@ -530,13 +623,14 @@ class HeldQueue:
 
 def _asked(held: Held) -> str:
     """Return the request that a held answer belongs to, "" for anything but an answer."""
-    request = held.observed.request
-    is_answer = held.observed.message.kind.is_answer
-    return request.request.raw if request is not None and is_answer and not held.batch else ""
+    request = held.request
+    if held.observed is None or request is None or held.batch:
+        return ""
+    return request.request.raw if held.observed.message.kind.is_answer else ""
 
 
 def _text(raw: bytes) -> str:
-    return raw.removesuffix(b"\r").decode("utf-8", "replace")
+    return raw.removesuffix(b"\r").decode("utf-8", "backslashreplace")
 
 
 def _whole(line: bytes) -> bytes:

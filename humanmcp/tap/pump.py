@@ -38,6 +38,12 @@ class LineFilter(Protocol):
     def passes(self, direction: Direction, line: bytes) -> bool:
         """Return True if a line, with its end, is forwarded now. If not, the filter keeps it."""
 
+    def holds_unread(self, direction: Direction) -> bool:
+        """Return True if a line of this side is not forwarded unless it was looked at."""
+
+    def refuse(self, direction: Direction, cut: Cut) -> None:
+        """Take note of a line that was too long to be looked at, and is not forwarded."""
+
 
 class PumpListener(Protocol):
     """Hears every forwarded line, and must not block."""
@@ -73,6 +79,8 @@ class Pump:
         """Whether the beginning of the line that comes has gone on already."""
         self._kept_back = bytearray()
         """The beginning of a line that must be complete before the gate can look at it."""
+        self._refusing = False
+        """Whether the line that comes is too long to be looked at, and is not forwarded."""
         self._thread = threading.Thread(
             target=self._run, name=f"tap-{direction.value}", daemon=True
         )
@@ -111,9 +119,9 @@ class Pump:
 
     def _move(self, chunk: bytes) -> bool:
         """Pass a piece on. False when it is no longer read."""
-        if self._passing:
+        if self._passing or self._refusing:
             end = chunk.find(b"\n") + 1 or len(chunk)
-            self._let_through(chunk[:end])
+            (self._let_through if self._passing else self._refuse)(chunk[:end])
             chunk = chunk[end:]
         if self._kept_back or self._gate.closed:
             self._look_at(chunk)
@@ -136,12 +144,25 @@ class Pump:
             start = end
             self._ask_gate()
         self._kept_back += chunk[start:]
-        if len(self._kept_back) > LONGEST_LINE:  # nobody could read it anyway
-            self._let_through(self._take_back())
+        if len(self._kept_back) > LONGEST_LINE:
+            self._give_up_on(self._take_back())
+
+    def _give_up_on(self, line: bytes) -> None:
+        """Pass on, or refuse, a line that is too long to be looked at, or its beginning."""
+        refuses = self._gate.holds_unread(self.direction)
+        (self._refuse if refuses else self._let_through)(line)
+
+    def _refuse(self, piece: bytes) -> None:
+        """Throw a piece of a line away; of the whole line, its ends are kept."""
+        for cut in self._cutter.feed(piece):
+            self._gate.refuse(self.direction, cut)
+        self._refusing = self._cutter.within
 
     def _ask_gate(self) -> None:
         line = self._take_back()
-        if self._gate.passes(self.direction, line):
+        if len(line) > LONGEST_LINE + 1:
+            self._give_up_on(line)
+        elif self._gate.passes(self.direction, line):
             self._let_through(line)
 
     def _take_back(self) -> bytes:
@@ -153,7 +174,10 @@ class Pump:
         if self._kept_back:
             self._ask_gate()
         for cut in self._cutter.end():
-            self._listener.heard(self.direction, cut)
+            if self._refusing:
+                self._gate.refuse(self.direction, cut)
+            else:
+                self._listener.heard(self.direction, cut)
 
 
 class Sink:

@@ -246,8 +246,7 @@ class RemoteServer:
         said = f"humanmcp: {why.sentence()}"
         message = jsonrpc.read_text(line)
         if isinstance(message, Message) and message.kind is Kind.REQUEST and message.id:
-            error = json.dumps({"code": INTERNAL_ERROR, "message": said}, ensure_ascii=False)
-            answer = f'{{"jsonrpc":"2.0","id":{message.id.token},"error":{error}}}'
+            answer = jsonrpc.error_line(message.id.token, INTERNAL_ERROR, said)
             self._write(self._answers, answer.encode("utf-8", "replace"))
         self.stderr_line(said.encode("utf-8", "replace"))
 

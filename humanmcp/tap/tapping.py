@@ -22,7 +22,7 @@ from humanmcp.locales import speaking
 from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
-from humanmcp.tap.hold import Cancelled, Held
+from humanmcp.tap.hold import Cancelled, Held, Refused
 from humanmcp.tap.pump import Pump
 from humanmcp.tap.recorder import BY_TAP
 
@@ -63,7 +63,7 @@ class ChildEnded:
     """The real server has ended."""
 
 
-TapEvent: TypeAlias = Held | Cancelled | StreamEnded | ChildEnded
+TapEvent: TypeAlias = Held | Refused | Cancelled | StreamEnded | ChildEnded
 
 
 class TapEvents:
@@ -177,6 +177,9 @@ class Tap:
         match event:
             case Held():
                 self._hold(event)
+            case Refused():
+                if self._session is not None:
+                    self._session.holds.refuse(event, stamp(time.time()))
             case Cancelled():
                 if self._session is not None:
                     self._session.holds.cancelled(event)

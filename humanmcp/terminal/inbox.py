@@ -112,7 +112,7 @@ def is_parked(row: TerminalRow) -> bool:
 def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
     """Return a request in one short line: method, tool and arguments."""
     request = read_line(item.line)
-    if not isinstance(request, Message):
+    if item.unread or not isinstance(request, Message):
         return cut(item.line, longest)
     said = summary_of_item(item)
     words = (item.method or request.kind.value, said.name, said.gist)

@@ -76,6 +76,25 @@ def test_a_held_notification_can_be_dropped_in_the_page(
         assert notes == [DROPPED, COMMAND_NOTE]
 
 
+def test_a_line_that_nobody_is_sure_of_is_shown_raw_and_only_released_or_dropped(
+    home: Path, desk: Desking, window: Windows
+) -> None:
+    """The page shows what came and why it waits, and reads no part of it."""
+    line = b'{"jsonrpc":"2.0",  "id":1,"method":"ping","method":"tools/call"}'
+    with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
+        tapped.say(line + b"\n")
+        page = window().page
+        expect(page.locator("#subject")).to_have_text("A line that humanmcp cannot read")
+        assert page.locator("#rows .name").inner_text() == "A line that humanmcp cannot read"
+        assert page.locator("details.raw > pre").inner_text() == line.decode()
+        expect(page.locator("article .remarks .problem")).to_contain_text("the same name twice")
+        assert page.locator("#held").get_by_role("link").count() == 0
+        assert page.locator("#held button").all_inner_texts() == ["Release\nA", "Drop\nX"]
+        page.get_by_role("button", name="Release").click()
+        assert tapped.hear() == line + b"\n"
+        expect(page.locator("#held")).to_have_count(0)
+
+
 def test_a_refused_edit_is_put_back_with_one_button(
     home: Path, desk: Desking, window: Windows
 ) -> None:

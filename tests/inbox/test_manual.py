@@ -31,7 +31,9 @@ RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {
     records.KNOWN: records.record_of(NegotiatedState()),
     records.TRANSCRIPT: {**FRAME, "by": "", "note": "", "stream": 0, "decision": "", **IN_PARTS},
     records.HOLDS: records.holds_record(["*"]),
-    records.REQUEST: records.request_record(item_of("s")._replace(headers=(PROBLEM,))),
+    records.REQUEST: records.request_record(
+        item_of("s")._replace(headers=(PROBLEM,), unread=(PROBLEM,))
+    ),
     records.WAIT: records.record_of(Waiting()),
     records.DRAFT: records.record_of(Draft("")),
     records.REPLY: records.record_of(Reply("")),

@@ -34,7 +34,7 @@ IN_CONVERSATION: Final = frozenset(
         *("M72", "M91", "M92"),  # what else is in the conversation
         *("M100", "M101", "M102", "M103", "M104", "M105", "M106", "M107", "M108"),  # extensions
         "M109",  # a parked call
-        *("N09", "N10", "N31", "N32", "N33", "N34", "N35"),  # a tap
+        *("N09", "N10", "N31", "N32", "N33", "N34", "N35", "N41", "N42", "N43"),  # a tap
         "N40",  # what a person saw
         *("N12", "N13", "N14", "N15", "N16", "N17"),  # what stands beside a message in HTTP
         "X01",

@@ -119,7 +119,7 @@ def test_the_last_line_needs_no_line_feed_and_the_end_is_passed_on(home: Path) -
 def test_every_byte_passes_as_it_was(home: Path) -> None:
     """Carriage returns, blank lines, bytes that are no UTF-8, a batch, prose."""
     odd = b'{"a":1}\r\n\n  \n\xff\xfe\x00\n[{"jsonrpc":"2.0"}]\nhello\n\xe2\x80\xa8{}\n'
-    with Tapped(home, server("echo"), "--hold", "tools/call") as tapped:
+    with Tapped(home, server("echo")) as tapped:
         tapped.say(odd)
         status, rest, _errors = tapped.close()
         assert b"".join(raw + b"\n" for raw in tapped.recorded(Direction.IN)) == odd

@@ -1,6 +1,7 @@
 """A tap and HTTP: before a server at an address, and at an address before any server."""
 
 import asyncio
+import contextlib
 import http.client
 import json
 import re
@@ -23,7 +24,7 @@ from humanmcp.http.listening import bind
 from humanmcp.http.responses import BEGINNING, Stream
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
-from humanmcp.inbox.contract import Action, Reply
+from humanmcp.inbox.contract import Action, Item, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP, SAID_AGAIN, Direction
 from humanmcp.protocol.http import outbound
@@ -384,36 +385,75 @@ def test_what_a_server_asked_for_is_brought_to_the_process_that_asked() -> None:
 def test_a_stdio_server_gets_an_address_and_is_tapped(tmp_path: Path) -> None:
     """`tap --http`: recorded, held and let go as over a pipe; the body arrives byte for byte."""
     home = tmp_path / "home"
-    words = [*COMMAND[:-1], "--home", str(home), "--http", "127.0.0.1:0", "--hold", "in:tools/list"]
-    tap = subprocess.Popen(
-        [*words, "--", *sample("dice").words],
-        stderr=subprocess.PIPE,
-        env=bare_environment(tmp_path),
-        cwd=tmp_path,
-    )
-    assert tap.stderr is not None
-    url = re.search(r"http://(\S+)/mcp", tap.stderr.readline().decode())
-    assert url is not None
     body = b'{ "jsonrpc" : "2.0", "id":1.0, "method":"tools/list" }'
-    try:
-        headers, _ = posted(url[1], HELLO)
+    with tap_at_an_address(home, "--hold", "in:tools/list", "--", *sample("dice").words) as url:
+        headers, _ = posted(url, HELLO)
         found: list[bytes] = []
         named = {"Mcp-Session-Id": headers["mcp-session-id"]}
-        asking = threading.Thread(target=lambda: found.append(posted(url[1], body, named)[1]))
+        asking = threading.Thread(target=lambda: found.append(posted(url, body, named)[1]))
         asking.start()
         inbox = FolderInbox(home)
-        (place,) = until(lambda: sorted(home.glob("sessions/*/pending/*")), "a held message")
-        (item,) = inbox.items(place.parent.parent.name)
+        item = first_held(home)
         inbox.send(item.key, Reply(item.line, action=Action.FORWARD, by="test"))
         asking.join(PATIENCE)
         frames = list(inbox.frames(item.key.session))
+    assert body in [frame.raw for frame in frames if frame.direction is Direction.IN]
+    assert found[0] in [frame.raw for frame in frames if frame.direction is Direction.OUT]
+    assert json.loads(found[0])["id"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b'{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"dice"}}', "N07"),
+        (b'{"id":1,"method":"tools/call","params":{"name":"\xff"}}', "N02"),
+        (b'{"id":1,"method":"ping"}\r{"id":2,"method":"tools/call"}', "N01"),
+        (b'{"jsonrpc":"2.0","id":2,"method":"ping","method":"tools/call"}', "M82"),
+    ],
+    ids=["an id that is null", "no UTF-8", "two in one body", "two methods"],
+)
+def test_a_body_that_is_not_understood_is_held_over_http(
+    tmp_path: Path, body: bytes, code: str
+) -> None:
+    """The server does not get it: what it said stands in the record, and this does not."""
+    home, server = tmp_path / "home", sample("dice").words
+    with tap_at_an_address(home, "--hold", "tools/call", "--", *server) as url:
+        headers, _ = posted(url, HELLO)
+        named = {"Mcp-Session-Id": headers["mcp-session-id"]}
+        threading.Thread(target=posted, args=(url, body, named), daemon=True).start()
+        item = first_held(home)
+        assert [one.code for one in item.unread] == [code]
+        assert json.loads(posted(url, LIST, named)[1])["id"] == 8  # nothing else is held up
+        frames = list(FolderInbox(home).frames(item.key.session))
+        out = [json.loads(one.raw)["id"] for one in frames if one.direction is Direction.OUT]
+    assert out == [1, 8]
+
+
+@contextlib.contextmanager
+def tap_at_an_address(home: Path, *words: str) -> Iterator[str]:
+    """Run `tap --http`, and yield where it is."""
+    tap = subprocess.Popen(
+        [*COMMAND[:-1], "--home", str(home), "--http", "127.0.0.1:0", *words],
+        stderr=subprocess.PIPE,
+        env=bare_environment(home.parent),
+        cwd=home.parent,
+    )
+    assert tap.stderr is not None
+    try:
+        url = re.search(r"http://(\S+)/mcp", tap.stderr.readline().decode())
+        assert url is not None
+        yield url[1]
     finally:
         tap.terminate()
         tap.wait()
         tap.stderr.close()
-    assert body in [frame.raw for frame in frames if frame.direction is Direction.IN]
-    assert found[0] in [frame.raw for frame in frames if frame.direction is Direction.OUT]
-    assert json.loads(found[0])["id"] == 1.0
+
+
+def first_held(home: Path) -> Item:
+    """Wait for the first message that is held in this home, and return it."""
+    (place,) = until(lambda: sorted(home.glob("sessions/*/pending/*")), "a held message")
+    (item,) = FolderInbox(home).items(place.parent.parent.name)
+    return item
 
 
 def posted(

@@ -199,6 +199,13 @@ class Thoughtful:
         self.looking.set()
         return self.go.wait(PATIENCE)
 
+    def holds_unread(self, _direction: Direction) -> bool:
+        """Let a line that is too long pass."""
+        return False
+
+    def refuse(self, _direction: Direction, _cut: Cut) -> None:
+        """Never happens."""
+
 
 def test_a_line_that_is_looked_at_for_long_is_no_silence() -> None:
     """A server that ended while its last line was read still gets it through."""

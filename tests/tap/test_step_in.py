@@ -8,11 +8,12 @@ import pytest
 
 from humanmcp.answering import approvals
 from humanmcp.answering.open_exchange import open_exchange_of
+from humanmcp.common.line_pipe import LONGEST_LINE
 from humanmcp.inbox.contract import Action, Item, Purpose, Reply
 from humanmcp.protocol.conversation.approvals import patterns_for
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, sha256, verify_decisions
-from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm
 from tests.full_disk import empty, fill
 from tests.serving import HUMANMCP, run_command
 from tests.tap.tapped import Tapped, python, server
@@ -591,3 +592,102 @@ def test_problems_of_a_held_message_come_back_when_the_disk_has_room_again(home:
         assert not tapped.inbox.item(wrong.key).diagnostics
         empty(tapped.process)
         assert until(lambda: tapped.inbox.item(wrong.key).diagnostics, "the problems")
+
+
+UNREAD: Final = (
+    b'{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"x"}}\r\n',
+    b'{"id":1,"method":"tools/call","params":{"name":"\xff"}}\n',
+    b'{"id":1,"method":"ping"}\r{"id":2,"method":"tools/call"}\n',
+)
+
+
+def test_what_is_not_understood_waits_and_is_released_byte_for_byte(home: Path) -> None:
+    """Nothing but releasing and dropping is offered, and nothing else is taken."""
+    with Tapped(home, server("echo"), "--hold", "tools/call") as tapped:
+        tapped.say(b"".join(UNREAD) + LIST)
+        assert tapped.hear() == LIST
+        items = tapped.held(3)
+        assert [[one.code for one in item.unread] for item in items] == [["N07"], ["N02"], ["N41"]]
+        assert [(item.method, item.id, item.purpose) for item in items] == [
+            ("", "", Purpose.HELD)
+        ] * 3
+        assert items[1].line == '{"id":1,"method":"tools/call","params":{"name":"\\xff"}}'
+        for reply in (
+            Reply(ANSWER, action=Action.ANSWER, anyway=True, by="desk"),
+            Reply("4", TextForm.TEXT, by="desk"),
+            Reply(items[1].line.replace("xff", "xfe"), anyway=True, by="desk"),
+        ):
+            tapped.send(items[1].key, reply)
+            assert [one.code for one in refusal_of(tapped, items[1])] == ["N43"]
+        tapped.send(items[0].key, Reply(items[0].line, by="desk"))
+        assert tapped.hear() == UNREAD[0]
+        tapped.send(items[1].key, Reply(items[1].line, by="desk"))
+        assert tapped.hear() == UNREAD[1]
+        tapped.send(items[2].key, Reply("", action=Action.DROP, by="desk"))
+        assert tapped.settled(items[2].key).reason == "dropped"
+        assert tapped.close()[:2] == (0, b"")
+        assert notes(tapped)[-3:] == [
+            (Direction.NOTE, 1, "desk", "let go"),
+            (Direction.NOTE, 2, "desk", "let go"),
+            (Direction.NOTE, 3, "desk", "dropped"),
+        ]
+
+
+def refusal_of(tapped: Tapped, item: Item) -> tuple[Diagnostic, ...]:
+    """Wait until a reply was given back, and return why."""
+
+    def given_back() -> tuple[Diagnostic, ...]:
+        found = tapped.inbox.item(item.key)
+        return () if found.reply else found.diagnostics
+
+    return until(given_back, "the reply given back")
+
+
+def test_a_client_that_leaves_releases_nothing_that_is_not_understood(home: Path) -> None:
+    """Its last line may be a call, and nobody allowed it."""
+    with Tapped(home, server("echo"), "--hold", "tools/call") as tapped:
+        tapped.say(UNREAD[0] + LIST + UNREAD[1].removesuffix(b"\n"))
+        assert tapped.hear() == LIST
+        assert tapped.close()[:2] == (0, b"")
+
+
+def test_a_line_that_is_too_long_to_be_held_is_refused_and_said(home: Path) -> None:
+    """Nobody could look at it. Who waits for its answer is told; the next line passes."""
+    size = LONGEST_LINE + 1
+    long = b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"x":"' + b"x" * size + b'"}}\n'
+    with Tapped(home, server("echo"), "--hold", "tools/call") as tapped:
+        tapped.say(long + LIST)
+        heard = sorted((tapped.hear(), tapped.hear()), key=len)
+        assert heard[0] == LIST
+        error = json.loads(heard[1])
+        assert (error["id"], error["error"]["code"]) == (9, -32603)
+        status, rest, errors = tapped.close()
+        assert (status, rest) == (0, b"")
+        assert f"{len(long) - 1} bytes" in errors.decode()
+        assert [note for *_, note in notes(tapped)[1:3]] == [
+            errors.decode().splitlines()[0],
+            "answered instead",
+        ]
+
+
+def test_the_servers_line_that_is_too_long_to_be_held_becomes_an_error(home: Path) -> None:
+    """The client is told so instead of waiting for the response."""
+    code = (
+        "import sys; sys.stdin.readline();"
+        f" x = 'x' * {LONGEST_LINE};"
+        ' print(\'{"jsonrpc":"2.0","id":8,"result":"\' + x + \'"}\')'
+    )
+    with Tapped(home, python(code), "--hold", "out:tools/list") as tapped:
+        tapped.say(LIST)
+        error = json.loads(tapped.hear())
+        assert (error["id"], error["error"]["code"]) == (8, -32603)
+        assert tapped.close()[:2] == (0, b"")
+
+
+def test_a_line_that_no_hold_is_about_passes_however_long_it_is(home: Path) -> None:
+    """A hold of what the server says holds up nothing that the client says."""
+    size = LONGEST_LINE + 1
+    counts = python("import sys; print(len(sys.stdin.buffer.readline()))")
+    with Tapped(home, counts, "--hold", "out:ping") as tapped:
+        tapped.say(b"x" * size + b"\n")
+        assert tapped.hear() == b"%d\n" % (size + 1)

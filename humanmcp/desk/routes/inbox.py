@@ -270,7 +270,7 @@ def _message(desk: Desk, key: Key, options: ViewOptions = AS_IT_CAME) -> dict[st
         action = service.action_of(opened, task)
         diagnostics = service.judge(opened, draft.text, draft.form, action).diagnostics
     desk.board.show(key)
-    raw = _laid_out(item.line[:RAW])
+    raw = item.line[:RAW] if item.unread else _laid_out(item.line[:RAW])
     talk = nodes.conversation_of(outlined)
     ours = opened.facts.role.traits.serves
     design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
@@ -299,9 +299,11 @@ def _message(desk: Desk, key: Key, options: ViewOptions = AS_IT_CAME) -> dict[st
         "large": opened.is_large,
         "raw": raw[:RAW],
         "raw_is_cut": max(len(item.line), len(raw)) > RAW,
-        "asked_copies": [one for one in _copies(item.line) if one[0] != "pretty"],
+        "asked_copies": [
+            one for one in _copies(item.line) if one[0] != "pretty" and not item.unread
+        ],
         "task": task,
-        "media": media_in(item.line),
+        "media": () if item.unread else media_in(item.line),
         "sent_media": media_in(item.answer.line) if item.answer else (),
         "filled": _is_filled(opened, task, draft),
         "goes_on": service.goes_on(opened, task),

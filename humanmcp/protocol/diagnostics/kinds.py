@@ -157,6 +157,9 @@ progress_not_rising = ProblemKind("N36", _W, page=f"{_MCP}basic/utilities/progre
 unknown_progress_token = ProblemKind("N37", _W, page=f"{_MCP}basic/utilities/progress")
 request_never_answered = ProblemKind("N38", _W)
 answer_dropped = ProblemKind("N39", _W)
+carriage_return_inside = ProblemKind("N41", page=_STDIO)
+name_read_differently = ProblemKind("N42")
+unread_line_changed = ProblemKind("N43")
 
 # -- members that are missing or unknown ----------------------------------------------------------
 missing_result_type = ProblemKind("M07", page=f"{_SPEC}2026-07-28/basic#responses")

@@ -173,6 +173,12 @@ def read(line: bytes) -> DecodedLine:
     return _read_envelope(text, value)
 
 
+def error_line(token: str, code: int, message: str) -> str:
+    """Write an error response to the request with this id, which stays as written."""
+    error = as_line({"code": code, "message": message})
+    return f'{{"jsonrpc":"2.0","id":{token},"error":{error}}}'
+
+
 def as_line(value: Json) -> str:
     """Write a value as JSON on one line, without white space between its tokens."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -544,8 +550,7 @@ def stand_in(first: bytes, last: bytes, size: int) -> bytes | None:
     `first` and `last` are its beginning and end, `size` is in bytes. None if they contain no method
     or no id, because then nobody could answer it.
     """
-    text = first.decode("utf-8", "ignore")
-    found = _at_the_end(last.decode("utf-8", "ignore")) | _at_the_beginning(text)
+    found = at_the_ends(first, last)
     if not {"id", "method"} <= found.keys() or not found["method"].startswith('"'):
         return None
     what = json.dumps(f"{size} bytes: only the method and the id of this line were kept")
@@ -554,6 +559,12 @@ def stand_in(first: bytes, last: bytes, size: int) -> bytes | None:
         f'"params":{{"_meta":{{"{META}":{what}}}}}}}'
     )
     return line.encode()
+
+
+def at_the_ends(first: bytes, last: bytes) -> dict[str, str]:
+    """Return the id and the method, as written, that the beginning and the end of a line show."""
+    beginning = _at_the_beginning(first.decode("utf-8", "ignore"))
+    return _at_the_end(last.decode("utf-8", "ignore")) | beginning
 
 
 def _at_the_beginning(text: str) -> dict[str, str]:

@@ -11,10 +11,20 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, Exchange
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.locate import quoted
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict, line_and_column, unreadable
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, read_text, wire_line
-from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.json.jsonrpc import (
+    Batch,
+    Flaw,
+    Kind,
+    Malformed,
+    Message,
+    read_text,
+    wire_line,
+)
+from humanmcp.protocol.repair.reading import read, strict
+from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.addressing import kind_of
 from humanmcp.protocol.validation.secret_shapes import warn_of_secrets
@@ -115,17 +125,21 @@ def _moved(diagnostic: Diagnostic, index: int, at: int, reading: Reading, text: 
 class HeldMessage:
     """A held message, and what is needed to check the line that replaces it.
 
-    `direction` is where it came from. For a response, `asked` is its request.
+    `direction` is where it came from. For a response, `asked` is its request. `unread` says that
+    nobody can be sure what the line says (`doubts`).
     """
 
     line: str
     direction: Direction
     version: str
     asked: str = ""
+    unread: bool = False
 
     @property
     def message(self) -> jsonrpc.DecodedLine:
-        """The held line, decoded."""
+        """The held line, decoded; no message if nobody is sure what it says."""
+        if self.unread:
+            return Malformed(jsonrpc.encoded(self.line), Flaw.NO_MESSAGE)
         return read_text(self.line)
 
     @property
@@ -176,6 +190,8 @@ def judge(
     `answer`: the person means the text as the answer to a held request. An unchanged text can
     always be sent, because it is not the person's.
     """
+    if held.unread:
+        return _judge_unread(held, text)
     question, answered = held.question, held.answered
     if answers(held, text, form, answer=answer):
         if question is None:
@@ -186,6 +202,13 @@ def judge(
     if answered is not None:
         return check.check(answered, text, form, negotiated)
     return _judge_edited(held, text)
+
+
+def _judge_unread(held: HeldMessage, text: str) -> Verdict:
+    """Check a text for a line that nobody is sure of: it goes on as it came, or not at all."""
+    if text == held.line:
+        return Verdict(text, text, text)
+    return Verdict(text, None, None, (kinds.unread_line_changed().unplaced(),))
 
 
 def _judge_edited(held: HeldMessage, text: str) -> Verdict:
@@ -222,6 +245,61 @@ def _changes(held: HeldMessage, line: str) -> tuple[Diagnostic, ...]:
 
 def _kind(message: Message | Batch) -> str:
     return message.kind.value if isinstance(message, Message) else "batch"
+
+
+# -- what is understood ---------------------------------------------------------------------------
+#
+# A line is understood if each program that takes it reads the same messages in it. What is not
+# understood may be anything to another program: a hold stops it, and a person decides.
+
+_DECIDING: Final = frozenset(
+    {"jsonrpc", "id", "method", "params", "result", "error", "name", "arguments"}
+)
+"""The members by which it is decided whether a message is held."""
+
+_METHODS: Final = frozenset(name.casefold() for name in (*methods.REQUESTS, *methods.NOTIFICATIONS))
+
+
+def doubts(raw: bytes, found: jsonrpc.DecodedLine) -> tuple[Diagnostic, ...]:
+    """Return why nobody can be sure what a line says; () for one that is understood.
+
+    `found` is what `jsonrpc.read` makes of it. Escapes, a byte-order mark and a missing `jsonrpc`
+    raise no doubt: who reads the line at all reads this message.
+    """
+    if b"\r" in raw.strip():
+        return (kinds.carriage_return_inside().unplaced(),)
+    match found:
+        case Malformed():
+            return (unreadable(found),)
+        case Batch(items=items):
+            each = [item for item in items if isinstance(item, Malformed)]
+            if each:
+                return (unreadable(each[0]),)
+            messages = [item for item in items if isinstance(item, Message)]
+        case Message():
+            messages = [found]
+    try:
+        strict(found.raw)
+    except ValueError:
+        return (kinds.not_strict_json().unplaced(),)
+    names = (name for one in messages for name in _read_differently(one))
+    return tuple(kinds.name_read_differently(name=quoted(name)).unplaced() for name in names)[:1]
+
+
+def _read_differently(message: Message) -> Iterator[str]:
+    """Yield the names that programs do not agree on.
+
+    Go's `encoding/json` ignores the case of a member's name; C ends a text at a NUL.
+    """
+    for member in (*message.body, *message.params):
+        if member not in _DECIDING and member.casefold() in _DECIDING:
+            yield member
+    method, named = message.method, message.params.get("name")
+    if method.strip().casefold() in _METHODS and not methods.of(method).name:
+        yield method
+    for name in (method, named if isinstance(named, str) else ""):
+        if not name.isprintable():
+            yield name
 
 
 # -- the patterns of messages to hold ------------------------------------------------------------
@@ -268,6 +346,14 @@ class Pattern:
             named = observed.method == "tools/call" and observed.name == self.tool
             return named and self._asked_of(observed) != ""
         return not self.method or self._asked_of(observed) == self.method
+
+    def covers(self, direction: Direction) -> bool:
+        """Return True if a message from this side may match."""
+        if self.direction is not None or not (self.tool or self.method):
+            return self.direction in (None, direction)
+        record = methods.of("tools/call" if self.tool else self.method)
+        senders = record.to_server if direction is Direction.IN else record.to_client
+        return bool(senders) or not record.name
 
     def _asked_of(self, observed: ObservedMessage) -> str:
         """Return the method to compare; without a direction, a response has none."""
