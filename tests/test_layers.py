@@ -91,7 +91,10 @@ LIBRARIES: Final = {
     "inbox": ("watchdog",),
     "inbox/postgres": ("psycopg", "psycopg_pool"),
     "answering": ("typing_extensions",),
-    "desk": ("apprise", "fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
+    "desk": (
+        *("apprise", "fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
+        "markupsafe",  # the type of escaped text in jinja2, which installs it
+    ),
     "host": ("anthropic", "openai"),
     "http": ("starlette", "uvicorn"),
     "common/toml_edit": ("tomlkit",),

@@ -20,7 +20,7 @@ from humanmcp.protocol.conversation.approvals import pattern_of
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import member, members
 from humanmcp.protocol.json.tree import objects_at, pretty
-from humanmcp.protocol.json.visible import one_line, visible
+from humanmcp.protocol.json.visible import one_line, visible_code
 from humanmcp.protocol.validation.results import outcome_result
 
 if TYPE_CHECKING:
@@ -36,15 +36,9 @@ SECTION: Final = "approval"
 LONG_LINES: Final = 40
 LONG_TEXT: Final = 3_000
 """More lines or characters than this must be opened before they can be allowed."""
-_UNUSUAL_SPACE: Final = re.compile(
-    "[\t\xa0\u034f\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\ufe00-\ufe0f]"
-)
-"""Characters that look like a space or like nothing, but are something else to a program."""
-
-
-def plainly(text: str) -> str:
-    """Make everything visible that could hide in a text, also unusual spaces."""
-    return _UNUSUAL_SPACE.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", visible(text))
+LONGEST_TOOL: Final = 80
+"""The characters of a tool's name in the headline; a longer name is a part of the card."""
+_NO_NAME: Final = "⟦⟧"
 
 
 class CardLine(NamedTuple):
@@ -75,7 +69,8 @@ class ApprovalCard(NamedTuple):
     def is_long(self) -> bool:
         """Return True if it is too long to be seen at once."""
         lines = [line for part in self.parts for line in part.lines]
-        return len(lines) > LONG_LINES or sum(len(line.text) for line in lines) > LONG_TEXT
+        size = sum(len(line.text) for line in lines) + sum(len(part.name) for part in self.parts)
+        return len(lines) > LONG_LINES or size > LONG_TEXT
 
     def beginning(self) -> ApprovalCard:
         """Return the first lines of a long card."""
@@ -84,12 +79,12 @@ class ApprovalCard(NamedTuple):
             lines = tuple(one._replace(text=one.text[:300]) for one in part.lines[:left])
             left -= len(lines)
             if lines:
-                parts.append(part._replace(lines=lines))
+                parts.append(part._replace(name=part.name[:300], lines=lines))
         return self._replace(parts=tuple(parts))
 
 
 def card_of(approval: Approval) -> ApprovalCard:
-    """Lay out an input on a card, with every member."""
+    """Lay out an input on a card, with every member. Two different inputs never look alike."""
     given = approval.input
     edits = _edits(given)
     content = given.get("content")
@@ -110,13 +105,14 @@ def card_of(approval: Approval) -> ApprovalCard:
         kind, shown = "file", {"content"}
         first = [_part("content", content)]
     rest = [
-        _part(name, given[name] if isinstance(given[name], str) else pretty(raw))
+        _part(name, _as_member(given[name], raw))
         for name, raw in _members(approval)
         if name not in shown
     ]
+    tool = [_part("tool_name", approval.tool)] if len(approval.tool) > LONGEST_TOOL else []
     before = kind in ("edit", "file")  # the path comes before what is done to it
     parts = (*rest, *first) if before else (*first, *rest)
-    return ApprovalCard(kind, parts)
+    return ApprovalCard(kind, (*tool, *parts))
 
 
 def _members(approval: Approval) -> Iterator[tuple[str, str]]:
@@ -124,9 +120,20 @@ def _members(approval: Approval) -> Iterator[tuple[str, str]]:
     return ((name, text[start:end]) for name, start, end in members(text))
 
 
+def _as_member(value: object, raw: str) -> str:
+    """Return a text as it is, and anything else as JSON; also a text that reads like JSON."""
+    if not isinstance(value, str):
+        return pretty(raw)
+    try:
+        json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return approvals.as_json(value)
+
+
 def _part(name: str, text: str, kind: str = "code") -> CardPart:
-    lines = tuple(CardLine(plainly(line)) for line in text.split("\n"))
-    return CardPart(plainly(name)[:200], kind, lines)
+    lines = tuple(CardLine(visible_code(line)) for line in text.split("\n"))
+    return CardPart(visible_code(name) or _NO_NAME, kind, lines)
 
 
 def _edits(given: Mapping[str, object]) -> list[tuple[str, str]]:
@@ -155,7 +162,7 @@ def _difference(old: str, new: str) -> tuple[CardLine, ...]:
         every = len(before) + len(after)
         found = list(difflib.unified_diff(before, after, lineterm="", n=every))
         changes = found[3:] or [f" {line}" for line in before]
-    return tuple(CardLine(plainly(line[1:]), line[0].strip()) for line in changes)
+    return tuple(CardLine(visible_code(line[1:]), line[0].strip()) for line in changes)
 
 
 def headline(opened: OpenExchange, approval: Approval, card: ApprovalCard) -> str:
@@ -163,12 +170,12 @@ def headline(opened: OpenExchange, approval: Approval, card: ApprovalCard) -> st
     who = client_of(opened.facts) or say(SECTION, "an agent")
     asks = approval.questions or approval.kind == approvals.QUESTION
     kind = "question" if asks else "problem" if approval.problem else card.kind
-    return say(SECTION, f"kind {kind}", who=who, tool=one_line(approval.tool, 80))
+    return say(SECTION, f"kind {kind}", who=who, tool=one_line(approval.tool, LONGEST_TOOL))
 
 
 def pattern_in_words(pattern: AllowPattern) -> str:
     """Describe what a pattern allows."""
-    tool, value = one_line(pattern.tool, 80), plainly(pattern.value)
+    tool, value = visible_code(pattern.tool), visible_code(pattern.value)
     return say(SECTION, f"like {pattern.way}", tool=tool, value=value)
 
 
@@ -201,9 +208,18 @@ def permission(approval: Approval, *, seen: bool = False) -> Reply:
         ApprovalError: it cannot be allowed, or was not shown completely.
     """
     _may_be_allowed(approval)
-    if card_of(approval).is_long and not seen:
-        raise ApprovalError("unseen")
+    must_be_seen(approval, seen=seen)
     return Reply(approvals.allowed(approval), TextForm.TEXT)
+
+
+def must_be_seen(approval: Approval, *, seen: bool) -> None:
+    """Refuse a long input that was not shown completely.
+
+    Raises:
+        ApprovalError: it was not.
+    """
+    if not seen and card_of(approval).is_long:
+        raise ApprovalError("unseen")
 
 
 def change(opened: OpenExchange, approval: Approval, text: str, *, shown: str = "") -> Reply:
@@ -213,11 +229,7 @@ def change(opened: OpenExchange, approval: Approval, text: str, *, shown: str = 
         ApprovalError: it cannot be allowed, or the text is not a JSON object.
     """
     _may_be_allowed(approval)
-    try:
-        sound = isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        sound = False
-    if not sound:
+    if not isinstance(approvals.read_once(text)[0], dict):
         raise ApprovalError("no object")
     if opened.held is not None:
         line = opened.item.line
@@ -226,20 +238,36 @@ def change(opened: OpenExchange, approval: Approval, text: str, *, shown: str = 
     return Reply(approvals.allowed(approval, text), TextForm.TEXT, shown=shown)
 
 
-def input_as_typed(approval: Approval) -> dict[str, str]:
-    """Return the fields of a form for the input: text as text, other members as JSON."""
+def input_as_typed(approval: Approval) -> tuple[tuple[str, str], ...]:
+    """Return the names and texts of the fields of a form: text as text, other members as JSON.
+
+    Empty if a field could not show a text, or would send another one than it shows.
+    """
     given = approval.input
-    return {
-        name: _newlines(given[name]) if isinstance(given[name], str) else raw
+    found = tuple(
+        (name, given[name] if isinstance(given[name], str) else raw)
         for name, raw in _members(approval)
-    }
+    )
+    return found if all(_fits_field(text) for _, text in found) else ()
+
+
+def _fits_field(text: str) -> bool:
+    plain = f"{text}.".replace("\n", "").replace("\t", "")
+    return visible_code(plain) == plain
 
 
 def changed_input(approval: Approval, typed: Mapping[str, str]) -> str:
-    """Return the input with the changed fields of its form; other members are unchanged."""
+    """Return the input with the changed fields of its form, which are named by their number.
+
+    Raises:
+        ApprovalError: the fields are not those of the form that was shown.
+    """
+    fields = input_as_typed(approval)
+    if not fields or typed.keys() != {str(at) for at in range(len(fields))}:
+        raise ApprovalError("other fields")
     changed: dict[str, str] = {}
-    for name, before in input_as_typed(approval).items():
-        words = _newlines(typed.get(name, before))
+    for at, (name, before) in enumerate(fields):
+        words = _newlines(typed[str(at)])
         if words != before:
             is_text = isinstance(approval.input[name], str)
             changed[name] = approvals.as_json(words) if is_text else words

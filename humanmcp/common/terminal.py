@@ -1,6 +1,6 @@
 """Write to a terminal: every command but `serve` writes to stdout through this module.
 
-Control characters are made visible first (`protocol/json/jsonrpc.py`), so that no message can
+Control characters are made visible first (`protocol/json/visible.py`), so that no message can
 act on the terminal that shows it. Colour is added after that, part by part.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import asdict
 from typing import Any, Final, NamedTuple, TextIO
 
 from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.json.visible import visible
+from humanmcp.protocol.json.visible import left_to_right, visible
 
 SEVERITY_COLOURS: Final = {
     Severity.ERROR: "red",
@@ -38,10 +38,14 @@ _LEFT: Final[set[int]] = set()
 
 
 class Painted(NamedTuple):
-    """A part of a line with its colour: dim, bold, red, green, yellow or cyan."""
+    """A part of a line with its colour: dim, bold, red, green, yellow or cyan.
+
+    The words of code keep their order on a screen that orders text.
+    """
 
     text: str
     colour: str
+    is_code: bool = False
 
 
 def to_stdout(*parts: str | Painted) -> None:
@@ -117,6 +121,8 @@ def _shown(part: str | Painted, *, coloured: bool) -> str:
     if isinstance(part, str):
         return visible(part)
     text = visible(part.text)
+    if part.is_code:
+        text = left_to_right(text)
     return f"\x1b[{_COLOURS[part.colour]}m{text}\x1b[0m" if coloured else text
 
 

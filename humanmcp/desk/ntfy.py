@@ -38,7 +38,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import OutgoingRequest
 from humanmcp.protocol.json.tree import object_at
-from humanmcp.protocol.json.visible import one_line, visible
+from humanmcp.protocol.json.visible import left_to_right, one_line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -94,9 +94,9 @@ def buttons_of(opened: OpenExchange) -> tuple[Button, ...]:
     No button allows a call, because a person must see a call completely first. A question only has
     buttons if the notice shows it completely, with each option.
     """
-    if opened.is_large:
-        return ()
     shown, approval, inquiry = digest_of(opened.item.line), opened.approval, opened.inquiry
+    if opened.is_large and approval is None:
+        return ()
     if approval is not None and approval.kind == QUESTION and approval.problem:
         return ()
     if approval is not None and not approval.questions:
@@ -128,7 +128,9 @@ def words_of(opened: OpenExchange) -> str:
         parts = (
             f"{part.name}: {line.sign}{line.text}" for part in card.parts for line in part.lines
         )
-        lines = [headline(opened, approval, card), *parts]
+        problem = [say(approvals.SECTION, approval.problem)] if approval.problem else []
+        lines = [headline(opened, approval, card), *problem, *map(left_to_right, parts)]
+        return "\n".join(lines)
     elif inquiry is not None:
         rest = [
             f"{name}: {json.dumps(value, ensure_ascii=False)}"
@@ -511,7 +513,8 @@ def _cut(words: str) -> str:
     raw = words.encode("utf-8", "replace")
     if len(raw) <= LONGEST_WORDS:
         return words
-    return raw[: LONGEST_WORDS - 3].decode("utf-8", "ignore") + "…"
+    rest = f"…\n{say(SECTION, 'cut')}"
+    return raw[: LONGEST_WORDS - len(rest.encode())].decode("utf-8", "ignore") + rest
 
 
 def _object_in(line: bytes) -> dict[str, Any]:

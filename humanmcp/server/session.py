@@ -122,7 +122,7 @@ class SubmissionHandler:
         negotiated = self._session.negotiated
         for exchange in self._session.pending:
             asked = approval_of(exchange.request.raw, exchange.request, negotiated.known_tools)
-            if asked is None or not asked.digest or asked.digest[:DIGEST] != digest:
+            if asked is None or asked.digest[:DIGEST] != digest:
                 continue
             try:
                 if name == "answer":

@@ -29,7 +29,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import pretty
-from humanmcp.protocol.json.visible import one_line
+from humanmcp.protocol.json.visible import one_line, visible_code, visible_json
 from humanmcp.protocol.validation import held as held_check
 from humanmcp.terminal.inbox import outlook, request_in_short, utc_now
 from humanmcp.terminal.problems import explained, print_problems, summary
@@ -204,7 +204,7 @@ def print_card(opened: OpenExchange, *, whole: bool = True) -> None:
     card = approvals.card_of(approval)
     to_stdout(Painted(approvals.headline(opened, approval, card), "bold"))
     if opened.facts.folder:
-        to_stdout("  ", Painted(approvals.plainly(opened.facts.folder), "dim"))
+        to_stdout("  ", Painted(visible_code(opened.facts.folder), "dim", is_code=True))
     if approval.problem:
         to_stdout(Painted(say(approvals.SECTION, approval.problem), "yellow"))
     elif approval.questions:
@@ -219,20 +219,21 @@ def print_card(opened: OpenExchange, *, whole: bool = True) -> None:
 def _print_parts(card: ApprovalCard) -> None:
     for part in card.parts:
         if part.name:
-            to_stdout("  ", Painted(part.name, "dim"))
+            to_stdout("  ", Painted(part.name, "dim", is_code=True))
         for line in part.lines:
-            to_stdout("    ", Painted(f"{line.sign}{line.text}", _COLOURS[line.sign]))
+            text = f"{line.sign}{line.text}"
+            to_stdout("    ", Painted(text, _COLOURS[line.sign], is_code=True))
 
 
 def _print_questions(questions: Sequence[AskedQuestion]) -> None:
     for question in questions:
-        to_stdout("", "\n", Painted(approvals.plainly(question.text), "bold"))
+        to_stdout("", "\n", Painted(question.text, "bold"))
         for told in approvals.told_beside(question):
-            to_stdout("  ", Painted(approvals.plainly(told), "dim"))
+            to_stdout("  ", Painted(told, "dim"))
         for number, (label, note) in enumerate(question.options, 1):
-            to_stdout("  ", Painted(f"{number}", "bold"), f"  {approvals.plainly(label)}")
+            to_stdout("  ", Painted(f"{number}", "bold"), f"  {label}")
             if note:
-                to_stdout("     ", Painted(approvals.plainly(note), "dim"))
+                to_stdout("     ", Painted(note, "dim"))
 
 
 def next_commands(opened: OpenExchange, name: str) -> str:
@@ -318,7 +319,7 @@ def ask(
                     reason = _asked("reason", line)
                     return _send(answering, approvals.deny(answering.opened, reason, shown=shown))
                 case "c":
-                    to_stdout(pretty(approval.text))
+                    to_stdout(visible_json(pretty(approval.text)))
                     text = _asked("new input", line)
                     return _send(
                         answering,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from humanmcp.answering import approvals, service
-from humanmcp.answering.approvals import ApprovalError, card_of, plainly
+from humanmcp.answering.approvals import ApprovalError, card_of
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.service import Outcome
 from humanmcp.answering.summary import summary_of_item
@@ -69,15 +69,6 @@ def test_a_new_file_is_its_text_and_anything_else_is_json(room: Room) -> None:
     assert laid_out(room, "mcp__x__y") == []
 
 
-def test_what_could_hide_in_a_command_is_shown() -> None:
-    """Directions, nothing at all, control characters, and spaces that are none to a shell."""
-    assert plainly("rm\u202e\u200b\x1b[2K\u2800-rf\xa0/") == (
-        "rm⟦U+202E⟧⟦U+200B⟧⟦U+001B⟧[2K⟦U+2800⟧-rf⟦U+00A0⟧/"
-    )
-    assert plainly("a\ud800") == "a⟦U+D800⟧"
-    assert plainly("東京 é") == "東京 é"
-
-
 @pytest.mark.parametrize("command", ["x" * 3_001, "echo\n" * 41, "ls" + "\n" * 60 + "rm -rf /"])
 def test_what_is_too_long_to_be_seen_at_once_is_allowed_only_after_it_was_opened(
     room: Room, command: str
@@ -112,7 +103,19 @@ def test_allowing_denying_and_changing_send_what_the_host_reads(room: Room) -> N
         assert service.judge(opened, one.text, one.form).sendable
 
 
-@pytest.mark.parametrize("text", ["", "yes", "[]", '{"command": ', "[" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "yes",
+        "[]",
+        '{"command": ',
+        "[" * 100_000,
+        '{"n": NaN}',
+        '{"n": 1e999}',
+        '{"n": 1, "n": 2}',
+    ],
+)
 def test_a_changed_input_that_is_no_object_is_not_sent(room: Room, text: str) -> None:
     """The sentence says what it must be."""
     opened, approval = asked(room, command="ls")
@@ -122,12 +125,38 @@ def test_a_changed_input_that_is_no_object_is_not_sent(room: Room, text: str) ->
 
 
 def test_the_form_of_the_input_changes_only_what_was_typed(room: Room) -> None:
-    """A browser sends other line ends than the text had."""
-    approval = asked(room, command="a\r\nb", timeout=1e3, n=1)[1]
-    same = {"command": "a\nb", "timeout": "1000.0", "n": "1"}
+    """A browser sends other line ends than the text has."""
+    approval = asked(room, command="a\nb", timeout=1e3, n=1)[1]
+    same = {"0": "a\r\nb", "1": "1000.0", "2": "1"}
     assert approvals.changed_input(approval, same) == approval.text
-    changed = json.loads(approvals.changed_input(approval, {**same, "command": "a\nc", "n": "2"}))
+    changed = json.loads(approvals.changed_input(approval, {**same, "0": "a\nc", "2": "2"}))
     assert changed == {"command": "a\nc", "timeout": 1000.0, "n": 2}
+
+
+@pytest.mark.parametrize(
+    "typed", [{}, {"0": "ls"}, {"0": "ls", "1": "", "2": ""}, {"a": "ls", "1": ""}]
+)
+def test_a_form_with_other_fields_than_those_that_were_shown_is_refused(
+    room: Room, typed: dict[str, str]
+) -> None:
+    """Nothing is filled in from the input that was to be changed."""
+    approval = asked(room, **{"rm -rf /\r\n": "x", "b": "y"})[1]
+    with pytest.raises(ApprovalError) as stopped:
+        approvals.changed_input(approval, typed)
+    assert "not the fields" in stopped.value.sentence()
+    changed = json.loads(approvals.changed_input(approval, {"0": "ls", "1": "y"}))
+    assert changed == {"rm -rf /\r\n": "ls", "b": "y"}
+
+
+@pytest.mark.parametrize(
+    "text", ["a\r\nb", "a\rb", "\x00", "a\u200bb", "\u202e", "a\xa0b", "\ud800"]
+)
+def test_a_text_that_a_field_cannot_show_is_changed_as_json_only(room: Room, text: str) -> None:
+    """A field would hide a part of it, or send another text than the one that came."""
+    approval = asked(room, command=text, n=1)[1]
+    assert approvals.input_as_typed(approval) == ()
+    with pytest.raises(ApprovalError):
+        approvals.changed_input(approval, {"0": "ls", "1": "1"})
 
 
 def test_what_cannot_be_read_can_only_be_denied(room: Room) -> None:
@@ -203,7 +232,7 @@ def test_the_headline_names_the_client_and_what_it_wants(room: Room) -> None:
     opened, approval = asked(room, command="ls")
     card = approvals.card_of(approval)
     said = approvals.headline(opened, approval, card)
-    assert said == "claude-code 2.1 wants to run a command"
+    assert said == "claude-code 2.1 wants to run a command with Bash"
     assert "claude-code" in said_in("ja", approvals.headline, opened, approval, card)
 
 

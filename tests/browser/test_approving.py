@@ -61,8 +61,8 @@ def test_each_decision_is_one_key(
     given = {"command": "git status", "description": "Look"}
     asks(host, "11", "Bash", **given)
     page = window().page
-    expect(page.locator("h1")).to_have_text("test-host 1.0 wants to run a command")
-    expect(page.locator(".approval pre")).to_have_text("git status")
+    expect(page.locator("h1")).to_have_text("test-host 1.0 wants to run a command with Bash")
+    expect(page.locator(".code pre")).to_have_text("git status")
     expect(page.locator(".folder")).to_have_text(str(host.home.parent))
     press(page, "a")
     assert decided(host) == {"behavior": "allow", "updatedInput": given}
@@ -75,7 +75,7 @@ def test_each_decision_is_one_key(
     asks(host, "13", "Bash", command="ls", timeout=5)
     expect(page.locator(".approval pre").first).to_have_text("ls")
     press(page, "c")
-    page.locator('[name="input command"]').fill("ls -l")
+    page.locator('[name="input 0"]').fill("ls -l")
     page.get_by_role("button", name="Allow the changed input").first.click()
     assert decided(host)["updatedInput"] == {"command": "ls -l", "timeout": 5}
 

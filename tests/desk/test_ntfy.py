@@ -152,7 +152,7 @@ def test_an_approval_can_be_denied_and_not_allowed_by_a_button(site: Site) -> No
     key = site.ask(permission("Bash", command="git push", description="Push"))
     notice = site.notice()
     assert notice["message"] == (
-        "claude-code 2.1 wants to run a command\ncommand: git push\ndescription: Push"
+        "claude-code 2.1 wants to run a command with Bash\ncommand: git push\ndescription: Push"
     )
     assert labels(notice) == ["Deny"]
     press(notice, "Deny")

@@ -37,7 +37,7 @@ def test_show_says_who_wants_to_do_what_and_where(
     """What could hide is shown, and the next command decides."""
     asked(permission("Bash", command="rm \u202ex", description="Clean up"))
     out = shell("show", "3").out
-    assert "claude-code 2.1 wants to run a command" in out
+    assert "claude-code 2.1 wants to run a command with Bash" in out
     assert "/home/ann/app" in out
     assert "    rm ⟦U+202E⟧x" in out
     assert "answer 3 --allow" in out

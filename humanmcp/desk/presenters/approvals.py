@@ -15,6 +15,7 @@ from humanmcp.answering.approvals import (
 )
 from humanmcp.locales import say
 from humanmcp.protocol.json.tree import pretty
+from humanmcp.protocol.json.visible import visible_code, visible_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,19 +88,21 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> ApprovalView | None:
         return None
     card = approvals.card_of(approval)
     is_long = card.is_long
-    editable = len(approval.text) <= LONGEST
-    texts = approvals.input_as_typed(approval) if editable else {}
+    is_closed = is_long and not whole
+    editable = not is_closed and len(approval.text) <= LONGEST
+    texts = approvals.input_as_typed(approval) if editable else ()
     return ApprovalView(
         headline=approvals.headline(opened, approval, card),
         digest=approval.digest,
         problem=say(approvals.SECTION, approval.problem) if approval.problem else "",
-        card=card if whole or not is_long else card.beginning(),
-        is_closed=is_long and not whole,
+        card=card.beginning() if is_closed else card,
+        is_closed=is_closed,
         is_open=is_long and whole,
         fields=tuple(
-            InputField(name, text, min(20, text.count("\n") + 1)) for name, text in texts.items()
+            InputField(visible_code(name), text, min(20, text.count("\n") + 1))
+            for name, text in texts
         ),
-        json=pretty(approval.text) if editable else "",
+        json=visible_json(pretty(approval.text)) if editable else "",
         likes=tuple(pattern_in_words(one) for one in patterns_of(opened)),
         allowed=tuple((str(one), pattern_in_words(one)) for one in allowed_patterns(opened)),
         questions=question_views(approval.questions),
@@ -141,10 +144,12 @@ def chosen_reply(opened: OpenExchange, values: Mapping[str, str]) -> Reply:
     approval, shown = opened.asked, values.get("shown", "")
     if approval is None or not shown:
         raise ApprovalError("no prompt")
+    seen = values.get("seen") == "all"
     match values.get("act", ""):
         case "deny":
             return approvals.deny(opened, values.get("reason", ""), shown=shown)
         case "change":
+            approvals.must_be_seen(approval, seen=seen)
             typed = {
                 name.removeprefix("input "): text
                 for name, text in values.items()
@@ -153,9 +158,10 @@ def chosen_reply(opened: OpenExchange, values: Mapping[str, str]) -> Reply:
             text = approvals.changed_input(approval, typed)
             return approvals.change(opened, approval, text, shown=shown)
         case "change json":
+            approvals.must_be_seen(approval, seen=seen)
             return approvals.change(opened, approval, values.get("json", ""), shown=shown)
         case "answers":
             answers = approvals.chosen_answers(approval.questions, values)
             return approvals.answer(opened, answers, shown=shown)
         case _:
-            return approvals.allow(opened, approval, seen=values.get("seen") == "all", shown=shown)
+            return approvals.allow(opened, approval, seen=seen, shown=shown)

@@ -1,7 +1,7 @@
 """Turn received JSON into a tree of nodes, which the macros of `nodes.html` show.
 
 It trusts nothing in a message: a part that is not valid MCP is shown as JSON. Invisible characters
-are replaced here (`protocol/json/jsonrpc.py`), and the templates escape the text.
+are replaced here (`protocol/json/visible.py`), and the templates escape the text.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from humanmcp.answering.schema import TypedDict
 from humanmcp.answering.summary import INLINE
@@ -24,7 +25,7 @@ from humanmcp.locales import LANGUAGES, say, sentences_of, spoken_language, who
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.json.jsonrpc import has_many_values
 from humanmcp.protocol.json.tree import leaves
-from humanmcp.protocol.json.visible import one_line, visible
+from humanmcp.protocol.json.visible import by_direction, one_line, visible
 from humanmcp.protocol.validation.rules.tools import mime_of
 
 if TYPE_CHECKING:
@@ -154,9 +155,17 @@ def _environment() -> Environment:
     )
     environment.filters |= {"markdown": blocks}
     environment.globals["static"] = static()
-    environment.filters |= {"visible": visible, "one_line": one_line, "clock": clock}
-    environment.filters |= {"problem_title": title_of}
+    environment.filters |= {"visible": visible, "one_line": one_line, "ordered": ordered}
+    environment.filters |= {"clock": clock, "problem_title": title_of}
     return environment
+
+
+def ordered(text: str) -> Markup:
+    """Return a text in which words from right to left keep their place among the others."""
+    pieces = by_direction(text)
+    return Markup("").join(
+        Markup("<bdi>{}</bdi>").format(piece) if is_word else piece for piece, is_word in pieces
+    )
 
 
 @cache

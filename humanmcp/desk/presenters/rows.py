@@ -1,7 +1,7 @@
 """Rows for lists of messages: the few words by which a person recognises a message.
 
 An item goes in, values for templates come out. Invisible characters are replaced here
-(`protocol/json/jsonrpc.py`), and the templates escape the text.
+(`protocol/json/visible.py`), and the templates escape the text.
 """
 
 from __future__ import annotations

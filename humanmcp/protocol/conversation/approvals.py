@@ -13,6 +13,7 @@ then contains the answers.
 from __future__ import annotations
 
 import json
+import math
 import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -53,7 +54,12 @@ DIGEST: Final = 16
 
 
 def digest_of(line: str) -> str:
-    """Return a digest of the tool and the arguments of a call, exactly as they were written."""
+    """Return a digest of the tool and the arguments of a call, exactly as they were written.
+
+    Of a large call, which can only be denied, it is the digest of the whole line.
+    """
+    if is_large(line):
+        return sha256(line)
     params = member(line, "params") or "{}"
     parts = (member(params, "name") or "", member(params, "arguments") or "")
     return sha256("\0".join(parts))
@@ -99,8 +105,8 @@ def approval_of(
     kind = APPROVAL if held else kind_of(message.params.get("name"), tools)
     if not kind:
         return None
-    digest = "" if is_large(line) else digest_of(line)
-    body, problem = _read_once(line) if digest else (None, "large")
+    digest = digest_of(line)
+    body, problem = (None, "large") if is_large(line) else read_once(line)
     if problem:
         return Approval("", "", {}, digest, problem=problem, kind=kind)
     if kind == QUESTION:
@@ -132,14 +138,29 @@ class _TwiceError(Exception):
     """An object has a member twice: programs differ in which value they use."""
 
 
-def _read_once(line: str) -> tuple[Any, str]:
-    """Decode a line; return the value, or the code of why its meaning is ambiguous."""
+class _NumberError(Exception):
+    """A number that JSON does not know, or that programs read as infinity."""
+
+
+def read_once(text: str) -> tuple[Any, str]:
+    """Decode JSON; return the value, or the code of why programs differ in its meaning."""
     try:
-        return json.loads(line, object_pairs_hook=_each_once), ""
+        value = json.loads(
+            text, object_pairs_hook=_each_once, parse_constant=_finite, parse_float=_finite
+        )
     except _TwiceError:
         return None, "twice"
+    except _NumberError:
+        return None, "number"
     except (ValueError, RecursionError):
         return None, "shape"
+    return value, ""
+
+
+def _finite(number: str) -> float:
+    if not math.isfinite(float(number)):
+        raise _NumberError
+    return float(number)
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from humanmcp.protocol.conversation.exchange import (
     UnreadableArrived,
 )
 from humanmcp.protocol.diagnostics.model import unreadable
-from humanmcp.protocol.json.visible import one_line
+from humanmcp.protocol.json.visible import left_to_right, one_line
 from humanmcp.protocol.rules.answer_book import Mode
 from humanmcp.protocol.spec.versions import features
 from humanmcp.server.journal import BY_US
@@ -170,8 +170,6 @@ class StatusTxt:
         """Return what is to be allowed and the words that decide; for a long one, its file."""
         from humanmcp.answering.approvals import card_of  # noqa: PLC0415 - no start needs it
 
-        if not approval.digest:
-            return
         if approval.questions:
             yield from self._asked(approval)
             return
@@ -179,8 +177,8 @@ class StatusTxt:
         may_be_allowed = not (approval.problem or approval.questions or card.is_long)
         yield f"    {one_line(approval.tool, LONGEST)}"
         for part in card.parts if may_be_allowed else ():
-            yield f"      {part.name}"
-            yield from (f"        {line.sign}{line.text}" for line in part.lines)
+            yield f"      {left_to_right(part.name)}"
+            yield from (f"        {left_to_right(line.sign + line.text)}" for line in part.lines)
         code = "allow" if may_be_allowed else "deny only"
         yield f"    {self._say(code, digest=approval.digest[:DIGEST])}"
 

@@ -37,7 +37,7 @@ def test_no_decision_counts_without_what_was_shown_or_for_something_else(
     """Another tab, a forged form, or a request that changed meanwhile."""
     before, now = permission("Bash", command="git log"), permission("Bash", command="git push")
     key = _asked(room, now)
-    more = {"act": act, "json": "{}", "pattern": "1"}
+    more = {"act": act, "json": "{}", "pattern": "1", "input_0": "ls"}
     page = _nothing_went_out(room, desk, key, **more)
     assert "This is not a permission prompt" in page
     page = _nothing_went_out(room, desk, key, **more, shown=digest_of(before))
