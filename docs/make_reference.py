@@ -21,7 +21,7 @@ from humanmcp.common import mistakes
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.export import hosts
 from humanmcp.locales import say, sentences_of
-from humanmcp.protocol.diagnostics.kinds import KINDS, ProblemKind, title_of
+from humanmcp.protocol.diagnostics.kinds import KINDS, title_of
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.spec.faults import Fault
@@ -29,6 +29,8 @@ from humanmcp.setup.hosts import HOSTS, Host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from humanmcp.protocol.diagnostics.problem import ProblemKind
 
 ROOT: Final = Path(__file__).parent.parent
 BUILD: Final = ROOT / "build"

@@ -26,8 +26,8 @@ from humanmcp.http.server_address import ServerAddress, add_header_flags, is_add
 from humanmcp.locales import say
 from humanmcp.locales.stop import stopped, trouble
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.protocol.diagnostics.locate import json_text
 from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.diagnostics.problem import json_text
 from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.rules.book_format import KEY_OF

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
-from humanmcp.protocol.diagnostics.locate import RawDiagnostic
+from humanmcp.protocol.diagnostics.problem import RawDiagnostic
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.repair.reading import read

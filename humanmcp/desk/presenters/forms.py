@@ -17,8 +17,8 @@ from humanmcp.desk.presenters.rendering import SECTION
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.approvals import QUESTION, kind_of
 from humanmcp.protocol.conversation.exchange import NegotiatedState
-from humanmcp.protocol.diagnostics.locate import json_text
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
+from humanmcp.protocol.diagnostics.problem import json_text
 from humanmcp.protocol.json.jsonrpc import Message, is_large
 from humanmcp.protocol.json.tree import follow, object_at
 from humanmcp.protocol.repair.reading import read

@@ -20,8 +20,8 @@ from humanmcp.desk.presenters.server_definition import of_book
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.questions import NO_ANSWER_AFTER
-from humanmcp.protocol.diagnostics.locate import quoted
 from humanmcp.protocol.diagnostics.model import TextForm, blocking
+from humanmcp.protocol.diagnostics.problem import quoted
 from humanmcp.protocol.json.tree import leaves, text_at, well_formed
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair.reading import read

@@ -70,8 +70,8 @@ from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.locales import UnknownSentenceError, describe, say, spoken_language
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import PLACEHOLDER
 from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
 from humanmcp.protocol.json.tree import follow, pretty
 from humanmcp.protocol.rules import timeouts
 from humanmcp.protocol.rules.following import fill_answer

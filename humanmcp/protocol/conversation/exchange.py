@@ -18,8 +18,8 @@ from humanmcp.protocol.spec.versions import META_SUBSCRIPTION
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from humanmcp.protocol.diagnostics.locate import RawDiagnostic
     from humanmcp.protocol.diagnostics.model import Diagnostic, Verdict
+    from humanmcp.protocol.diagnostics.problem import RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import Json, Malformed, Message, RequestId
 
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeGuard
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, name_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import RawDiagnostic, json_text, quoted
+from humanmcp.protocol.diagnostics.problem import RawDiagnostic, json_text, quoted
 from humanmcp.protocol.json.jsonrpc import Json, Kind, Message, RequestId, object_in
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.methods import CANCELLED, DISCOVER, INITIALIZED, PROGRESS

@@ -12,16 +12,16 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from humanmcp.protocol.diagnostics.locate import HOLE, PLACEHOLDER, FixKind
 from humanmcp.protocol.diagnostics.model import Applicability, applied, together
+from humanmcp.protocol.diagnostics.problem import HOLE, PLACEHOLDER, FixKind
 from humanmcp.protocol.json.jsonrpc import TOKEN
 from humanmcp.protocol.json.tree import alike, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from humanmcp.protocol.diagnostics.locate import FixAction, Path, RawDiagnostic
     from humanmcp.protocol.diagnostics.model import Diagnostic, Verdict
+    from humanmcp.protocol.diagnostics.problem import FixAction, Path, RawDiagnostic
 
     Judge: TypeAlias = Callable[[str], Verdict]
 

@@ -7,57 +7,10 @@ that a person writes, X.. the check itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from humanmcp.protocol.diagnostics.locate import RawDiagnostic
 from humanmcp.protocol.diagnostics.model import Applicability, Severity
-
-if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.locate import Detail, FixAction, Path
-
-
-class ProblemKind:
-    """A kind of problem: its code, its severity, and its place in the specification.
-
-    Call it to report a problem of its kind. `everywhere`: a person makes this JSON mistake all over
-    a text, so many are reported as one with one fix. `label` names the fix if the edit does not
-    tell it, and `applicability` says how far the fix can be trusted.
-    """
-
-    name: str
-
-    def __init__(  # noqa: PLR0913 - the columns of the table
-        self,
-        code: str,
-        severity: Severity = Severity.ERROR,
-        *,
-        page: str = "",
-        everywhere: bool = False,
-        label: str = "",
-        applicability: Applicability = Applicability.SAFE,
-    ) -> None:
-        self.code, self.severity, self.page = code, severity, page
-        self.everywhere, self.label, self.applicability = everywhere, label, applicability
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __call__(
-        self,
-        path: Path = (),
-        fix: FixAction | None = None,
-        *,
-        at_name: bool = False,
-        broken: Detail = (),
-        **fields: str,
-    ) -> RawDiagnostic:
-        """Report a problem.
-
-        `fields` fill its sentence; `broken` is the violated rule of a JSON Schema.
-        """
-        detail = (*fields.items(), *broken)
-        return RawDiagnostic(self, detail, path, fix, at_name, self.severity)
-
+from humanmcp.protocol.diagnostics.problem import ProblemKind
 
 _SPEC: Final = "https://modelcontextprotocol.io/specification/"
 _MCP: Final = f"{_SPEC}2025-11-25/"

@@ -5,146 +5,17 @@ It reads only the part of the text that leads to a problem, so a valid text cost
 
 from __future__ import annotations
 
-import enum
-import json
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, LineIndex, Severity, TextEdit
+from humanmcp.protocol.diagnostics.problem import HOLE, FixKind, Path
 from humanmcp.protocol.json.jsonrpc import item_spans, member_spans, skip_space
 from humanmcp.protocol.json.tree import pointer
-from humanmcp.protocol.json.visible import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from humanmcp.protocol.diagnostics.kinds import ProblemKind
-    from humanmcp.protocol.json.jsonrpc import Json
-
-Step: TypeAlias = str | int
-Path: TypeAlias = tuple[Step, ...]
-"""The names and indexes that lead from the message to a value: `("result", "content", 0)`."""
-
-Detail: TypeAlias = tuple[tuple[str, str], ...]
-"""The names and texts that fill a sentence."""
-
-LONGEST_QUOTE = 60
-"""The maximum number of characters of a person's text that a sentence repeats."""
-
-
-class FixKind(enum.Enum):
-    """What a fix does to the value, member or list item at its path."""
-
-    REPLACE = "replace"
-    """Replace it with `new`."""
-    RENAME = "rename"
-    """Give the member the name `new`."""
-    DELETE = "delete"
-    """Remove the member or item, with one comma."""
-    INSERT = "insert"
-    """Add the member or item at the last step of the path, with the value `new`."""
-    WRAP = "wrap"
-    """Replace it with `new`, where `HOLE` becomes the value."""
-    UNWRAP = "unwrap"
-    """Keep only the part of the value at the steps `inner`."""
-
-
-HOLE: Final = "\0"
-"""The place of the wrapped value in the `new` of a `WRAP`. No JSON text can contain it."""
-PLACEHOLDER: Final = "…"
-"""The place in an example where a person writes something."""
-
-
-class FixAction(NamedTuple):
-    """A fix of a value: its kind, its path, and the code of its label."""
-
-    does: FixKind
-    path: Path
-    new: str = ""
-    inner: Path = ()
-    label: str = "fix"
-
-
-class RawDiagnostic(NamedTuple):
-    """A problem whose place is still a path. `kinds.py` has the kinds.
-
-    `detail` fills the sentence; with `at_name`, the place is the member's name.
-    """
-
-    kind: ProblemKind
-    detail: Detail = ()
-    path: Path = ()
-    fix: FixAction | None = None
-    at_name: bool = False
-    severity: Severity = Severity.ERROR
-
-    @property
-    def code(self) -> str:
-        """The short code of its kind."""
-        return self.kind.code
-
-    def without_fix(self, severity: Severity) -> RawDiagnostic:
-        """Return the problem for a peer's message: with this severity, without a fix."""
-        return self._replace(severity=severity, fix=None)
-
-    def unplaced(self) -> Diagnostic:
-        """Return it as a problem without a place in a text."""
-        return Diagnostic(self.code, self.severity, self.detail, pointer(self.path))
-
-
-def quoted(value: Json) -> str:
-    """Return a value as JSON, without control characters and short enough for a sentence."""
-    if isinstance(value, dict):
-        return "{…}" if value else "{}"
-    if isinstance(value, list):
-        return "[…]" if value else "[]"
-    if isinstance(value, str):
-        value = value[: LONGEST_QUOTE + 1]
-    return one_line(json.dumps(value, ensure_ascii=False), LONGEST_QUOTE)
-
-
-def shown(text: str) -> str:
-    """Return a person's text, without control characters and short enough for a sentence."""
-    return one_line(text, LONGEST_QUOTE)
-
-
-def json_text(value: Json) -> str:
-    """Write one of our values as JSON on one line, spaced as a person would type it."""
-    return _write_json(value)
-
-
-_write_json: Final = json.JSONEncoder(ensure_ascii=False).encode
-"""Encode a value as JSON; `json.dumps` would create such an encoder for each value."""
-
-
-def replace_with(path: Path, value: Json, label: str = "replace") -> FixAction:
-    """Return a fix that replaces the value at `path`."""
-    return FixAction(FixKind.REPLACE, path, json_text(value), label=label)
-
-
-def rename_to(path: Path, name: str) -> FixAction:
-    """Return a fix that renames the member at `path`."""
-    return FixAction(FixKind.RENAME, path, json_text(name), label="rename")
-
-
-def delete(path: Path) -> FixAction:
-    """Return a fix that removes the member or item at `path`."""
-    return FixAction(FixKind.DELETE, path, label="delete")
-
-
-def insert(path: Path, value: Json) -> FixAction:
-    """Return a fix that adds the member at the last step of `path`."""
-    return FixAction(FixKind.INSERT, path, json_text(value), label="insert")
-
-
-def wrap(path: Path, before: str, after: str) -> FixAction:
-    """Return a fix that puts text around the value at `path`."""
-    return FixAction(FixKind.WRAP, path, before + HOLE + after, label="wrap")
-
-
-def unwrap(path: Path, inner: Path) -> FixAction:
-    """Return a fix that keeps only a part of the value at `path`."""
-    return FixAction(FixKind.UNWRAP, path, inner=inner, label="unwrap")
-
+    from humanmcp.protocol.diagnostics.problem import FixAction, RawDiagnostic, Step
 
 MOST_PLACED: Final = 1000
 """The maximum number of problems that get a place: a text may have a million of them."""

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import quoted
+from humanmcp.protocol.diagnostics.problem import quoted
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import META_VERSION
@@ -20,8 +20,7 @@ from humanmcp.protocol.validation.json_schema.references import mirrored_headers
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from humanmcp.protocol.diagnostics.kinds import ProblemKind
-    from humanmcp.protocol.diagnostics.locate import Path, RawDiagnostic
+    from humanmcp.protocol.diagnostics.problem import Path, ProblemKind, RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
 VERSION: Final = "mcp-protocol-version"

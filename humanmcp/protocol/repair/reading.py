@@ -29,8 +29,8 @@ from humanmcp.protocol.json.jsonrpc import deeper_than, half_characters
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from humanmcp.protocol.diagnostics.locate import Path, RawDiagnostic
     from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.diagnostics.problem import Path, RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import Json
     from humanmcp.protocol.repair.scanner import Mistake
 

@@ -18,12 +18,12 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import RawDiagnostic, json_text, shown
 from humanmcp.protocol.diagnostics.model import Applicability, TextEdit
+from humanmcp.protocol.diagnostics.problem import RawDiagnostic, json_text, shown
 from humanmcp.protocol.json.jsonrpc import half_characters
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.kinds import ProblemKind
+    from humanmcp.protocol.diagnostics.problem import ProblemKind
 
 SPACES: Final = " \t\r\n"
 WIDE_SPACE: Final = "\u3000"

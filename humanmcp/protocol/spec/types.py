@@ -16,7 +16,7 @@ from humanmcp.protocol.spec.versions import ALL, R2024_11, R2025_11, R2026_07, f
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from humanmcp.protocol.diagnostics.kinds import ProblemKind
+    from humanmcp.protocol.diagnostics.problem import ProblemKind
     from humanmcp.protocol.json.jsonrpc import Json
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, ExchangeState
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import Placer, Source, shown
+from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit, blocking
+from humanmcp.protocol.diagnostics.problem import shown
 from humanmcp.protocol.json.jsonrpc import Kind, RequestId, closed_at, member, object_in
 from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.repair.reading import diagnostic, read
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
-    from humanmcp.protocol.diagnostics.locate import RawDiagnostic
     from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.diagnostics.problem import RawDiagnostic
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600

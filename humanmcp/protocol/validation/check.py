@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, ExchangeState
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import (
+from humanmcp.protocol.diagnostics.locate import Placer, Source
+from humanmcp.protocol.diagnostics.model import Fix, TextEdit, TextForm, Verdict, grouped
+from humanmcp.protocol.diagnostics.problem import (
     FixAction,
     FixKind,
-    Placer,
     RawDiagnostic,
-    Source,
     json_text,
     unwrap,
 )
-from humanmcp.protocol.diagnostics.model import Fix, TextEdit, TextForm, Verdict, grouped
 from humanmcp.protocol.json.jsonrpc import Kind, compact, member, wire_line, with_token
 from humanmcp.protocol.json.tree import half_width
 from humanmcp.protocol.repair.reading import (

@@ -10,7 +10,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec
 
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import (
+from humanmcp.protocol.diagnostics.model import Severity, Verdict
+from humanmcp.protocol.diagnostics.problem import (
     FixAction,
     FixKind,
     RawDiagnostic,
@@ -24,7 +25,6 @@ from humanmcp.protocol.diagnostics.locate import (
     unwrap,
     wrap,
 )
-from humanmcp.protocol.diagnostics.model import Severity, Verdict
 from humanmcp.protocol.json.jsonrpc import json_type, wire_line
 from humanmcp.protocol.json.tree import alike, half_width
 from humanmcp.protocol.spec.versions import features
@@ -34,9 +34,8 @@ from humanmcp.protocol.validation.shape_checker import judge
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from humanmcp.protocol.diagnostics.kinds import ProblemKind
-    from humanmcp.protocol.diagnostics.locate import Path
     from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.diagnostics.problem import Path, ProblemKind
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, RequestId
 
 MEMBERS: Final = ("jsonrpc", "id", "result", "error")

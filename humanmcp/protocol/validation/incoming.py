@@ -11,8 +11,9 @@ from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
 from humanmcp.protocol.conversation.questions import DESCRIPTION, LABEL, options_in
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import Placer, RawDiagnostic, Source, quoted, shown
+from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.problem import RawDiagnostic, quoted, shown
 from humanmcp.protocol.json.jsonrpc import Kind, Message, is_large
 from humanmcp.protocol.json.tree import alike, follow
 from humanmcp.protocol.repair.reading import DEEPEST, strict

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import (
+from humanmcp.protocol.diagnostics.model import Verdict, grouped
+from humanmcp.protocol.diagnostics.problem import (
     RawDiagnostic,
     delete,
     insert,
@@ -17,7 +18,6 @@ from humanmcp.protocol.diagnostics.locate import (
     replace_with,
     shown,
 )
-from humanmcp.protocol.diagnostics.model import Verdict, grouped
 from humanmcp.protocol.json.jsonrpc import Kind, RequestId, compact, json_type, kind_of, wire_line
 from humanmcp.protocol.json.tree import alike, follow
 from humanmcp.protocol.repair.reading import read

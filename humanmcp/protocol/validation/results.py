@@ -16,7 +16,8 @@ from humanmcp.protocol.conversation.approvals import (
 )
 from humanmcp.protocol.conversation.questions import result_of
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import (
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.problem import (
     HOLE,
     RawDiagnostic,
     delete,
@@ -28,7 +29,6 @@ from humanmcp.protocol.diagnostics.locate import (
     unwrap,
     wrap,
 )
-from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.jsonrpc import compact, json_type, member
 from humanmcp.protocol.json.tree import alike
 from humanmcp.protocol.spec import methods, versions
@@ -41,7 +41,7 @@ from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
-    from humanmcp.protocol.diagnostics.locate import FixAction, Path
+    from humanmcp.protocol.diagnostics.problem import FixAction, Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 _CONTENT: Final = ListOf(CONTENT)

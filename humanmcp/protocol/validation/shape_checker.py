@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import (
+from humanmcp.protocol.diagnostics.problem import (
     RawDiagnostic,
     delete,
     insert,
@@ -31,8 +31,7 @@ from humanmcp.protocol.spec.versions import R2025_06, R2025_11, STATELESS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from humanmcp.protocol.diagnostics.kinds import ProblemKind
-    from humanmcp.protocol.diagnostics.locate import FixAction, Path
+    from humanmcp.protocol.diagnostics.problem import FixAction, Path, ProblemKind
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
     from humanmcp.protocol.spec.types import FormatTrouble, Kind, Member, Shape
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
-from humanmcp.protocol.diagnostics.locate import PLACEHOLDER
+from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
 from humanmcp.protocol.json.tree import follow, mapped, objects_at
 from humanmcp.protocol.spec import examples, methods, schemas, versions
 from humanmcp.protocol.spec.objects import SHAPES

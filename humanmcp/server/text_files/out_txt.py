@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.locales import say, titled
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import shown
 from humanmcp.protocol.diagnostics.model import Applicability, Severity
+from humanmcp.protocol.diagnostics.problem import shown
 from humanmcp.protocol.json.visible import one_line, visible
 from humanmcp.protocol.repair import reading
 

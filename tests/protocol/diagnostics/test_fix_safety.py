@@ -4,8 +4,8 @@ import pytest
 
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.autofix import trust
-from humanmcp.protocol.diagnostics.locate import HOLE, FixAction, FixKind, RawDiagnostic
 from humanmcp.protocol.diagnostics.model import Applicability
+from humanmcp.protocol.diagnostics.problem import HOLE, FixAction, FixKind, RawDiagnostic
 
 SAFE, GUESS = Applicability.SAFE, Applicability.GUESS
 REMOVES, PLACEHOLDER = Applicability.REMOVES, Applicability.PLACEHOLDER

@@ -14,9 +14,10 @@ import pytest
 import humanmcp
 from humanmcp.locales import LANGUAGES, describe, sentences_of, titled
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.kinds import KINDS, ProblemKind
-from humanmcp.protocol.diagnostics.locate import Placer, Source, delete
+from humanmcp.protocol.diagnostics.kinds import KINDS
+from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, unreadable
+from humanmcp.protocol.diagnostics.problem import ProblemKind, delete
 from humanmcp.protocol.json.jsonrpc import Flaw, Malformed, read
 
 PACKAGE: Final = Path(humanmcp.__file__).parent

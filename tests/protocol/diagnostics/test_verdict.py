@@ -5,7 +5,7 @@ import json
 from humanmcp import locales
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.kinds import title_of
-from humanmcp.protocol.diagnostics.locate import MOST_PLACED, Placer, RawDiagnostic, Source
+from humanmcp.protocol.diagnostics.locate import MOST_PLACED, Placer, Source
 from humanmcp.protocol.diagnostics.model import (
     MOST,
     Applicability,
@@ -15,6 +15,7 @@ from humanmcp.protocol.diagnostics.model import (
     TextEdit,
     grouped,
 )
+from humanmcp.protocol.diagnostics.problem import RawDiagnostic
 from humanmcp.protocol.json.jsonrpc import Malformed, read
 from humanmcp.protocol.validation.shape_checker import ENOUGH
 from tests.asking import R2024, R2025, asked, check

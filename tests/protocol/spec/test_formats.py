@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.kinds import ProblemKind
+from humanmcp.protocol.diagnostics.problem import ProblemKind
 from humanmcp.protocol.spec.schemas import expanded, template_form
 from humanmcp.protocol.spec.types import FORMS, NAMES, FormatTrouble
 from humanmcp.protocol.spec.versions import R2025_03, R2025_06, R2025_11

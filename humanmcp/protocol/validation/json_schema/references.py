@@ -17,7 +17,7 @@ from humanmcp.protocol.json.tree import at as value_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from humanmcp.protocol.diagnostics.locate import Path
+    from humanmcp.protocol.diagnostics.problem import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")

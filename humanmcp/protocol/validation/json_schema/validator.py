@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import LONGEST_QUOTE, quoted, shown
+from humanmcp.protocol.diagnostics.problem import LONGEST_QUOTE, quoted, shown
 from humanmcp.protocol.json.tree import follow, leaves
 from humanmcp.protocol.validation.json_schema.references import (
     References,
@@ -28,8 +28,7 @@ from humanmcp.protocol.validation.json_schema.references import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from humanmcp.protocol.diagnostics.kinds import ProblemKind
-    from humanmcp.protocol.diagnostics.locate import Path, RawDiagnostic
+    from humanmcp.protocol.diagnostics.problem import Path, ProblemKind, RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
     Detail: TypeAlias = tuple[tuple[str, str], ...]

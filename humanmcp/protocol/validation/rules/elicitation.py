@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.state import declared_by
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import RawDiagnostic, delete, quoted, replace_with, shown
+from humanmcp.protocol.diagnostics.problem import RawDiagnostic, delete, quoted, replace_with, shown
 from humanmcp.protocol.json.tree import alike
 from humanmcp.protocol.spec import methods, schemas
 from humanmcp.protocol.validation.json_schema import validator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.diagnostics.locate import Path
+    from humanmcp.protocol.diagnostics.problem import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
     from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import (
+from humanmcp.protocol.diagnostics.problem import (
     RawDiagnostic,
     delete,
     insert,
@@ -24,7 +24,7 @@ from humanmcp.protocol.validation.rules.registry import rule
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from humanmcp.protocol.diagnostics.locate import Path
+    from humanmcp.protocol.diagnostics.problem import Path
     from humanmcp.protocol.json.jsonrpc import Json
     from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
-    from humanmcp.protocol.diagnostics.locate import Path, RawDiagnostic
+    from humanmcp.protocol.diagnostics.problem import Path, RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
 Judged = TypeVar("Judged")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.approvals import outcome_of_words, words_in
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import (
+from humanmcp.protocol.diagnostics.problem import (
     PLACEHOLDER,
     RawDiagnostic,
     delete,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.diagnostics.locate import Path
+    from humanmcp.protocol.diagnostics.problem import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
     from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 

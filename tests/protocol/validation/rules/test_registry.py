@@ -7,7 +7,7 @@ import pytest
 
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import RawDiagnostic
+from humanmcp.protocol.diagnostics.problem import RawDiagnostic
 from humanmcp.protocol.validation import outgoing
 from humanmcp.protocol.validation.rules import elicitation, lifecycle, registry, tools
 from humanmcp.protocol.validation.rules.registry import JudgedAnswer, Rule, judge, rule
