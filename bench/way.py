@@ -1,6 +1,7 @@
 """The way of one `tools/call` through a real server: which functions run, in which files, in order.
 
-    python -m bench.way             the files, in the order in which the request reaches them
+    python -m bench.way             the files, in the order in which the request reaches them, with
+                                    the code lines that a stranger has to read
     python -m bench.way functions   every function as well
 
 The way in begins, in each thread, with the first function that is given the bytes of the request,
@@ -10,11 +11,13 @@ takes the answer, and ends on its stdout.
 
 from __future__ import annotations
 
+import ast
 import json
 import runpy
 import sys
 import tempfile
 import threading
+import tokenize
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -136,6 +139,24 @@ def _waiting(inbox: FolderInbox, number: int) -> list[Key]:
     ]
 
 
+_NO_CODE: Final = {
+    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),
+    *(tokenize.ENDMARKER, tokenize.ENCODING),
+}
+
+
+def code_lines(file: str) -> int:
+    """Count the lines of a file of the package without empty ones, comments and docstrings."""
+    path = PACKAGE / file
+    with path.open("rb") as opened:
+        tokens = [one for one in tokenize.tokenize(opened.readline) if one.type not in _NO_CODE]
+    lines = {line for one in tokens for line in range(one.start[0], one.end[0] + 1)}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(lines)
+
+
 def main() -> None:
     """Print both ways."""
     with tempfile.TemporaryDirectory() as home:
@@ -143,10 +164,14 @@ def main() -> None:
     for way, steps in found.items():
         files = list(dict.fromkeys(file for file, _ in steps))
         functions = list(dict.fromkeys(map(tuple, steps)))
-        terminal.to_stdout(f"way {way}: {len(functions)} functions in {len(files)} files")
+        lines = {file: code_lines(file) for file in files}
+        terminal.to_stdout(
+            f"way {way}: {len(functions)} functions in {len(files)} files, "
+            f"{sum(lines.values())} code lines"
+        )
         for file in files:
             names = [name for where, name in functions if where == file]
-            terminal.to_stdout(f"  {file}  ({len(names)})")
+            terminal.to_stdout(f"  {file}  ({len(names)}; {lines[file]})")
             if "functions" in sys.argv:
                 terminal.to_stdout("\n".join(f"      {name}" for name in names))
 
