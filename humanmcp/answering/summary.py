@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from humanmcp.answering.open_exchange import read_line
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.inbox.contract import Answer, Item, Key
-from humanmcp.inbox.records import letter_of, rank_of
+from humanmcp.inbox.letters import letter_of, rank_of
 from humanmcp.protocol.conversation.exchange import ExchangeState, name_of
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, seen_by_client

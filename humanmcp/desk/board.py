@@ -22,7 +22,7 @@ from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.common.timestamps import now
 from humanmcp.desk.login import ONLY_SESSION
 from humanmcp.inbox.contract import InboxError, Key, Purpose, UnknownItemError
-from humanmcp.inbox.records import rank_of
+from humanmcp.inbox.letters import rank_of
 from humanmcp.inbox.watch import Watch
 from humanmcp.protocol.conversation.approvals import pattern_of
 from humanmcp.protocol.conversation.exchange import ExchangeState

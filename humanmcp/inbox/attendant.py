@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.inbox.bell import Doorbell
+    from humanmcp.inbox.contract import Doorbell
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ import select
 import stat
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.own_process import leave_signals_to_the_main_thread
 from humanmcp.inbox.atomic import OPEN_FLAGS
@@ -28,13 +28,6 @@ _log = logging.getLogger(__name__)
 
 _RING: Final = b"!"
 _MANY: Final = 4096
-
-
-class Doorbell(Protocol):
-    """Rings in the process that began a session when something was sent to it."""
-
-    def listen(self, rung: Callable[[], object]) -> None:
-        """Call `rung`, which must not block, from a thread of our own after each ring."""
 
 
 class Bell:

@@ -39,9 +39,8 @@ from humanmcp.protocol.diagnostics.model import TextForm
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+    from typing import Self
 
-    from humanmcp.inbox.bell import Doorbell
-    from humanmcp.inbox.watch import Watching
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
@@ -475,6 +474,27 @@ _ADVISED: Final = frozenset(
     {"ENOENT", "ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS", "EACCES", "EPERM", "EMFILE", "ENFILE"}
 )
 """The troubles of a disk that have an advice of their own."""
+
+
+class Doorbell(Protocol):
+    """Rings in the process that began a session when something was sent to it."""
+
+    def listen(self, rung: Callable[[], object]) -> None:
+        """Call `rung`, which must not block, from a thread of our own after each ring."""
+
+
+class Watching(Protocol):
+    """Watches an inbox inside its `with` block: read everything after entering it."""
+
+    @property
+    def why_polling(self) -> str:
+        """Why changes are found only by polling; "" if they are reported."""
+
+    def __enter__(self) -> Self:
+        """Start watching."""
+
+    def __exit__(self, *_: object) -> None:
+        """Stop watching. `wake` is not called after this."""
 
 
 class SessionInbox(Protocol):

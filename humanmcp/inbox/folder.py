@@ -25,7 +25,7 @@ from humanmcp.inbox.exchanges import (
     discard,
     sweep_temporary,
 )
-from humanmcp.inbox.records import Letters, rank_of
+from humanmcp.inbox.letters import Letters, rank_of
 from humanmcp.inbox.transcripts import TranscriptReader, TranscriptWriter
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Self
 
-    from humanmcp.inbox.bell import Doorbell
-    from humanmcp.inbox.contract import Answer, Item, Reply, ServerInbox, SessionFacts
+    from humanmcp.inbox.contract import Answer, Doorbell, Item, Reply, ServerInbox, SessionFacts
     from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
     from humanmcp.protocol.diagnostics.model import Diagnostic
 

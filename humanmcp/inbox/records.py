@@ -9,15 +9,11 @@ from __future__ import annotations
 
 import enum
 import json
-import logging
-import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from humanmcp.inbox.atomic import drop, publish_first, read_file, write_temporary
 from humanmcp.inbox.contract import (
     Answer,
     Draft,
@@ -33,10 +29,8 @@ from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, 
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
     from types import UnionType
 
-    from humanmcp.inbox.exchanges import SessionFolder
 
 # -- in the home ------------------------------------------------------------------------------
 SESSIONS: Final = "sessions"
@@ -470,76 +464,3 @@ def _object(value: object) -> Record:
     if not isinstance(value, dict):
         raise UnreadableError(type(value).__name__)
     return value
-
-
-_log = logging.getLogger(__name__)
-
-
-def letter_of(rank: int) -> str:
-    """Count in letters: 0 is a, 25 is z, 26 is aa."""
-    text = ""
-    while rank >= 0:
-        text = chr(ord("a") + rank % 26) + text
-        rank = rank // 26 - 1
-    return text
-
-
-def rank_of(letter: str) -> int:
-    """Return the number that a letter counts; -1 for none."""
-    rank = 0
-    for character in letter.lower():
-        rank = rank * 26 + ord(character) - ord("a") + 1
-    return rank - 1
-
-
-class Letters:
-    """The letters of an inbox."""
-
-    def __init__(self, home: Path) -> None:
-        """Give the letters of the inbox in `home`."""
-        self._path = home / LETTERS
-
-    def give(self, folder: SessionFolder) -> str:
-        """Give a session its letter, and return the one it has; "" where that cannot be kept."""
-        try:
-            self._path.mkdir(mode=0o700, exist_ok=True)
-            rank = max(self._taken(), default=-1) + 1
-            while not (letter := self._claim(folder, rank)):
-                rank += 1
-        except OSError as error:
-            _log.warning("session %s gets no letter: %s", folder.name, error)
-            return ""
-        return letter
-
-    def _claim(self, folder: SessionFolder, rank: int) -> str:
-        """Take a letter for a session. "" when another session has it."""
-        taken, own = self._path / letter_name(rank), folder.path / LETTER
-        record = {"letter": letter_of(rank), "session": folder.name}
-        written, _ = write_temporary(folder.temporary, encode(record), durable=False)
-        try:
-            if not publish_first(written, taken, durable=False):
-                return ""
-            if publish_first(written, own, durable=False):
-                return letter_of(rank)
-            drop(taken)  # another desk gave it one at the same moment
-            return read_letter(decode(read_file(own)))
-        except UnreadableError as error:
-            raise OSError(str(error)) from error
-        finally:
-            drop(written)
-
-    def _taken(self) -> list[int]:
-        with os.scandir(self._path) as entries:
-            found = (letter_rank(entry.name) for entry in entries)
-            return [rank for rank in found if rank is not None]
-
-    def sweep(self, sessions: Path) -> None:
-        """Free the letters of sessions whose folders are gone."""
-        with suppress(FileNotFoundError):
-            for rank in self._taken():
-                path = self._path / letter_name(rank)
-                with suppress(OSError, UnreadableError):
-                    name = decode(read_file(path)).get("session")
-                    ours = isinstance(name, str) and is_session_name(name)
-                    if ours and not (sessions / str(name)).exists():
-                        drop(path)

@@ -15,7 +15,7 @@ import threading
 import time
 import warnings
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.common.own_process import leave_signals_to_the_main_thread
 from humanmcp.inbox import records
@@ -41,20 +41,6 @@ _AT_ONCE: Final = 20
 _GIVE_WAY: Final = 0.002
 _SILENT: Final = 3
 """Polls in a row that found what no event had told, before events are given up."""
-
-
-class Watching(Protocol):
-    """Watches an inbox inside its `with` block: read everything after entering it."""
-
-    @property
-    def why_polling(self) -> str:
-        """Why changes are found only by polling; "" if they are reported."""
-
-    def __enter__(self) -> Self:
-        """Start watching."""
-
-    def __exit__(self, *_: object) -> None:
-        """Stop watching. `wake` is not called after this."""
 
 
 class Watch:

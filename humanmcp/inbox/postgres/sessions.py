@@ -15,8 +15,8 @@ from humanmcp.inbox.contract import (
     StoreError,
     UnknownItemError,
 )
+from humanmcp.inbox.letters import letter_of
 from humanmcp.inbox.postgres.database import SOON
-from humanmcp.inbox.records import letter_of
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 
 if TYPE_CHECKING:
