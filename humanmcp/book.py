@@ -32,7 +32,8 @@ from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.rules.book_format import KEY_OF
 from humanmcp.protocol.rules.book_writer import copied
-from humanmcp.protocol.rules.following import GIVEN, fill_answer, placeholders
+from humanmcp.protocol.rules.following import GIVEN
+from humanmcp.protocol.rules.placeholders import fill_answer, placeholders
 from humanmcp.protocol.rules.rule import RuleAction
 from humanmcp.protocol.spec import methods
 

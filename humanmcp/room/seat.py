@@ -27,7 +27,7 @@ from humanmcp.inbox.contract import InboxError, Key, Life, StoreError, UnknownIt
 from humanmcp.locales import language_of, say
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.jsonrpc import with_token
-from humanmcp.protocol.rules.answer_book import Mode
+from humanmcp.protocol.rules.decide import Mode
 from humanmcp.room import records
 from humanmcp.room.practice import (
     BY,

@@ -47,7 +47,7 @@ from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
 from humanmcp.protocol.conversation.transcript import Decision as DecisionRecord
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.rules.answer_book import Decision
+from humanmcp.protocol.rules.decision import Decision
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.methods import DISCOVER
 from humanmcp.protocol.validation import check

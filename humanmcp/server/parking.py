@@ -23,7 +23,8 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.rules import parking
-from humanmcp.protocol.rules.answer_book import Decision, Mode, when_nobody_answers
+from humanmcp.protocol.rules.decide import Mode, when_nobody_answers
+from humanmcp.protocol.rules.decision import Decision
 from humanmcp.protocol.rules.parking import ParkedAs, ParkedCall, Ticket
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import features

@@ -16,7 +16,7 @@ from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState, Sent
 from humanmcp.protocol.conversation.transcript import DELIBERATE, read_recording
 from humanmcp.protocol.json.jsonrpc import member
-from humanmcp.protocol.rules.answer_book import Decision
+from humanmcp.protocol.rules.decision import Decision
 from humanmcp.protocol.rules.replay import (
     Match,
     Otherwise,

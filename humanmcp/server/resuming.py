@@ -26,7 +26,7 @@ from humanmcp.protocol.conversation.exchange import CUT, ExchangeState, Sent
 from humanmcp.protocol.conversation.transcript import DELIBERATE, HTTP, Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Message
-from humanmcp.protocol.rules.answer_book import Decision
+from humanmcp.protocol.rules.decision import Decision
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.spec import methods
 from humanmcp.server.journal import (

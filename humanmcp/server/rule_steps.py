@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.json.jsonrpc import Kind
-from humanmcp.protocol.rules.following import fill
+from humanmcp.protocol.rules.placeholders import fill
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.spec.methods import LOG, PROGRESS, UPDATED
 from humanmcp.protocol.spec.objects import LOG_LEVEL
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.json.jsonrpc import Message
-    from humanmcp.protocol.rules.answer_book import Decision
+    from humanmcp.protocol.rules.decision import Decision
     from humanmcp.protocol.rules.rule import Notice
     from humanmcp.protocol.session import Session
     from humanmcp.server.journal import Journal

@@ -23,15 +23,9 @@ from humanmcp.protocol.conversation.exchange import Refused, Sent
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.rules.answer_book import (
-    Book,
-    Decision,
-    HandshakePolicy,
-    book_lists,
-    changed_lists,
-    decide,
-    server_info,
-)
+from humanmcp.protocol.rules.answer_book import Book, book_lists, changed_lists, server_info
+from humanmcp.protocol.rules.decide import HandshakePolicy, decide
+from humanmcp.protocol.rules.decision import Decision
 from humanmcp.protocol.spec import methods
 from humanmcp.server.journal import BY_US
 

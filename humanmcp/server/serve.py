@@ -21,7 +21,7 @@ from humanmcp.inbox.attendant import REST_EVERY, Attendant, SessionCount, on_a_b
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of, stopped
-from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
+from humanmcp.protocol.rules.decide import HandshakePolicy, Mode
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.spec import versions
 from humanmcp.server.connection import PipeConnection

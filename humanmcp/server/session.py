@@ -27,7 +27,8 @@ from humanmcp.inbox.attendant import FALLBACK_POLL, PollSchedule
 from humanmcp.inbox.contract import InboxError, Key, Order, Reply
 from humanmcp.protocol.conversation.approvals import DIGEST, approval_of
 from humanmcp.protocol.conversation.transcript import DELIBERATE, ON_PURPOSE, Direction
-from humanmcp.protocol.rules.answer_book import LISTED, Mode
+from humanmcp.protocol.rules.answer_book import LISTED
+from humanmcp.protocol.rules.decide import Mode
 from humanmcp.server.connection import EndOfInput, HungUp
 from humanmcp.server.exchanges import ExchangeHandler
 from humanmcp.server.rules import AutomaticAnswers, ServerDefinition

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.inbox.contract import FOLLOWS, SUBSCRIBED, Waiting
 from humanmcp.protocol.rules import timeouts
-from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
+from humanmcp.protocol.rules.decide import HandshakePolicy, Mode
 from humanmcp.protocol.rules.timeouts import (
     ALL_KEEPALIVES,
     PROGRESS_EVERY,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.contract import Draft, Key
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.rules.answer_book import Decision
+    from humanmcp.protocol.rules.decision import Decision
     from humanmcp.protocol.rules.replay import Replay
     from humanmcp.protocol.rules.timeouts import TimeoutPlan
     from humanmcp.protocol.session import Session

@@ -46,8 +46,9 @@ from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.tree import pretty, text_at
-from humanmcp.protocol.rules.answer_book import by_rule, first_rule
-from humanmcp.protocol.rules.following import fill_answer
+from humanmcp.protocol.rules.decision import by_rule
+from humanmcp.protocol.rules.following import first_rule
+from humanmcp.protocol.rules.placeholders import fill_answer
 from humanmcp.protocol.rules.rule import Rule, RuleAction
 from humanmcp.protocol.rules.timeouts import timeout_plan
 from humanmcp.protocol.validation.held import (

@@ -9,8 +9,9 @@ from typing import Any, Final
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.http.http_headers import Headers
 from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge, on_one_line
-from humanmcp.protocol.rules import answer_book, book_format, timeouts
-from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
+from humanmcp.protocol.rules import book_format, decide, timeouts
+from humanmcp.protocol.rules.decide import HandshakePolicy, Mode
+from humanmcp.protocol.rules.decision import BY_PERSON
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.schemas import choices, rows_of
 from humanmcp.protocol.validation import addressing, secret_shapes
@@ -126,10 +127,10 @@ def _decided(
     mode: Mode,
     handshake: HandshakePolicy = HandshakePolicy.BY_CLIENT,
 ) -> str:
-    decision = answer_book.decide(
+    decision = decide.decide(
         exchange, book_format.parse(book), negotiated, mode=mode, handshake=handshake
     )
-    usual = answer_book.BY_PERSON
+    usual = BY_PERSON
     return ", ".join(
         f"{name}={said!r}"
         for name, said in decision._asdict().items()

@@ -114,7 +114,7 @@ PLAIN: Final = (
 
 def counted() -> Iterator[str]:
     """Yield what a session remembers of the rules that were followed."""
-    from humanmcp.protocol.rules.answer_book import Decision  # noqa: PLC0415 - here only
+    from humanmcp.protocol.rules.decision import Decision  # noqa: PLC0415 - here only
 
     memory = BookMemory(b"s", used={1: 1})
     for decision in (

@@ -3,7 +3,7 @@
 import math
 
 from humanmcp.inbox.contract import SUBSCRIBED, Waiting
-from humanmcp.protocol.rules.answer_book import Decision
+from humanmcp.protocol.rules.decision import Decision
 from humanmcp.protocol.rules.timeouts import TimeoutPlan
 from humanmcp.server.waiting import DueAction, PendingTimers
 

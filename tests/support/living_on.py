@@ -19,7 +19,7 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import request_part, response_part
 from humanmcp.protocol.http.outbound import EventId
-from humanmcp.protocol.rules.answer_book import HandshakePolicy
+from humanmcp.protocol.rules.decide import HandshakePolicy
 from humanmcp.server import resuming  # noqa: F401 - imported once for every run
 from humanmcp.server.connection import MemoryConnection
 from humanmcp.server.http.connection import after

@@ -25,8 +25,8 @@ from humanmcp.protocol.diagnostics.problem import quoted
 from humanmcp.protocol.json.tree import leaves, text_at, well_formed
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair.reading import read
-from humanmcp.protocol.rules.answer_book import by_rule
 from humanmcp.protocol.rules.book_format import ANSWERS, KEY_OF
+from humanmcp.protocol.rules.decision import by_rule
 from humanmcp.protocol.rules.rule import RuleAction
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.rules.answer_book import Book
-from humanmcp.protocol.rules.following import fill_answer
+from humanmcp.protocol.rules.placeholders import fill_answer
 
 router: Final = APIRouter(
     default_response_class=HTMLResponse,

@@ -74,7 +74,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
 from humanmcp.protocol.json.tree import follow, pretty
 from humanmcp.protocol.rules import timeouts
-from humanmcp.protocol.rules.following import fill_answer
+from humanmcp.protocol.rules.placeholders import fill_answer
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
 
 _LESSON: Final = 1500

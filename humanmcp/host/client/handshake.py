@@ -10,7 +10,7 @@ from humanmcp.http.server_address import CallError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId
 from humanmcp.protocol.json.tree import array_at, object_at, objects_at
-from humanmcp.protocol.rules.answer_book import UNSUPPORTED_VERSION
+from humanmcp.protocol.rules.decide import UNSUPPORTED_VERSION
 from humanmcp.protocol.spec import methods, versions
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from humanmcp.protocol.json.jsonrpc import (
     Message,
     has_many_values,
 )
-from humanmcp.protocol.rules.answer_book import HEADER_MISMATCH
+from humanmcp.protocol.rules.decide import HEADER_MISMATCH
 from humanmcp.protocol.spec import examples, versions
 
 if TYPE_CHECKING:

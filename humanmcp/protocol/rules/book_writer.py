@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import leaves, well_formed
-from humanmcp.protocol.rules.answer_book import ATTRIBUTES, EVERYTHING, LISTED
+from humanmcp.protocol.rules.answer_book import ATTRIBUTES, LISTED
 from humanmcp.protocol.rules.book_format import KEY_OF, NAMED
-from humanmcp.protocol.rules.following import placeholders
+from humanmcp.protocol.rules.decide import EVERYTHING
+from humanmcp.protocol.rules.placeholders import placeholders
 from humanmcp.protocol.rules.replay import recorded
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.methods import LOG, PROGRESS, UPDATED

@@ -3,85 +3,24 @@
 from __future__ import annotations
 
 import json
-import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.state import declared_by
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json.tree import follow, leaves, mapped
-from humanmcp.protocol.rules.answer_book import (
-    BY_PERSON,
-    Decision,
-    by_rule,
-    first_rule,
-    with_result_envelope,
-)
+from humanmcp.protocol.rules.answer_book import with_result_envelope
+from humanmcp.protocol.rules.decision import BY_PERSON, Decision, by_rule
+from humanmcp.protocol.rules.placeholders import fill, fill_text
 from humanmcp.protocol.rules.rule import RuleAction
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import features
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.rules.answer_book import Book
     from humanmcp.protocol.rules.rule import Rule
-
-# A string, not a compiled pattern: `re` compiles it at the first use, not at the start of a server.
-_PLACEHOLDER: Final = r"\{([A-Za-z_][\w-]*(?:\.[\w-]+)*)\}"
-_MISSING: Final = object()
-
-
-def fill(template: Any, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a JSON value with all placeholders in its strings filled.
-
-    A string that is exactly one placeholder becomes the value itself, such as a number or a list.
-    """
-
-    def filled(leaf: Any) -> Any:  # noqa: ANN401 - any JSON value
-        alone = re.fullmatch(_PLACEHOLDER, leaf) if isinstance(leaf, str) else None
-        value = _MISSING if alone is None else _found(alone[1], values)
-        if value is not _MISSING:
-            return value
-        return fill_text(leaf, values) if isinstance(leaf, str) else leaf
-
-    return mapped(template, filled)
-
-
-def fill_text(template: str, values: Mapping[str, Any]) -> str:
-    """Return a text with its placeholders filled; values other than strings become JSON."""
-
-    def filled(found: re.Match[str]) -> str:
-        value = _found(found[1], values)
-        return found[0] if value is _MISSING else _written(value)
-
-    return re.sub(_PLACEHOLDER, filled, template) if "{" in template else template
-
-
-def fill_answer(template: str, form: TextForm, values: Mapping[str, Any]) -> str:
-    """Return the text of an answer, plain or JSON, with its placeholders filled."""
-    if form not in (TextForm.RESULT, TextForm.ERROR):
-        return fill_text(template, values)
-    if re.search(_PLACEHOLDER, template) is None:
-        return template
-    return json.dumps(fill(json.loads(template), values), ensure_ascii=False)
-
-
-def placeholders(template: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
-    """Yield the names of the placeholders in a JSON value, in order."""
-    for _path, leaf in leaves(template):
-        if isinstance(leaf, str):
-            yield from re.findall(_PLACEHOLDER, leaf)
-
-
-def _written(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Return a value for use within a text: a string as it is, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _found(name: str, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
-    return follow(values, *name.split("."), missing=_MISSING)
-
 
 BAD_STATE: Final[Mapping[str, Any]] = {
     "code": -32602,
@@ -226,6 +165,26 @@ class BookMemory:
         import hmac  # noqa: PLC0415 - only rules that keep something pay for it
 
         return hmac.new(self.secret, str(exchange.number).encode(), "sha256").hexdigest()[:24]
+
+
+def first_rule(
+    exchange: Exchange,
+    book: Book,
+    used: Mapping[int, int] = MappingProxyType({}),
+    negotiated: NegotiatedState | None = None,
+    records: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> tuple[int, Rule] | None:
+    """Return the action of the first rule that matches an exchange, and the rule's index.
+
+    None if no rule matches. `used` counts how often each rule was applied; `records` are the kept
+    ones.
+    """
+    for index, rule in enumerate(book.rules):
+        count = used.get(index, 0)
+        is_left = rule.times is None or count < rule.times
+        if is_left and rule.matches(exchange, negotiated, records):
+            return index, rule.turn(count)
+    return None
 
 
 def follow_rules(

@@ -21,7 +21,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.protocol.rules.answer_book import Decision
+from humanmcp.protocol.rules.decision import Decision
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import features
 

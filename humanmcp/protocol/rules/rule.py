@@ -5,7 +5,7 @@
     the answer         text, tool_error, result or error, with a fault on purpose
     after the answer   keep (what is known of something from then on)
 
-Pure data and matching; `book_format.py` reads one, `answer_book.py` decides by it.
+Pure data and matching; `book_format.py` reads one, `following.py` follows it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.state import declared_by
 from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.rules.placeholders import fill_text
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
@@ -229,8 +230,6 @@ class Rule(NamedTuple):
 
     def key_for(self, exchange: Exchange) -> str:
         """Return the key of the record of a request; without a value for `new`."""
-        from humanmcp.protocol.rules.following import fill_text  # noqa: PLC0415 - for records alone
-
         return fill_text(self.key, self.values(exchange)) if self.key else ""
 
     @property

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, Exchange
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.locate import quoted
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict, line_and_column, unreadable
+from humanmcp.protocol.diagnostics.problem import quoted
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import (
     Batch,

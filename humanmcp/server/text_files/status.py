@@ -21,7 +21,7 @@ from humanmcp.protocol.conversation.exchange import (
 )
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json.visible import left_to_right, one_line
-from humanmcp.protocol.rules.answer_book import Mode
+from humanmcp.protocol.rules.decide import Mode
 from humanmcp.protocol.spec.versions import features
 from humanmcp.server.journal import BY_US
 

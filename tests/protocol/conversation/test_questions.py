@@ -21,8 +21,9 @@ from humanmcp.protocol.conversation.questions import (
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.rules.answer_book import ASK_TOOL, Book, Mode, decide
+from humanmcp.protocol.rules.answer_book import ASK_TOOL, Book
 from humanmcp.protocol.rules.book_format import parse
+from humanmcp.protocol.rules.decide import Mode, decide
 from humanmcp.protocol.spec.versions import R2024_11, R2025_11, R2026_07
 from humanmcp.protocol.validation.check import check
 from humanmcp.protocol.validation.json_schema import validator

@@ -13,16 +13,10 @@ from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, T
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.rules import timeouts
-from humanmcp.protocol.rules.answer_book import (
-    Book,
-    Decision,
-    HandshakePolicy,
-    Mode,
-    book_lists,
-    changed_lists,
-    decide,
-)
+from humanmcp.protocol.rules.answer_book import Book, book_lists, changed_lists
 from humanmcp.protocol.rules.book_format import BookError, parse
+from humanmcp.protocol.rules.decide import HandshakePolicy, Mode, decide
+from humanmcp.protocol.rules.decision import Decision
 from humanmcp.protocol.rules.following import BookMemory
 from humanmcp.protocol.rules.rule import DefinitionChange, Notice
 from humanmcp.protocol.validation.starting_draft import start

@@ -17,7 +17,7 @@ from humanmcp.protocol.conversation.transcript import (
 )
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.rules.answer_book import Decision
+from humanmcp.protocol.rules.decision import Decision
 from humanmcp.protocol.rules.replay import Match, Otherwise, Replay, UnrecordedRequest, recorded
 
 

@@ -10,8 +10,10 @@ import pytest
 from humanmcp.common.book_file import BookFileError, parse_book
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.rules.answer_book import Book, Decision, decide
+from humanmcp.protocol.rules.answer_book import Book
 from humanmcp.protocol.rules.book_format import parse
+from humanmcp.protocol.rules.decide import decide
+from humanmcp.protocol.rules.decision import Decision
 from humanmcp.protocol.rules.following import MOST_RECORDS, BookMemory
 from tests.asking import R2025, R2026, asked, stating
 from tests.support.speaking import said_in
