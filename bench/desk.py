@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Self
 from bench.figures import Figure
 from bench.load import affordable
 from bench.many_sessions import FILES_EACH
-from humanmcp.desk import launch
+from humanmcp import launch
 from humanmcp.inbox.contract import Draft, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json

@@ -9,24 +9,28 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import quote
 
-from humanmcp.common.own_process import in_order, undisturbed
+from humanmcp import launch
+from humanmcp.common.own_process import undisturbed
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.host.table import ROLES, Plan, Table
 from humanmcp.inbox import open_inbox
-from humanmcp.inbox.contract import Life, Role
 from humanmcp.locales import say
 from humanmcp.locales.stop import USAGE_ERROR, StopError, sentence_of
 
 if TYPE_CHECKING:
     import argparse
-    from pathlib import Path
+    from collections.abc import Callable
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
+    from humanmcp.inbox.contract import Role
+
+    Page: TypeAlias = Callable[[], launch.DeskFacts]
 
 SECTION: Final = "play"
 DEFAULT: Final = "model,server"
@@ -50,15 +54,14 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Play until the host ends. Returns the exit status."""
-    with in_order(), contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         home = home_folder(settings.home)
         plan = Plan(people_of(arguments.people), home, arguments.model)
-        if not arguments.no_desk and plan.people:
-            _end_desk_with(stack, home)
+        desk = stack.enter_context(launch.DeskOfCommand(home))
         table = Table(plan, open_inbox(home), stack)
         stack.callback(undisturbed(table.servers.close))
-        port = None if arguments.no_desk else settings.port
-        table.start(lambda: _seated(table, port))
+        page = None if arguments.no_desk else partial(desk.facts, settings.port)
+        table.start(lambda: _seated(table, page))
         table.play()
         to_stdout(say(SECTION, "over"))
     return 0
@@ -80,26 +83,26 @@ def people_of(text: str) -> frozenset[Role]:
     return frozenset(names[word] for word in wanted)
 
 
-def _seated(table: Table, port: int | None) -> None:
+def _seated(table: Table, page: Page | None) -> None:
     """Print the link of each role, and new links after each Enter: a link opens only once."""
-    if _announce(table, port):
+    if _announce(table, page):
         to_stdout(say(SECTION, "again"))
-        threading.Thread(target=_announce_again, args=(table, port), daemon=True).start()
+        threading.Thread(target=_announce_again, args=(table, page), daemon=True).start()
 
 
-def _announce_again(table: Table, port: int | None) -> None:
+def _announce_again(table: Table, page: Page | None) -> None:
     # Not `sys.stdin`: a thread that waits in it keeps the interpreter from ending.
     with contextlib.suppress(OSError):
         while os.read(0, 1024):
-            _announce(table, port)
+            _announce(table, page)
 
 
-def _announce(table: Table, port: int | None) -> bool:
+def _announce(table: Table, page: Page | None) -> bool:
     """Print the roles, and a link for each person. Return True if there are links.
 
-    Without a port there is no page.
+    `page` finds or starts it; without that there is none.
     """
-    links = {} if port is None or not table.plan.people else _links(table.plan.home, table, port)
+    links = _links(table, page) if page is not None and table.plan.people else {}
     for role in ROLES:
         if role not in table.plan.people:
             to_stdout(Painted(f"{role.value:>6}  ", "bold"), say(SECTION, "is played"))
@@ -110,36 +113,15 @@ def _announce(table: Table, port: int | None) -> bool:
     return bool(links)
 
 
-def _end_desk_with(stack: contextlib.ExitStack, home: Path) -> None:
-    """Stop the desk that was started here, after Ctrl-C. At the regular end it keeps running.
-
-    A desk that ran before keeps running, and so does one in use for another session.
-    """
-    from humanmcp.desk import launch  # noqa: PLC0415 - only where a page is wanted
-
-    def end(kind: type[BaseException] | None, *_: object) -> None:
-        others = any(one.life is Life.OPEN for one in open_inbox(home).sessions())
-        if kind is not None and not others:
-            undisturbed(lambda: launch.end(home))()
-
-    if launch.find(home) is None:
-        stack.push(end)
-
-
-def _links(home: Path, table: Table, port: int) -> dict[Role, str]:
+def _links(table: Table, page: Page) -> dict[Role, str]:
     """Make one address per person: each opens the desk once, for one role."""
-    from humanmcp.desk import launch  # noqa: PLC0415 - only where a page is wanted
-
     try:
-        launch.find_or_start(str(home), open_browser=False, port=port)
-        facts = launch.wait_for_facts(home_folder(str(home)))
-        if facts is None:
-            return {}
+        facts = page()
         return {
             role: f"{launch.login_address(facts, session)}&s={quote(session)}"
             for role, session in table.sessions.items()
             if role in table.plan.people
         }
-    except (launch.NoDeskError, OSError) as error:
+    except (StopError, OSError) as error:
         to_stderr("humanmcp: ", sentence_of(error))
         return {}

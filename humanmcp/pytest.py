@@ -45,7 +45,10 @@ class MockServer:
     @property
     def command(self) -> list[str]:
         """The command that a client starts, as a list of words."""
-        words = (sys.executable, "-m", "humanmcp", "serve", "--handshake", "book")
+        return self._words("humanmcp")
+
+    def _words(self, module: str) -> list[str]:
+        words = (sys.executable, "-m", module, "serve", "--handshake", "book")
         return [*words, "--home", str(self.home), "--book", str(self.book), *self.flags]
 
     @property
@@ -69,8 +72,8 @@ class MockServer:
         log_file = self.home / "http.log"
         with log_file.open("wb") as log:
             process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
-                [*self.command, "--http"],
-                stdin=subprocess.DEVNULL,
+                [*self._words("humanmcp.as_child"), "--http"],
+                stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
             )
@@ -84,7 +87,7 @@ class MockServer:
         """End the process that serves the address; the fixture does it after each test."""
         for process, _ in self._started:
             process.terminate()
-            process.wait()
+            process.communicate()
         self._started.clear()
 
     @property

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from humanmcp import launch
 from humanmcp.common.settings import home_folder
 from humanmcp.common.terminal import Painted, to_stdout
-from humanmcp.desk import launch
 from humanmcp.inbox import open_inbox
 from humanmcp.locales import say
 

@@ -17,7 +17,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 from docs import make_reference
-from humanmcp import locales
+from humanmcp import launch, locales
 from humanmcp.cli import COMMANDS, main
 from humanmcp.common import own_process
 from humanmcp.common.book_file import decode, parse_book
@@ -31,7 +31,7 @@ from humanmcp.demo.lesson import (
     STEP_KEYS,
     parse_lesson,
 )
-from humanmcp.desk import context, launch, login, notices, ntfy, saved_answers
+from humanmcp.desk import context, demo_host, login, notices, ntfy, saved_answers
 from humanmcp.desk.app import CALLS
 from humanmcp.inbox import records
 from humanmcp.locales import LANGUAGES, sentences_of
@@ -231,7 +231,7 @@ FOLDER_NAMES: Final = (
         launch.OPEN_NAME,
         context.OLD_NAME,
     ),
-    *(login.FILE_NAME, notices.FILE, ntfy.FILE, launch.DEMO_LOG, saved_answers.FOLDER),
+    *(login.FILE_NAME, notices.FILE, ntfy.FILE, demo_host.LOG_NAME, saved_answers.FOLDER),
     *(SENT, ROOMS, OWN),
     *files.NAMES,
     *(f"{one.removesuffix('.txt')}{files.NOT_SENT}.txt" for one in files.NAMES),

@@ -25,18 +25,20 @@ PACKAGE: Final = "humanmcp"
 LAYERS: Final = (
     ("protocol",),
     ("inbox",),
-    ("answering", "http"),
+    ("answering", "http", "launch"),
     ("demo", "export"),
     ("server", "desk", "tap", "host", "terminal", "setup"),
     ("book", "play", "pytest", "room", "welcome"),
     ("cli",),
-    ("__main__",),
+    ("__main__", "as_child"),
 )
 """The layers, the lowest first. A new package must be given its place here."""
 
 SHARED: Final = {
     "__init__": (),
     "common": (),
+    "common/browser": ("common/shell", "locales"),
+    "common/shell": (),
     "common/book_file": ("locales", "protocol", "common/toml_edit"),
     "common/child": ("locales", "common/line_pipe"),
     "common/jsonc": ("protocol",),

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import pytest
 
+from humanmcp import launch
 from humanmcp.cli import main
-from humanmcp.desk import launch
 from humanmcp.host.table import ROLES
 from humanmcp.inbox.contract import Item, Life, OutgoingResult, Reply, Role
 from humanmcp.inbox.folder import FolderInbox

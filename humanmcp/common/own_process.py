@@ -84,6 +84,11 @@ def ending_signals() -> list[signal.Signals]:
     return [getattr(signal, name) for name in names if hasattr(signal, name)]
 
 
+def is_ignored_hangup(number: signal.Signals) -> bool:
+    """Return True for a SIGHUP that was ignored before (`nohup`): it stays ignored."""
+    return number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN
+
+
 def leave_signals_to_the_main_thread() -> None:
     """Block signals in this thread, so that the kernel interrupts the main thread with them."""
     if hasattr(signal, "pthread_sigmask"):
@@ -151,8 +156,8 @@ class StopSignals:
         self._notify = notify
         self._before: dict[int, _Reaction] = {}
         for number in ending_signals():
-            ignored = signal.getsignal(number) is signal.SIG_IGN
-            if not (ignored and (react or number.name == "SIGHUP")):
+            ignored = react is not None and signal.getsignal(number) is signal.SIG_IGN
+            if not (ignored or is_ignored_hangup(number)):
                 self._before[number] = signal.signal(number, react or _leave_it_to_the_pipe)
         reader, self._writer = os.pipe()
         if os.name != "nt":  # there it need not be, and cannot
@@ -263,6 +268,16 @@ def in_order() -> Iterator[None]:
             yield
         finally:
             stop.is_over, sys.unraisablehook = True, before
+
+
+def end_with_stdin() -> None:
+    """End this process in order when nobody holds the other end of stdin, unless a byte came."""
+
+    def wait() -> None:
+        if not os.read(0, 1):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="starter", daemon=True).start()
 
 
 def undisturbed(close: Callable[[], object]) -> Callable[[], None]:

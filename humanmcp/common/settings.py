@@ -139,6 +139,12 @@ def home_folder(wanted: str = "") -> Path:
     return Path(wanted).expanduser().absolute() if wanted else Path.home() / FOLDER_NAME
 
 
+def home_flags(home: Path) -> tuple[str, ...]:
+    """Return the flags with which a command typed here uses this inbox folder."""
+    default = home_folder(os.environ.get(PREFIX + "HOME", ""))
+    return () if home == default else ("--home", str(home))
+
+
 def book_path(wanted: str, home: Path) -> Path:
     """Return the answer book: the wanted one, else the one in the inbox folder."""
     return Path(wanted).expanduser() if wanted else home / BOOK_NAME
@@ -149,6 +155,18 @@ def sample(name: str) -> Path:
     package = Path(__file__).parent.parent
     installed = package / "samples" / name
     return installed if installed.exists() else package.parent / "samples" / name
+
+
+def make_home(home: Path) -> Path:
+    """Create the inbox folder, and return it.
+
+    Raises:
+        UnsafeFolderError: it cannot be created, or is not of this user alone.
+    """
+    try:
+        return make_private(home)
+    except OSError as error:
+        raise UnsafeFolderError("not made", folder=home, why=error) from error
 
 
 def make_private(folder: Path) -> Path:
@@ -169,3 +187,22 @@ def make_private(folder: Path) -> Path:
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise UnsafeFolderError("writable", folder=folder, mode="700")
     return folder
+
+
+def write_private(file: Path, text: str) -> None:
+    """Replace a file that only its owner can read, atomically.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    fresh = file.with_name(f".{file.name}.{os.urandom(4).hex()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(fresh, flags, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            # A character that UTF-8 cannot encode becomes its escape, which JSON decodes again.
+            stream.write(text.encode("utf-8", "backslashreplace"))
+        fresh.replace(file)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise

@@ -94,17 +94,6 @@ def is_read() -> bool:
     return sys.stdout.fileno() not in _LEFT  # noqa: TID251 - this module writes to stdout
 
 
-def has_browser() -> bool:
-    """Return True if this computer has a browser that can be opened."""
-    import webbrowser  # noqa: PLC0415 - a server that starts needs no browser
-
-    try:
-        webbrowser.get()
-    except webbrowser.Error:
-        return False
-    return True
-
-
 def is_terminal() -> bool:
     """Return True if a person reads stdout."""
     return sys.stdout.isatty()  # noqa: TID251 - this module writes to stdout

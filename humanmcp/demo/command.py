@@ -8,18 +8,19 @@ import math
 import os
 import queue
 import re
-import shutil
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
+from humanmcp import launch
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
-from humanmcp.common.own_process import in_order
-from humanmcp.common.settings import add_flags, home_folder, make_private, sample
-from humanmcp.common.terminal import Painted, has_browser, is_terminal, to_stdout
+from humanmcp.common.settings import add_flags, home_folder, make_home, sample
+from humanmcp.common.shell import program, quoted
+from humanmcp.common.terminal import Painted, is_terminal, to_stdout
 from humanmcp.demo import steps
 from humanmcp.demo.good_host import (
     GIVES_UP_AFTER,
@@ -36,14 +37,14 @@ from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
 from humanmcp.inbox import open_inbox
 from humanmcp.locales import language_of, say, spoken_language
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest, named_after
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.spec.versions import META_VERSION
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
@@ -79,7 +80,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     by_hand = watched and not settings.book
     book = settings.book or str(sample(WEATHER_BOOK))
     strictness = Strictness(arguments.mood)
-    opened = by_hand and arguments.open and has_browser()
+    opened = by_hand and bool(arguments.open)
     done, _ = play(
         lesson_steps, settings, strictness, "demo", by_hand=by_hand, book=book, opened=opened
     )
@@ -108,38 +109,47 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
     if book:
         BookFile(Path(book), must_exist=True)
     language = language_of(settings.lang)
-    home = make_private(home_folder(settings.home))
+    home = make_home(home_folder(settings.home))
     folder = Path(settings.files).absolute() if settings.files else home / DEMO_FOLDER
-    command = [sys.executable, "-m", "humanmcp", "serve", "--home", str(home)]
+    # Over HTTP, a server does not end with its stdin.
+    module = "humanmcp.as_child" if lesson_steps.http else "humanmcp"
+    command = [sys.executable, "-m", module, "serve", "--home", str(home)]
     command += ["--files", str(folder), "--lang", language]
     # By hand, a person starts from the lists of the book: the tool that the host then calls.
     command += ["--book", str(Path(book).absolute())] if book else []
-    command += ["--by-hand" if by_hand else "--auto", *(["--open"] if opened else ())]
+    command += ["--by-hand" if by_hand else "--auto"]
     typed = by_hand and sys.stdin.isatty()
     pause = BETWEEN_STEPS if is_terminal() and not by_hand else 0
-    screen = Screen(program(), by_hand=by_hand, typed=typed, opened=opened, command=name)
     version = lesson_steps.meta.get(META_VERSION, "")
-    started = HttpDemoServer(command, version) if lesson_steps.http else DemoServer(command)
-    with in_order(), started as child:
-        runner = DemoRunner(
-            child, lesson_steps, strictness, screen, pause, asks_again=by_hand, typed=typed
-        )
-        try:
-            return (0 if runner.play(home, folder) else 1), runner.passed
-        except KeyboardInterrupt:
-            return 130, runner.passed
-        finally:
-            screen.end(home / "sessions")
+    passed: list[bool] = []
+    try:
+        with launch.DeskOfCommand(home) as desk:
+            page = partial(_open_page, desk, home) if opened else None
+            screen = Screen(program(), by_hand=by_hand, typed=typed, page=page, command=name)
+            http = lesson_steps.http
+            started = HttpDemoServer(command, version) if http else DemoServer(command)
+            with started as child:
+                runner = DemoRunner(
+                    child, lesson_steps, strictness, screen, pause, asks_again=by_hand, typed=typed
+                )
+                passed = runner.passed
+                try:
+                    return (0 if runner.play(home, folder) else 1), passed
+                finally:
+                    screen.end(home / "sessions")
+    except KeyboardInterrupt:
+        return 130, passed
 
 
-def program() -> str:
-    """Return the command as it can be typed here: a fresh `.venv` is not on PATH yet."""
-    ours = Path(sys.executable).with_name("humanmcp")
-    on_path = shutil.which("humanmcp")
-    if not ours.exists() or (on_path and Path(on_path).samefile(ours)):
-        return "humanmcp"
-    here = Path.cwd()
-    return str(ours.relative_to(here) if ours.is_relative_to(here) else ours)
+def _open_page(desk: launch.DeskOfCommand, home: Path) -> str:
+    """Open the page in the browser. Return its address, and whether it opens."""
+    try:
+        facts = desk.facts()
+        address = launch.login_address(facts)
+        opens = launch.open_in_browser(home, facts.address, launch.login_address(facts))
+    except (OSError, StopError) as error:
+        return sentence_of(error)
+    return say("demo", "in-the-page", address=address, opens=opens)
 
 
 # -- the host that plays, and its screen ---------------------------------------------------------
@@ -239,9 +249,8 @@ class HttpDemoServer(DemoServer):
         self.transport.start(self)
 
     def __exit__(self, *_: object) -> None:
-        """Close the connection, and end the server, which does not end with its stdin."""
+        """Close the connection, and end the server."""
         self.transport.close()
-        self.child.process.terminate()
         self.child.close()
 
     def posted(self) -> OutgoingRequest | None:
@@ -454,9 +463,10 @@ class DemoRunner:
 
 def pasted(text: str, file: str, platform: str = sys.platform) -> str:
     """Return the command that writes a text into a file, for the shell that people have here."""
+    text, file = quoted(text, platform), quoted(file, platform)
     if platform == "win32":  # PowerShell; its `>` would write UTF-16
-        return f"'{text}' | Set-Content '{file}'"
-    return f"echo '{text}' > {file}"
+        return f"{text} | Set-Content {file}"
+    return f"echo {text} > {file}"
 
 
 class Screen:
@@ -468,18 +478,19 @@ class Screen:
         *,
         by_hand: bool,
         typed: bool = False,
-        opened: bool = False,
+        page: Callable[[], str] | None = None,
         command: str = "demo",
     ) -> None:
         """Show it. `program` is how to type the command.
 
-        A person answers `by_hand`: `typed` in this terminal, or in the page that `opened`, too.
+        A person answers `by_hand`, and `typed` in this terminal, too. `page` opens the page, and
+        returns what to say of it.
         """
         self._again = f"{program} {command}"
         self._program = program
         self._by_hand = by_hand
         self._typed = typed
-        self._opened = opened
+        self._page = page
         self._folder: Path | None = None
         self._arrows: list[str] = []
         self._complained = ""
@@ -497,9 +508,9 @@ class Screen:
         """Print what will happen, and where to answer. `url` is the server's, over HTTP."""
         self._folder = folder
         to_stdout(Painted(self._say("title"), "bold"))
-        if self._opened:
-            to_stdout(self._say("in-the-page"))
-        elif self._typed:
+        if self._page is not None:
+            to_stdout(self._page())
+        if self._typed:
             to_stdout(self._say("typed"))
         how = "by-hand" if self._by_hand else "by-itself"
         to_stdout(self._say(how, folder=folder, program=self._program))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humanmcp.common.settings import add_flags, home_folder, make_private
+from humanmcp.common.settings import add_flags, home_folder, make_home
 from humanmcp.common.terminal import to_stdout
 from humanmcp.demo.command import play
 from humanmcp.demo.good_host import Strictness
@@ -32,6 +32,7 @@ def add_arguments(parser: Parser) -> None:
     flag = parser.flags(SECTION, "help ")
     flag("name", nargs="?", default="", metavar="LESSON")
     flag("--check", action="store_true")
+    flag("--open", action="store_true")
     add_flags(parser, "home", "files", "book", "lang")
 
 
@@ -49,11 +50,15 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     )
     if arguments.check:
         return 0
-    home = make_private(home_folder(settings.home))
+    home = make_home(home_folder(settings.home))
     name, book = f"lesson {arguments.name}", settings.book
     lesson_steps = lesson_steps.played_by(client_name(arguments.name, home))
+    opened = bool(arguments.open) and not book
     done, passed = play(
-        lesson_steps, settings, Strictness.STRICT, name, by_hand=not book, book=book
+        *(lesson_steps, settings, Strictness.STRICT, name),
+        by_hand=not book,
+        book=book,
+        opened=opened,
     )
     to_stdout(say(SECTION, "result", passed=sum(passed), count=total))
     return done or int(sum(passed) < total)

@@ -6,24 +6,22 @@ argument list or the environment.
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
 import os
+import threading
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
-from humanmcp import __version__
+from humanmcp import __version__, launch
 from humanmcp.common import qr_code, terminal
 from humanmcp.common.own_process import need_files
-from humanmcp.common.settings import add_flags, book_path, home_folder, make_private
-from humanmcp.desk import context, launch, notices, ntfy
+from humanmcp.common.settings import add_flags, book_path, home_folder, make_home
+from humanmcp.desk import context, demo_host, notices, ntfy
 from humanmcp.desk.app import make_app
 from humanmcp.desk.board import Board, Following
 from humanmcp.desk.context import Desk
 from humanmcp.desk.guard import Address
-from humanmcp.desk.launch import DeskFacts
 from humanmcp.desk.live import Live
 from humanmcp.desk.login import FILE_NAME, Door
 from humanmcp.desk.presenters import server_definition
@@ -38,6 +36,7 @@ from humanmcp.http.listening import (
 )
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.atomic import LifeLock, is_held
+from humanmcp.launch import DeskFacts
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of
 
@@ -74,7 +73,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     try:
         need_files()
         host = loopback(settings.host)
-        home = make_private(home_folder(settings.home))
+        home = make_home(home_folder(settings.home))
         if arguments.stop:
             return _stop(home)
         lock = _hold(home)
@@ -144,8 +143,8 @@ def _point_to(home: Path, arguments: argparse.Namespace) -> int:
     terminal.to_stdout(address)
     if arguments.lan or wanted:
         _show_link(launch.ways_in(facts, device=say("desk", "device.first"))[0])
-    if arguments.open and not launch.open_in_browser(home, facts):
-        terminal.to_stdout(say("desk", "no browser", port=urlsplit(facts.address).port))
+    if arguments.open:
+        terminal.to_stdout(launch.open_in_browser(home, facts.address, launch.login_address(facts)))
     return 0
 
 
@@ -186,14 +185,14 @@ def _serve(
         desk.door.tell = lambda code: terminal.to_stdout(say("desk", "code.new", code=code))
         if desk.address.elsewhere:
             _show_link(desk.device_link(say("desk", "device.first")))
-        if open_browser and not launch.open_in_browser(home, facts, login()):
-            terminal.to_stdout(say("desk", "no browser", port=port))
+        if open_browser:
+            threading.Thread(target=open_page, daemon=True).start()  # the page is served meanwhile
 
-    try:
-        with Following(desk.board), notices.Notifier(desk), contextlib.suppress(KeyboardInterrupt):
-            _DeskServer(desk, ready).run(sockets=[listening])
-    finally:
-        launch.end_demos()
+    def open_page() -> None:
+        terminal.to_stdout(launch.open_in_browser(home, facts.address, login()))
+
+    with Following(desk.board), notices.Notifier(desk):
+        _DeskServer(desk, ready).run(sockets=[listening])
     return 0
 
 
@@ -228,7 +227,7 @@ def make_desk(
         book=book,
         language=settings.lang,
         server_settings=server_settings or {},
-        play=partial(launch.start_demo, home),
+        play=partial(demo_host.start, home),
     )
 
 

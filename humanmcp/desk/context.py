@@ -26,7 +26,6 @@ from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.own_process import FORMAT, LogFile
 from humanmcp.demo.steps import weather
 from humanmcp.desk.guard import API
-from humanmcp.desk.launch import LOG_NAME
 from humanmcp.desk.login import linked
 from humanmcp.desk.notices import Looked
 from humanmcp.desk.ntfy import PressNotes
@@ -35,6 +34,7 @@ from humanmcp.desk.presenters.rendering import SECTION, render, web_folder
 from humanmcp.desk.presenters.rules import rules_on
 from humanmcp.desk.rights import PUBLIC
 from humanmcp.desk.routing import RefusedError
+from humanmcp.launch import LOG_NAME
 from humanmcp.locales import LANGUAGES, say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.json.visible import one_line, visible

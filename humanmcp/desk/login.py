@@ -10,7 +10,6 @@ import hashlib
 import hmac
 import json
 import logging
-import os
 import re
 import secrets
 import threading
@@ -18,6 +17,8 @@ import time
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.common.settings import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -284,25 +285,6 @@ class Door:
             OSError
         ) as error:  # such as a full disk: the login sessions stay valid until this desk ends
             _log.warning("cannot keep the login sessions in %s: %s", self.file, error)
-
-
-def write_private(file: Path, text: str) -> None:
-    """Replace a file that only its owner can read, atomically.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    fresh = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(fresh, flags, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            # A character that UTF-8 cannot encode becomes its escape, which JSON decodes again.
-            stream.write(text.encode("utf-8", "backslashreplace"))
-        fresh.replace(file)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-        raise
 
 
 def _read(file: Path, ahead: float) -> dict[str, LoginSession]:

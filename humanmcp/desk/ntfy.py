@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.answering import approvals, service
 from humanmcp.answering.approvals import card_of, headline
 from humanmcp.answering.service import Outcome
-from humanmcp.desk.login import write_private
+from humanmcp.common.settings import write_private
 from humanmcp.desk.notices import Detail, NoticesError, Target, link_to
 from humanmcp.http.server_address import CallError, HttpCall, ServerAddress
 from humanmcp.inbox.contract import InboxError, Key, Reply, UnknownItemError

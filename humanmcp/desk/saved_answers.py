@@ -12,8 +12,8 @@ import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common.settings import write_private
 from humanmcp.desk import history
-from humanmcp.desk.login import write_private
 from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:

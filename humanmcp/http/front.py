@@ -50,7 +50,6 @@ from humanmcp.protocol.spec.versions import features
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Mapping, MutableMapping, Sequence
-    from types import FrameType
 
     from starlette.types import Receive, Send
 
@@ -392,8 +391,3 @@ class FrontServer(QuietServer, Generic[_Session]):
         """End the streams first: uvicorn waits for whatever is open."""
         self._sessions.close()
         await super().shutdown(sockets)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop in order; uvicorn would send itself the signal again, and so end without a word."""
-        del sig, frame
-        self.should_exit = True

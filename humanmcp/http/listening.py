@@ -11,8 +11,10 @@ import enum
 import ipaddress
 import os
 import select
+import signal
 import socket
 import sys
+import threading
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol
@@ -21,6 +23,7 @@ from urllib.parse import urlsplit
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from humanmcp.common.own_process import ending_signals, is_ignored_hangup
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, stopped
 from humanmcp.protocol.http.http_headers import content_length
@@ -130,6 +133,24 @@ class QuietServer(uvicorn.Server):
         )
         super().__init__(config)
         self._ready = ready
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop in order at every signal that ends a program.
+
+        uvicorn does so for two of them, and then sends itself the signal again, which cleans
+        nothing up.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        heeded = [one for one in ending_signals() if not is_ignored_hangup(one)]
+        before = {number: signal.signal(number, self.handle_exit) for number in heeded}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then say so."""

@@ -12,7 +12,7 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from humanmcp.common.settings import UnsafeFolderError, make_private
+from humanmcp.common.settings import UnsafeFolderError, make_home, make_private
 from humanmcp.inbox import records
 from humanmcp.inbox.atomic import LifeLock, keeping, replace_file
 from humanmcp.inbox.bell import Bell, ring
@@ -75,11 +75,11 @@ class FolderInbox:
         """Use the inbox in `home`, which is made when there is none.
 
         Raises:
-            UnsafeFolderError: another user could read or change what is kept there.
-            StoreError: it cannot be made.
+            UnsafeFolderError: it cannot be made, or another user could read what is kept there.
+            StoreError: the folders in it cannot be made.
         """
+        self.home, self._path = make_home(home), home / records.SESSIONS
         with keeping("inbox", folder=home):
-            self.home, self._path = home, home / records.SESSIONS
             self._make_folders()
         self._own: dict[str, _OwnedSession] = {}
         self._polls: dict[str, ReplyReader] = {}

@@ -6,14 +6,14 @@ attends to all sessions. Nothing is fetched from anywhere.
 
 from __future__ import annotations
 
-import contextlib
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp import __version__
+from humanmcp import __version__, launch
 from humanmcp.common import qr_code, terminal
 from humanmcp.common.own_process import need_files
-from humanmcp.common.settings import add_flags, home_folder, make_private
+from humanmcp.common.settings import add_flags, home_folder, make_home, make_private
 from humanmcp.desk import context
 from humanmcp.desk.guard import Address
 from humanmcp.http.listening import QuietServer, listen, outside_of, own_addresses, own_names
@@ -50,6 +50,7 @@ def add_arguments(parser: Parser) -> None:
     flag("name", nargs="?", default="class", metavar="NAME")
     flag("--lesson", metavar="LESSON", default="")
     flag("--lan", action="store_true")
+    flag("--open", action="store_true")
     flag("--url", metavar="URL", default="")
     flag("--tls", nargs=2, metavar=("CERT", "KEY"))
     add_flags(parser, "home", "inbox", "port", "lang")
@@ -71,7 +72,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         terminal.to_stderr("humanmcp: ", sentence_of(error))
         return CANNOT
     try:
-        _serve(classroom, listening, arguments.tls, lambda: _tell(classroom, urls))
+        _serve(
+            classroom,
+            listening,
+            arguments.tls,
+            lambda: _tell(classroom, urls, opens=arguments.open),
+        )
     finally:
         lock.release()
     return 0
@@ -85,7 +91,7 @@ def _folder(settings: Settings, name: str) -> Path:
     """
     if not name.isidentifier() and not name.replace("-", "_").isalnum():
         raise stopped(SECTION, "no name", name=name)
-    home = make_private(home_folder(settings.home))
+    home = make_home(home_folder(settings.home))
     return make_private(make_private(home / ROOMS) / name)
 
 
@@ -119,8 +125,8 @@ def _addresses(
     return listening, Address(port, tuple(names), scheme, outside), [*outside, *urls]
 
 
-def _tell(classroom: Classroom, urls: list[str]) -> None:
-    """Print where the room is, and how to join."""
+def _tell(classroom: Classroom, urls: list[str], *, opens: bool) -> None:
+    """Print where the room is, and how to join; open the teacher's page."""
     terminal.to_stdout(say(SECTION, "hello", version=__version__))
     for url in urls:
         terminal.to_stdout("  ", url)
@@ -133,6 +139,14 @@ def _tell(classroom: Classroom, urls: list[str]) -> None:
     terminal.to_stdout("  ", classroom.link(classroom.record.wall))
     if classroom.address.scheme == "http" and len(urls) > 1:
         terminal.to_stdout(say(SECTION, "plain"))
+    if opens:
+        threading.Thread(target=_open, args=(classroom, urls[-1]), daemon=True).start()
+
+
+def _open(classroom: Classroom, url: str) -> None:
+    """Open the teacher's page, while the room serves it."""
+    teacher = classroom.link(classroom.record.teacher)
+    terminal.to_stdout(launch.open_in_browser(classroom.folder, url, teacher))
 
 
 def _serve(
@@ -145,8 +159,7 @@ def _serve(
     classroom.on_removed = hosts.remove
     classroom.run()
     try:
-        with contextlib.suppress(KeyboardInterrupt):
-            _RoomServer(classroom, hosts, ready, tls or ()).run(sockets=[listening])
+        _RoomServer(classroom, hosts, ready, tls or ()).run(sockets=[listening])
     finally:
         classroom.close()
 
@@ -179,10 +192,9 @@ class _RoomServer(QuietServer):
         await super().startup(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop in order; uvicorn would send itself the signal again."""
-        del sig, frame
+        """End the event streams, then the server."""
         self._classroom.end_streams()
-        self.should_exit = True
+        super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams of hosts: uvicorn waits for open connections."""

@@ -17,13 +17,13 @@ import unicodedata
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from humanmcp.common.settings import write_private
 from humanmcp.desk.login import (
     LETTERS,
     Door,
     digest,
     login_of,
     parts_of,
-    write_private,
 )
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from humanmcp import __version__
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.own_process import StopSignals, log_to, need_files, wait_until_ready
-from humanmcp.common.settings import add_flags, book_path, home_folder, make_private
+from humanmcp.common.settings import add_flags, book_path, home_folder, make_home
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.attendant import REST_EVERY, Attendant, SessionCount, on_a_beat
 from humanmcp.inbox.contract import SessionFacts
@@ -364,7 +364,7 @@ def _parts(arguments: argparse.Namespace, settings: Settings, stderr: Stderr) ->
         StopError: it does not go together.
         OSError: a file cannot be read.
     """
-    home = make_private(home_folder(settings.home))
+    home = make_home(home_folder(settings.home))
     log_to(home)
     book = book_path(settings.book, home)
     book_file = BookFile(
@@ -411,7 +411,7 @@ def _open_desk(home: Path) -> None:
     import subprocess  # noqa: PLC0415 - seldom wanted, and a part of every start otherwise
 
     subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
-        [sys.executable, "-m", "humanmcp.desk.launch", str(home), spoken_language()],
+        [sys.executable, "-m", "humanmcp.launch", str(home), spoken_language()],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.own_process import StopSignals, claim, log_to, log_what_ends_a_thread
-from humanmcp.common.settings import UnsafeFolderError, add_flags, home_folder, make_private
+from humanmcp.common.settings import UnsafeFolderError, add_flags, home_folder, make_home
 from humanmcp.common.terminal import to_stderr
 from humanmcp.common.timestamps import now
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
@@ -251,7 +251,7 @@ def _so_far(recorder: TapRecorder, listening: Listening) -> ConversationState:
 
 
 def _begin(settings: Settings, wanted: _Wanted) -> InboxSession:
-    home = make_private(home_folder(settings.home))
+    home = make_home(home_folder(settings.home))
     with suppress(OSError):  # without a log everything else works
         log_to(home)
         log_what_ends_a_thread()

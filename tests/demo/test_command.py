@@ -1,24 +1,29 @@
 """`humanmcp demo` in a terminal: the first thing that a newcomer runs."""
 
+import contextlib
 import os
 import pty
 import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from humanmcp import launch
 from humanmcp.cli import main
-from humanmcp.demo import command as demo
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales.stop import REFUSED
 from tests.serving import bare_environment
+from tests.support.desktop import Desktop
 from tests.waiting import PATIENCE, until
 
 TYPED = re.compile(r"^ +(\{\"jsonrpc\": .+)$")
+TYPED_AT_TERMINAL = re.compile(r"^ +(\{\"jsonrpc\": .+)$", re.MULTILINE)
 EXAMPLE = re.compile(r"^ +echo '(.+)' > (.+)$")
 
 
@@ -109,6 +114,81 @@ def test_every_example_can_be_pasted_into_the_terminal_of_the_demo(tmp_path: Pat
     os.close(keyboard)
 
 
+class AtTerminal:
+    """A command at a terminal, in a home of its own."""
+
+    def __init__(self, environment: dict[str, str], *words: str) -> None:
+        """Start it as the leader of the terminal's session."""
+        self.keyboard, terminal = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "humanmcp", *words, "--lang", "en"],
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            env=environment,
+            start_new_session=True,
+        )
+        os.close(terminal)
+        self._said = b""
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError):  # Linux says so of a terminal that nobody has open
+            while part := os.read(self.keyboard, 65536):
+                self._said += part
+
+    @property
+    def said(self) -> str:
+        """Return what the terminal shows."""
+        return self._said.decode().replace("\r\n", "\n")
+
+    def example(self, number: int) -> str:
+        """Return the answer that is shown for a request, counted from 1; "" before that."""
+        found = TYPED_AT_TERMINAL.findall(self.said)
+        return found[number - 1] if len(found) >= number else ""
+
+    def end(self, number: signal.Signals) -> int:
+        """Send it a signal; return its exit status."""
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE)
+
+
+@pytest.mark.parametrize("sees", [True, False], ids=["a desktop", "no screen"])
+def test_the_page_opens_from_the_demo_and_its_address_is_there(
+    tmp_path: Path, *, sees: bool
+) -> None:
+    """The server of the demo gets few variables, so the demo itself opens it."""
+    desktop = Desktop(tmp_path)
+    home = tmp_path / ".humanmcp"
+    demo = AtTerminal(desktop.environment if sees else desktop.without_screen, "demo", "--open")
+    until(lambda: "Your turn." in demo.said, "the first request")
+    assert re.search(r"^     http://127\.0\.0\.1:\d+/login#k=\S+$", demo.said, re.MULTILINE)
+    assert ("Your browser opens the page." in demo.said) is sees
+    assert ("humanmcp cannot open a browser here." in demo.said) is not sees
+    page = (home / launch.OPEN_NAME).as_uri()
+    assert [line.split()[-1] for line in desktop.lines()] == ([page] if sees else [])
+    assert launch.find(home) is not None
+    demo.end(signal.SIGINT)
+    assert launch.find(home) is None
+
+
+def test_the_page_stays_after_the_last_answer_and_the_terminal_says_so(tmp_path: Path) -> None:
+    """A person reads on there. The line that stops it can be pasted."""
+    desktop, home = Desktop(tmp_path), tmp_path / "it's home"
+    demo = AtTerminal(desktop.without_screen, "demo", "--open", "--home", str(home))
+    for number in range(1, 6):
+        found = until(partial(demo.example, number), "an example")
+        os.write(demo.keyboard, f"{found}\n".encode())
+    assert demo.process.wait(PATIENCE) == 0
+    stop = until(lambda: re.search(r"To stop it: `(.+)`", demo.said), "how to stop it")[1]
+    assert launch.find(home) is not None
+    done = subprocess.run(
+        ["sh", "-c", stop], env=desktop.without_screen, check=False, capture_output=True, text=True
+    )
+    assert done.stdout == "The desk was stopped. Waiting requests stay in the inbox.\n", done
+    assert launch.find(home) is None
+
+
 def book(folder: Path, text: str) -> str:
     """Write an answer book."""
     file = folder / "a-book.toml"
@@ -169,24 +249,6 @@ def test_a_second_demo_names_its_own_files(tmp_path: Path, by_hand: subprocess.P
             second.kill()
     assert example.group(2) != first.group(2)
     assert Path(example.group(2)).parent.is_dir()
-
-
-def test_it_names_the_command_as_it_can_be_typed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`make demo` installs into `.venv`, which is not on PATH: then its path from here is named."""
-    command = tmp_path / ".venv" / "bin" / "humanmcp"
-    command.parent.mkdir(parents=True)
-    command.touch(mode=0o755)
-    monkeypatch.setattr(sys, "executable", str(command.with_name("python")))
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    assert demo.program() == str(Path(".venv") / "bin" / "humanmcp")
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    assert demo.program() == str(command)
-    monkeypatch.setenv("PATH", str(command.parent))
-    assert demo.program() == "humanmcp"
 
 
 FORECAST = """

@@ -205,7 +205,7 @@ def test_a_server_that_ends_is_told_of(
 def test_the_example_is_one_that_the_shell_at_hand_understands() -> None:
     """PowerShell on Windows, a POSIX shell elsewhere."""
     assert pasted("{}", "/x/out.txt", "linux") == "echo '{}' > /x/out.txt"
-    assert pasted("{}", "C:\\x\\out.txt", "win32") == "'{}' | Set-Content 'C:\\x\\out.txt'"
+    assert pasted("{}", "C:\\x\\out.txt", "win32") == "'{}' | Set-Content C:\\x\\out.txt"
 
 
 @pytest.mark.parametrize(

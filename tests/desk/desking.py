@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from humanmcp.desk import launch
+from humanmcp import launch
 from tests.serving_http import Got, ask_http
 from tests.support.forking import start
 from tests.waiting import PATIENCE, until

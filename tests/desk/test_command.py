@@ -8,16 +8,17 @@ import socket
 import subprocess
 import sys
 import time
-import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from humanmcp import launch
 from humanmcp.cli import main
-from humanmcp.desk import launch
+from humanmcp.common import browser
 from humanmcp.inbox.atomic import LifeLock
 from tests.desk.desking import COMMAND, Desking
+from tests.support.desktop import Desktop
 from tests.waiting import PATIENCE, until
 
 
@@ -86,11 +87,10 @@ def test_who_starts_a_desk_where_one_has_died_finds_the_new_one(started: Path) -
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from humanmcp.desk import launch\n"
-        "address = launch.find_or_start(sys.argv[1], open_browser=False)\n"
-        "facts = launch.find(Path(sys.argv[1]))\n"
-        "assert facts is not None and facts.address == address\n"
-        "assert launch.login_address(facts).startswith(address)\n"
+        "from humanmcp import launch\n"
+        "facts = launch.find_or_start(Path(sys.argv[1]))\n"
+        "assert launch.find(Path(sys.argv[1])) == facts\n"
+        "assert launch.login_address(facts).startswith(facts.address)\n"
     )
     subprocess.run([sys.executable, "-c", code, str(started)], check=True, timeout=PATIENCE)
 
@@ -104,7 +104,7 @@ def test_the_address_of_a_dead_desk_is_not_taken_for_the_new_one_s(
     held: list[LifeLock] = []
     new = launch.DeskFacts("http://127.0.0.1:9/", "new", os.getpid(), "0")
 
-    def start(folder: Path, _flags: object) -> None:
+    def start(folder: Path, _flags: object, _stdin: int) -> None:
         held.append(LifeLock.take(folder / launch.LOCK_NAME))
 
     def look(_seconds: float) -> None:
@@ -112,7 +112,7 @@ def test_the_address_of_a_dead_desk_is_not_taken_for_the_new_one_s(
 
     monkeypatch.setattr(launch, "_start", start)
     monkeypatch.setattr(time, "sleep", look)
-    assert launch.find_or_start(home, open_browser=False) == new.address
+    assert launch.find_or_start(home) == new
     held[0].release()
 
 
@@ -120,8 +120,9 @@ def test_a_desk_outlives_the_process_group_that_started_it(started: Path) -> Non
     """A host kills the whole group of a server two seconds after it closed its stdin."""
     code = (
         "import sys, time\n"
-        "from humanmcp.desk.launch import find_or_start\n"
-        "sys.stderr.write(find_or_start(sys.argv[1], open_browser=False))\n"
+        "from pathlib import Path\n"
+        "from humanmcp.launch import find_or_start\n"
+        "sys.stderr.write(find_or_start(Path(sys.argv[1])).address)\n"
         "sys.stderr.flush()\n"
         "time.sleep(60)\n"
     )
@@ -141,42 +142,39 @@ def test_a_desk_outlives_the_process_group_that_started_it(started: Path) -> Non
     assert out == b""  # stdout is the wire
     assert b"#k=" not in err
     assert launch.find(started) == facts
-    assert launch.find_or_start(started, open_browser=False) == facts.address
+    assert launch.find_or_start(started) == facts
     log = (started / launch.LOG_NAME).read_text(encoding="utf-8")
     assert facts.token not in log
 
 
-def test_no_browser_is_said_to_be_opened_where_there_is_none(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+def test_a_running_desk_says_that_no_browser_opens(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Over ssh or in a container: the address stands there to be copied, and how to reach it."""
-
-    def none() -> None:
-        raise webbrowser.Error
-
-    with Desking(home):
-        monkeypatch.setattr(webbrowser, "get", none)
+    """The address stands above."""
+    variables = Desktop(tmp_path / "desktop").without_screen
+    with Desking(home) as desk:
+        monkeypatch.setattr(browser, "desktop", lambda: variables)
         assert main(["desk", "--open", "--home", str(home), "--lang", "en"]) == 0
-    said = capfd.readouterr().out
-    assert "humanmcp cannot open a browser here" in said
-    assert "ssh -L" in said
+    said = capfd.readouterr().out.splitlines()
+    assert said[-1].startswith("humanmcp cannot open a browser here.")
+    assert f"{desk.facts.address}login#k=" in said[-2]
+    assert not (home / launch.OPEN_NAME).exists()
 
 
 def test_the_browser_is_opened_by_a_file_and_not_by_an_argument(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The key is in a 0600 file; the argument list only names the file."""
-    asked: list[list[str]] = []
+    desktop = Desktop(tmp_path / "desktop")
+    monkeypatch.setattr(browser, "desktop", lambda: desktop.environment)
     with Desking(home) as desk:
-        monkeypatch.setattr(subprocess, "Popen", lambda words, **_: asked.append(words))
-        monkeypatch.setattr(webbrowser, "get", lambda: None)
-        assert launch.open_in_browser(home, desk.facts)
+        assert launch.open_in_browser(
+            home, desk.facts.address, launch.login_address(desk.facts)
+        ).startswith("Your browser opens the page")
     page = home / launch.OPEN_NAME
     assert page.stat().st_mode & 0o777 == 0o600
-    key = page.read_text(encoding="utf-8").partition("#k=")[2][:22]
-    assert key
-    assert key not in " ".join(asked[0])
-    assert page.as_uri() in asked[0]
+    assert "#k=" in page.read_text(encoding="utf-8")
+    assert [line.split()[-1] for line in desktop.lines()] == [page.as_uri()]
 
 
 def test_the_first_desk_opens_its_own_page_and_lives(

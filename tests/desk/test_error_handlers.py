@@ -9,8 +9,9 @@ from typing import Final
 
 import pytest
 
+from humanmcp import launch
 from humanmcp.common.own_process import LARGEST_LOG
-from humanmcp.desk import context, launch
+from humanmcp.desk import context
 from tests.desk.desking import JSON, Desking
 from tests.waiting import until
 

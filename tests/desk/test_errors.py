@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from humanmcp.desk import guard, launch, routing
+from humanmcp import launch
+from humanmcp.desk import guard, routing
 from humanmcp.desk.guard import Refusal
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox

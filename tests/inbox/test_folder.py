@@ -212,7 +212,7 @@ def test_a_home_of_another_user_is_refused(tmp_path: Path) -> None:
 def test_a_home_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     """With a sentence."""
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="could not be saved"):
+    with pytest.raises(UnsafeFolderError, match="cannot be created: a part of the path is not a"):
         FolderInbox(tmp_path / "file" / "home")
 
 

@@ -16,7 +16,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.desk import launch
+from humanmcp import launch
 from humanmcp.inbox import records
 from humanmcp.inbox.atomic import is_held
 from humanmcp.inbox.client_seconds import ClientSeconds
@@ -27,7 +27,8 @@ from humanmcp.protocol.conversation.transcript import from_json
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.full_disk import empty, fill
-from tests.serving import COMMAND, Serving, bare_environment, given_back, pending
+from tests.serving import COMMAND, PASSED_ON, Serving, bare_environment, given_back, pending
+from tests.support.desktop import SCREEN, Desktop
 from tests.waiting import PATIENCE, until
 
 INVALID: Final = '{"jsonrpc":"2.0","id":77,"error":{"code":-32600,"message":"Invalid Request"}}'
@@ -452,23 +453,44 @@ def test_every_module_is_imported_where_windows_lacks_something(tmp_path: Path) 
     assert done.returncode == 0, done.stderr
 
 
-def test_the_page_is_opened_beside_the_server(home: Path, tmp_path: Path) -> None:
-    """Issue, `--open`: the server answers at once, and stdout holds messages only."""
-    environment = bare_environment(tmp_path) | {"BROWSER": "true"}
-    done = subprocess.run(
-        [*COMMAND, "--home", str(home), "--open"],
-        input=b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n',
-        env=environment,
+HOST: Final = """
+import json, subprocess, sys
+words, few = json.loads(sys.argv[1])
+subprocess.run(words, env=few, check=True)
+"""
+"""A host at a desktop, which starts its server with few variables."""
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="no /proc")
+def test_the_page_is_opened_beside_the_server_on_the_desktop_of_the_host(
+    home: Path, tmp_path: Path
+) -> None:
+    """The server answers at once; stdout holds messages only, and stderr no key."""
+    desktop = Desktop(tmp_path / "desktop")
+    few = {name: desktop.environment[name] for name in PASSED_ON if name in desktop.environment}
+    words = [*COMMAND, "--home", str(home), "--open", "--lang", "en"]
+    host = subprocess.Popen(
+        [sys.executable, "-c", HOST, json.dumps([words, few])],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        check=True,
-        timeout=60,
+        stderr=subprocess.PIPE,
+        env=desktop.environment,
     )
-    (line,) = done.stdout.splitlines()
-    message = read(line)
+    assert host.stdin is not None
+    host.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+    host.stdin.flush()
+    until(desktop.lines, "the opened page")
+    out, err = host.communicate(timeout=PATIENCE)
+    message = read(out.removesuffix(b"\n"))
     assert isinstance(message, Message)
     assert message.body["result"] == {}
-    facts = until(lambda: launch.find(home), "the desk, which outlives the server")
+    facts = launch.find(home)
+    assert facts is not None  # it outlives the server
+    page = (home / launch.OPEN_NAME).as_uri()
+    assert desktop.lines() == [f"{' '.join(SCREEN.values())} {page}"]
+    assert facts.address.encode() in err
+    assert b"Your browser opens the page." in err
+    assert b"#k=" not in err
     os.kill(facts.pid, signal.SIGTERM)
     until(lambda: not is_held(home / launch.LOCK_NAME), "its end")
 

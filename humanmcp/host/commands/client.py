@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.answering.forms import MistypedError, typed_of
 from humanmcp.common.child import ChildCommand, EndedError, StartError
-from humanmcp.common.own_process import in_order, undisturbed
+from humanmcp.common.own_process import undisturbed
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
@@ -127,10 +127,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         script = _script(arguments)
         wanted = _request_of(arguments)
         target = target_of(arguments)
-        with in_order():
-            if wanted is not None:
-                return _ask_once(arguments, settings, target, wanted)
-            return _sit(arguments, settings, target, script)
+        if wanted is not None:
+            return _ask_once(arguments, settings, target, wanted)
+        return _sit(arguments, settings, target, script)
     except StopError as error:
         if not _asks_once(arguments):
             raise

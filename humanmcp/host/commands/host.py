@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.own_process import in_order, undisturbed
+from humanmcp.common.own_process import undisturbed
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stderr
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.json and not arguments.prompt:
         to_stderr("humanmcp: ", say(SECTION, "json of what"))
         return USAGE_ERROR
-    with in_order(), contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         _talk(arguments, settings, stack)
     return 0
 

@@ -14,26 +14,28 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common.settings import home_folder, make_private
-from humanmcp.common.terminal import has_browser, to_stderr
-from humanmcp.desk.login import write_private
+from humanmcp.common import browser
+from humanmcp.common.settings import home_flags, make_home, write_private
+from humanmcp.common.shell import command_line, program
+from humanmcp.common.terminal import to_stderr, to_stdout
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.atomic import is_held
-from humanmcp.locales import language_of, speak
+from humanmcp.locales import language_of, say, speak
 from humanmcp.locales.stop import StopError, sentence_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 LOCK_NAME: Final = "desk.lock"
 FACTS_NAME: Final = "desk.json"
 LOG_NAME: Final = "desk.log"
 OPEN_NAME: Final = "open-desk.html"
+SECTION: Final = "desk"
 
 START_WITHIN: Final = 10.0
 END_WITHIN: Final = 3.0
@@ -61,25 +63,68 @@ class DeskFacts:
     elsewhere: str = ""
 
 
-def find_or_start(home: str | Path, *, open_browser: bool, port: int | None = None) -> str:
-    """Return the address of this inbox's desk; start one if none runs.
+def find_or_start(home: Path, *flags: str, stdin: int = subprocess.DEVNULL) -> DeskFacts:
+    """Return the running desk of this inbox; start one if none runs, with these flags and stdin.
 
-    The address alone is not enough: a browser also needs the one-time key, which is never in an
-    argument list or a log. A running desk keeps its port.
+    A browser also needs the one-time key, which is never in an argument list or a log. A running
+    desk keeps its port.
 
     Raises:
-        NoDeskError: it did not come up.
+        StopError: it did not come up.
         OSError: the folder cannot be used.
     """
-    folder = make_private(home_folder(str(home)))
+    folder = make_home(home)
     before = _written(folder)
     facts = find(folder)
     if facts is None:
-        _start(folder, () if port is None else ("--port", str(port)))
-        facts = _wait_for(folder, before)
-    if open_browser:
-        open_in_browser(folder, facts)
-    return facts.address
+        _start(folder, flags, stdin)
+        facts = wait_for_facts(folder, dead=before)
+    if facts is None:
+        raise NoDeskError("no start", log=folder / LOG_NAME)
+    return facts
+
+
+class DeskOfCommand(contextlib.AbstractContextManager["DeskOfCommand"]):
+    """The desk of a command that people end with Ctrl-C: one that it starts ends with it.
+
+    At the regular end it keeps running, as does one in use for another session. One that ran before
+    is only used.
+    """
+
+    def __init__(self, home: Path) -> None:
+        """Start none before `facts` asks for it."""
+        self._home = home
+        self._lifeline = -1
+
+    def facts(self, port: int | None = None) -> DeskFacts:
+        """Return the running desk; start one if none runs.
+
+        Raises:
+            StopError: it did not come up.
+            OSError: the folder cannot be used.
+        """
+        if find(self._home) is not None:
+            return find_or_start(self._home)
+        stdin, self._lifeline = os.pipe()
+        try:
+            return find_or_start(
+                self._home, *(() if port is None else ("--port", str(port))), stdin=stdin
+            )
+        finally:
+            os.close(stdin)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """End the desk, or say that it stays."""
+        facts = find(self._home) if self._lifeline >= 0 else None
+        if facts is None:
+            return
+        if kind is None or any(one.is_open for one in open_inbox(self._home).sessions()):
+            os.write(self._lifeline, b"\n")
+            stop = command_line(program(), "desk", "--stop", *home_flags(self._home))
+            to_stdout(say(SECTION, "stays", address=facts.address, stop=stop))
+        os.close(self._lifeline)
+        if kind is not None:
+            _wait_for_end(self._home, facts)
 
 
 def find(folder: Path) -> DeskFacts | None:
@@ -131,12 +176,16 @@ def end(folder: Path) -> bool:
         return False
     with contextlib.suppress(OSError):  # it is just ending
         os.kill(facts.pid, signal.SIGTERM)
+    _wait_for_end(folder, facts)
+    return True
+
+
+def _wait_for_end(folder: Path, facts: DeskFacts) -> None:
     until = time.monotonic() + STOPS_WITHIN
     while is_held(folder / LOCK_NAME):
         if time.monotonic() > until:
             raise NoDeskError("no end", pid=facts.pid)
         time.sleep(_LOOK_EVERY)
-    return True
 
 
 def write_facts(folder: Path, facts: DeskFacts) -> None:
@@ -196,44 +245,41 @@ def ways_in(facts: DeskFacts, session: str = "", device: str = "") -> tuple[str,
     return f"{address}login#k={record['key']}", str(record.get("code", ""))
 
 
-def open_in_browser(folder: Path, facts: DeskFacts, login: str = "") -> bool:
-    """Open the page, logged in. Return False if this computer has no browser.
+def open_in_browser(folder: Path, address: str, login: str) -> str:
+    """Open the page at an address, logged in. Return what to tell: it opens, or how to reach it.
 
-    The key is passed in a file that only its owner can read, because all users can read command
-    lines. The desk itself passes an address with a key as `login`: a request to itself would wait
-    forever.
+    `login` is an address with a key. It is passed in a file that only its owner can read, because
+    all users can read command lines.
     """
-    if not has_browser():
-        return False
-    page = folder / OPEN_NAME
-    target = html.escape(login or login_address(facts))
-    write_private(
-        page,
-        f'<!doctype html><meta charset="utf-8"><title>humanmcp</title>'
-        f'<meta http-equiv="refresh" content="0; url={target}">',
-    )
-    # In a separate process: a browser may print to the stdout of a server.
-    subprocess.Popen(  # noqa: S603 - our own interpreter, and the address of our own file
-        [sys.executable, "-m", "webbrowser", page.as_uri()],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    return True
+    environment = browser.desktop()
+    is_open = False
+    if browser.has_screen(environment):
+        page = folder / OPEN_NAME
+        target = html.escape(login)
+        write_private(
+            page,
+            f'<!doctype html><meta charset="utf-8"><title>humanmcp</title>'
+            f'<meta http-equiv="refresh" content="0; url={target}">',
+        )
+        is_open = browser.open_address(page.as_uri(), environment)
+    return browser.outcome(address, environment, is_open=is_open)
 
 
-def _start(folder: Path, flags: Sequence[str]) -> None:
-    """Start a desk that outlives its starter: a host kills the whole process group of a server."""
-    words = [sys.executable, "-m", "humanmcp", "desk", "--home", str(folder), *flags]
+def _start(folder: Path, flags: Sequence[str], stdin: int) -> None:
+    """Start a desk that outlives its starter: a host kills the whole process group of a server.
+
+    It ends with its starter only if that holds the other end of its stdin.
+    """
+    module = "humanmcp" if stdin == subprocess.DEVNULL else "humanmcp.as_child"
+    words = [sys.executable, "-m", module, "desk", "--home", str(folder), *flags]
     log = os.open(folder / LOG_NAME, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(log, "ab") as stream:
         if sys.platform == "win32":  # pragma: no cover - Windows only
-            _start_on_windows(words, stream)
+            _start_on_windows(words, stdin, stream)
         else:
             subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
                 words,
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=subprocess.DEVNULL,
                 stderr=stream,
                 cwd=folder,
@@ -243,13 +289,13 @@ def _start(folder: Path, flags: Sequence[str]) -> None:
 
 if sys.platform == "win32":  # pragma: no cover - Windows only
 
-    def _start_on_windows(words: list[str], stream: Any) -> None:  # noqa: ANN401 - any binary file
+    def _start_on_windows(words: list[str], stdin: int, stream: Any) -> None:  # noqa: ANN401 - any binary file
         detached = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
         for flags in (detached | subprocess.CREATE_BREAKAWAY_FROM_JOB, detached):
             try:
                 subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
                     words,
-                    stdin=subprocess.DEVNULL,
+                    stdin=stdin,
                     stdout=subprocess.DEVNULL,
                     stderr=stream,
                     creationflags=flags,
@@ -259,61 +305,16 @@ if sys.platform == "win32":  # pragma: no cover - Windows only
             return
 
 
-def _wait_for(folder: Path, dead: DeskFacts | None) -> DeskFacts:
-    facts = wait_for_facts(folder, dead=dead)
-    if facts is None:
-        raise NoDeskError("no start", log=folder / LOG_NAME)
-    return facts
-
-
-# -- the demo host: the first request arrives in seconds -------------------------------------------
-
-DEMO_LOG: Final = "demo.log"
-
-_demos: list[subprocess.Popen[bytes]] = []
-_demo_lock: Final = threading.Lock()
-MOST_DEMOS: Final = 3
-"""The maximum number of demo hosts at once."""
-
-
-def start_demo(home: Path, language: str) -> bool:
-    """Start the demo host; return True if it started. It ends with its session.
-
-    Raises:
-        OSError: it cannot be started.
-    """
-    with _demo_lock:
-        _demos[:] = [process for process in _demos if process.poll() is None]
-        if len(_demos) >= MOST_DEMOS:
-            return False
-        words = (sys.executable, "-m", "humanmcp", "demo", "--by-hand")
-        log = os.open(home / DEMO_LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(log, "wb") as stream:
-            process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
-                [*words, "--home", str(home), "--lang", language],
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=stream,
-                start_new_session=True,
-            )
-        _demos.append(process)
-        return True
-
-
-def end_demos() -> None:
-    """Stop the running demo hosts."""
-    with _demo_lock:
-        for process in _demos:
-            if process.poll() is None:
-                process.terminate()
-        _demos.clear()
-
-
 def main(home: str, language: str = "") -> int:
-    """Run `python -m humanmcp.desk.launch HOME LANG`, which `humanmcp serve --open` starts."""
+    """Run `python -m humanmcp.launch HOME LANG`, which `humanmcp serve --open` starts.
+
+    Its stderr is a log of the host, so the address has no key there.
+    """
     speak(language_of(language))
     try:
-        to_stderr(find_or_start(home, open_browser=True))
+        facts = find_or_start(Path(home))
+        to_stderr(facts.address)
+        to_stderr(open_in_browser(Path(home), facts.address, login_address(facts)))
     except (OSError, StopError) as error:
         to_stderr("humanmcp: ", sentence_of(error))
         return 1
