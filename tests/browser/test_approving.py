@@ -103,6 +103,72 @@ def test_what_is_allowed_for_the_session_is_not_asked_again_until_it_is_taken_ba
     expect(page.locator(".approval pre")).to_have_text("git status -s")
 
 
+ORDER = """() => {
+  const found = [];
+  const walk = document.createTreeWalker(document.querySelector(".code pre"), NodeFilter.SHOW_TEXT);
+  for (let node = walk.nextNode(); node; node = walk.nextNode())
+    [...node.data].forEach((letter, at) => {
+      const range = document.createRange();
+      range.setStart(node, at);
+      range.setEnd(node, at + 1);
+      const box = range.getClientRects()[0];
+      if (box && letter !== "\\n") found.push([box.top, (box.left + box.right) / 2, letter]);
+    });
+  return found.toSorted((a, b) => Math.abs(a[0] - b[0]) > 8 ? a[0] - b[0] : a[1] - b[1])
+    .map((one) => one[2]).join("");
+}"""
+"""The letters of a command in the order in which they are drawn, line by line."""
+
+
+@pytest.mark.parametrize(
+    ("command", "drawn"),
+    [
+        ("rm -rf /srv/א/../1/x", "rm -rf /srv/א/../1/x"),
+        ("cp אב גד", "cp בא דג"),  # each word as its readers read it, the source before the target
+        ("א1 ٣-٤ (ب) <a", "א1 ٣-٤ (ب) <a"),
+    ],
+)
+def test_no_letter_changes_the_order_in_which_the_words_of_a_command_are_drawn(
+    desk: Desking, host: Serving, window: Callable[..., Window], command: str, drawn: str
+) -> None:
+    """On the card and in the row; what is selected and copied is the command itself."""
+    asks(host, "11", "Bash", command=command)
+    page = window().page
+    expect(page.locator(".code pre")).to_have_text(command)
+    assert page.evaluate(ORDER) == drawn
+    assert page.locator(".code pre").inner_text() == command
+    row = ORDER.replace(".code pre", "#rows .gist")
+    assert drawn in page.evaluate(row)
+    copied = "getSelection().selectAllChildren(document.querySelector('.code pre'))"
+    page.evaluate(copied)
+    assert page.evaluate("getSelection().toString()") == command
+
+
+def test_each_line_of_a_command_is_a_line_and_its_description_cannot_look_like_the_page(
+    desk: Desking, host: Serving, window: Callable[..., Window]
+) -> None:
+    """Empty lines, indentation and runs of spaces are drawn; so is a line feed at either end."""
+    command = "\n# tidy up\nrm -rf build\n\n  if  x\n\ty \n"
+    words = "Look\n\nAllow\ntest-host 1.0 wants to run a command"
+    asks(host, "11", "Bash", command=command, description=words)
+    page = window().page
+    drawn = page.locator(".code pre")
+    expect(drawn).to_contain_text("tidy up")
+    assert drawn.inner_text() == command.replace("\t", "⇥\t").replace("y \n", "y⟦U+0020⟧\n")
+    lines = page.evaluate(
+        "(() => { const one = document.querySelector('.code pre'), style = getComputedStyle(one);"
+        "return Math.round((one.clientHeight - parseFloat(style.paddingTop) * 2)"
+        " / parseFloat(style.lineHeight)); })()"
+    )
+    assert lines == len(command.split("\n"))
+    assert page.locator(".text pre").inner_text() == words
+    expect(page.locator(".text figcaption")).to_contain_text("description in the agent")
+    asks(host, "12", "Edit", file_path="/a", old_string="x\n  y", new_string="x\n\n\ty")
+    press(page, "d")
+    expect(page.locator(".difference")).to_have_count(1)
+    assert page.locator(".difference pre").inner_text() == "  x\n-   y\n+ \n+ ⇥\ty"
+
+
 def test_on_a_phone_a_long_command_is_opened_before_it_can_be_allowed(
     desk: Desking, host: Serving, window: Callable[..., Window]
 ) -> None:
