@@ -22,6 +22,7 @@ from humanmcp.cli import COMMANDS, main
 from humanmcp.common import own_process
 from humanmcp.common.book_file import decode, parse_book
 from humanmcp.common.settings import BOOK_NAME, FILE_NAME, PREFIX, Settings
+from humanmcp.common.shell import CommandFormatter
 from humanmcp.demo.command import DEMO_FOLDER
 from humanmcp.demo.lesson import (
     LESSON_KEYS,
@@ -334,7 +335,7 @@ def test_every_sentence_with_fillings_can_be_filled(language: str) -> None:
     """A brace of its own is doubled there."""
     for code, sentence in flat(language).items():
         if names := fillings(sentence):
-            assert sentence.format(**dict.fromkeys(names, "")), code
+            assert CommandFormatter().format(sentence, **dict.fromkeys(names, "")), code
 
 
 def test_every_sentence_that_the_code_names_exists() -> None:

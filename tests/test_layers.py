@@ -43,7 +43,7 @@ SHARED: Final = {
     "common/child": ("locales", "common/line_pipe"),
     "common/jsonc": ("protocol",),
     "common/line_pipe": ("common/own_process",),
-    "locales": ("protocol",),
+    "locales": ("protocol", "common/shell"),
     "common/timestamps": (),
     "common/parsing": ("locales",),
     "common/qr_code": (),

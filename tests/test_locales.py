@@ -1,8 +1,101 @@
 """Every sentence a person reads."""
 
+import re
+import string
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
 import pytest
 
-from humanmcp.locales import UnknownSentenceError, language_of, say
+from humanmcp.cli import COMMANDS as COMMAND_NAMES
+from humanmcp.locales import LANGUAGES, UnknownSentenceError, language_of, say
+from humanmcp.locales.compiling import sections
+
+FOLDER: Final = Path(__file__).parent.parent / "humanmcp" / "locales"
+HOSTILE: Final = "x'$(touch PWNED)'; touch PWNED & #y"
+TYPED: Final = ("humanmcp", "chmod", "ulimit", "{program!q}")
+SAFE: Final = {"prog", "codes", "needed"}
+"""Fillings of our own: the name of a command, codes of problems, and a number."""
+
+
+def in_backticks(sentence: str) -> list[str]:
+    """Return what a sentence names as it is typed."""
+    return re.findall(r"`([^`]+)`", sentence)
+
+
+def has_fillings(line: str) -> bool:
+    """Return True for a command line that is not the same each time."""
+    return line.startswith(TYPED) and "{" in line
+
+
+def sentences_with_commands() -> Iterator[tuple[str, str, str, str]]:
+    """Yield language, section, code and sentence."""
+    for language in LANGUAGES:
+        for section in sections(language, FOLDER):
+            for code, sentence in section.sentences.items():
+                if any(map(has_fillings, in_backticks(sentence))):
+                    yield language, section.name, code, sentence
+
+
+def names_in(template: str) -> dict[str, str | None]:
+    """Return the fillings of a template, and their conversions."""
+    parts = string.Formatter().parse(template)
+    return {name: conversion for _text, name, _spec, conversion in parts if name}
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with commands that write down their arguments."""
+    folder = tmp_path_factory.mktemp("shell")
+    for name in ("humanmcp", "chmod"):
+        command = folder / name
+        command.write_text('#!/bin/sh\nprintf "%s\\0" "$@" > arguments\n')
+        command.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "found", [pytest.param(one, id=" ".join(one[:3])) for one in sentences_with_commands()]
+)
+def test_a_printed_command_line_does_only_what_it_says(
+    tmp_path: Path, shell: Path, found: tuple[str, str, str, str]
+) -> None:
+    """Whatever a folder, a session or a server is called: the line is pasted into a real shell."""
+    language, section, code, sentence = found
+    values = {name: name if name in SAFE else HOSTILE for name in names_in(sentence)}
+    printed = in_backticks(say(section, code, language, **values))
+    for template, line in zip(in_backticks(sentence), printed, strict=True):
+        if not has_fillings(template):
+            continue
+        names = names_in(template)
+        assert {name for name, conversion in names.items() if conversion != "q"} <= SAFE
+        subprocess.run(
+            ["sh", "-c", line],
+            cwd=tmp_path,
+            env={"PATH": f"{shell}:/usr/bin:/bin"},
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        assert not (tmp_path / "PWNED").exists()
+        if template.startswith(("humanmcp", "chmod")) and not SAFE & names.keys():
+            assert HOSTILE in (tmp_path / "arguments").read_text().split("\0")
+
+
+def test_every_command_line_with_fillings_is_in_backticks() -> None:
+    """So that the test above finds it."""
+    command = re.compile(
+        rf"(?:humanmcp (?:{'|'.join(COMMAND_NAMES)})|chmod|{{program)\b[^.。:]*{{(?!codes)"
+    )
+    outside = [
+        (language, section.name, code)
+        for language in LANGUAGES
+        for section in sections(language, FOLDER)
+        for code, sentence in section.sentences.items()
+        if command.search(re.sub(r"`[^`]+`", "", sentence))
+    ]
+    assert outside == []
 
 
 def test_a_sentence_is_filled_in_the_wanted_language() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import string
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, cast
 
 _PLAIN: Final = re.compile(r"[\w@%+=:,./\\-]+", re.ASCII)
 _POWERSHELL_QUOTES: Final = re.compile("(['\u2018\u2019\u201a\u201b])")
@@ -22,6 +23,16 @@ def quoted(word: str, platform: str = sys.platform) -> str:
     if _PLAIN.fullmatch(word) and word[0] not in "@%":
         return word
     return "'" + _POWERSHELL_QUOTES.sub(r"\1\1", word) + "'"
+
+
+class CommandFormatter(string.Formatter):
+    """Formats a sentence with command lines: `{folder!q}` is a word of one."""
+
+    def convert_field(self, value: object, conversion: str | None) -> object:
+        """Quote a word for the shell."""
+        if conversion == "q":
+            return quoted(str(value))
+        return super().convert_field(value, cast("Literal['r', 's', 'a'] | None", conversion))
 
 
 def command_line(*words: str) -> str:

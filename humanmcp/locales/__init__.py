@@ -2,7 +2,8 @@
 
 The sentences are in a folder per language (`en/`, `ja/`), in a catalog per reader (`page.toml`,
 `terminal.toml`, …), in a section (`[desk]`, `[show]`, …), one line for each code. A sentence names
-its fillings in braces: `"{key}" is missing`. Where it has several wordings it is a table of them:
+its fillings in braces: `"{key}" is missing`. A word of a command line that people paste is
+`{folder!q}`, which quotes it for their shell. Where it has several wordings it is a table of them:
 `[problem.J01]` with `says`, `why` and `seen` has the codes `J01`, `J01.why` and `J01.seen`.
 A program loads the compiled form, section by section: see `compiling`.
 """
@@ -118,6 +119,10 @@ def find_sentence(section: str, code: str, language: str = "", /, **fillings: ob
             singular = sentences.get(f"{code} one") if fillings.get("count") in (1, "1") else None
             sentence = singular or sentences.get(code)
             if sentence is not None:
+                if "!q}" in sentence:
+                    from humanmcp.common.shell import CommandFormatter  # noqa: PLC0415 - seldom needed
+
+                    return CommandFormatter().format(sentence, **fillings)
                 return sentence.format(**fillings) if fillings else sentence
     return None
 

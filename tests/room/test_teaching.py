@@ -307,7 +307,7 @@ def test_a_lesson_is_played_in_every_seat_and_kept_by_the_room(tmp_path: Path) -
 def test_a_lesson_over_http_is_for_one_person_alone(tmp_path: Path) -> None:
     """The room says what to do; its teacher is not offered it."""
     home = tmp_path / "home"
-    with pytest.raises(AssertionError, match="One person can: humanmcp lesson over-http"):
+    with pytest.raises(AssertionError, match="One person can: `humanmcp lesson over-http`"):
         Rooming(home, "--lesson", "over-http", "--lang", "en")
     with Rooming(home) as room:
         page = room.teacher().get("/room").text
