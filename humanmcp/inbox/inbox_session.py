@@ -23,6 +23,7 @@ from humanmcp.protocol.conversation.transcript import (
     DecisionChain,
     Direction,
     Frame,
+    place_of,
 )
 
 if TYPE_CHECKING:
@@ -256,6 +257,7 @@ class InboxSession:
                     by=reply.by,
                     who=reply.who,
                     device=reply.device,
+                    where=place_of(reply.by, reply.device),
                     shown=reply.shown,
                     shown_at=reply.shown_at,
                     sent_at=reply.at,

@@ -44,9 +44,8 @@ from humanmcp.protocol.conversation.exchange import (
     UnreadableArrived,
 )
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
-from humanmcp.protocol.conversation.transcript import Decision as DecisionRecord
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.rules.decision import Decision
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.methods import DISCOVER
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
     from humanmcp.common.line_pipe import Cut
     from humanmcp.inbox.attendant import PollSchedule
     from humanmcp.inbox.contract import Reply
-    from humanmcp.protocol.conversation.exchange import Event, Exchange
+    from humanmcp.protocol.conversation.exchange import Event, Exchange, Outcome
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.session import Session
     from humanmcp.server.journal import Journal
@@ -349,58 +348,48 @@ class ExchangeHandler:
         """Judge a person's reply: it goes out, or back to them with its problems."""
         if self.parked.reply(number, reply):
             return
+        outcome = self.answer(number, reply)
+        if isinstance(outcome, Refused):
+            self.journal.refuse(number, outcome.verdict.diagnostics)
+        elif isinstance(outcome, Late):
+            logger.info("a reply to %s came too late", number)
+
+    def answer(self, number: int, reply: Reply) -> Outcome:
+        """Judge what a person answers, at whatever desk, and write it with its decision record.
+
+        It is kept until the client has repeated a request that it was asked to retry.
+        """
         exchange = self.session.exchanges.get(number)
-        if exchange and differs(reply.shown, exchange.request.raw):
-            self.journal.refuse(number, (kinds.other_request_shown().unplaced(),))
-            return
+        if exchange is not None and differs(reply.shown, exchange.request.raw):
+            return refused(exchange, reply, kinds.other_request_shown().unplaced())
         try:
             outcome = self.session.reply(number, reply.text, reply.form, anyway=reply.anyway)
         except Exception as error:
             logger.exception("a reply could not be taken; please report it")
-            self.journal.refuse(number, (failure(error),))
-            return
-        match outcome:
-            case Sent():
-                self.answered(outcome, reply.by, reply=reply)
-            case Refused():
-                self.journal.refuse(number, outcome.verdict.diagnostics)
-            case AwaitingRetry():
-                self.keep(number, reply)
-            case Late():
-                logger.info("a reply to %s came too late", number)
-            case impossible:
-                assert_never(impossible)
+            return refused(exchange, reply, failure(error)) if exchange else Late(None)
+        if isinstance(outcome, Sent):
+            self.answered(outcome, reply)
+        elif isinstance(outcome, AwaitingRetry):
+            self._kept[number] = reply
+        return outcome
 
-    def keep(self, number: int, reply: Reply) -> None:
-        """Keep a reply until the client has repeated the request that it was asked to retry."""
-        self._kept[number] = reply
-
-    def answered(
-        self, sent: Sent, by: str, line: bytes | None = None, reply: Reply | None = None
-    ) -> None:
+    def answered(self, sent: Sent, author: Reply | str, line: bytes | None = None) -> None:
         """Write an answer that passed: into the transcript, onto the wire, out of the inbox.
 
-        `line` is what goes out where the recorded answer was a malformed line; `reply` is what
-        a person decided.
+        `author` is the reply of a person, or who answered instead of one. `line` is what goes out
+        where the recorded answer was a malformed line.
         """
-        exchange = sent.exchange
+        exchange, by_person = sent.exchange, not isinstance(author, str)
+        by = author if isinstance(author, str) else author.by
         self.automatic.over(exchange.number)
         self.by[exchange.number] = by
         if len(self.by) > REMEMBERED:
             self.by.popitem(last=False)
         parks = self.parked.has(exchange.number)
-        decision = ""
-        if reply is not None:
-            decision = self.journal.decided(
-                DecisionRecord(
-                    self.journal.name,
-                    exchange.number,
-                    exchange.method,
-                    exchange.request.raw,
-                    sent.own,
-                ),
-                reply,
-            )
+        key, negotiated = self.journal.key(exchange.number), self.session.negotiated
+        decision = self.journal.decision_of(
+            key, exchange, sent.own, author, negotiated, deliberate=sent.deliberate
+        )
         if sent.line is not None:
             note = PARKED if parks else DELIBERATE if sent.deliberate else ""
             said = line or sent.line
@@ -413,7 +402,7 @@ class ExchangeHandler:
                 receipt=exchange.number,
             )
         elif decision:  # the rest of its batch is still to come
-            self.journal.note_decision(decision, reply.by if reply else by)
+            self.journal.note_decision(decision, by)
         timers = self.timers.pop(exchange.number, None)
         self.parked.over(exchange.number)
         if timers is not None and not parks:
@@ -424,7 +413,7 @@ class ExchangeHandler:
                 exchange.number,
                 exchange.state,
                 answer,
-                by_person=reply is not None,
+                by_person=by_person,
                 in_batch=sent.line is None,
             )
         for batch in sent.completed_batches:
@@ -597,6 +586,11 @@ class ExchangeHandler:
         outcome = self.session.reply(exchange.number, text, TextForm.ERROR)
         if isinstance(outcome, Sent):
             self.answered(outcome, BY_US)
+
+
+def refused(exchange: Exchange, reply: Reply, problem: Diagnostic) -> Refused:
+    """Refuse a reply that was not judged."""
+    return Refused(exchange, Verdict(reply.text, None, None, (problem,)))
 
 
 def _of_headers(exchange: Exchange) -> tuple[Diagnostic, ...]:

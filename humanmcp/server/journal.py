@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
-from humanmcp.inbox.contract import InboxError, NotHeldError
+from humanmcp.inbox.contract import InboxError, NotHeldError, Reply
 from humanmcp.inbox.inbox_session import InboxSession, Stamps
+from humanmcp.protocol.conversation.approvals import action_of, kind_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import (
     DECIDED,
     DELIBERATE,
+    Decision,
     Direction,
 )
 
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from humanmcp.inbox.contract import Answer, ServerInbox, SessionFacts
-    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.inbox.contract import Answer, Key, ServerInbox, SessionFacts
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.session import Session
     from humanmcp.server.connection import Connection
     from humanmcp.server.waiting import PendingTimers
@@ -116,6 +118,29 @@ class Journal(InboxSession):
         """Returns the request that a line belongs to which is not a response, 0 for none."""
         self.last_spoken_seq = 0
         """The number of the last line whose client reaction is shown, 0 for none."""
+
+    def decision_of(  # noqa: PLR0913 - what an answer is, and who wrote it
+        self,
+        key: Key,
+        exchange: Exchange,
+        line: str,
+        author: Reply | str,
+        negotiated: NegotiatedState,
+        *,
+        deliberate: bool,
+    ) -> str:
+        """Return the record of who decided what; "" for an answer that needs none.
+
+        Each answer of a person has one, and each to a question or a permission prompt.
+        """
+        tools = negotiated.known_tools
+        is_asked = exchange.method == "tools/call" and bool(kind_of(exchange.tool, tools))
+        if isinstance(author, str) and (author == BY_US or not is_asked):
+            return ""
+        reply = Reply("", by=author, at=self.clock.stamp()) if isinstance(author, str) else author
+        action = action_of(exchange, line, tools, deliberate=deliberate)
+        decision = Decision(*key, exchange.method, exchange.request.raw, line, action=action)
+        return self.decided(decision, reply)
 
     def note_decision(self, decision: str, by: str) -> None:
         """Record a decision whose response goes out later."""

@@ -16,7 +16,6 @@ from humanmcp.inbox.contract import Answer, Draft, InboxError, Key, Order, Waiti
 from humanmcp.locales import spoken_language
 from humanmcp.protocol.conversation.approvals import APPROVAL, differs, kind_of
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState, Sent, watches
-from humanmcp.protocol.conversation.transcript import Decision as DecisionRecord
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -348,8 +347,8 @@ class ParkedCalls:
             return
         at = self._journal.clock.stamp()
         answer = Answer(line, reply.by, at, deliberate=not verdict.sendable)
-        decision = self._journal.decided(
-            DecisionRecord(*item.key, item.method, item.line, line), reply
+        decision = self._journal.decision_of(
+            item.key, exchange, line, reply, negotiated, deliberate=not verdict.sendable
         )
         self._journal.note_decision(decision, reply.by)
         self._journal.describe(self._session)

@@ -591,6 +591,7 @@ def test_each_answer_of_a_person_leaves_a_record(
     parked = person.inbox.item(key)
     assert parked.answer is not None
     assert (first["exchange"], first["by"]) == (key.number, "desk")
+    assert (first["action"], first["where"]) == ("answer", "a browser on this computer")
     assert first["asked"] == sha256(parked.line)
     assert first["answered"] == sha256(parked.answer.line)
     assert first["sent_at"] <= first["taken_at"]
@@ -598,10 +599,10 @@ def test_each_answer_of_a_person_leaves_a_record(
     assert person.inbox.facts(name).last_decision == second["digest"]
     file = tmp_path / "decisions.jsonl"
     file.write_text(written)
-    assert main(["verify", str(file), "--lang", "en"]) == 0
+    assert main(["verify", str(file), *shell]) == 0
     assert second["digest"] in capsys.readouterr().out
     file.write_text(written.replace('"by":"desk"', '"by":"disk"', 1))
-    assert main(["verify", str(file), "--lang", "en"]) == 1
+    assert main(["verify", str(file), *shell]) == 1
     assert "Line 1: record 1 was changed." in capsys.readouterr().out
 
 

@@ -229,6 +229,40 @@ def words_in(result: object) -> str:
     return "\n".join(text_at(one, "text") for one in objects_at(result, "content")).strip()
 
 
+# -- what was decided ----------------------------------------------------------------------------
+
+_STATUS: Final = {"answered": "answer", "declined": "decline", "no_answer": "no answer"}
+
+
+def action_of(
+    exchange: Exchange, line: str, tools: Mapping[str, Any] | None, *, deliberate: bool = False
+) -> str:
+    """Say what a response decided (`Decision.action`). With `deliberate` it has errors."""
+    try:
+        response: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return "fault"
+    result = follow(response, "result")
+    asked = approval_of(exchange.request.raw, exchange.request, tools)
+    content = text_at(result, "content", 0, "text") if asked is not None else ""
+    body, problem = read_once(content) if content else (None, "none")
+    data = follow(result, "structuredContent", missing=None if problem else body)
+    if asked is not None and asked.kind == APPROVAL and not problem:
+        match text_at(body, "behavior"):
+            case "deny":
+                return "deny"
+            case "allow" if asked.questions:
+                return "answer"
+            case "allow":
+                same = member(content, "updatedInput") in (None, asked.text)
+                return "allow" if same else "change"
+    status = text_at(data, "status") if asked is not None else ""
+    if deliberate:
+        return "fault"
+    failed = follow(response, "error") is not None or follow(result, "isError") is True
+    return "error" if failed else _STATUS.get(status, "answer")
+
+
 # -- allow like this ------------------------------------------------------------------------------
 
 _PREFIX: Final = "allow:"

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
 HELD: Final = "held"
 """Note of a line that a tap has held; a later frame says what happened to it."""
@@ -290,10 +290,12 @@ _BEGINNING: Final = re.compile(rb'{"number":([1-9][0-9]*),"previous":"([0-9a-f]{
 class Decision(NamedTuple):
     """A person's decision. `shown` is the digest that the person's page sent with it.
 
-    `action` is `answer`, or for a message that a tap held `allow`, `change`, `deny` (answered
-    instead of the server) or `drop`. `device` is the device that it came from, "" for the computer
-    of the desk. `shown_at` is when the desk first showed the request to somebody, `sent_at` when
-    the person sent the answer, `taken_at` when the server or tap wrote it.
+    `action` is what was decided: `allow`, `change` (allowed with changes), `deny`, `answer`,
+    `decline`, `no answer`, `error` or `fault`; for a message that a tap held `allow`, `change`,
+    `deny` (answered instead of the server) or `drop`. `device` is the device that it came from, ""
+    for the computer of the desk; `where` says the same in words. `shown_at` is when the desk first
+    showed the request to somebody, `sent_at` when the person sent the answer, `taken_at` when the
+    server or tap wrote it.
     """
 
     session: str
@@ -304,6 +306,7 @@ class Decision(NamedTuple):
     by: str = ""
     who: str = ""
     device: str = ""
+    where: str = ""
     action: str = "answer"
     shown: str = ""
     shown_at: str = ""
@@ -318,6 +321,19 @@ def sha256(content: str | bytes) -> str:
 
     raw = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
     return hashlib.sha256(raw).hexdigest()
+
+
+_PLACES: Final = {
+    "desk": "a browser on this computer",
+    "terminal": "a terminal on this computer",
+    "files": "a text file on this computer",
+    "allowed": "a pattern that a person allowed for the session",
+}
+
+
+def place_of(by: str, device: str) -> str:
+    """Say in words where an answer came from."""
+    return f"the device {device}" if device else _PLACES.get(by, by)
 
 
 class DecisionChain:
@@ -346,35 +362,85 @@ class DecisionChain:
 class DecisionFlaw(NamedTuple):
     """A problem in a file of records: a code of `locales/`, and the number of the line.
 
-    `number` is the number of the record.
+    `number` is the number of the record, `session` the one that it names.
     """
 
     code: str
     line: int
     number: int = 0
+    session: str = ""
 
 
-def verify_decisions(content: bytes) -> Iterator[DecisionFlaw]:
+class ChainEnd(NamedTuple):
+    """The last record of a session: how many there are, and its digest."""
+
+    number: int
+    digest: str
+
+
+def verify_decisions(
+    content: bytes, known: Callable[[str], ChainEnd | None] | None = None
+) -> Iterator[DecisionFlaw]:
     """Yield what was changed, removed or moved in the records of one or more sessions.
 
-    It cannot notice that the last records were removed: compare the last digest with a copy.
+    `known` returns what is known elsewhere of the end of a session, or None. Without it nobody can
+    notice that the last records were removed, or that a whole chain was written anew.
     """
+    if not content.strip():
+        yield DecisionFlaw("empty", 1)
+        return
     if not content.endswith(b"\n"):
         yield DecisionFlaw("unended", content.count(b"\n") + 1)
-    previous, number = NO_DIGEST.encode(), 0
+    before = _Link(0, "", NO_DIGEST, "")
+    ends: dict[str, tuple[int, ChainEnd]] = {}
     for at, line in enumerate(content.removesuffix(b"\n").split(b"\n"), 1):
-        begins, ends = _BEGINNING.match(line), _END.search(line)
-        if begins is None or ends is None or ends.end() != len(line):
-            yield DecisionFlaw("unreadable", at, number + 1)
-            previous, number = b"", number + 1
+        begins, ending = _BEGINNING.match(line), _END.search(line)
+        if begins is None or ending is None or ending.end() != len(line):
+            yield DecisionFlaw("unreadable", at, before.number + 1)
+            before = _Link(before.number + 1, "", "", "")
             continue
-        found, digest = int(begins[1]), ends[1]
-        if sha256(line[: ends.start()]).encode() != digest:
-            yield DecisionFlaw("changed", at, found)
-        begins_anew = found == 1 and begins[2] == NO_DIGEST.encode()
-        if not begins_anew and previous and begins[2] != previous:
-            is_gap = found > number + 1
-            yield DecisionFlaw(
-                "left out" if is_gap else "moved", at, number + 1 if is_gap else found
-            )
-        previous, number = digest, found
+        link = _Link(int(begins[1]), begins[2].decode(), ending[1].decode(), _session_in(line))
+        if sha256(line[: ending.start()]) != link.digest:
+            yield DecisionFlaw("changed", at, link.number)
+        yield from _misplaced(at, link, before, ends)
+        before, ends[link.session] = link, (at, ChainEnd(link.number, link.digest))
+    for session, (at, end) in ends.items():
+        expected = end if known is None else known(session) or end
+        if expected != end:
+            code = "too few" if expected.number > end.number else "other end"
+            yield DecisionFlaw(code, at, expected.number, session)
+
+
+class _Link(NamedTuple):
+    """What joins a record to the others of its chain; the digest of an unreadable one is ""."""
+
+    number: int
+    previous: str
+    digest: str
+    session: str
+
+
+def _misplaced(
+    at: int, link: _Link, before: _Link, sessions: Container[str]
+) -> Iterator[DecisionFlaw]:
+    """Yield why a record does not belong behind the one before it; `sessions` have begun."""
+    if link.number == 1 and link.previous == NO_DIGEST:
+        if link.session in sessions:
+            yield DecisionFlaw("twice", at, 1, link.session)
+    elif before.session and link.session != before.session:
+        yield DecisionFlaw("other session", at, link.number, link.session)
+    elif before.digest and (link.previous, link.number) != (before.digest, before.number + 1):
+        if link.number > before.number + 1:
+            yield DecisionFlaw("left out", at, before.number + 1)
+        else:
+            yield DecisionFlaw("moved", at, link.number)
+
+
+def _session_in(line: bytes) -> str:
+    """Return the session that a record names, "" if it names none."""
+    try:
+        record: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return ""
+    named = record.get("session") if isinstance(record, dict) else None
+    return named if isinstance(named, str) else ""

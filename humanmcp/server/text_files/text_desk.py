@@ -238,7 +238,8 @@ class TextFileAnswers:
             return self._say(document)  # a deliberate -32700 to a line nobody could read
         exchange = addressed(document.text, self._session.pending)
         if exchange is not None:
-            return self._answer(document, self._session.reply(exchange.number, document.text))
+            reply = Reply(document.text, by=BY_FILES)
+            return self._answered(document, self._handler.answer(exchange.number, reply))
         if self._session.may_report(id_of(document.text)):
             return self._say(document)  # a deliberate -32600 to a line that was no message
         return self._refuse(document)
@@ -251,16 +252,14 @@ class TextFileAnswers:
         self._handler.leave_progress()
         return DocumentOutcome(document, sent=True, diagnostics=verdict.diagnostics)
 
-    def _answer(self, document: Document, outcome: Outcome) -> DocumentOutcome:
+    def _answered(self, document: Document, outcome: Outcome) -> DocumentOutcome:
         match outcome:
             case Sent():
-                self._handler.answered(outcome, BY_FILES)
                 diagnostics = outcome.verdict.diagnostics
                 return DocumentOutcome(document, sent=True, diagnostics=diagnostics)
             case Refused():
                 return _refused(document, outcome.verdict.diagnostics, self._judge)
-            case AwaitingRetry(exchange):
-                self._handler.keep(exchange.number, Reply(document.text, by=BY_FILES))
+            case AwaitingRetry():
                 return DocumentOutcome(document, sent=True, diagnostics=())
             case Late():
                 return self._refuse(document)

@@ -2,10 +2,13 @@
 
 import json
 import random
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from humanmcp.protocol.conversation.transcript import (
+    ChainEnd,
     Decision,
     DecisionChain,
     DecisionFlaw,
@@ -17,12 +20,12 @@ ASKED = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"n":1.0}}'
 ANSWERED = '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'
 
 
-def records(count: int) -> list[bytes]:
+def records(count: int, session: str = "s") -> list[bytes]:
     """Write the records of a session."""
     chain = DecisionChain()
     return [
         chain.add(
-            Decision("s", n, "tools/call", ASKED, ANSWERED, "desk", "アンナ", sent_at=str(n))
+            Decision(session, n, "tools/call", ASKED, ANSWERED, "desk", "アンナ", sent_at=str(n))
         ).encode()
         for n in range(1, count + 1)
     ]
@@ -77,6 +80,88 @@ def test_a_changed_byte_is_found_in_each_of_ten_thousand_records() -> None:
         assert [at for at in places if not found & {at, at + 1}] == []
 
 
+def again(lines: list[bytes], change: Callable[[int, dict[str, Any]], None]) -> list[bytes]:
+    """Change records and compute every digest anew, as somebody would who knows the format."""
+    last, written = "0" * 64, []
+    for at, line in enumerate(lines):
+        record = json.loads(line)
+        change(at, record)
+        del record["digest"]
+        text = json.dumps({**record, "previous": last}, separators=(",", ":"))[:-1]
+        last = sha256(text)
+        written.append(f'{text},"digest":"{last}"}}'.encode())
+    return written
+
+
+def _rename(record: dict[str, Any], session: str) -> None:
+    record["session"] = session
+
+
+FIVE, OTHER = records(5), records(3, "other")
+
+MANIPULATED: dict[str, tuple[bytes, str]] = {
+    "a record removed": (file_of([*FIVE[:2], *FIVE[3:]]), "left out"),
+    "the first record removed": (file_of(FIVE[1:]), "left out"),
+    "two records exchanged": (file_of([FIVE[0], FIVE[2], FIVE[1], *FIVE[3:]]), "left out"),
+    "all records reversed": (file_of(FIVE[::-1]), "left out"),
+    "a record twice": (file_of([*FIVE[:3], *FIVE[2:]]), "moved"),
+    "an early record at the end": (file_of([*FIVE, FIVE[1]]), "moved"),
+    "the whole chain twice": (file_of([*FIVE, *FIVE]), "twice"),
+    "its own first record at the end": (file_of([*FIVE, FIVE[0]]), "twice"),
+    "its own first record in the middle": (file_of([*FIVE[:3], FIVE[0], *FIVE[3:]]), "twice"),
+    "a shorter chain of the session before": (file_of([*records(2), *FIVE]), "twice"),
+    "a word edited": (file_of(FIVE).replace(b'"desk"', b'"disk"', 1), "changed"),
+    "a digest edited": (file_of([FIVE[0].replace(b'"digest":"', b'"digest":"0')]), "unreadable"),
+    "a record rehashed alone": (
+        file_of([FIVE[0], again(FIVE, lambda _, r: r.update(by="x"))[1], *FIVE[2:]]),
+        "moved",
+    ),
+    "the session renamed in one record": (
+        file_of(again(FIVE, lambda at, r: _rename(r, "s" if at != 2 else "other"))),
+        "other session",
+    ),
+    "the session renamed from one record on": (
+        file_of(again(FIVE, lambda at, r: _rename(r, "s" if at < 2 else "other"))),
+        "other session",
+    ),
+    "numbers left out and everything rehashed": (
+        file_of(again(FIVE, lambda at, r: r.update(number=at + 1 if at < 3 else at + 2))),
+        "left out",
+    ),
+    "records of another session in the middle": (
+        file_of([*FIVE[:2], *OTHER, *FIVE[2:]]),
+        "other session",
+    ),
+    "a record of another session at the end": (file_of([*FIVE, OTHER[2]]), "other session"),
+    "the last line cut": (file_of(FIVE)[:-20], "unended"),
+    "the last line feed removed": (file_of(FIVE)[:-1], "unended"),
+    "a blank line": (file_of([*FIVE[:2], b"", *FIVE[2:]]), "unreadable"),
+    "another text": (b"{}\n", "unreadable"),
+    "an empty file": (b"", "empty"),
+    "an empty line": (b"\n", "empty"),
+    # which only a copy of the end shows
+    "the tail removed": (file_of(FIVE[:3]), "too few"),
+    "a session renamed, everything rehashed": (
+        file_of(again(OTHER, lambda _, r: _rename(r, "s"))),
+        "too few",
+    ),
+    "an answer changed, everything rehashed": (
+        file_of(again(FIVE, lambda _, r: r.update(action="deny"))),
+        "other end",
+    ),
+    "a record added and hashed": (file_of(records(6)), "other end"),
+}
+
+
+@pytest.mark.parametrize("what", MANIPULATED)
+def test_each_manipulation_is_named(what: str) -> None:
+    """With a copy of the number and the last digest beside the file."""
+    content, code = MANIPULATED[what]
+    end = ChainEnd(5, json.loads(FIVE[-1])["digest"])
+    found = [flaw.code for flaw in verify_decisions(content, {"s": end}.get)]
+    assert code in found
+
+
 @pytest.mark.parametrize(
     ("order", "flaw"),
     [
@@ -86,27 +171,16 @@ def test_a_changed_byte_is_found_in_each_of_ten_thousand_records() -> None:
         ((0, 1, 2, 2, 3, 4), DecisionFlaw("moved", 4, 3)),
     ],
 )
-def test_what_was_left_out_or_moved_is_named(order: tuple[int, ...], flaw: DecisionFlaw) -> None:
-    """By its number, and the line where it is noticed."""
-    lines = records(5)
-    assert next(iter(verify_decisions(file_of([lines[at] for at in order])))) == flaw
+def test_what_was_left_out_or_moved_has_its_number_and_line(
+    order: tuple[int, ...], flaw: DecisionFlaw
+) -> None:
+    """The line is where it is noticed."""
+    assert next(iter(verify_decisions(file_of([FIVE[at] for at in order])))) == flaw
 
 
-def test_records_that_are_missing_at_the_end_are_told_by_their_number_and_the_last_digest() -> None:
-    """No chain shows where it once ended: its number and its last digest are kept elsewhere."""
-    chain, lines = DecisionChain(), records(5)
-    for line in lines:
-        chain.go_on(line.decode())
-    assert list(verify_decisions(file_of(lines[:3]))) == []
-    last = json.loads(lines[2])
-    assert (last["number"], last["digest"]) != (chain.number, chain.last)
-
-
-def test_a_file_may_hold_several_sessions_and_must_end() -> None:
-    """Each begins with number 1; a torn last line is told."""
-    assert list(verify_decisions(file_of(records(3) + records(2)))) == []
-    assert next(iter(verify_decisions(file_of(records(3))[:-1]))).code == "unended"
-    assert next(iter(verify_decisions(b"{}\n"))).code == "unreadable"
+def test_a_file_may_hold_several_sessions() -> None:
+    """Each begins with number 1."""
+    assert list(verify_decisions(file_of([*FIVE, *OTHER]))) == []
 
 
 def test_a_chain_goes_on_after_the_records_of_another_process() -> None:
