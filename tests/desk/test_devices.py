@@ -43,10 +43,11 @@ class Browser:
     def post(self, path: str, record: object = None, **headers: str) -> Got:
         """Press a button, or make a call; `headers` are sent in place of those of the own page."""
         own = {"Origin": f"http://127.0.0.1:{self.desk.port}"}
-        kind = {"Content-Type": "application/x-www-form-urlencoded"}
-        body = urlencode(record).encode() if isinstance(record, dict) else b"x=1"
         if path.startswith("/api/"):
-            kind, body = JSON, json.dumps(record or {}).encode()
+            kind, body = JSON, json.dumps({} if record is None else record).encode()
+        else:
+            kind = {"Content-Type": "application/x-www-form-urlencoded"}
+            body = urlencode(record).encode() if isinstance(record, dict) else b"x=1"
         more = {name.replace("_", "-"): value for name, value in headers.items()}
         given = {**self.headers, **kind, **(more or own)}
         return self.desk.ask("POST", self.login_path + path, body=body, headers=given)

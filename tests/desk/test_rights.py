@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import pytest
 
@@ -198,13 +199,19 @@ class Script:
         """Read."""
         return self._desk.ask("GET", path, headers=self._desk.bearer)
 
-    def post(self, path: str, record: dict[str, str]) -> Got:
+    def post(self, path: str, record: object) -> Got:
         """Send a form, or make a call."""
-        is_call = path.startswith("/api/")
-        kind = "application/json" if is_call else "application/x-www-form-urlencoded"
-        body = json.dumps(record) if is_call else "&".join(f"{k}={v}" for k, v in record.items())
+        kind, body = encoded(path, record)
         headers = {**self._desk.bearer, "Content-Type": kind}
-        return self._desk.ask("POST", path, body=body.replace(" ", "+").encode(), headers=headers)
+        return self._desk.ask("POST", path, body=body, headers=headers)
+
+
+def encoded(path: str, record: object) -> tuple[str, bytes]:
+    """Return a record as a call or a form takes it, and its content type."""
+    if path.startswith("/api/"):
+        return "application/json", json.dumps(record).encode()
+    assert isinstance(record, dict)
+    return "application/x-www-form-urlencoded", urlencode(record).encode()
 
 
 def asked(visitor: Any, method: str, path: str, act: str) -> Got:  # noqa: ANN401 - a browser, a script or a learner
@@ -237,10 +244,12 @@ class Seat:
         """Read."""
         return self._visitor.get(path)
 
-    def post(self, path: str, record: dict[str, str]) -> Got:
+    def post(self, path: str, record: object) -> Got:
         """Send a form, or make a call."""
-        is_call = path.startswith("/api/")
-        return self._visitor.call(path, record) if is_call else self._visitor.submit(path, **record)
+        kind, body = encoded(path, record)
+        own = f"http://127.0.0.1:{self._visitor.port}"
+        headers = {"Content-Type": kind, "Origin": own}
+        return self._visitor.ask("POST", self._visitor.login_path + path, body, headers)
 
 
 @pytest.fixture(scope="module")
