@@ -392,7 +392,7 @@ def _submit_reply(
         first = error.state in (ExchangeState.PENDING, ExchangeState.ANSWERED)
         outcome = Outcome.TAKEN if first else Outcome.OVER
         item = opened.inbox.item(opened.key)
-        winner = item.reply.who if item.reply is not None else ""
+        winner = item.reply.author if item.reply is not None else ""
         return SendResult(outcome, item, by=winner or error.by)
     found = await_result(lambda: result_of(opened, reply), within, wake)
     if found is None:

@@ -149,14 +149,15 @@ def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
 def guarded(app: ASGIApp, desk: Desk, stranger: str = "stranger.html") -> Guard:
     """Return `app` behind the guard; unknown browsers get the page `stranger`."""
 
-    def login_page(scope: Scope) -> bytes:
-        return linked(render(stranger), scope).encode()
+    def page(scope: Scope, why: str) -> bytes:
+        html = render("refused.html", why=why) if why else render(stranger)
+        return linked(html, scope).encode()
 
     return Guard(
         app,
         address=desk.address,
         door=desk.door,
-        login_page=login_page,
+        page=page,
         tell=partial(say, "refusal"),
         note=context.note,
     )

@@ -12,6 +12,7 @@ import threading
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from humanmcp import __version__, launch
 from humanmcp.common import qr_code, terminal
@@ -77,6 +78,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if arguments.stop:
             return _stop(home)
         lock = _hold(home)
+        if lock is None and (arguments.lan or arguments.url):
+            lock, settings = _take_over(home, settings)
         if lock is None:
             return _point_to(home, arguments)
         launch.forget_facts(home)
@@ -115,6 +118,19 @@ def _hold(home: Path) -> LifeLock | None:
         if is_held(home / launch.LOCK_NAME):
             return None
         raise
+
+
+def _take_over(home: Path, settings: Settings) -> tuple[LifeLock | None, Settings]:
+    """End a desk that only this computer reaches, to continue at its port.
+
+    Its logins and drafts are on disk. Another desk keeps running: the lock is then None.
+    """
+    running = launch.wait_for_facts(home)
+    if running is None or running.elsewhere:
+        return None, settings
+    terminal.to_stdout(say("desk", "restart"))
+    launch.end(home)
+    return _hold(home), settings._replace(port=urlsplit(running.address).port or settings.port)
 
 
 def _stop(home: Path) -> int:

@@ -34,6 +34,7 @@ from humanmcp.desk.presenters.rendering import SECTION, render, web_folder
 from humanmcp.desk.presenters.rules import rules_on
 from humanmcp.desk.rights import PUBLIC
 from humanmcp.desk.routing import RefusedError
+from humanmcp.inbox.contract import named_author
 from humanmcp.launch import LOG_NAME
 from humanmcp.locales import LANGUAGES, say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
@@ -149,6 +150,11 @@ def called(request: Request) -> str:
     """Return the name that a person chose for themselves or their device, "" for none."""
     given = visible(unquote(request.cookies.get("name", ""))[:LONGEST_CALLED])
     return given or device_of(request)
+
+
+def author(request: Request) -> str:
+    """Return who writes, for others: the name and, if that is another one, the device."""
+    return named_author(called(request), device_of(request))
 
 
 def signed(request: Request, key: Key, reply: Reply) -> Reply:

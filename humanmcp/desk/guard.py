@@ -9,6 +9,7 @@ The order of the checks: Host, target, size, origin, content type, identity.
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from dataclasses import dataclass
@@ -99,6 +100,8 @@ NOT_JSON: Final = Refusal(415, "no json")
 NOT_FORM: Final = Refusal(415, "no form")
 STRANGER: Final = Refusal(401, "stranger")
 OTHER_SESSION: Final = Refusal(403, "session")
+REMOVED: Final = Refusal(401, "removed")
+UNSEEN: Final = Refusal(401, "unseen")
 
 _SESSION: Final = re.compile(rb"\d{8}T\d{6}Z-[0-9A-Za-z]+")
 
@@ -225,7 +228,7 @@ def _content(scope: Scope, headers: list[tuple[bytes, bytes]]) -> Refusal | None
 
 
 class Guard:
-    """The middleware. `login_page` renders the page for an unknown browser.
+    """The middleware. `page` renders the page of a refusal; without a sentence, the login page.
 
     `tell` returns the sentence of a refusal, by its code. `note` logs an unexpected error after its
     response.
@@ -237,7 +240,7 @@ class Guard:
         *,
         address: Address,
         door: Door,
-        login_page: Callable[[Scope], bytes],
+        page: Callable[[Scope, str], bytes],
         tell: Callable[[str], str],
         note: Callable[[Scope, Exception], None],
     ) -> None:
@@ -245,7 +248,7 @@ class Guard:
         self._app = app
         self._address = address
         self._door = door
-        self._login_page = login_page
+        self._page = page
         self._tell = tell
         self._note = note
         self._bodies = Bodies()
@@ -288,6 +291,8 @@ class Guard:
         except Exception as error:  # noqa: BLE001 - nobody foresaw it; the answer says so
             self._note(scope, error)
         if body.trouble is not None:
+            if body.trouble is BodyTrouble.LARGE:
+                await body.drain()  # a browser that is still sending would show none of our words
             await self._refuse(_REFUSALS[body.trouble], scope, send)
 
     def _who(self, scope: Scope) -> Refusal | None:
@@ -317,14 +322,17 @@ class Guard:
             asked = scope["raw_path"] + b"?" + scope.get("query_string", b"")
             named = {one.decode() for one in _SESSION.findall(asked)}
             return OTHER_SESSION if session and named - {session} else None
-        return STRANGER
+        return _ENDED.get(self._door.why_ended(login), STRANGER)
 
     async def _refuse(self, refusal: Refusal, scope: Scope, send: Send) -> None:
-        page = not scope["path"].startswith(API) and scope["method"] == "GET"
-        if refusal is STRANGER and page:
-            kind, body = "text/html; charset=utf-8", self._login_page(scope)
+        path: str = scope["path"]
+        said = self._tell(refusal.code)
+        if path.startswith(API):
+            kind, body = "application/json", json.dumps({"detail": said}).encode()
+        elif refusal in _PAGES and not path.startswith(STATIC):
+            why = "" if refusal is STRANGER else said
+            kind, body = "text/html; charset=utf-8", self._page(scope, why)
         else:
-            said = self._tell(refusal.code)
             kind, body = "text/plain; charset=utf-8", f"{said}\n".encode()
         await send(
             {
@@ -348,6 +356,19 @@ _REFUSALS: Final[Mapping[BodyTrouble, Refusal]] = {
     BodyTrouble.SLOW: TOO_SLOW,
     BodyTrouble.BUSY: TOO_BUSY,
 }
+
+
+_ENDED: Final[Mapping[str, Refusal]] = {"removed": REMOVED, "unseen": UNSEEN}
+_PAGES: Final = frozenset({
+    *(STRANGER, REMOVED, UNSEEN, OTHER_SESSION),
+    *(TOO_LARGE, TOO_SLOW, TOO_BUSY),
+})  # fmt: skip
+"""What a person may meet with a page of ours; other refusals say nothing more."""
+
+
+def is_near(host: str) -> bool:
+    """Return True if a `Host` names this computer itself, also through `ssh -L`."""
+    return host.lower().startswith(_LOOPBACK)
 
 
 def _is_stranger(scope: Scope) -> bool:

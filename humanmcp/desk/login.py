@@ -15,7 +15,7 @@ import secrets
 import threading
 import time
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common.settings import write_private
@@ -93,6 +93,8 @@ TRIES: Final = 5
 """The number of wrong codes after which the code changes."""
 PAUSE: Final = 5.0
 """The seconds without any check after that, so that codes cannot be guessed or changed quickly."""
+REMEMBERED: Final = 3600.0
+"""The seconds for which a used key is recognised."""
 _WRITE_EVERY: Final = 60.0
 _ID_LENGTH: Final = 16
 # Without 0/O, 1/I/L: people read a code from one screen, or a wall, and type it at another.
@@ -109,6 +111,8 @@ class LoginSession:
     """The only session that it may see; "" for all."""
     device: str = ""
     """The name of its device; "" for a browser of this computer."""
+    ended: str = ""
+    """Why a device is out, which its page says: "removed" or "unseen"; "" as long as it is in."""
 
 
 class Device(NamedTuple):
@@ -152,6 +156,8 @@ class Door:
     tell: Callable[[str], None] = field(default=lambda _code: None)
     """Shows a new code where the old one was printed."""
     _keys: dict[bytes, _Key] = field(default_factory=dict)
+    _used: dict[bytes, float] = field(default_factory=dict)
+    """When each key was used, for an hour: whoever comes second is told so."""
     _logins: dict[str, LoginSession] = field(default_factory=dict)
     _code: str = ""
     _wrong: int = 0
@@ -180,16 +186,28 @@ class Door:
             self._keys[digest(key)] = _Key(now + life, session, device)
         return key
 
-    def enter_with_key(self, key: str) -> str | None:
-        """Use a one-time key. Return the login session (`login_of`), or None."""
-        with self._lock:
-            found = self._keys.pop(digest(key), _Key())
-            return self._begin(found.session, found.device) if found.until > self.clock() else None
+    def enter_with_key(self, key: str, device: str = "") -> str | None:
+        """Use a one-time key. Return the login session (`login_of`), or None.
 
-    def enter_with_code(self, code: str) -> str | None:
+        `device` names a browser that is not on this computer: it never becomes the owner.
+        """
+        with self._lock:
+            now = self.clock()
+            found = self._keys.pop(digest(key), _Key())
+            if found.until <= now:
+                return None
+            self._used = {one: at for one, at in self._used.items() if at > now - REMEMBERED}
+            self._used[digest(key)] = now
+            return self._begin(found.session, found.device or device)
+
+    def was_used(self, key: str) -> bool:
+        """Return True if somebody logged in with this key a while ago."""
+        return digest(key) in self._used
+
+    def enter_with_code(self, code: str, device: str = "") -> str | None:
         """Try the short code; return the login session or None.
 
-        After several wrong ones, it changes.
+        After several wrong ones, it changes. `device` as with a key.
         """
         with self._lock:
             if self.clock() < self._pause_until:
@@ -203,7 +221,7 @@ class Door:
             if spent:
                 _log.warning("%d wrong login codes: the code has changed", TRIES)
                 self._pause_until = self.clock() + PAUSE
-            login = self._begin() if right else None
+            login = self._begin(device=device) if right else None
         if right or spent:
             self.tell(self.code)
         return login
@@ -217,11 +235,11 @@ class Door:
         with self._lock:
             name, now = digest(login).hex(), self.clock()
             found = self._logins.get(name)
-            if found is None:
+            if found is None or found.ended:
                 return False
             too_old = not found.device and now - found.began > LONGEST
             if too_old or now - found.seen > (DEVICE_IDLE if found.device else IDLE):
-                del self._logins[name]
+                self._end(name, "unseen")
                 self._write()
                 return False
             found.seen = now
@@ -240,9 +258,16 @@ class Door:
         return self.known(login) is not None
 
     def known(self, login: str) -> LoginSession | None:
-        """Return a login session, None if it is unknown."""
+        """Return a login session, None if it is unknown or has ended."""
         with self._lock:
-            return self._logins.get(digest(login).hex())
+            found = self._logins.get(digest(login).hex())
+            return None if found is None or found.ended else found
+
+    def why_ended(self, login: str) -> str:
+        """Return why a device is out; "" for every other login."""
+        with self._lock:
+            found = self._logins.get(digest(login).hex())
+            return "" if found is None else found.ended
 
     def devices(self) -> list[Device]:
         """Return the devices that may answer, newest first."""
@@ -251,7 +276,7 @@ class Door:
             found = [
                 Device(name[:_ID_LENGTH], one.device, one.began + ahead, one.seen + ahead)
                 for name, one in self._logins.items()
-                if one.device
+                if one.device and not one.ended
             ]
         return sorted(found, key=lambda device: device.began, reverse=True)
 
@@ -260,8 +285,17 @@ class Door:
         with self._lock:
             for name in [name for name, one in self._logins.items() if one.device]:
                 if name[:_ID_LENGTH] == device_id:
-                    del self._logins[name]
+                    self._end(name, "removed")
             self._write()
+
+    def _end(self, name: str, why: str) -> None:
+        """End a login session. What a device is told is kept until it would have ended anyway."""
+        ended, now = self._logins.pop(name), self.clock()
+        if ended.device:
+            self._logins[name] = replace(ended, ended=why, seen=now)
+        for old in [one for one, it in self._logins.items() if it.ended]:
+            if now - self._logins[old].seen > DEVICE_IDLE:
+                del self._logins[old]
 
     def _begin(self, session: str = "", device: str = "") -> str:
         login = login_of(f"/~{secrets.token_urlsafe(16)}", secrets.token_urlsafe(32))
@@ -276,7 +310,7 @@ class Door:
             return
         ahead = self.wall() - self._written
         record = {
-            name: [v.began + ahead, v.seen + ahead, v.session, v.device]
+            name: [v.began + ahead, v.seen + ahead, v.session, v.device, v.ended]
             for name, v in self._logins.items()
         }
         try:
@@ -293,9 +327,9 @@ def _read(file: Path, ahead: float) -> dict[str, LoginSession]:
         record = json.loads(file.read_text(encoding="utf-8"))
         return {
             str(name): LoginSession(
-                float(began) - ahead, float(seen) - ahead, str(session), str(device)
+                float(began) - ahead, float(seen) - ahead, str(session), str(device), "".join(ended)
             )
-            for name, (began, seen, session, device) in record.items()
+            for name, (began, seen, session, device, *ended) in record.items()
         }
     except FileNotFoundError:
         return {}

@@ -559,6 +559,17 @@ class Body:
         if not self._given_up.done():
             self._given_up.set_result(None)
 
+    async def drain(self) -> None:
+        """Drop what still comes of a body that is not taken, within bounds."""
+        left = LARGEST_TOGETHER
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(SLOWEST_OF_STRANGERS):
+                while left > 0:
+                    message = await self._receive()
+                    if not message.get("more_body", False):
+                        return
+                    left -= len(message.get("body", b""))
+
     async def receive(self) -> Message:
         """Return the next part.
 

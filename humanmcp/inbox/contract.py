@@ -286,6 +286,11 @@ class Order(enum.Enum):
     """Tell the client of a parked call how it stands: `text` is its number and the words."""
 
 
+def named_author(who: str, device: str) -> str:
+    """Return a name with its device: on a phone, people may call themselves anything."""
+    return f"{who} ({device})" if device and who != device else who
+
+
 class Reply(NamedTuple):
     """What a person sends. `anyway` sends it although the check finds errors in it.
 
@@ -307,6 +312,11 @@ class Reply(NamedTuple):
     """The device that it was sent from, "" for the computer of the desk."""
     shown_at: str = ""
     """When the desk first showed the request to somebody, "" where that is not known."""
+
+    @property
+    def author(self) -> str:
+        """The person, and in brackets the device if that has another name."""
+        return named_author(self.who, self.device)
 
     @property
     def as_draft(self) -> Draft:

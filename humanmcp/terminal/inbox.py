@@ -331,7 +331,7 @@ def kept_waiting(item: Item) -> str:
 def _ended(item: Item) -> str:
     if item.answer is not None:
         code = "answered deliberately" if item.answer.deliberate else "answered"
-        person = one_line(item.reply.who, 60) if item.reply is not None else ""
+        person = one_line(item.reply.author, 90) if item.reply is not None else ""
         said = say(WAITS, code, by=person or who(item.answer.by))
         if not item.waiting.parked:
             return said

@@ -206,19 +206,19 @@ def ask_desk(home: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
-def test_a_running_desk_that_only_this_computer_reaches_says_how_to_open_it(home: Path) -> None:
-    """`--lan` would otherwise seem to work, and no phone would come in."""
-    with Desking(home) as desk:
-        for flags in (("--lan",), ("--url", "https://desk.example")):
-            second = ask_desk(home, *flags)
-            assert second.returncode == 1
-            assert f"already runs for this inbox at {desk.facts.address}" in second.stderr
-            assert "`humanmcp desk --stop`" in second.stderr
-            assert second.stdout == ""
-        assert ask_desk(home, "--stop").stdout.startswith("The desk was stopped.")
-        desk.process.wait(PATIENCE)
-        again = ask_desk(home, "--stop")
-        assert (again.returncode, again.stdout) == (0, "No desk runs for this inbox.\n")
+def test_a_desk_of_this_computer_alone_starts_again_for_the_network(home: Path) -> None:
+    """At the same port: an open page comes back by itself, still logged in."""
+    with Desking(home) as alone:
+        cookie = alone.cookie()
+        with Desking(home, "--lan") as desk:
+            alone.process.wait(PATIENCE)
+            assert desk.port == alone.port
+            assert "now starts again for the network" in desk.out.read_text(encoding="utf-8")
+            assert desk.ask("GET", alone.in_login("/"), headers=cookie).status == 200
+            assert ask_desk(home, "--stop").stdout.startswith("The desk was stopped.")
+            desk.process.wait(PATIENCE)
+            again = ask_desk(home, "--stop")
+            assert (again.returncode, again.stdout) == (0, "No desk runs for this inbox.\n")
 
 
 def test_a_running_desk_that_others_reach_gives_a_link_for_another_device(home: Path) -> None:

@@ -132,7 +132,10 @@ def test_no_name_hides_which_device_answered(room: Room, open_desk: Desking) -> 
         assert phone.post(answer, {"text": "sunny", "form": "text"}).status == 200
         reply = room.inbox.item(key).reply
         assert reply is not None
-        assert (reply.who, reply.device) == ("Anna", "phone")
+        assert (reply.who, reply.device, reply.author) == ("Anna", "phone", "Anna (phone)")
+        path = f"/m/{session}/1"
+        until(lambda: "Answered by" in open_desk.page(path), "the answer is on the page")
+        assert "Answered by Anna (phone) after" in open_desk.page(path)
 
 
 @pytest.mark.parametrize(
@@ -220,8 +223,36 @@ def test_the_link_of_a_device_works_once(open_desk: Desking) -> None:
     with open_desk:
         link = link_of(open_desk, "phone")
         Browser(open_desk, link)
-        with pytest.raises(AssertionError):
+        with pytest.raises(AssertionError, match="This link was already used"):
             Browser(open_desk, link)
+        with pytest.raises(AssertionError, match="the link of a device 15"):
+            Browser(open_desk, "#k=unknown")
+
+
+@pytest.mark.parametrize("way", ["code", "key"])
+def test_whoever_logs_in_from_elsewhere_is_a_device(open_desk: Desking, way: str) -> None:
+    """With the terminal's code, or the owner's link: a phone is never the owner."""
+    with open_desk:
+        for host, is_device in (("desk.example", True), (f"localhost:{open_desk.port}", False)):
+            code = open_desk.post("/api/login-key", {}).json["code"] if way == "code" else ""
+            made = open_desk.post("/api/login-key", {}).json
+            body = json.dumps({"code": code} if code else {"key": made["key"]}).encode()
+            got = open_desk.ask("POST", "/api/login", body=body, headers={**JSON, "Host": host})
+            cookie = {"Cookie": got.headers["set-cookie"].partition(";")[0]}
+            settings = open_desk.ask("GET", f"{got.json['path']}/settings", headers=cookie)
+            assert (settings.status == 403) == is_device, host
+        assert "My phone</strong>" in open_desk.page("/devices")
+
+
+def test_the_first_page_of_a_device_is_one_sentence(open_desk: Desking) -> None:
+    """It can start no demo and connect no host."""
+    with open_desk:
+        page = Browser(open_desk, link_of(open_desk, "phone")).get("/").text
+        empty = page.partition('<section class="empty">')[2].partition("</section>")[0]
+        assert (
+            empty.strip()
+            == "<p>Nothing waits for you now. A new request appears here automatically.</p>"
+        )
 
 
 def test_a_device_that_was_removed_is_out_at_once(open_desk: Desking) -> None:
@@ -232,7 +263,10 @@ def test_a_device_that_was_removed_is_out_at_once(open_desk: Desking) -> None:
         found = re.search(r'lost</strong>.*?name="remove" value="(\w+)"', listed)
         assert found
         assert open_desk.submit("/devices", remove=found[1]).status == 303
-        assert lost.get("/").status == 401
+        refused = lost.get("/")
+        assert (refused.status, "This device was removed" in refused.text) == (401, True)
+        assert "The code from the terminal" not in refused.text
+        assert "This device was removed" in lost.get("/api/state").json["detail"]
         assert kept.get("/").status == 200
         assert "lost</strong>" not in open_desk.page("/devices")
 

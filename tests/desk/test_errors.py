@@ -30,7 +30,7 @@ def test_what_is_not_there_is_said_in_both_languages(desk: Desking) -> None:
         for address, said in ((path, english), (f"{path}?lang=ja", japanese)):
             answer = desk.ask("GET", address, headers=desk.bearer)
             assert (answer.status, said in detail(answer)) == (404, True)
-    for language, said in (("en", "This key or code is not valid"), ("ja", "5 分")):
+    for language, said in (("en", "This link is not valid any more"), ("ja", "5 分")):
         answer = desk.post(f"/api/login?lang={language}", {"key": "wrong"})
         assert (answer.status, said in detail(answer)) == (401, True)
     answer = desk.post("/api/rules?lang=ja", {"method": 5})

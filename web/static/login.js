@@ -22,6 +22,8 @@ if (key) {
     keep(path);
     location.replace(`${path}/${session ? `?${new URLSearchParams({ session })}` : ""}`);
   } else {
+    const record = await answer?.json().catch(() => null);
+    failed.textContent = record?.detail ?? failed.textContent;
     opening.hidden = true;
     failed.hidden = false;
   }

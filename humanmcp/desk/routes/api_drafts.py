@@ -25,7 +25,7 @@ from humanmcp.common.timestamps import now
 from humanmcp.desk.context import (
     BY,
     AsciiJson,
-    called,
+    author,
     desk_of,
     signed,
 )
@@ -183,7 +183,7 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
     if body.aside:
         desk.inbox.put_aside(key, draft._replace(text=body.aside, form=TextForm.MESSAGE, at=at))
     if body.touched:
-        desk.inbox.note_writer(key, Writer(body.who[:LONGEST_NAME], called(request)))
+        desk.inbox.note_writer(key, Writer(body.who[:LONGEST_NAME], author(request)))
         desk.board.look_at_writers()
     desk.board.refresh(*key)
     return {"at": at}
@@ -206,7 +206,7 @@ def note_writer(request: Request, session: str, number: int, body: WriterBody) -
     desk, key, page = desk_of(request), Key(session, number), body.who[:LONGEST_NAME]
     if body.on:
         desk.open_exchange(key)
-        desk.inbox.note_writer(key, Writer(page, called(request)))
+        desk.inbox.note_writer(key, Writer(page, author(request)))
     else:
         desk.inbox.clear_writer(page)
     desk.board.look_at_writers()

@@ -25,6 +25,7 @@ from humanmcp.desk.context import (
     remember,
     switched,
 )
+from humanmcp.desk.guard import is_near
 from humanmcp.desk.login import LONGEST, login_path_of, parts_of
 from humanmcp.desk.presenters.rendering import edition, render, web_folder
 from humanmcp.desk.routing import CallRoute, DeskRoute, FormValues
@@ -64,12 +65,24 @@ async def enter(request: Request, response: Response, body: LoginBody) -> Logged
     All addresses then begin with `path`; the browser sends the cookie only there.
     """
     desk = desk_of(request)
-    door = desk.door
-    login = door.enter_with_key(body.key) if body.key else door.enter_with_code(body.code)
+    door, device = desk.door, _device_that_asks(request)
+    if body.key:
+        login = door.enter_with_key(body.key, device)
+    else:
+        login = door.enter_with_code(body.code, device)
     if login is None:
-        raise HTTPException(401, say("desk", "login.failed"))
+        why = "used" if door.was_used(body.key) else "old" if body.key else "wrong"
+        raise HTTPException(401, say("desk", f"login.{why}"))
     set_cookie(request, response, login)
     return {"in": True, "path": parts_of(login)[0]}
+
+
+def _device_that_asks(request: Request) -> str:
+    """Return the name of a browser that is not on this computer: it becomes a device.
+
+    So a phone is never the owner, whatever is typed there.
+    """
+    return "" if is_near(request.headers["host"]) else say("desk", "device.first")
 
 
 def set_cookie(request: Request, response: Response, login: str) -> None:
@@ -156,7 +169,7 @@ def login(request: Request) -> HTMLResponse:
 async def log_in(request: Request, values: FormValues) -> Response:
     """Try the short code."""
     desk = desk_of(request)
-    login = desk.door.enter_with_code(values.get("code", ""))
+    login = desk.door.enter_with_code(values.get("code", ""), _device_that_asks(request))
     if login is None:
         return page(request, "login.html", 401, count=0, sessions=(), failed=True)
     response = RedirectResponse(f"{parts_of(login)[0]}/", 303)
