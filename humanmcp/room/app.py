@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 
 from humanmcp.desk import app as desk_app
 from humanmcp.desk.app import CALLS
@@ -28,6 +28,7 @@ from humanmcp.room.records import Visitor, VisitorKind
 from humanmcp.server.http.sessions import HttpSession, HttpSessions
 
 if TYPE_CHECKING:
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from humanmcp.inbox.contract import SessionFacts
@@ -94,6 +95,10 @@ class Entrance:
         if visitor is None or (what and visitor.kind is not VisitorKind.LEARNER):
             answer = HTMLResponse(render("outside.html"), 404)
             await answer(scope, receive, send)
+        elif self._classroom.is_removed(visitor) and not what:
+            why = say("desk", "room.why.removed")
+            answer = HTMLResponse(render("outside.html", why=why), 404)
+            await answer(scope, receive, send)
         elif what:
             await self._hosts.serve(visitor.seat, what, scope, receive, send)
         else:
@@ -118,6 +123,9 @@ class Roles:
         state["who"] = Who.STRANGER if visitor is None else _WHO[visitor.kind]
         if visitor is not None:
             seat = self._classroom.seat_of(visitor)
+            if seat is None and visitor.kind is VisitorKind.LEARNER:
+                await _to_the_door(scope)(scope, receive, send)
+                return
             state["visitor"] = visitor
             state["halted"] = self._halted(visitor)
             if seat is not None:
@@ -140,6 +148,13 @@ class Roles:
                 return "frozen"
             case _:
                 return ""
+
+
+def _to_the_door(scope: Scope) -> Response:
+    """Lead who was in a seat that was removed to where it is said."""
+    if scope["path"].startswith("/api/"):
+        return JSONResponse({"detail": say("desk", "room.why.removed")}, 401)
+    return RedirectResponse("/login", 303)
 
 
 # -- the endpoints of seats, for learners' hosts -------------------------------------------------

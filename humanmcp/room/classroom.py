@@ -88,6 +88,8 @@ STUCK_AFTER: Final = 180.0
 STUCK_TRIES: Final = 3
 """Answers to one step that did not pass."""
 GONE_AFTER: Final = 45.0
+UNUSED_AFTER: Final = 300.0
+"""Seconds without a sign after which nobody is expected to come back to a seat or a text."""
 
 
 class Knock(NamedTuple):
@@ -132,12 +134,14 @@ class Classroom:
         self.granted: dict[int, int] = {}
         """Which seat a knock was given."""
         self._seats: dict[int, RoomSeat] = {}
+        self.removed: dict[int, SeatRecord] = {}
+        """The seats that the teacher has taken away, which their people can be given back."""
         seats = make_private(folder / SEATS)
         self._database = database
         self._following = Following(below=None if database else seats)
         self._around = around
         self._lock = threading.RLock()
-        self._opened_at = self.door.clock()
+        self.opened_at = self.door.clock()
         self.on_removed: Callable[[int], object] = lambda _number: None
         """Called when a seat was taken away, with its number."""
         self.address: Address
@@ -161,9 +165,13 @@ class Classroom:
         self._following.__enter__()
         self._following.add(self.teacher.folder, self.teacher.board)
         for record in self._kept():
+            if record.removed:
+                self.removed[record.number] = record
+                self.door.admit(Visitor(VisitorKind.LEARNER, record.number), record.key)
+                continue
             seat = self._take_in(record)
             if self._anew:
-                seat.take_lesson("")
+                seat.take_lesson("", told="lesson")
             else:
                 seat.go_on()
 
@@ -260,13 +268,13 @@ class Classroom:
         return number
 
     def remove(self, seats: Iterable[RoomSeat]) -> None:
-        """Remove seats: their keys become invalid. Their messages stay on disk."""
+        """Remove seats. Their people are told, and can be given them back with all their work."""
         for seat in seats:
             number = seat.record.number
             with self._lock:
                 self._seats.pop(number, None)
-                for kind in (VisitorKind.LEARNER, VisitorKind.WATCHER):
-                    self.door.dismiss(Visitor(kind, number))
+                self.removed[number] = seat.record
+                self.door.dismiss(Visitor(VisitorKind.WATCHER, number))
                 for knock in [one for one, given in self.granted.items() if given == number]:
                     self.send_away(knock)
             seat.close()
@@ -274,6 +282,20 @@ class Classroom:
             if self.record.on_wall == number:
                 self.note(on_wall=0)
         self._broadcaster.tell()
+
+    def is_removed(self, visitor: Visitor) -> bool:
+        """Return True for a learner whose seat was removed."""
+        return visitor.kind is VisitorKind.LEARNER and visitor.seat in self.removed
+
+    def _restored(self, number: int) -> RoomSeat | None:
+        record = self.removed.pop(number, None)
+        if record is None:
+            return None
+        record.removed = 0.0
+        seat = self._take_in(record)
+        seat.note()
+        seat.go_on()
+        return seat
 
     def _take_in(self, record: SeatRecord) -> RoomSeat:
         seat = self._make_seat(record, f"{record.number:03d}")
@@ -355,12 +377,12 @@ class Classroom:
         return knock
 
     def let_in(self, number: int, seat: int = 0) -> None:
-        """Give a person at the door a seat: a new one, or the seat that was lost."""
+        """Give a person at the door a seat: a new one, or the seat that was lost or removed."""
         with self._lock:
             knock = self.knocks.get(number)
             if knock is None or number in self.granted:
                 return
-            given = self.seat(seat) if seat else self.join(knock.name)
+            given = self.seat(seat) or self._restored(seat) if seat else self.join(knock.name)
             if given is not None:
                 self.granted[number] = given.record.number
         self._broadcaster.tell()
@@ -416,13 +438,15 @@ class Classroom:
             self.plays(lesson)
             self.keep()
             for seat in self.seats:
-                seat.take_lesson("")
+                seat.take_lesson("", told="lesson")
 
-    def go_to(self, step: int) -> None:
-        """Open a step of the lesson in every seat that has not reached it."""
-        for seat in self.seats:
-            if self.lesson_of(seat.record) == self.record.lesson:
-                seat.go_to(step)
+    def behind(self, step: int) -> list[RoomSeat]:
+        """Return the seats that have not reached this step of the class lesson."""
+        return [
+            seat
+            for seat in self.seats
+            if self.lesson_of(seat.record) == self.record.lesson and seat.is_behind(step)
+        ]
 
     def misconceptions(self) -> list[Misconception]:
         """Count the seats that have or sent each kind of mistake."""
@@ -435,11 +459,27 @@ class Classroom:
         """Return whether a learner is here, idle, or gone."""
         now = self.door.clock()
         visitor = Visitor(VisitorKind.LEARNER, seat.record.number)
-        seen = self.door.seen.get(visitor, self._opened_at)
+        seen = self.door.seen.get(visitor, self.opened_at)
         if not seat.desk.live.streams and now - seen > GONE_AFTER:
             return "gone"
-        active_at = max(seat.active_at, self._opened_at)  # what was before is not known
+        active_at = max(seat.active_at, self.opened_at)  # what was before is not known
         return "idle" if now - active_at > IDLE_AFTER else "here"
+
+    def was_active(self, seat: RoomSeat) -> bool:
+        """Return True if a learner wrote or pressed something a short time ago."""
+        return self.door.clock() - seat.active_at < UNUSED_AFTER
+
+    def is_at_work(self, seat: RoomSeat) -> bool:
+        """Return True if a learner who is here, or was here lately, has an open request."""
+        is_here = self.presence(seat) != "gone" or self.was_active(seat)
+        return is_here and bool(seat.board.waiting())
+
+    def is_unused(self, seat: RoomSeat) -> bool:
+        """Return True if nothing was done in a seat, and nobody has been there for minutes."""
+        visitor = Visitor(VisitorKind.LEARNER, seat.record.number)
+        seen = max(self.door.seen.get(visitor, 0.0), seat.active_at, self.opened_at)
+        is_left = not seat.desk.live.streams and self.door.clock() - seen > UNUSED_AFTER
+        return is_left and not seat.has_done_anything
 
     def is_stuck(self, seat: RoomSeat) -> bool:
         """Return True if a learner who is here does not get past a step."""

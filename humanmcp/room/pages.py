@@ -12,11 +12,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from humanmcp.answering import service
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.common import qr_code
-from humanmcp.desk.context import (
-    note_version,
-    page,
-)
-from humanmcp.desk.login import parts_of
+from humanmcp.desk.context import note_version, page
+from humanmcp.desk.guard import cookie_of
+from humanmcp.desk.login import login_of, login_path_of, parts_of
 from humanmcp.desk.presenters.rendering import render
 from humanmcp.desk.routes.history import stage
 from humanmcp.desk.routes.settings import mistake_page, shown_snippets
@@ -44,6 +42,7 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
         "name": classroom.name_of(seat) if visitor.kind is not VisitorKind.GUEST else "",
         "hint": record.hint,
         "opened": record.opened,
+        "told": record.told,
         "next_lesson": classroom.next_lesson(seat),
         "own_lesson": record.lesson,
         "hand": record.hand,
@@ -158,6 +157,7 @@ def overview(request: Request) -> HTMLResponse:
             (one, classroom.lesson_steps(spoken_language(), one).title)
             for one in classroom.lessons()
         ],
+        removed=[*classroom.removed.values()],
         knocks=[
             one for one in (*classroom.knocks.values(),) if one.number not in classroom.granted
         ],
@@ -231,9 +231,41 @@ def _sums(cards: list[dict[str, Any]]) -> list[Sum]:
 
 @router.post("/room")
 def act(request: Request, values: FormValues) -> Response:
-    """Apply a button of the page to one seat or to all."""
-    _act(room_of(request), values)
+    """Apply a button of the page to one seat or to all. What ends somebody's work asks first.
+
+    `sure` has the numbers of the seats that the question was about.
+    """
+    classroom = room_of(request)
+    ended = ended_by(classroom, values)
+    working = [one for one in ended if classroom.is_at_work(one)]
+    if {str(one.record.number) for one in working} - {*values.get("sure", "").split()}:
+        sure = " ".join(str(one.record.number) for one in ended)
+        return page(
+            request,
+            "sure.html",
+            409,
+            order={**values, "sure": sure},
+            ended=[classroom.name_of(one) for one in working],
+            active=sum(map(classroom.was_active, working)),
+        )
+    _act(classroom, values)
     return RedirectResponse("/room", 303)
+
+
+def ended_by(classroom: Classroom, values: dict[str, str]) -> list[RoomSeat]:
+    """Return the seats in which an act ends what their people are at, if they are at work."""
+    seat = classroom.seat(number_of(values.get("seat", "")))
+    match values.get("act", ""):
+        case "step":
+            return classroom.behind(number_of(values.get("step", "")))
+        case "lesson" if values.get("lesson", "") in classroom.lessons():
+            return classroom.seats
+        case "reset" if not values.get("seat"):
+            return classroom.seats
+        case "reset" | "remove" if seat is not None:
+            return [seat]
+        case _:
+            return []
 
 
 def _act(classroom: Classroom, values: dict[str, str]) -> None:  # noqa: C901, PLR0912 - one line a button
@@ -264,16 +296,18 @@ def _act(classroom: Classroom, values: dict[str, str]) -> None:  # noqa: C901, P
         case "freeze":
             classroom.note(frozen=values.get("on") == "yes")
         case "step":
-            classroom.go_to(max(1, number_of(values.get("step", ""))))
+            step = number_of(values.get("step", ""))
+            for one in classroom.behind(step):
+                one.go_to(step)
         case "lesson":
             classroom.take_lesson(values.get("lesson", ""))
         case "remove" if seat is not None:
             classroom.remove([seat])
         case "remove idle":
-            classroom.remove([one for one in classroom.seats if not one.has_done_anything])
+            classroom.remove([one for one in classroom.seats if classroom.is_unused(one)])
         case "reset":
             for one in meant:
-                one.practise()
+                one.practise(told="reset")
         case "count down":
             minutes = min(number_of(values.get("minutes", "")), LONGEST_COUNT_DOWN)
             classroom.note(ends=time.time() + minutes * 60 if minutes else 0.0)
@@ -354,7 +388,11 @@ def wall(request: Request) -> HTMLResponse:
 @router.get("/login")
 def join(request: Request, code: str = "") -> HTMLResponse:
     """Show the door. The QR code has the code in its address."""
-    return _door(request, code=code)
+    classroom = room_of(request)
+    cookie = cookie_of(request.scope, classroom.address.cookie)
+    visitor = classroom.door.who(login_of(login_path_of(request.scope), cookie))
+    removed = visitor is not None and classroom.is_removed(visitor)
+    return _door(request, code=code, why="removed" if removed else "")
 
 
 def _door(
@@ -443,7 +481,7 @@ def act_in_seat(request: Request, values: FormValues) -> Response:
         case "lower":
             seat.note(hand=0.0)
         case "hint read":
-            seat.note(hint="")
+            seat.note(hint="", told="")
         case "lesson" if not seat.record.pen:
             lesson = values.get("lesson", "")
             if lesson in {"", *room_of(request).lessons()}:

@@ -32,11 +32,11 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from humanmcp.demo.good_host import Reaction
     from humanmcp.demo.steps import DemoStep, LessonSteps
-    from humanmcp.inbox.contract import Inbox
+    from humanmcp.inbox.contract import Inbox, SessionFacts
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.room.classroom import Classroom
     from humanmcp.room.seat import RoomSeat
@@ -121,6 +121,8 @@ class Practice:
         """The steps that the lesson answered."""
         self._since = 0.0
         self._over = False
+        self._is_left_off = False
+        self.on_leaving_off: Callable[[], object] = lambda: None
         self._is_retold = False
         """Whether what happened before is told again: then nothing is said and nobody is told."""
 
@@ -151,6 +153,12 @@ class Practice:
         self._over = True
         self._connection.hang_up()
         self._connection.on_line()
+
+    def leave_off(self) -> None:
+        """Stop where the lesson is; another host can go on with the session. From any thread."""
+        self._is_left_off = True
+        self._connection.on_line()
+        self.on_leaving_off()
 
     def go_on(self, frames: Iterable[Frame]) -> bool:
         """Be where the transcript of a session ends. Return False if it is of another lesson."""
@@ -191,6 +199,8 @@ class Practice:
 
     def step(self, now: float) -> float | None:
         """Read the server's lines, and send the next step."""
+        if self._is_left_off:
+            return None
         while (heard := self._connection.hear()) is not None:
             self._hear(heard.content, now)
         if now >= self._deadline and self._asked is not None:
@@ -308,6 +318,12 @@ class PracticeSession:
         self._make = make
         self._server: ServedSession | None = None
         self._wake: Callable[[], object] = lambda: None
+        self._leaves = False
+
+    def leave_off(self) -> None:
+        """Leave the session as it is. Callable from any thread."""
+        self._leaves = True
+        self._wake()
 
     def begin(self, wake: Callable[[], object]) -> None:
         """Begin now, if nobody else runs it."""
@@ -325,8 +341,10 @@ class PracticeSession:
 
     def step(self, now: float) -> float | None:
         """Step the session."""
-        server = self._begun()
-        return now + _ASKS_AGAIN if server is None else server.step(now)
+        server = None if self._leaves else self._begun()
+        if server is None:
+            return None if self._leaves else now + _ASKS_AGAIN
+        return server.step(now)
 
     def leave(self) -> None:
         """End a lesson that is over; leave any other to the next process."""
@@ -338,24 +356,31 @@ _UNSAFE: Final = re.compile(r"[^\w-]+")
 
 
 def packed(classroom: Classroom) -> bytes:
-    """Return an archive with a page for each seat, and the table."""
+    """Return an archive with a page for each lesson of each seat, and the table."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("seats.csv", table(classroom).encode("utf-8-sig"))
         for seat in classroom.seats:
-            text = _page(seat)
-            if text:
-                name = _UNSAFE.sub("-", classroom.name_of(seat)).strip("-")
+            for title, text in _pages(seat):
+                name = _UNSAFE.sub("-", f"{classroom.name_of(seat)}-{title}").strip("-")
                 archive.writestr(f"{seat.record.number:03d}-{name}.html", text)
     return made.getvalue()
 
 
-def _page(seat: RoomSeat) -> str:
-    """Export the longest session of a seat: a restarted lesson leaves short ones."""
-    recorded = [(tuple(seat.inbox.frames(one.name)), one) for one in seat.inbox.sessions()]
-    if not recorded:
-        return ""
-    frames, facts = max(recorded, key=lambda one: len(one[0]))
+def _pages(seat: RoomSeat) -> Iterator[tuple[str, str]]:
+    """Export the longest session of each lesson and of each own host: restarts leave short ones."""
+    longest: dict[str, tuple[tuple[Frame, ...], SessionFacts]] = {}
+    for facts in seat.inbox.sessions():
+        lesson = seat.record.sessions.get(facts.name)
+        title = f"host {facts.client}" if lesson is None else lesson.rpartition("/")[2]
+        frames = tuple(seat.inbox.frames(facts.name))
+        if title not in longest or len(frames) > len(longest[title][0]):
+            longest[title] = frames, facts
+    for title, (frames, facts) in sorted(longest.items()):
+        yield title, _page(frames, facts)
+
+
+def _page(frames: Sequence[Frame], facts: SessionFacts) -> str:
     redacted = redact_recording(frames)
     recording = Recording(facts.name, redacted.frames, facts)
     return write_html(recording, ExportOptions(secrets=redacted.names))

@@ -106,7 +106,9 @@ class SeatRecord:
     With `pen`, the teacher writes here. `lesson` is the learner's choice, "" for that of
     the room. `opened` is the step that the teacher opened last. `steps` is what was done in each
     lesson, by its name and the number of the step. `sessions` has the lesson that was played in
-    each session of the practice host, the present one last.
+    each session of the practice host, the present one last. `told` is what the teacher did that
+    changed the learner's work ("reset", "lesson"), until it is read; `removed` when they removed
+    the seat, in seconds since 1970, 0 for not at all.
     """
 
     number: int
@@ -118,6 +120,8 @@ class SeatRecord:
     pen: bool = False
     lesson: str = ""
     opened: int = 0
+    told: str = ""
+    removed: float = 0.0
     steps: dict[str, dict[str, StepRecord]] = field(default_factory=dict)
     sessions: dict[str, str] = field(default_factory=dict)
 

@@ -7,11 +7,15 @@ No seat can read another, because each has only its own inbox. Everything about 
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp.answering import service
+from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.settings import sample
 from humanmcp.demo.command import WEATHER_BOOK
@@ -124,7 +128,7 @@ class RoomSeat:
         self.folder = folder
         self.mark = mark_of(record.number)
         self.practice: Practice | None = None
-        self.active_at = 0.0
+        self.active_at = -math.inf
         """When the learner did something last, by the clock of the door."""
         self._parts = parts
         self._problems: tuple[Key, dict[str, float]] | None = None
@@ -173,6 +177,13 @@ class RoomSeat:
                 records.keep(self.folder / records.SEAT_FILE, self.record)
         self.board.poke()
 
+    def _note_now_or_later(self, **changes: object) -> None:
+        """Change what is kept of the seat. What a full disk refuses comes with the next change."""
+        try:
+            self.note(**changes)
+        except StoreError as error:
+            _log.warning("seat %s: %s", self.record.number, error)
+
     @property
     def has_done_anything(self) -> bool:
         """Return True if the seat was used: an answer, a draft, a raised hand, or a host."""
@@ -184,14 +195,14 @@ class RoomSeat:
         return bool(tried or self.record.hand or clients or typed)
 
     def close(self) -> None:
-        """End the sessions, and delete the seat's record: it is not opened again."""
+        """Leave the lesson where it is, and note that the seat was removed."""
         if self.practice is not None:
-            self.practice.end()
+            self.practice.leave_off()
         self.desk.live.end()
         self.watched.live.end()
         with self._lock:
+            self.note(removed=time.time())
             self._is_closed = True
-            (self.folder / records.SEAT_FILE).unlink(missing_ok=True)
 
     # -- the practice host ----------------------------------------------------------------------
 
@@ -232,8 +243,11 @@ class RoomSeat:
     def _came(self, session: str, number: int, _tool: str) -> None:
         self.board.refresh(session, number)
 
-    def practise(self, given: Mapping[int, Reply] | None = None) -> None:
-        """Restart the lesson; `given` are prepared answers, by step."""
+    def practise(self, given: Mapping[int, Reply] | None = None, told: str = "") -> None:
+        """Restart the lesson; `given` are prepared answers, by step.
+
+        `told` is what the learner is told of it.
+        """
         with self._lock:
             if self.practice is not None:
                 self.practice.end()
@@ -244,7 +258,7 @@ class RoomSeat:
             self.practice = self._host(connection, name)
             self.practice.give(given or {})
             self._attend(self.practice, lambda: server)
-            self.note()
+            self.note(told=told)
 
     def _host(self, connection: MemoryConnection, session: str) -> Practice:
         lesson = self.record.sessions[session]
@@ -254,13 +268,19 @@ class RoomSeat:
         return Practice(self._lesson_steps, line, self._changed, over)
 
     def _attend(self, practice: Practice, make: Callable[[], ServedSession]) -> None:
-        self._parts.attendant.attend(PracticeSession(make))
+        session = PracticeSession(make)
+        practice.on_leaving_off = session.leave_off
+        self._parts.attendant.attend(session)
         self._parts.attendant.attend(practice)
 
-    def take_lesson(self, lesson: str) -> None:
+    def take_lesson(self, lesson: str, told: str = "") -> None:
         """Begin another lesson in this seat; "" for that of the room."""
         self.note(lesson=lesson, hint="", opened=0)
-        self.practise()
+        self.practise(told=told)
+
+    def is_behind(self, step: int) -> bool:
+        """Return True if the practice host has not asked for this step yet."""
+        return self.practice is not None and self.practice.standing.step < step
 
     def go_to(self, step: int) -> None:
         """Open a step of the lesson: the lesson answers what comes before it.
@@ -268,7 +288,7 @@ class RoomSeat:
         A seat at this step or a later one stays there. An open session continues.
         """
         practice = self.practice
-        if practice is None or practice.standing.step >= step:
+        if practice is None or not self.is_behind(step):
             return
         self.note(opened=step)
         examples = [as_reply(one.example or {}) for one in self._lesson_steps.requests]
@@ -302,6 +322,11 @@ class RoomSeat:
             self._attend(practice, lambda: resume(connection, self.inbox, facts=facts))
         self.board.refresh(name)
         self.go_to(self.record.opened)
+        for item in self.inbox.items(name):
+            if item.draft is not None and item.draft.touched:
+                opened = OpenExchange(self.inbox, item, facts)
+                verdict = service.judge(opened, item.draft.text, item.draft.form)
+                self._judged(item.key, verdict.diagnostics, False)  # noqa: FBT003 - one of three
 
     # -- drafts ---------------------------------------------------------------------------------
 
@@ -326,10 +351,7 @@ class RoomSeat:
         name, step = f"{key.session}/{key.number}", self._step_at(lesson, at)
         earlier = [one for one in step.asked if one != name]
         step.asked = [*earlier[-1:], name]  # the last one may not be in the inbox yet
-        try:
-            self.note()
-        except StoreError as error:  # it is written with the next change
-            _log.warning("seat %s: %s", self.record.number, error)
+        self._note_now_or_later()
         for one in reversed(earlier):
             session, _, number = one.partition("/")
             try:
@@ -379,10 +401,7 @@ class RoomSeat:
             self._step_at(lesson, at).passed = True
         passed = outcome is Outcome.PASSED
         opened = 0 if at >= self.record.opened else self.record.opened
-        try:
-            self.note(hint="" if passed else self.record.hint, opened=opened)
-        except StoreError as error:  # it is written with the next change
-            _log.warning("seat %s: %s", self.record.number, error)
+        self._note_now_or_later(hint="" if passed else self.record.hint, opened=opened, told="")
 
     # -- mistakes -------------------------------------------------------------------------------
 
@@ -413,8 +432,10 @@ class RoomSeat:
             return
         over = self._parts.door.clock() - MISTAKE_AFTER
         lasting = {code for code, since in problems[1].items() if since <= over}
-        if lasting:
-            _add(self._step(problems[0]).mistakes, lasting)
+        mistakes = self._step(problems[0]).mistakes
+        if lasting - set(mistakes):
+            _add(mistakes, lasting)
+            self._note_now_or_later()
 
     def _is_written(self, key: Key) -> bool:
         """Return True if the learner has edited the draft: a template is not a mistake."""

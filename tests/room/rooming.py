@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+import socket
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -87,6 +88,13 @@ class Rooming:
         return self.visitor().join(self.code, name)
 
 
+def own_port() -> tuple[str, str]:
+    """Return the flag of a port that no other room tries, so that it is free after a restart."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return "--port", str(free.getsockname()[1])
+
+
 class Visitor:
     """A browser without scripts: it keeps its cookies by their path, and where it was led."""
 
@@ -123,6 +131,13 @@ class Visitor:
         own = f"http://127.0.0.1:{self.port}"
         headers = {"Content-Type": FORM, "Origin": own}
         return self.ask("POST", self.login_path + path, urlencode(form).encode(), headers)
+
+    def order(self, **fields: object) -> Got:
+        """Press a button of the room's page, and the button of its question if there is one."""
+        asked = self.submit("/room", **fields)
+        sure = re.search(r'name="sure" value="([\d ]+)"', asked.text)
+        assert (asked.status == 409) is bool(sure)
+        return self.submit("/room", **fields, sure=sure[1]) if sure else asked
 
     def call(self, path: str, record: object) -> Got:
         """Make a call of the interface as a page does."""

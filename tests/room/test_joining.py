@@ -16,7 +16,7 @@ from humanmcp.room import records
 from humanmcp.room.classroom import MOST_SEATS
 from humanmcp.room.records import JOINS, RateLimit, RoomDoor, Visitor, VisitorKind, fits, login
 from humanmcp.room.seat import ANIMALS, COLOURS, mark_of
-from tests.room.rooming import FORM, Rooming
+from tests.room.rooming import FORM, Rooming, own_port
 from tests.serving_http import initialize
 from tests.waiting import until
 
@@ -232,9 +232,6 @@ def test_one_script_cannot_fill_a_room(tmp_path: Path) -> None:
         assert pages[-1].status == 429
         assert "Too many people tried to join" in pages[-1].text
         assert 'value="bot"' in pages[-1].text
-        teacher = room.teacher()
-        teacher.submit("/room", act="remove idle")
-        assert "0 seats" in teacher.get("/room").text
 
 
 def test_a_wrong_code_keeps_the_name(room: Rooming) -> None:
@@ -243,28 +240,41 @@ def test_a_wrong_code_keeps_the_name(room: Rooming) -> None:
     assert 'value="Yuki &lt;b&gt;"' in page.text
 
 
-def test_a_removed_seat_opens_nothing_and_never_comes_back(tmp_path: Path) -> None:
-    """Neither its link nor its host's address, nor after the room was opened again."""
-    with Rooming(tmp_path / "home") as room:
+def test_a_removed_seat_opens_nothing_until_its_person_is_given_it_back(tmp_path: Path) -> None:
+    """Neither its link nor its host's address, also after a restart; what was typed is kept."""
+    port = own_port()
+    with Rooming(tmp_path / "home", *port) as room:
         gone, stays = room.learner("gone"), room.learner("stays")
-        asked, link = gone.question(), gone.link
-        gone.answer(asked, '{"result":{}}')
+        gone.answer_as_offered("initialize")
+        asked, link = gone.question("tools/list"), gone.link
+        path = f"/api/exchanges/{asked['session']}/{asked['number']}"
+        gone.call(f"{path}/draft", {"text": "half a list"})
         assert gone.host(initialize("2025-11-25")).status == 200
         address = link.partition(f":{room.port}")[2]
         teacher = room.teacher()
-        teacher.submit("/room", act="remove", seat=1)
+        teacher.order(act="remove", seat=1)
         assert "gone</a>" not in teacher.get("/room").text
-        assert gone.get("/").status == 401
-        assert room.visitor().ask("GET", address).status == 404
+        assert gone.get(path).status == 401
+        assert gone.get("/").headers["location"].endswith("/login")
+        assert "The teacher removed this seat." in gone.get("/login").text
+        outside = room.visitor().ask("GET", address)
+        assert outside.status == 404
+        assert "The teacher removed this seat." in outside.text
         assert room.visitor().ask("POST", f"{address}/mcp", b"{}").status == 404
         stays.answer_as_offered("initialize")
-        teacher.submit("/room", act="remove idle")
-        assert "stays</a>" in teacher.get("/room").text, "who has done something stays"
-        new = room.learner("new")
-        assert new.login_path != gone.login_path
-    with Rooming(tmp_path / "home") as room:
-        seats = re.findall(r'/room/seat/(\d+)"', room.teacher().get("/room").text)
-        assert sorted(seats) == ["2", "3"]
+        assert room.learner("new").login_path != gone.login_path
+    with Rooming(tmp_path / "home", *port) as room:
+        page = teacher.get("/room").text
+        assert sorted(re.findall(r'/room/seat/(\d+)"', page)) == ["2", "3"]
+        assert gone.get("/").headers["location"].endswith("/login")
+        knocking = room.visitor().join(room.code, "gone", lost="yes")
+        assert "gone (removed)" in teacher.get("/room").text
+        teacher.submit("/room", act="let in", knock=1, seat=1)
+        back = knocking.led_by(knocking.get("/waiting"))
+        again = back.question("tools/list")
+        assert (again["session"], again["number"]) == (asked["session"], asked["number"])
+        assert back.get(path).json["document"] == "half a list"
+        assert gone.get("/").status == 200
 
 
 def test_a_code_is_eight_letters_that_cannot_be_mistaken() -> None:

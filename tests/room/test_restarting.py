@@ -17,10 +17,14 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.demo.lesson import find_lesson
+from humanmcp.desk.guard import Address
 from humanmcp.inbox.contract import Life
 from humanmcp.inbox.folder import FolderInbox
-from tests.room.rooming import Rooming, Visitor
-from tests.room.test_teaching import card, rows_of, table_of
+from humanmcp.room.classroom import Classroom
+from humanmcp.room.pages import page_context
+from humanmcp.room.practice import Outcome
+from tests.room.rooming import Rooming, Visitor, own_port
+from tests.room.test_teaching import rows_of, table_of
 from tests.serving_http import initialize
 from tests.waiting import until
 
@@ -62,8 +66,8 @@ def test_a_room_that_has_ended_has_let_go_of_every_session(tmp_path: Path) -> No
 
 def test_a_killed_room_is_back_with_every_seat_and_what_was_typed(tmp_path: Path) -> None:
     """The same code, links, steps, draft; nobody has to join again."""
-    home = tmp_path / "home"
-    with Rooming(home) as room:
+    home, port = tmp_path / "home", own_port()
+    with Rooming(home, *port) as room:
         learners = [room.learner(f"L{number}") for number in range(4)]
         for one in learners[:2]:
             one.answer_as_offered("initialize")
@@ -71,10 +75,10 @@ def test_a_killed_room_is_back_with_every_seat_and_what_was_typed(tmp_path: Path
         path = f"/api/exchanges/{asked['session']}/{asked['number']}/draft"
         learners[0].call(path, {"text": "half a list"})
         hello = learners[2].host(initialize("2025-11-25"))
-        code, port, link = room.code, room.port, room.teacher_link
+        before = room.code, room.port, room.teacher_link
         room.kill()
-    with Rooming(home) as room:
-        assert (room.code, room.port, room.teacher_link) == (code, port, link)
+    with Rooming(home, *port) as room:
+        assert (room.code, room.port, room.teacher_link) == before
         again = learners[0].question("tools/list")
         shown = until(
             lambda: learners[0].get(f"/api/exchanges/{again['session']}/{again['number']}").json,
@@ -103,8 +107,8 @@ def test_an_open_request_is_the_same_after_a_restart_for_the_pages_that_show_it(
     tmp_path: Path, end: Callable[[Rooming], None]
 ) -> None:
     """Session, number, draft and its name in the browser, tries, and since when it waits."""
-    home = tmp_path / "home"
-    with Rooming(home) as room:
+    home, port = tmp_path / "home", own_port()
+    with Rooming(home, *port) as room:
         ann, teacher = room.learner("Ann"), room.teacher()
         ann.answer_as_offered("initialize")
         asked = ann.question("tools/list")
@@ -112,7 +116,7 @@ def test_an_open_request_is_the_same_after_a_restart_for_the_pages_that_show_it(
         keep(ann, asked, "half a list")
         name, before = draft_name(ann, asked), table_of(teacher)["Ann"]
         end(room)
-    with Rooming(home):
+    with Rooming(home, *port):
         again = ann.question("tools/list")
         assert (again["session"], again["number"]) == (asked["session"], asked["number"])
         assert again["arrived"] == asked["arrived"]
@@ -125,8 +129,8 @@ def test_an_open_request_is_the_same_after_a_restart_for_the_pages_that_show_it(
 
 def test_who_had_finished_has_finished_in_the_first_page_after_a_restart(tmp_path: Path) -> None:
     """Nothing is asked again, and the table is right at once."""
-    home = tmp_path / "home"
-    with Rooming(home, "--lesson", "first-answer") as room:
+    home, port = tmp_path / "home", own_port()
+    with Rooming(home, *port, "--lesson", "first-answer") as room:
         learners, teacher = [room.learner(f"L{number}") for number in range(3)], room.teacher()
         for one in learners:
             one.answer_as_offered("initialize")
@@ -134,7 +138,7 @@ def test_who_had_finished_has_finished_in_the_first_page_after_a_restart(tmp_pat
             one.answer_as_offered("ping")
         until(lambda: "Finished: 2" in teacher.get("/room").text, "two at the end")
         room.kill()
-    with Rooming(home):
+    with Rooming(home, *port):
         page = teacher.get("/room").text
         assert "Finished: 2" in page
         assert "At step 2: 1" in page
@@ -153,12 +157,12 @@ def test_what_was_typed_at_a_step_is_there_when_the_step_is_asked_again(tmp_path
         asked = ann.question("tools/list")
         keep(ann, asked, "half a list")
         name = draft_name(ann, asked)
-        for order in ({"act": "reset"}, {"act": "lesson", "lesson": "recover"}):
-            teacher.submit("/room", **order)
-        until(lambda: ann.question()["session"] != asked["session"], "another session")
-        teacher.submit("/room", act="lesson", lesson="weather")
-        until(lambda: "step 1 of 5" in card(teacher, "Ann"), "step 1")
-        again = ann.question()
+        seen = {asked["session"]}
+        for lesson in ("recover", "weather"):
+            teacher.order(act="lesson", lesson=lesson)
+            until(lambda: ann.question()["session"] not in seen, "the first step")
+            again = ann.question()
+            seen.add(again["session"])
         assert document(ann, again) == offered
         ann.answer_as_offered("initialize")
         again = ann.question("tools/list")
@@ -167,24 +171,51 @@ def test_what_was_typed_at_a_step_is_there_when_the_step_is_asked_again(tmp_path
         assert draft_name(ann, again) == name
 
 
+def test_the_mistakes_of_a_draft_and_the_clock_of_a_step_go_on(tmp_path: Path) -> None:
+    """The teacher sees who needs help as before, also where no page is open."""
+    home, port = tmp_path / "home", own_port()
+    with Rooming(home, *port) as room:
+        ann, teacher = room.learner("Ann"), room.teacher()
+        ann.answer_as_offered("initialize")
+        asked = ann.question("tools/list")
+        keep(ann, asked, WRONG)
+        ann.call(f"{path_of(asked)}/check", {"text": WRONG})
+        now = until(lambda: re.findall(r"now in 1, sent by 0", teacher.get("/room").text), "it")
+        room.kill()
+    with Rooming(home, *port):
+        page = teacher.get("/room").text
+        assert re.findall(r"now in 1, sent by 0", page) == now
+    classroom = Classroom(home / "rooms" / "class", "en", page_context)
+    classroom.open(Address(1), "http://127.0.0.1:1")
+    classroom.run()
+    standing = classroom.seats[0].standing
+    classroom.close()
+    assert standing
+    assert (standing.step, standing.outcomes) == (2, (Outcome.PASSED,))
+    assert standing.since == pytest.approx(asked["arrived"], abs=0.5)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_what_a_learner_saw_as_kept_is_there_after_a_kill_at_any_moment(
     tmp_path: Path, seed: int
 ) -> None:
     """Drafts that were saved, and answers that were sent: while a learner types and sends."""
-    chance, home, steps = random.Random(seed), tmp_path / "home", find_lesson("weather")("en")
+    chance, steps = random.Random(seed), find_lesson("weather")("en")
+    home, port = tmp_path / "home", own_port()
     right = [json.dumps((step.example or {}).get("result", {})) for step in steps.requests]
-    typed: dict[tuple[str, int], str] = {}
-    kept: dict[tuple[str, int], str] = {}
+    kept: dict[tuple[str, int], list[str]] = {}
+    """The text of each exchange that was saved last, and those that may have been saved since."""
+    turns = itertools.count()
     sent: set[tuple[str, int]] = set()
 
     def type_and_send(learner: Visitor) -> None:
-        for turn in itertools.count():
+        for turn in turns:
             asked = learner.question()
             place = asked["session"], asked["number"]
-            typed[place] = json.dumps({"jsonrpc": "2.0", "id": 0, "result": {"turn": turn}})
-            keep(learner, asked, typed[place])
-            kept[place] = typed[place]
+            typed = json.dumps({"jsonrpc": "2.0", "id": 0, "result": {"turn": turn}})
+            kept.setdefault(place, []).append(typed)
+            keep(learner, asked, typed)
+            kept[place] = [typed]
             if turn % 3 == 2 and place[1] < len(right):
                 text = "sunny" if place[1] > 2 else right[place[1] - 1]
                 form = "text" if place[1] > 2 else "result"
@@ -193,7 +224,7 @@ def test_what_a_learner_saw_as_kept_is_there_after_a_kill_at_any_moment(
             elif turn % 11 == 10:
                 learner.submit("/own", act="begin")
 
-    room = Rooming(home)
+    room = Rooming(home, *port)
     ann = room.learner("Ann")
     for _ in range(6):
         typing = threading.Thread(target=partial(_until_it_is_killed, type_and_send, ann))
@@ -201,12 +232,12 @@ def test_what_a_learner_saw_as_kept_is_there_after_a_kill_at_any_moment(
         time.sleep(chance.uniform(0.05, 0.9))  # the moment is what is tried
         room.kill()
         typing.join()
-        room = Rooming(home)
-        for (session, number), text in kept.items():
+        room = Rooming(home, *port)
+        for (session, number), texts in kept.items():
             shown = ann.get(f"/api/exchanges/{session}/{number}").json
             if shown["state"] != "answered":
                 assert (session, number) not in sent
-                assert shown["document"] in {text, typed[session, number]}, shown
+                assert shown["document"] in texts or not shown["draft"]["touched"], shown
     assert sent
     room.__exit__()
 

@@ -109,7 +109,7 @@ def test_everybody_is_led_to_a_step_stopped_and_begun_anew(room: Rooming) -> Non
     """What comes before a step is answered as the lesson would, and counts as no try."""
     learners, teacher = [room.learner(name) for name in ("Ann", "Ben")], room.teacher()
     learners[0].answer_as_offered("initialize")
-    teacher.submit("/room", act="step", step=3)
+    teacher.order(act="step", step=3)
     calls = [one.question("tools/call") for one in learners]
     teacher.submit("/room", act="freeze", on="yes")
     assert learners[0].answer(calls[0], "sunny", "text").status == 403
@@ -118,7 +118,7 @@ def test_everybody_is_led_to_a_step_stopped_and_begun_anew(room: Rooming) -> Non
     assert learners[0].answer(calls[0], "sunny", "text").status == 200
     teacher.submit("/room", act="count down", minutes=5)
     assert "data-until" in learners[1].get("/list").text
-    teacher.submit("/room", act="reset")
+    teacher.order(act="reset")
     assert [one.question("initialize")["number"] for one in learners] == [1, 1]
 
 
@@ -145,7 +145,7 @@ def test_a_step_that_the_teacher_opens_is_nobodys_pass_and_pulls_nobody_back(
         ahead.answer_to_the_end(asked, "sunny", "text")
     session = behind.question("initialize")["session"]
     until(lambda: "Finished: 1" in teacher.get("/room").text, "the end of one")
-    teacher.submit("/room", act="step", step=4)
+    teacher.order(act="step", step=4)
     call = until(
         lambda: next((one for one in behind.waiting() if one["number"] == 4), None), "step 4"
     )
@@ -240,8 +240,13 @@ def test_who_has_finished_takes_the_next_lesson_and_the_table_has_both(tmp_path:
         columns = ("lesson", "steps", "passed", "tries")
         found = [[row[one] for one in columns] for row in rows_of(teacher)]
         assert found == [["first-answer", "2", "2", "2"], ["picked-tool", "3", "1", "1"]]
+        with zipfile.ZipFile(io.BytesIO(teacher.get("/room/export.zip").body)) as archive:
+            names = ["seats.csv", "001-Ann-first-answer.html", "001-Ann-picked-tool.html"]
+            assert archive.namelist() == names
+            assert "ping" in archive.read(names[1]).decode()
+            assert "tools/list" in archive.read(names[2]).decode()
         assert "Back to the class lesson" not in learner.get("/").text
-        teacher.submit("/room", act="lesson", lesson="recover")
+        teacher.order(act="lesson", lesson="recover")
         asked = learner.question("initialize")
         page = learner.get(f"/m/{asked['session']}/{asked['number']}")
         assert "Answer with your name" in page.text
