@@ -92,14 +92,20 @@ def put(text: str, path: Sequence[str], value: Any) -> str:  # noqa: ANN401 - an
 
 def take(text: str, path: Sequence[str]) -> str:
     """Remove the member at `path`, if it is there."""
+    span = span_of(text, path[:-1])
+    return text if span is None else _remove(text, span, path[-1])
+
+
+def span_of(text: str, path: Sequence[str]) -> tuple[int, int] | None:
+    """Return where the value of the member at `path` begins and ends; None if it is not there."""
     clear = plain(text)
     span = _whole(clear)
-    for name in path[:-1]:
+    for name in path:
         found = _last(_members(clear, *span), name)
         if found is None:
-            return text
+            return None
         span = found.value, found.end
-    return _remove(text, span, path[-1])
+    return span
 
 
 # -- editing ----------------------------------------------------------------------------------

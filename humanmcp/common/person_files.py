@@ -21,7 +21,7 @@ from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.repair.reading import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 
 PRIVATE: Final = 0o600
@@ -57,11 +57,17 @@ def read_regular(path: Path) -> bytes:
         return stream.read()
 
 
-def replace_regular(path: Path, content: bytes, mode: int = PRIVATE) -> None:
+def replace_regular(
+    path: Path,
+    content: bytes,
+    mode: int = PRIVATE,
+    still_wanted: Callable[[], object] = lambda: None,
+) -> None:
     """Replace the content of a file completely or not at all; a link to it stays a link.
 
     Owner and mode are kept; `mode` is that of a new file. Where the owner
-    cannot be kept otherwise, the file is written in place.
+    cannot be kept otherwise, the file is written in place. `still_wanted` is called at the last
+    moment, and raises if the file shall stay as it is.
 
     Raises:
         NotRegularError: something else has this name.
@@ -77,6 +83,7 @@ def replace_regular(path: Path, content: bytes, mode: int = PRIVATE) -> None:
             stream.write(content)
             stream.flush()
             os.fsync(descriptor)
+        still_wanted()
         if before is not None and not keep_owner(written, before):
             _write_in_place(real, content)
             written.unlink()

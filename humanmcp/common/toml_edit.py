@@ -68,6 +68,21 @@ def taken_apart(text: str) -> tuple[list[Section], str]:
     return sections, _cut_tail(sections[-1])
 
 
+def span_of(text: str, keys: Keys) -> tuple[int, int] | None:
+    """Return where the sections of a table begin and end, if nothing else is between them."""
+    start = end = 0
+    places: list[tuple[int, int, int]] = []
+    for number, each in enumerate(taken_apart(text.removeprefix(_BOM))[0]):
+        start = end + len(each.lead)
+        end = start + len(each.header) + len(each.body)
+        if each.header and each.keys is not None and each.keys[: len(keys)] == keys:
+            places.append((number, start, end))
+    if not places or places[-1][0] - places[0][0] != len(places) - 1:
+        return None
+    mark = len(text) - len(text.removeprefix(_BOM))
+    return places[0][1] + mark, places[-1][2] + mark
+
+
 def without(keys: Keys, sections: list[Section], end: str) -> str:
     """Remove the sections of a table, and return the new end of the text.
 

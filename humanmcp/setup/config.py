@@ -12,13 +12,14 @@ import contextlib
 import dataclasses
 import json
 import os
+import stat
 import sys
 import tomllib
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common import jsonc, toml_edit
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
 
 SECTION: Final = "config"
+_T = TypeVar("_T")
 HTTP_URL: Final = "http://127.0.0.1:8766/mcp"
 """Where `humanmcp serve --http` is, where nothing else is in its way."""
 
@@ -206,8 +208,7 @@ def _state(wanted: Wanted) -> tuple[int, str]:
 
 def _write(wanted: Wanted, *, as_json: bool) -> int:
     try:
-        before, after = _changed(wanted)
-        kept = None if before == after else after.write()
+        before, after, kept = with_more_tries(partial(_changed, wanted))
     except ConfigFileError as error:
         return _refused(wanted, error, as_json=as_json)
     if as_json:
@@ -223,14 +224,16 @@ def _write(wanted: Wanted, *, as_json: bool) -> int:
     return 0
 
 
-def _changed(wanted: Wanted) -> tuple[ConfigFile, ConfigFile]:
+def _changed(wanted: Wanted) -> tuple[ConfigFile, ConfigFile, Path | None]:
+    """Write the entry. Return the file before and after, and the backup."""
     if wanted.host.format is Format.YAML:
         raise ConfigFileError("no yaml")
     file = ConfigFile.read(wanted.host, wanted.path)
     there = file.entries().get(wanted.name)
     if there is not None and not is_ours(there):
         raise ConfigFileError("not ours", path=wanted.path, name=wanted.name)
-    return file, file.having({wanted.keys: wanted.entry})
+    after = file.having({wanted.keys: wanted.entry})
+    return file, after, None if file == after else after.write()
 
 
 def _refused(wanted: Wanted, error: ConfigFileError, *, as_json: bool) -> int:
@@ -246,12 +249,7 @@ def _refused(wanted: Wanted, error: ConfigFileError, *, as_json: bool) -> int:
 def _remove(wanted: Wanted, *, as_json: bool) -> int:
     if wanted.host.format is Format.YAML:
         raise ConfigFileError("no yaml")
-    before = ConfigFile.read(wanted.host, wanted.path)
-    after = before.without(wanted.keys)
-    kept = None
-    if before != after:
-        after = before.undone((wanted.keys,)) or after
-        kept = after.write()
+    before, after, kept = with_more_tries(partial(_taken_out, wanted))
     if as_json:
         _tell(wanted, changed=before != after, backup=None if kept is None else str(kept))
     elif before == after:
@@ -261,6 +259,16 @@ def _remove(wanted: Wanted, *, as_json: bool) -> int:
         to_stderr(Painted(wanted.sentence(code, path=wanted.path), "green"))
         tell_what_now(wanted.host, kept)
     return 0
+
+
+def _taken_out(wanted: Wanted) -> tuple[ConfigFile, ConfigFile, Path | None]:
+    """Take the entry out. Return the file before and after, and the backup."""
+    before = ConfigFile.read(wanted.host, wanted.path)
+    after = before.without(wanted.keys)
+    if before == after:
+        return before, after, None
+    after = before.undone((wanted.keys,)) or after
+    return before, after, after.write()
 
 
 def _say_waiting(wanted: Wanted) -> None:
@@ -327,6 +335,7 @@ def _tell(wanted: Wanted, **more: object) -> None:
 
 _MCP_IN_SETTINGS: Final = ("mcp", "servers")
 _BACKUPS_READ: Final = 20
+_TRIES: Final = 20
 _BOM: Final = "\ufeff"
 
 Keys = tuple[str, ...]
@@ -337,6 +346,42 @@ class ConfigFileError(StopError):
     """A configuration file cannot be read, understood or changed."""
 
     section = "config"
+
+
+class ChangedMeanwhileError(ConfigFileError):
+    """Another program has written the file since it was read. Nothing was changed."""
+
+
+def with_more_tries(change: Callable[[], _T]) -> _T:
+    """Change a file, again if another program writes it meanwhile: hosts often do.
+
+    Raises:
+        ConfigFileError: it cannot be changed.
+    """
+    for left in reversed(range(_TRIES)):
+        try:
+            return change()
+        except ChangedMeanwhileError:
+            if not left:
+                raise
+    raise AssertionError(_TRIES)  # the last try returns or raises
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let one humanmcp at a time change the files of a folder. Windows cannot lock a folder."""
+    if sys.platform == "win32":  # pragma: no cover - there, a change is only noticed
+        yield
+        return
+    import fcntl  # noqa: PLC0415 - Windows has none
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # some network drives have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def configurations() -> Iterator[tuple[Host, Path]]:
@@ -357,6 +402,8 @@ class ConfigFile:
     host: Host
     path: Path
     text: str
+    read_text: str = ""
+    """What the file contained when it was read: another program may have changed it since."""
 
     @classmethod
     def read(cls, host: Host, path: Path) -> Self:
@@ -365,7 +412,8 @@ class ConfigFile:
         Raises:
             ConfigFileError: it cannot be read, is no UTF-8, or no file but a device or a pipe.
         """
-        return cls(as_laid_out(host, path), path, _read(path))
+        text = _read(path)
+        return cls(as_laid_out(host, path), path, text, text)
 
     @cached_property
     def value(self) -> dict[str, Any]:
@@ -461,6 +509,39 @@ class ConfigFile:
                     return before
         return None
 
+    def with_entry_as_it_was(
+        self, keys: Keys, is_original: Callable[[object], bool]
+    ) -> Self | None:
+        """Return the file with the text of an entry before `having` changed it, or None.
+
+        The rest may have changed since. The text is that of the newest backup with the original.
+        """
+        for text in map(_read, newest_backups(self.path)):
+            before = dataclasses.replace(self, text=text)
+            with contextlib.suppress(ConfigFileError):
+                original = before.servers.get(keys)
+                if not is_original(original):
+                    continue
+                after = before.having({keys: self.servers[keys]})
+                own = self.text_of(keys)
+                if own is not None and own == after.text_of(keys):
+                    start, end = self._span_of(keys) or (0, 0)
+                    restored = self.text[:start] + (before.text_of(keys) or "") + self.text[end:]
+                    return self._proven(restored, _set(self.value, keys, original))
+        return None
+
+    def _span_of(self, keys: Keys) -> tuple[int, int] | None:
+        if self.host.format is Format.TOML:
+            return toml_edit.span_of(self.text, keys)
+        mark, body = self._split
+        found = jsonc.span_of(body, keys)
+        return None if found is None else (found[0] + len(mark), found[1] + len(mark))
+
+    def text_of(self, keys: Keys) -> str | None:
+        """Return the text of an entry; None if it is in several places."""
+        found = self._span_of(keys)
+        return None if found is None else self.text[slice(*found)]
+
     def write(self) -> Path | None:
         """Write it, and return the backup of the old one; None when there was none.
 
@@ -469,21 +550,31 @@ class ConfigFile:
         file that has nothing left in it is deleted.
 
         Raises:
+            ChangedMeanwhileError: another program has written it since it was read.
             ConfigFileError: it cannot be written. The old file is unchanged.
         """
         real = self.path.resolve()
         try:
-            kept = backup(real) if real.exists() else None
-            if not self.text:
-                real.unlink()
-                return kept
             real.parent.mkdir(parents=True, exist_ok=True)
-            replace_regular(real, self.text.encode("utf-8"))
+            with _locked(real.parent):
+                self._stop_if_changed()
+                kept = backup(real) if real.exists() else None
+                if not self.text:
+                    real.unlink()
+                    return kept
+                replace_regular(real, self.text.encode("utf-8"), still_wanted=self._stop_if_changed)
         except NotRegularError as error:
             raise ConfigFileError("no file", path=self.path) from error
         except OSError as error:
             raise ConfigFileError("unwritable", path=self.path, why=error) from error
         return kept
+
+    def _stop_if_changed(self) -> None:
+        real = self.path.resolve()
+        if real.exists() and not real.stat().st_mode & stat.S_IWUSR:
+            raise ConfigFileError("read-only", path=self.path)
+        if _read(self.path) != self.read_text:
+            raise ChangedMeanwhileError("busy", path=self.path)
 
     @property
     def _split(self) -> tuple[str, str]:

@@ -5,12 +5,13 @@ With `--all`, from every server of every host.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, to_stderr
 from humanmcp.locales.stop import REFUSED
-from humanmcp.setup.config import ConfigFileError
+from humanmcp.setup.config import ConfigFileError, with_more_tries
 from humanmcp.setup.wrap import (
     Standing,
     WrapError,
@@ -24,10 +25,12 @@ from humanmcp.setup.wrap import (
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.setup.config import ConfigFile, Keys
+    from humanmcp.setup.hosts import Host
 
 
 def add_arguments(parser: Parser) -> None:
@@ -41,17 +44,22 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     if arguments.all:
         return change_all(Standing.WRAPPED, _all_without_tap, yes=arguments.yes)
     try:
-        name = arguments.server
-        file, entry = entry_of(arguments)
-        original = unwrapped(entry)
-        if original is None:
-            raise WrapError("not wrapped", name=name, path=file.path)
-        kept = _without_tap(file, {(*file.host.keys, name): original}).write()
+        host, kept = with_more_tries(partial(_take_tap_out, arguments))
     except ConfigFileError as error:
         to_stderr(Painted(error.sentence(), "yellow"))
         return REFUSED
-    report("undone", file.host, name, kept)
+    report("undone", host, arguments.server, kept)
     return 0
+
+
+def _take_tap_out(arguments: argparse.Namespace) -> tuple[Host, Path | None]:
+    """Take the tap out of one entry. Return the host, and the backup."""
+    file, entry = entry_of(arguments)
+    original = unwrapped(entry)
+    if original is None:
+        raise WrapError("not wrapped", name=arguments.server, path=file.path)
+    keys = (*file.host.keys, arguments.server)
+    return file.host, _without_tap(file, {keys: original}).write()
 
 
 def _all_without_tap(config_file: ConfigFile, chosen: Sequence[Keys]) -> ConfigFile:
@@ -61,13 +69,16 @@ def _all_without_tap(config_file: ConfigFile, chosen: Sequence[Keys]) -> ConfigF
 
 
 def _without_tap(file: ConfigFile, originals: Mapping[Keys, Any]) -> ConfigFile:
-    """Return the file before the tap, byte for byte if a backup has it."""
+    """Return the file before the tap: whole, or each entry, byte for byte if a backup has it."""
     before = file.undone(tuple(originals))
     if before is not None and all(
         _alike(before.servers.get(keys), original) for keys, original in originals.items()
     ):
         return before
-    return file.having(originals)
+    for keys, original in originals.items():
+        is_original = partial(_alike, original=original)
+        file = file.with_entry_as_it_was(keys, is_original) or file.having({keys: original})
+    return file
 
 
 def _alike(before: object, original: Mapping[str, Any]) -> bool:

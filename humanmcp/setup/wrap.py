@@ -18,7 +18,13 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, sentence_of
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
-from humanmcp.setup.config import ConfigFile, ConfigFileError, configurations, tell_what_now
+from humanmcp.setup.config import (
+    ConfigFile,
+    ConfigFileError,
+    configurations,
+    tell_what_now,
+    with_more_tries,
+)
 from humanmcp.setup.hosts import BY_NAME, Format, Host, command_in, is_ours, place, starter
 
 if TYPE_CHECKING:
@@ -243,20 +249,25 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
         if arguments.all:
             change = partial(_all_wrapped, arguments)
             return change_all(Standing.PLAIN, change, yes=arguments.yes)
-        file, entry = entry_of(arguments)
-        if is_wrapped(entry):
-            raise WrapError("wrapped already", name=arguments.server, path=file.path)
-        if has_odd_arguments(entry):
-            raise WrapError("odd arguments", name=arguments.server, path=file.path)
-        changed = wrapped(entry, starter(), _flags(arguments, arguments.server))
-        if changed is None:
-            raise WrapError("no command", name=arguments.server, path=file.path)
-        kept = file.having({(*file.host.keys, arguments.server): changed}).write()
+        host, kept = with_more_tries(partial(_put_tap_in, arguments))
     except (ConfigFileError, PatternError) as error:
         to_stderr(Painted(sentence_of(error), "yellow"))
         return REFUSED
-    report("done", file.host, arguments.server, kept)
+    report("done", host, arguments.server, kept)
     return 0
+
+
+def _put_tap_in(arguments: argparse.Namespace) -> tuple[Host, Path | None]:
+    """Put the tap before one server. Return the host, and the backup."""
+    file, entry = entry_of(arguments)
+    if is_wrapped(entry):
+        raise WrapError("wrapped already", name=arguments.server, path=file.path)
+    if has_odd_arguments(entry):
+        raise WrapError("odd arguments", name=arguments.server, path=file.path)
+    changed = wrapped(entry, starter(), _flags(arguments, arguments.server))
+    if changed is None:
+        raise WrapError("no command", name=arguments.server, path=file.path)
+    return file.host, file.having({(*file.host.keys, arguments.server): changed}).write()
 
 
 def _all_wrapped(

@@ -3,19 +3,23 @@
 import json
 import os
 import stat
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from humanmcp.cli import main
+from humanmcp.setup import config
 from humanmcp.setup.config import ConfigFileError, parsed
 from humanmcp.setup.hosts import BY_NAME, HOSTS, Format
 from tests.support.speaking import said_in
 from tests.terminal.rooms import Ran
+from tests.waiting import PATIENCE
 
 TRAILING_COMMA = """{
   "mcpServers": {
@@ -587,3 +591,74 @@ def test_an_entry_comes_with_where_its_host_sends_permission_prompts(
     """And how that is known."""
     assert told in run(host).err
     assert BY_NAME[host].prompts["known"] in {"measured", "documented"}
+
+
+def test_two_at_once_lose_no_entry(tmp_path: Path) -> None:
+    """Each looks again before it replaces the file, and tries again."""
+    path = tmp_path / "mcp.json"
+    words = (sys.executable, "-c", WRITES_ENTRIES, str(path))
+    writers = [subprocess.Popen([*words, name]) for name in "ab"]
+    assert [one.wait(PATIENCE) for one in writers] == [0, 0]
+    assert json.loads(path.read_text())["mcpServers"].keys() == {
+        f"{name}{number}" for name in "ab" for number in range(16)
+    }
+
+
+WRITES_ENTRIES: Final = """
+import sys
+from humanmcp.cli import main
+_, path, name = sys.argv
+for number in range(16):
+    assert main(["config", "cursor", "--write", "--name", f"{name}{number}", "--path", path]) == 0
+"""
+
+
+def test_what_a_host_writes_meanwhile_is_kept(
+    run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host replaces its file at the last moment before humanmcp does."""
+    path = tmp_path / "mcp.json"
+    path.write_text("{}")
+    backup = config.backup
+
+    def with_the_host(real: Path) -> Path:
+        kept = backup(real)
+        real.write_text('{"theirs": 1}')
+        monkeypatch.setattr(config, "backup", backup)
+        return kept
+
+    monkeypatch.setattr(config, "backup", with_the_host)
+    assert run("cursor", "--write", "--path", str(path)).status == 0
+    assert json.loads(path.read_text()).keys() == {"theirs", "mcpServers"}
+
+
+def test_a_file_that_keeps_changing_is_left_alone(
+    run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentence says so."""
+    path = tmp_path / "mcp.json"
+    path.write_text("{}")
+    backup, times = config.backup, iter(range(100))
+
+    def with_the_host(real: Path) -> Path:
+        kept = backup(real)
+        real.write_text(f'{{"theirs": {next(times)}}}')
+        return kept
+
+    monkeypatch.setattr(config, "backup", with_the_host)
+    ran = run("cursor", "--write", "--path", str(path))
+    assert ran.status == 1
+    assert f"Another program keeps changing {path}" in ran.err
+    assert json.loads(path.read_text()).keys() == {"theirs"}
+
+
+def test_a_read_only_file_is_left_alone(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """A new file in its place would be written without a word."""
+    path = tmp_path / "mcp.json"
+    path.write_text("{}")
+    path.chmod(0o400)
+    ran = run("cursor", "--write", "--path", str(path))
+    assert ran.status == 1
+    assert f"{path} is read-only" in ran.err
+    assert f"`chmod u+w {path}`" in ran.err
+    assert path.read_text() == "{}"

@@ -2,13 +2,15 @@
 
 import json
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from humanmcp.setup.wrap import is_wrapped, unwrapped, wrapped
 from tests.serving import HUMANMCP, run_command
+from tests.terminal.rooms import Ran
 
 STARTER = ("/opt/bin/humanmcp",)
 
@@ -210,3 +212,75 @@ def test_what_cannot_be_wrapped_is_said_and_left_alone(tmp_path: Path) -> None:
     assert status == 1
     assert "tool:NAME" in said
     assert path.read_text(encoding="utf-8") == PLAIN
+
+
+COMMENTED: Final = {
+    ("vscode", "mcp.json"): """{
+\t"servers": {
+\t\t"docs": { "command": "npx", "args": ["-y", /* pinned because of #12 */ "docs-mcp@1"] },
+\t\t"fs": { "command": "uvx", "args": [
+\t\t\t"fs", // the server
+\t\t\t"C:\\\\Users\\\\me",   // my home
+\t\t] },
+\t},
+\t"inputs": [1], // elsewhere
+}
+""",
+    ("cursor", "mcp.json"): """{"mcpServers": {
+  "docs": {"args":    ["-y",
+     "docs-mcp@1"], "command": "npx"},
+  "fs": {"command": "uvx", "args": ["fs",   "x"]}},
+  "inputs": [1]}
+""",
+    ("codex", "config.toml"): """inputs = 1 # elsewhere
+
+[mcp_servers.docs] # the first
+command = "npx"
+args = [
+  "-y", # pinned because of #12
+  "docs-mcp@1",
+]
+
+[mcp_servers.docs.env] # where
+K = "v"
+
+# the other
+[mcp_servers.fs]
+args = ["fs", # the server
+  "x"]
+command = "uvx"
+""",
+}
+"""The configurations of two servers, laid out by hand."""
+
+
+@pytest.mark.parametrize("edited_after", range(5))
+@pytest.mark.parametrize("taken_out", ["docs fs", "fs docs"])
+@pytest.mark.parametrize("put_in", ["docs fs", "fs docs"])
+@pytest.mark.parametrize(("host", "name"), COMMENTED, ids=[host for host, _ in COMMENTED])
+def test_an_edit_elsewhere_changes_nothing_of_what_comes_back(
+    run: Callable[..., Ran],
+    tmp_path: Path,
+    *,
+    host: str,
+    name: str,
+    put_in: str,
+    taken_out: str,
+    edited_after: int,
+) -> None:
+    """Byte for byte, with the comments inside the entries, in every order and at every moment."""
+    path = tmp_path / name
+    text = COMMENTED[host, name]
+    path.write_text(text, encoding="utf-8")
+    steps = [("wrap", server) for server in put_in.split()]
+    steps += [("unwrap", server) for server in taken_out.split()]
+    for number in range(5):
+        if number == edited_after:
+            old, new = ("inputs = 1", "inputs = 23") if host == "codex" else ("[1]", "[2, 3]")
+            path.write_text(path.read_text("utf-8").replace(old, new), encoding="utf-8")
+            text = text.replace(old, new)
+        if number < len(steps):
+            verb, server = steps[number]
+            ran = run(verb, host, server, "--path", str(path))
+            assert ran.status == 0, ran.err
+    assert path.read_text("utf-8") == text
