@@ -19,7 +19,7 @@ from humanmcp.protocol.conversation import approvals, questions
 from humanmcp.protocol.conversation.approvals import pattern_of
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import member, members
-from humanmcp.protocol.json.tree import objects_at, pretty
+from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import one_line, visible_code
 from humanmcp.protocol.validation.results import outcome_result
 
@@ -86,24 +86,23 @@ class ApprovalCard(NamedTuple):
 def card_of(approval: Approval) -> ApprovalCard:
     """Lay out an input on a card, with every member. Two different inputs never look alike."""
     given = approval.input
-    edits = _edits(given)
-    content = given.get("content")
-    kind = "other"
+    kind = approvals.kind_of_input(given)
     first: list[CardPart] = []
     shown: set[str] = set()
-    if isinstance(given.get("command"), str):
-        kind, shown = "command", {"command", "description"}
+    if kind == "command":
+        shown = {"command", "description"}
         first = [_part("command", given["command"])]
         if isinstance(given.get("description"), str):
             first.append(_part("description", given["description"], "text"))
         elif "description" in given:
             shown.discard("description")
-    elif edits:
-        kind, shown = "edit", {"old_string", "new_string", "edits"} & set(given)
+    elif kind == "edit":
+        shown = {"old_string", "new_string", "edits"} & set(given)
+        edits = approvals.edits_in(given)
         first = [CardPart("", "difference", _difference(*edit)) for edit in edits]
-    elif isinstance(content, str) and isinstance(given.get("file_path"), str):
-        kind, shown = "file", {"content"}
-        first = [_part("content", content)]
+    elif kind == "file":
+        shown = {"content"}
+        first = [_part("content", given["content"])]
     rest = [
         _part(name, _as_member(given[name], raw))
         for name, raw in _members(approval)
@@ -134,20 +133,6 @@ def _as_member(value: object, raw: str) -> str:
 def _part(name: str, text: str, kind: str = "code") -> CardPart:
     lines = tuple(CardLine(visible_code(line)) for line in text.split("\n"))
     return CardPart(visible_code(name) or _NO_NAME, kind, lines)
-
-
-def _edits(given: Mapping[str, object]) -> list[tuple[str, str]]:
-    """Return the pairs of old and new texts, or nothing for other members."""
-    several = objects_at(given, "edits") if "edits" in given else [dict(given)]
-    pairs = [(one.get("old_string"), one.get("new_string")) for one in several]
-    found = [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, str)]
-    plain = "edits" not in given or (
-        isinstance(given["edits"], list)
-        and len(given["edits"]) == len(several)
-        and all(set(one) == {"old_string", "new_string"} for one in several)
-        and not {"old_string", "new_string"} & set(given)
-    )
-    return found if plain and len(found) == len(several) else []
 
 
 _MOST_COMPARED: Final = 1_000

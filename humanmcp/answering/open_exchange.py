@@ -6,12 +6,13 @@ Reads the inbox and changes nothing. Each line is decoded once.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.inbox.contract import Purpose
+from humanmcp.locales import say
 from humanmcp.locales.explain import explain
-from humanmcp.protocol.conversation.approvals import approval_of
+from humanmcp.protocol.conversation.approvals import QUESTION, approval_of
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import unreadable
@@ -232,14 +233,19 @@ class OpenExchange:
 
     def card(self) -> Card:
         """Return its explanation for the person in this role."""
-        item = self.item
-        return explain(
+        item, asked = self.item, self.asked
+        card = explain(
             item.method,
             item.protocol_version,
             asks=bool(item.id),
             role=self.facts.role.value,
             inwards=item.way is Direction.IN,
         )
+        if asked is None or self.held is not None:
+            return card
+        code = "answer" if asked.questions or asked.kind == QUESTION else "permission"
+        what, silence = (say("wants", f"{code}.{part}") for part in ("what", "silence"))
+        return replace(card, what=what, silence=silence)
 
     @property
     def has_twin(self) -> bool:

@@ -17,6 +17,8 @@ from humanmcp.answering.open_exchange import read_line
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.inbox.contract import Answer, Item, Key
 from humanmcp.inbox.letters import letter_of, rank_of
+from humanmcp.locales import say, who
+from humanmcp.protocol.conversation import approvals
 from humanmcp.protocol.conversation.exchange import ExchangeState, name_of
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, seen_by_client
@@ -93,10 +95,16 @@ def line_kind(frame: Frame, found: DecodedLine | None) -> LineKind:
 
 
 class Summary(NamedTuple):
-    """The summary of a message: the tool or prompt that it names, and its content."""
+    """The summary of a message: the tool or prompt that it names, and its content.
+
+    `wants` is what it asks a person for, a code of the section `wants`; "" where its method says
+    it. `tool` is the tool that wants permission.
+    """
 
     name: str = ""
     gist: str = ""
+    wants: str = ""
+    tool: str = ""
 
 
 def summary_of(message: Message) -> Summary:
@@ -104,30 +112,38 @@ def summary_of(message: Message) -> Summary:
     match message.kind:
         case Kind.REQUEST | Kind.NOTIFICATION:
             name, words = _words(message.method, message.params)
-            return Summary(name, _permission(message.params) or _question(message) or words)
+            return _asks_person(message, name) or Summary(name, words)
         case Kind.RESULT | Kind.ERROR:
             return Summary("", outcome(message.body))
 
 
-def _question(message: Message) -> str:
-    """Return what a call asks a person, or of several questions each; "" for any other message."""
+def _asks_person(message: Message, name: str) -> Summary | None:
+    """Summarise a permission prompt, or questions to a person; None for any other message."""
+    if message.method != "tools/call":
+        return None
     asked = incoming.inquiry_of(message)
     if asked is not None:
-        return one_line(INLINE.sub(lambda one: one[1] or one[2], asked.question), GIST)
-    several = objects_at(message.params, "arguments", "questions")
-    if message.method != "tools/call":
-        return ""
-    return one_line(" · ".join(text_at(one, "question")[:GIST] for one in several), GIST)
-
-
-def _permission(params: dict[str, Any]) -> str:
-    """Return the subject of a permission prompt, such as `Bash: git push`, else ""."""
-    arguments = object_at(params, "arguments")
+        words = INLINE.sub(lambda one: one[1] or one[2], asked.question)
+        return Summary(name, one_line(words, GIST), "answer")
+    arguments = object_at(message.params, "arguments")
     tool, given = text_at(arguments, "tool_name"), arguments.get("input")
     if not tool or not isinstance(given, dict):
-        return ""
-    first = text_at(given, "command") or text_at(given, "file_path") or gist(given)
-    return one_line(f"{tool}: {first[:GIST]}", GIST)
+        words = _questions(arguments)
+        return Summary(name, words, "answer") if words else None
+    if tool in approvals.QUESTION_TOOLS and (words := _questions(given)):
+        return Summary(name, words, "answer")
+    kind = approvals.kind_of_input(given)
+    words = text_at(given, _SUBJECT[kind])[:GIST] if kind in _SUBJECT else ""
+    return Summary(name, one_line(words, GIST) or gist(given), kind, one_line(tool, 80))
+
+
+_SUBJECT: Final = {"command": "command", "edit": "file_path", "file": "file_path"}
+"""The member of the input that says best what is asked for."""
+
+
+def _questions(arguments: dict[str, Any]) -> str:
+    several = objects_at(arguments, "questions")
+    return one_line(" · ".join(text_at(one, "question")[:GIST] for one in several), GIST)
 
 
 def _words(method: str, params: dict[str, Any]) -> tuple[str, str]:
@@ -237,6 +253,17 @@ def badge_of(facts: SessionFacts) -> Badge:
     return badge(rank_of(facts.letter)) if facts.letter else Badge(facts.name[-4:], 0)
 
 
+class Urgency(enum.IntEnum):
+    """How much an exchange needs a person."""
+
+    NOW = 0
+    """Its sender waits for a decision."""
+    LATER = 1
+    """It is parked: its client fetches the answer later."""
+    NEVER = 2
+    """A reply is on its way, or nobody waits for one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One exchange in a list. `arrived` counts in seconds since 1970, for the clock of the page."""
@@ -254,10 +281,20 @@ class Row:
     touched: bool
     on_its_way: bool
     refused: bool
+    wants: str = ""
+    tool: str = ""
+    """What it asks a person for, as in `Summary`."""
     subscription: bool = False
     """An open subscription, or a request about a parked call: no person answers it."""
     parked: bool = False
     """Its client fetches the answer later."""
+
+    @property
+    def urgency(self) -> Urgency:
+        """How much it needs a person."""
+        if self.subscription or self.on_its_way:
+            return Urgency.NEVER
+        return Urgency.LATER if self.parked else Urgency.NOW
 
     @property
     def anchor(self) -> str:
@@ -283,6 +320,8 @@ def row(item: Item, badge: Badge, read: ReadLine = read_line) -> Row:
         method=one_line(item.method, 60),
         name=said.name,
         gist=said.gist,
+        wants=said.wants,
+        tool=said.tool,
         state=item.state,
         arrived=seconds_of(item.arrived),
         waiting=item.waiting,
@@ -293,6 +332,35 @@ def row(item: Item, badge: Badge, read: ReadLine = read_line) -> Row:
         subscription=item.is_subscription or item.follows,
         parked=item.is_parked,
     )
+
+
+def row_title(said: Summary | Row) -> str:
+    """Say what a person is asked for, or name the tool or prompt; "" if it names none."""
+    return say("wants", said.wants, tool=said.tool) if said.wants else said.name
+
+
+def answered_by(item: Item, here: str = "") -> str:
+    """Say who answered, to a reader at the device `here`; "" is the computer of the desk."""
+    reply, by = item.reply, "" if item.answer is None else item.answer.by
+    if reply is None:
+        return who(by)
+    if here and not reply.device:
+        return say(
+            "by", "computer named" if reply.who else "computer", name=one_line(reply.who, 60)
+        )
+    return one_line(reply.author, 90) or who(by or reply.by)
+
+
+def place_of(facts: SessionFacts) -> str:
+    """Say who asks and where: what the person calls the session, or its client; and its folder."""
+    asker = one_line(facts.title or facts.client, 40)
+    return " · ".join(filter(None, (asker, folder_of(facts))))
+
+
+def folder_of(facts: SessionFacts) -> str:
+    """Return the end of the folder in which a client started a session."""
+    *_, parent, name = ["", "", *re.split(r"[/\\]+", facts.folder.rstrip("/\\"))]
+    return one_line(f"…/{parent}/{name}" if parent else name, 80)
 
 
 def client_of(facts: SessionFacts) -> str:

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering.summary import Badge, Row, badge_of, row
+from humanmcp.answering.summary import Badge, Row, Urgency, badge_of, row
 from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.common.timestamps import now
 from humanmcp.desk.login import ONLY_SESSION
@@ -28,7 +28,7 @@ from humanmcp.protocol.conversation.approvals import pattern_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Self
 
     from humanmcp.desk.presenters.rows import Step
@@ -416,8 +416,17 @@ class Board:
 
 
 def _count(seen: _Seen) -> int:
-    """Count the rows that a client waits for: no open subscriptions, no parked calls."""
-    return sum(not (row.subscription or row.parked) for row in seen.rows.values())
+    """Count the rows that wait for a person now."""
+    return sum(row.urgency is Urgency.NOW for row in seen.rows.values())
+
+
+def opens_next(rows: Iterable[Row], opened: Urgency = Urgency.NEVER) -> Row | None:
+    """Return what a page opens by itself: what has waited longest, of the most urgent.
+
+    None if nothing is more urgent than what is `opened`.
+    """
+    more = [one for one in rows if one.urgency < opened]
+    return min(more, key=lambda one: (one.urgency, one.arrived, one.key), default=None)
 
 
 _log = logging.getLogger(__name__)

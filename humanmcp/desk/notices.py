@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.summary import Urgency, place_of, row_title
 from humanmcp.http.server_address import AddressError, ServerAddress
 from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales import say
@@ -196,10 +197,10 @@ class Target:
         self.reply_trouble: StopError | None = None
         """Why answers cannot be read there now; None if they can, or need not be."""
 
-    def tell(self, desk: Desk, row: Row | None = None, client: str = "") -> bool:
+    def tell(self, desk: Desk, row: Row | None = None, sender: str = "") -> bool:
         """Send a notice of a request, or a test. Return False if it failed."""
         try:
-            self.send(desk, row, client)
+            self.send(desk, row, sender)
         except UnknownItemError:  # it ended meanwhile
             return True
         except StopError as error:
@@ -210,7 +211,7 @@ class Target:
         self.trouble = None
         return True
 
-    def send(self, desk: Desk, row: Row | None, client: str) -> None:
+    def send(self, desk: Desk, row: Row | None, sender: str) -> None:
         """Send a notice of a request, or a test.
 
         Raises:
@@ -234,11 +235,11 @@ class Service(Target):
         super().__init__(rule, rule.to.partition("://")[0])
         self._send = send
 
-    def send(self, desk: Desk, row: Row | None, client: str) -> None:
+    def send(self, desk: Desk, row: Row | None, sender: str) -> None:
         """Send a notice with the link."""
         text = say(SECTION, "waits" if row else "try")
         if row is not None and self.rule.detail is Detail.QUESTION:
-            text = f"{client}: {row.name or row.method} {row.gist}".strip()
+            text = f"{sender}: {row_title(row) or row.method} {row.gist}".strip()
         link = link_to(desk, row, f"http://127.0.0.1:{desk.address.port}")
         try:
             taken = self._send(self.rule.to, "humanmcp", f"{text}\n{link}")
@@ -276,7 +277,7 @@ class Planner:
         """
         rows = list(rows)
         self._came = {row.key: self._when(row, now) for row in rows}
-        rows = [row for row in rows if not (row.subscription or row.on_its_way)]
+        rows = [row for row in rows if row.urgency is not Urgency.NEVER]
         self._told = {row.key: self._told.get(row.key, 0) for row in rows}
         found = []
         for row in rows:
@@ -307,9 +308,12 @@ def _wanted(row: Row, waited: float) -> int:
 
 @dataclass(slots=True)
 class _Delivery:
-    """A notice that its service has not accepted yet. `at` is when to send it, by the clock."""
+    """A notice that its service has not accepted yet. `at` is when to send it, by the clock.
 
-    client: str
+    `sender` is who asks, and in which folder.
+    """
+
+    sender: str
     at: float
     wait: float = AGAIN_AFTER
 
@@ -369,16 +373,16 @@ class Notifier:
 
     def _plan(self, row: Row, now: float) -> None:
         try:
-            client = self._desk.board.session(row.key.session).facts.client
+            facts = self._desk.board.session(row.key.session).facts
         except UnknownItemError:  # it ended meanwhile
             return
         for number, target in enumerate(self._targets):
-            if fnmatch.fnmatchcase(client, target.rule.client):
-                self._deliveries[number, row.key] = _Delivery(client, now)
+            if fnmatch.fnmatchcase(facts.client, target.rule.client):
+                self._deliveries[number, row.key] = _Delivery(place_of(facts), now)
 
     def _deliver(self, place: tuple[int, Key], delivery: _Delivery, row: Row) -> None:
         try:
-            is_taken = self._targets[place[0]].tell(self._desk, row, delivery.client)
+            is_taken = self._targets[place[0]].tell(self._desk, row, delivery.sender)
         except Exception:  # noqa: BLE001 - it is sent again
             _log.exception("a notice could not be sent")
             is_taken = False

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.answering import approvals, service
 from humanmcp.answering.approvals import card_of, headline
 from humanmcp.answering.service import Outcome
+from humanmcp.answering.summary import row_title
 from humanmcp.common.settings import write_private
 from humanmcp.desk.notices import Detail, NoticesError, Target, link_to
 from humanmcp.http.server_address import CallError, HttpCall, ServerAddress
@@ -259,7 +260,7 @@ class Phone(Target):
 
     # -- notices ----------------------------------------------------------------------------------
 
-    def send(self, desk: Desk, row: Row | None, client: str) -> None:
+    def send(self, desk: Desk, row: Row | None, sender: str) -> None:
         """Publish a notice, with buttons if a press may answer.
 
         Raises:
@@ -272,9 +273,9 @@ class Phone(Target):
             record["click"] = link
         if row is not None and self.rule.detail is Detail.QUESTION:
             opened = desk.open_exchange(row.key)
-            words = words_of(opened) or f"{row.name or row.method} {row.gist}"
+            words = words_of(opened) or f"{row_title(row) or row.method} {row.gist}"
             record |= {
-                "title": one_line(client, 80),
+                "title": one_line(sender, 160),
                 "message": _cut(words),
                 "actions": self._actions(opened, link),
             }

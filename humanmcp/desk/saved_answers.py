@@ -12,6 +12,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.summary import place_of
 from humanmcp.common.settings import write_private
 from humanmcp.desk import history
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -116,6 +117,8 @@ class Shelf:
             return None
 
 
+SHOWN: Final = 200
+"""The number of rows that a list shows."""
 RECENT: Final = 12
 """The number of recent lines below what waits."""
 FEW: Final = 6
@@ -124,11 +127,14 @@ FEW: Final = 6
 
 def listed(board: Board, session: str) -> dict[str, Any]:
     """Return the values of the list, of one session if named."""
+    rows = board.waiting(session)
+    shown = {one.key.session for one in rows[:SHOWN]}
     return {
         "session": session,
         "find": "",
         "running": _running(board, session),
-        "rows": board.waiting(session),
+        "rows": rows,
+        "places": {name: place_of(board.session(name).facts) for name in shown},
         "writers": board.writers,
         "recent": () if board.inbox.away else history.recent(board, RECENT),
     }

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.open_exchange import OpenExchange, read_line
 from humanmcp.answering.schema import InboxShape, ListedShape, listed_shape
-from humanmcp.answering.summary import answered_at_once, client_of, summary_of_item
+from humanmcp.answering.summary import (
+    answered_at_once,
+    answered_by,
+    client_of,
+    folder_of,
+    row_title,
+    summary_of_item,
+)
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import (
     Painted,
@@ -26,7 +33,7 @@ from humanmcp.common.terminal import (
 )
 from humanmcp.common.timestamps import clock, read_stamp
 from humanmcp.inbox.contract import Key, Purpose, UnknownItemError
-from humanmcp.locales import find_sentence, say, who
+from humanmcp.locales import find_sentence, say
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.jsonrpc import Message
@@ -110,12 +117,13 @@ def is_parked(row: TerminalRow) -> bool:
 
 
 def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
-    """Return a request in one short line: method, tool and arguments."""
+    """Return a request in one short line: what a person is asked for, or its method and tool."""
     request = read_line(item.line)
     if item.unread or not isinstance(request, Message):
         return cut(item.line, longest)
     said = summary_of_item(item)
-    words = (item.method or request.kind.value, said.name, said.gist)
+    method = "" if said.wants else item.method or request.kind.value
+    words = (method, row_title(said), said.gist)
     return cut("  ".join(filter(None, words)), longest)
 
 
@@ -172,7 +180,7 @@ def _shown(inbox: DeskInbox, *, everything: bool) -> list[SessionFacts]:
 
 
 def _heading(facts: SessionFacts) -> tuple[str | Painted, ...]:
-    words = (facts.title, client_of(facts), one_line(facts.protocol_version))
+    words = (facts.title, client_of(facts), folder_of(facts), one_line(facts.protocol_version))
     title = " · ".join(word for word in words if word)
     life = "" if facts.is_open else f" · {say(SECTION, facts.life.value)}"
     return (
@@ -331,8 +339,7 @@ def kept_waiting(item: Item) -> str:
 def _ended(item: Item) -> str:
     if item.answer is not None:
         code = "answered deliberately" if item.answer.deliberate else "answered"
-        person = one_line(item.reply.author, 90) if item.reply is not None else ""
-        said = say(WAITS, code, by=person or who(item.answer.by))
+        said = say(WAITS, code, by=answered_by(item))
         if not item.waiting.parked:
             return said
         at = item.answer.fetched

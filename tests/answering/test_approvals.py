@@ -11,7 +11,6 @@ from humanmcp.answering import approvals, service
 from humanmcp.answering.approvals import ApprovalError, card_of
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.service import Outcome
-from humanmcp.answering.summary import summary_of_item
 from humanmcp.inbox.contract import Action, Purpose, Role
 from humanmcp.protocol.conversation.approvals import Approval, patterns_for
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -234,18 +233,3 @@ def test_the_headline_names_the_client_and_what_it_wants(room: Room) -> None:
     said = approvals.headline(opened, approval, card)
     assert said == "claude-code 2.1 wants to run a command with Bash"
     assert "claude-code" in said_in("ja", approvals.headline, opened, approval, card)
-
-
-@pytest.mark.parametrize(
-    ("given", "gist"),
-    [
-        ({"command": "git\npush", "description": "x"}, "Bash: git\\npush"),
-        ({"file_path": "/a.py", "content": "x"}, "Bash: /a.py"),
-        ({"url": "https://example.com"}, 'Bash: url: "https://example.com"'),
-    ],
-)
-def test_a_row_of_the_inbox_says_what_is_to_be_allowed(
-    room: Room, given: dict[str, str], gist: str
-) -> None:
-    """On one line."""
-    assert summary_of_item(asked(room, **given)[0].item).gist == gist

@@ -84,7 +84,7 @@ def test_what_is_allowed_for_the_session_is_not_asked_again_until_it_is_taken_ba
     desk: Desking, host: Serving, window: Callable[..., Window]
 ) -> None:
     """The pattern stands there before it counts; another command is asked for."""
-    asks(host, "11", "Bash", command="git status")
+    asks(host, "11", "Bash", command="git status", description="again")
     page = window().page
     expect(page.locator("h1")).to_contain_text("run a command")
     press(page, "l")

@@ -142,14 +142,12 @@ def test_a_subscription_takes_less_of_the_list_than_a_question_and_comes_after_i
     with Serving(home) as host:
         host.say(request("subscriptions/listen", listen, '"s"'))
         page = window().page
-        expect(page.locator("#rows [data-subscription]")).to_be_visible()
+        subscription, question = page.locator(".subscriptions .row"), page.locator("#rows .row")
+        expect(subscription).to_be_visible()
         asked = {"name": "t", "arguments": {"city": "東京"}, "_meta": stating()}
         host.say(request("tools/call", asked, "7"))
-        question = page.locator("#rows .row:not([data-subscription])")
         expect(question).to_be_visible()
-        upper, lower = (
-            one.bounding_box() for one in (question, page.locator("#rows [data-subscription]"))
-        )
+        upper, lower = (one.bounding_box() for one in (question, subscription))
         assert upper is not None
         assert lower is not None
         assert upper["y"] < lower["y"]

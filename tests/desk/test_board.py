@@ -2,11 +2,25 @@
 
 import threading
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
-from humanmcp.desk.board import REMEMBERED, Board
-from humanmcp.inbox.contract import Answer, Draft, Item, Key, SessionFacts, Writer
+from humanmcp.answering.summary import Badge, Row, Urgency, row
+from humanmcp.desk.board import REMEMBERED, Board, opens_next
+from humanmcp.inbox.contract import (
+    FOLLOWS,
+    SUBSCRIBED,
+    Answer,
+    Draft,
+    Item,
+    Key,
+    Purpose,
+    Reply,
+    SessionFacts,
+    Waiting,
+    Writer,
+)
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.json import jsonrpc
@@ -65,6 +79,89 @@ def test_the_longest_waiting_comes_first_across_sessions(inbox: FolderInbox) -> 
     assert [row.key.session for row in board.waiting()] == [second, first]
     assert [row.key.session for row in board.waiting(first)] == [first]
     assert board.count() == 2
+
+
+KINDS: Final[dict[str, dict[str, Any]]] = {
+    "request": {},
+    "held message": {"purpose": Purpose.HELD},
+    "subscription": {"waiting": Waiting(keepalive=SUBSCRIBED)},
+    "follower": {"waiting": Waiting(keepalive=FOLLOWS)},
+    "parked": {"waiting": Waiting(parked="ticket", parked_as="task")},
+    "answered": {"reply": Reply("{}")},
+    "with a draft": {"draft": Draft("{}", touched=True)},
+}
+"""What can be in an inbox."""
+
+
+def rows_of(kinds: str) -> list[Row]:
+    """Return the rows of an inbox into which these came one after the other."""
+    return [
+        row(
+            Item(Key("s", at), "{}", "m", "1", "", f"2026-11-20T18:00:{at:02}Z")._replace(
+                **KINDS[kind]
+            ),
+            Badge("A", 0),
+        )
+        for at, kind in enumerate(kinds.split(", "))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "opened"),
+    [
+        ("request", "request"),
+        ("held message, request", "held message"),
+        ("subscription, request", "request"),
+        ("subscription", None),
+        ("subscription, follower", None),
+        ("parked, request", "request"),
+        ("parked, subscription", "parked"),
+        ("answered, request", "request"),
+        ("answered", None),
+        ("subscription, parked, answered, with a draft, request", "with a draft"),
+    ],
+)
+def test_a_page_opens_what_has_waited_longest_for_a_decision(
+    kinds: str, opened: str | None
+) -> None:
+    """What needs nobody is never opened, and what is parked only where nothing else waits."""
+    found = opens_next(rows_of(kinds))
+    assert (kinds.split(", ")[found.key.number] if found else None) == opened
+
+
+@pytest.mark.parametrize(
+    ("open_now", "kinds", "opened"),
+    [
+        ("request", "held message, request, with a draft", None),
+        ("held message", "request", None),
+        ("with a draft", "request", None),
+        ("parked", "subscription, parked", None),
+        ("parked", "parked, request", "request"),
+        ("subscription", "parked", "parked"),
+        ("subscription", "parked, request", "request"),
+        ("answered", "subscription, request", "request"),
+    ],
+)
+def test_a_page_leaves_only_for_what_is_more_urgent(
+    open_now: str, kinds: str, opened: str | None
+) -> None:
+    """A page that waits for a decision stays, whatever else waits longer."""
+    (mine,) = rows_of(open_now)
+    found = opens_next(rows_of(kinds), mine.urgency)
+    assert (kinds.split(", ")[found.key.number] if found else None) == opened
+
+
+def test_only_what_waits_for_a_decision_is_counted(inbox: FolderInbox) -> None:
+    """The number in the title is that of the requests that a page opens now."""
+    name = inbox.begin(SessionFacts("", AT))
+    for number, one in enumerate(KINDS.values(), 1):
+        key = Key(name, number)
+        inbox.deliver(Item(key, "{}", "m", str(number), "", AT)._replace(**one))
+        if one.get("reply"):
+            inbox.send(key, Reply("{}"))
+    board = Board(inbox)
+    board.refresh_all()
+    assert board.count() == sum(one.urgency is Urgency.NOW for one in board.waiting()) == 3
 
 
 def test_what_a_session_leaves_behind_waits_for_nobody(inbox: FolderInbox) -> None:

@@ -216,7 +216,9 @@ def test_a_notice_says_by_its_rule_how_much_leaves_the_computer(
         assert len(said) == 2
         assert said[0].startswith("A request waits for you.\nhttp://127.0.0.1")
         assert "Tokyo" not in said[0]
-        assert said[1].startswith("test-host: get_forecast")
+        assert said[1].startswith(
+            f"test-host · …/{home.parent.parent.name}/{home.parent.name}: get_forecast"
+        )
         assert "Tokyo" in said[1]
         assert desk.page("/settings").count("json://…") == 4
         assert "secret-path" not in desk.page("/settings")

@@ -27,6 +27,9 @@ def main() -> int:
     parser.add_argument(
         "--approvals", nargs=2, type=int, metavar=("COMMANDS", "QUESTIONS"), help="decide so many"
     )
+    parser.add_argument(
+        "--page", type=int, metavar="COMMANDS", help="decide so many in a browser, a key each"
+    )
     parser.add_argument("--config", default="", help="further words for `humanmcp config`")
     arguments = parser.parse_args()
     chosen = [BY_NAME[name] for name in arguments.hosts or BY_NAME]
@@ -35,6 +38,8 @@ def main() -> int:
         there = _installed(chosen, packages.absolute())
         if arguments.approvals:
             return _approve(there, Path(folder), *arguments.approvals)
+        if arguments.page:
+            return _press(there, Path(folder), arguments.page)
         if arguments.measure:
             return _measure(there, Path(folder), arguments)
         return _play(there, Path(folder), missing=len(chosen) - len(there))
@@ -80,6 +85,23 @@ def _approve(there: dict[RealHost, Installed], folder: Path, commands: int, ques
         failed += bool(faults)
         state = "FAILED" if faults else "ok"
         raw_to_stdout(f"{state:7}{host.name} {installed.version}: {commands} + {questions} prompts")
+        for fault in faults:
+            raw_to_stdout(f"       {fault}")
+    return 1 if failed or not there else 0
+
+
+def _press(there: dict[RealHost, Installed], folder: Path, commands: int) -> int:
+    """Decide every permission prompt of the hosts in the page, with the keys alone."""
+    # The import is here, so that the other runs need no browser.
+    from tests.hosts.pressing import press  # noqa: PLC0415 - see above
+
+    failed = 0
+    for host, installed in there.items():
+        faults = press(host, installed, folder / host.name, commands)
+        failed += bool(faults)
+        state = "FAILED" if faults else "ok"
+        keys = f"{commands} prompts, {commands} keys, 0 clicks"
+        raw_to_stdout(f"{state:7}{host.name} {installed.version}: {keys}")
         for fault in faults:
             raw_to_stdout(f"       {fault}")
     return 1 if failed or not there else 0

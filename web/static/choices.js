@@ -54,7 +54,8 @@ function showKeys() {
 export function rememberCards() {
   for (const card of all("details[data-remember]", document, HTMLDetailsElement)) {
     const name = `humanmcp:card:${card.dataset.remember}`;
-    if (localStorage.getItem(name) === "closed") card.open = false;
+    const kept = localStorage.getItem(name);
+    if (kept) card.open = kept === "open";
     card.addEventListener("toggle", () => localStorage.setItem(name, card.open ? "open" : "closed"));
   }
 }

@@ -61,7 +61,7 @@ export class Composer {
 
   begin() {
     if (this.toolbar.options.length && !this.draft.touched) byId("options").focus({ preventScroll: true });
-    else this.views.focus();
+    else if (this.box.checkVisibility()) this.views.focus();
   }
 
   showState() {

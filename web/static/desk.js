@@ -27,8 +27,10 @@ function changed(changes) {
     return;
   }
   const session = key.split("/")[0];
+  const needless = !("waits" in (maybe("status")?.dataset ?? {})); // what comes is opened in its place
   const touches = changes.some((one) => one.what === "everything"
-    || (one.session === session && one.what !== "lines" && (one.number === 0 || `${one.session}/${one.number}` === key)));
+    || (one.session === session && one.what !== "lines" && (one.number === 0 || `${one.session}/${one.number}` === key))
+    || (needless && one.what === "arrived"));
   if (touches) page.refreshStatus();
 }
 

@@ -37,7 +37,7 @@ export function startKeys(page) {
 /** @param {KeyboardEvent} event @param {Page} page */
 function withControl(event, page) {
   const { composer } = page;
-  if (!composer) return;
+  if (!composer?.box.checkVisibility()) return; // what is not seen is not sent
   if (event.key === "Enter") {
     event.preventDefault();
     // A key that is held, or pressed twice, sends one answer and not the next one's template too.
@@ -90,6 +90,11 @@ function single(event, composer) {
   };
   const button = first(`[data-hotkey="${event.code.replace("Numpad", "Digit")}"]`);
   if (button && event.repeat) return; // one press is one answer
+  if (button?.matches(".verdict > *") && !isInView(button)) { // what is above it was not seen yet
+    event.preventDefault();
+    button.scrollIntoView({ block: "end" });
+    return;
+  }
   const onlyLeads = button?.closest("#options") && !chosen("options"); // Enter then sends it
   const act = button ? () => onlyLeads || button.click() : acts[event.code];
   if (act) {
@@ -100,6 +105,12 @@ function single(event, composer) {
     event.preventDefault();
     composer.views.focus();
   }
+}
+
+/** @param {HTMLElement} element */
+function isInView(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return top >= 0 && bottom <= innerHeight;
 }
 
 // The options of several questions: a key chooses the next one, too.

@@ -68,8 +68,8 @@ export const refreshList = oneAtATime(async () => {
 function announce(newer, keys) {
   for (const key of keys) {
     fresh.delete(key);
-    const row = newer.querySelector(`[data-key="${CSS.escape(key)}"]:not([data-subscription])`);
-    if (row) arrived(key, all(".what > *", row).map((one) => one.textContent).join(" · "));
+    const row = newer.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    if (row) arrived(key, all(".name, .gist, .place", row).map((one) => one.textContent).join(" · "));
   }
 }
 

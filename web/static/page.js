@@ -18,6 +18,14 @@ export class Page {
     /** @type {Composer | null} */
     this.composer = null;
     this.address = "";
+    const { state, next } = maybe("status")?.dataset ?? {};
+    this.passed = next; // it waited already when a person opened this
+    this.looksBack = state !== "pending" && !isReload();
+    this.leaving = false; // a decision was sent, and the page after it is on its way
+    document.addEventListener("submit", ({ target, defaultPrevented }) => {
+      if (!defaultPrevented && target instanceof Element && target.closest("article.message form[method=post]")) this.leaving = true;
+    });
+    window.addEventListener("pageshow", () => { this.leaving = false; });
     listenToStatus(this);
     // A place within the page was not open then.
     window.addEventListener("popstate", () => {
@@ -76,6 +84,8 @@ export class Page {
     leave();
     this.composer?.close();
     this.composer = null;
+    this.passed = "";
+    this.looksBack = false;
     document.body.className = page.body.className;
     document.body.dataset.version = page.body.dataset.version;
     delete document.body.dataset.opened;
@@ -105,6 +115,35 @@ export class Page {
     this.started({ focus });
   });
 
+  /**
+   * What is open needs nobody: open what does, unless a person writes here or looks at something old.
+   *
+   * @param {string} told what became of what was open
+   * @returns {Promise<boolean>} whether something else is open
+   */
+  async goOn(told) {
+    const key = keyOfOpen();
+    const next = maybe("status")?.dataset.next;
+    if (!next || next === this.passed || this.looksBack || this.isBusy) return false;
+    const path = `/m/${next}${ofSession()}`;
+    const page = await part(path);
+    if (!page || keyOfOpen() !== key || this.isBusy) return false;
+    const focus = atRest() || first("#main")?.contains(document.activeElement);
+    if (!this.open(page)) return false;
+    history.pushState(null, "", at(path));
+    if (told) tell(told);
+    await refreshList();
+    this.started({ focus });
+    return true;
+  }
+
+  // A person wrote something here that nobody has yet, or has just sent it.
+  get isBusy() {
+    const { composer } = this;
+    const written = all("#main input, #main textarea", document, HTMLElement).some((one) => !composer?.box.contains(one) && isChanged(one));
+    return this.leaving || written || Boolean(composer?.draft.touched || composer?.sender.sending);
+  }
+
   // The cursor goes into the one field that matters. On a phone the list is what is shown after Send.
   placeFocus() {
     if (!this.composer || this.composer.locked) return;
@@ -130,12 +169,28 @@ function tellAnew(young) {
   listenToCopies();
 }
 
+// The session that the page is about, in an address.
+function ofSession() {
+  const session = new URLSearchParams(location.search).get("session");
+  return session ? `?${new URLSearchParams({ session })}` : "";
+}
+
+function isReload() {
+  const [opened] = performance.getEntriesByType("navigation");
+  return opened instanceof PerformanceNavigationTiming && opened.type === "reload";
+}
+
+/** @param {HTMLElement} field */
+function isChanged(field) {
+  if (field instanceof HTMLInputElement && field.checked !== field.defaultChecked) return true;
+  return (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement) && field.value !== field.defaultValue;
+}
+
 // The address names what is open, so that a reload shows it again whatever became of it.
 function nameOpen() {
   const key = keyOfOpen();
   if (key && here() === "/" && isWide()) {
-    const session = new URLSearchParams(location.search).get("session");
-    history.replaceState(null, "", at(`/m/${key}${session ? `?${new URLSearchParams({ session })}` : ""}`));
+    history.replaceState(null, "", at(`/m/${key}${ofSession()}`));
   }
   for (const back of all("header [name=back]", document, HTMLInputElement)) back.value = here();
 }
@@ -145,7 +200,7 @@ function nameOpen() {
 /** @param {Page} page */
 async function takeStatus(page) {
   const key = keyOfOpen();
-  const answer = key ? await part(`/m/${key}/status`) : null;
+  const answer = key ? await part(`/m/${key}/status${ofSession()}`) : null;
   const [old, fresh] = [maybe("status"), answer?.getElementById("status")];
   if (!old || !fresh || keyOfOpen() !== key) return; // another one was opened in its place meanwhile
   hideOwn(fresh);
@@ -159,13 +214,20 @@ async function takeStatus(page) {
   old.replaceWith(fresh);
   tick();
   const { composer } = page;
-  if (fresh.dataset.state !== "pending" && composer && !composer.locked && !composer.sender.sending) {
-    // What nobody wrote in is shown as what became of it.
-    if (fresh.dataset.state === "answered" && !composer.draft.touched) page.reopen(`/m/${key}`);
-    composer.lock(fresh.dataset.state === "answered" ? composer.sender.tooLate() : null);
-  }
+  const { state } = fresh.dataset;
+  if (state !== "pending") offerNothing();
+  const settled = state !== "pending" && composer && !composer.locked && !composer.sender.sending;
+  if (settled) composer.lock(state === "answered" ? composer.sender.tooLate() : null);
+  const ended = state !== "pending" && old.dataset.state === "pending";
+  if (await page.goOn(ended ? first(".banner", fresh)?.textContent ?? "" : "")) return;
+  // What nobody wrote in is shown as what became of it.
+  if (settled && state === "answered" && !page.isBusy) page.reopen(`/m/${key}`);
 }
 
+// What is over cannot be decided; the words that were typed for it stay.
+function offerNothing() {
+  for (const one of all("article.message :is(.decide, .questions > form) button:not([value='take back'])")) one.remove();
+}
 
 // The box with the answer stays as it is.
 /** @param {Page} page */

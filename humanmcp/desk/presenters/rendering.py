@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from humanmcp.answering.schema import TypedDict
-from humanmcp.answering.summary import INLINE
+from humanmcp.answering.summary import INLINE, row_title
 from humanmcp.common.timestamps import clock
 from humanmcp.locales import LANGUAGES, say, sentences_of, spoken_language, who
 from humanmcp.protocol.diagnostics.kinds import title_of
@@ -156,7 +156,7 @@ def _environment() -> Environment:
     environment.filters |= {"markdown": blocks}
     environment.globals["static"] = static()
     environment.filters |= {"visible": visible, "one_line": one_line, "ordered": ordered}
-    environment.filters |= {"clock": clock, "problem_title": title_of}
+    environment.filters |= {"clock": clock, "problem_title": title_of, "row_title": row_title}
     return environment
 
 

@@ -23,14 +23,17 @@ from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
 from humanmcp.answering.schema import TypedDict, diagnostic_shapes
 from humanmcp.answering.service import OrderError, Outcome, Task
+from humanmcp.answering.summary import Urgency
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.lesson import Lesson, lesson_of, lesson_of_client
 from humanmcp.demo.steps import HOST
 from humanmcp.desk import history, saved_answers
+from humanmcp.desk.board import opens_next
 from humanmcp.desk.context import (
     BY,
     Desk,
     desk_of,
+    device_of,
     is_quiet,
     note_version,
     page,
@@ -91,13 +94,13 @@ router: Final = APIRouter(
 def inbox(
     request: Request, session: str = "", sent: str = "", find: str = ""
 ) -> HTMLResponse | RedirectResponse:
-    """Show the waiting requests, with the longest waiting one open; `find` leads to a session."""
+    """Show the waiting requests, the most urgent one open; `find` leads to a session."""
     desk = desk_of(request)
     found = saved_answers.found(desk.board, find) if find else None
     if found is not None:
         return RedirectResponse(f"/?session={found.facts.name}", 303)
-    rows = desk.board.waiting(session)
-    key = rows[0].key if rows else None
+    first = opens_next(desk.board.waiting(session))
+    key = first.key if first else None
     in_room = desk.around is not None  # in a room, a phone shows the open step, not the list
     return _show_inbox(request, key, session=session, sent=sent, chosen=in_room, find=find)
 
@@ -142,14 +145,13 @@ def whole_line(request: Request, name: str, number: int) -> PlainTextResponse:
 
 
 @router.get("/m/{name}/{number}/status")
-def status(request: Request, name: str, number: int) -> HTMLResponse:
+def status(request: Request, name: str, number: int, session: str = "") -> HTMLResponse:
     """Show only the state of an exchange: its banner and its times, never the composer."""
     desk = desk_of(request)
-    key = Key(name, number)
-    opened = desk.open_exchange(key)
-    row = summary.row(opened.item, summary.badge_of(opened.facts), opened.read)
-    values = _standing(desk, opened)
-    return page(request, "status.html", item=opened.item, row=row, **values)
+    opened = desk.open_exchange(Key(name, number))
+    values = _standing(desk, opened, session)
+    answered_by = summary.answered_by(opened.item, device_of(request))
+    return page(request, "status.html", item=opened.item, answered_by=answered_by, **values)
 
 
 class ViewOptions(NamedTuple):
@@ -190,7 +192,8 @@ def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
         "view": view_of(request),
     }
     if key is not None:
-        values |= _message(desk, key, options)
+        values |= _message(desk, key, session, options)
+        values["answered_by"] = summary.answered_by(values["item"], device_of(request))
         if getattr(request.state, "looks_on", False):
             values |= {"answerable": False, "initial_state": script_json(None)}
     return page(request, "inbox.html", **values)
@@ -229,7 +232,19 @@ def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
     line = item.answer.line
     became = _became(desk, item)
     size = len(line.encode("utf-8", "replace"))
-    return {"item": item, "bytes": size, "line": line, "became": became}
+    return {
+        "item": item,
+        "bytes": size,
+        "line": line,
+        "became": became,
+        "twins": _twins(desk, item),
+    }
+
+
+def _twins(desk: Desk, item: Item) -> list[Item]:
+    """Return the requests that ended because this one, with the same id, was answered."""
+    ended = desk.inbox.items(item.key.session, ExchangeState.ABANDONED)
+    return [one for one in ended if one.reason == "twin" and one.id == item.id]
 
 
 def _became(desk: Desk, item: Item) -> list[tuple[Reaction, str]]:
@@ -258,11 +273,12 @@ def _copies(line: str) -> list[tuple[str, str]]:
     return copies(line) if len(line) < LONGEST else []
 
 
-def _message(desk: Desk, key: Key, options: ViewOptions = AS_IT_CAME) -> dict[str, Any]:
+def _message(
+    desk: Desk, key: Key, session: str = "", options: ViewOptions = AS_IT_CAME
+) -> dict[str, Any]:
     """Return all values for the page of one exchange."""
     opened = desk.open_exchange(key)
     item, outlined = opened.item, opened.outlined
-    row = summary.row(item, summary.badge_of(opened.facts), opened.read)
     task = service.task_of(opened, options.do)
     draft = service.draft_for(opened, task)
     diagnostics = item.diagnostics
@@ -271,6 +287,7 @@ def _message(desk: Desk, key: Key, options: ViewOptions = AS_IT_CAME) -> dict[st
         diagnostics = service.judge(opened, draft.text, draft.form, action).diagnostics
     desk.board.show(key)
     raw = item.line[:RAW] if item.unread else _laid_out(item.line[:RAW])
+    standing = _standing(desk, opened, session)
     talk = nodes.conversation_of(outlined)
     ours = opened.facts.role.traits.serves
     design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
@@ -286,7 +303,6 @@ def _message(desk: Desk, key: Key, options: ViewOptions = AS_IT_CAME) -> dict[st
         "approval": approval_view(opened, whole=options.whole),
         "why": _why(options.why),
         "item": item,
-        "row": row,
         "draft": _plain(opened, task, draft),
         "problems": diagnostic_shapes(diagnostics),
         "remarks": diagnostic_shapes(opened.remarks),
@@ -321,11 +337,11 @@ def _message(desk: Desk, key: Key, options: ViewOptions = AS_IT_CAME) -> dict[st
         ),
         "earlier": "" if draft.touched else earlier_draft(desk.board, opened),
         "templates": () if service.goes_on(opened, task) else service.templates(opened),
-        "answers": desk.shelf.fitting(item.method, row.name)[:9],
+        "answers": desk.shelf.fitting(item.method, standing["row"].name)[:9],
         "starts": starts_of(opened.exchange) if opened.exchange is not None else (),
         "became": _became(desk, item),
         "initial_state": script_json(_initial_state(desk, opened, task)),
-        **_standing(desk, opened),
+        **standing,
     }
 
 
@@ -464,23 +480,30 @@ def _form(form: AnswerForm) -> FormShape:
     return {"pointer": form.pointer, "field": field_of(form.schema)}
 
 
-def _standing(desk: Desk, opened: OpenExchange) -> dict[str, Any]:
-    """Return the state of an exchange: session, client, other writers, possible actions."""
+def _standing(desk: Desk, opened: OpenExchange, session: str) -> dict[str, Any]:
+    """Return the state of an exchange: session, client, other writers, possible actions.
+
+    What a page opens next is one of `session` if that is named.
+    """
     item, facts = opened.item, opened.facts
     client = timeouts.find(facts.client)
     living = facts.life is Life.OPEN
     state = item.state
     if state is ExchangeState.PENDING and not living and not item.outlives:
         state = ExchangeState.ABANDONED
+    badge = summary.badge_of(facts)
+    row = summary.row(item, badge, opened.read)
+    urgency = row.urgency if state is ExchangeState.PENDING else Urgency.NEVER
     desk.board.listens(item.key)  # first, so that no response is missed
     questions = request_form.requests_shown(opened)
     desk.board.listens(item.key, on=any(not one.outcome for one in questions))
-    waiting = desk.board.waiting()
     return {
-        "following": next((row for row in waiting if row.key != item.key), None),
+        "row": row,
+        "waits": urgency is Urgency.NOW,
+        "following": opens_next(desk.board.waiting(session), urgency),
         "questions": questions,
         "facts": facts,
-        "badge": summary.badge_of(facts),
+        "badge": badge,
         "living": living,
         "state": state.value,
         "writers": desk.board.writers,

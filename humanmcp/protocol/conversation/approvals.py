@@ -49,6 +49,30 @@ def kind_of(tool: object, tools: Mapping[str, Any] | None) -> str:
     return found if found in KINDS else ""
 
 
+def kind_of_input(given: Mapping[str, Any]) -> str:
+    """Return what a permission prompt asks for: `command`, `edit`, `file` or `other`."""
+    if isinstance(given.get("command"), str):
+        return "command"
+    if edits_in(given):
+        return "edit"
+    is_file = isinstance(given.get("content"), str) and isinstance(given.get("file_path"), str)
+    return "file" if is_file else "other"
+
+
+def edits_in(given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the pairs of old and new texts, or nothing for other members."""
+    several = objects_at(given, "edits") if "edits" in given else [dict(given)]
+    pairs = [(one.get("old_string"), one.get("new_string")) for one in several]
+    found = [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, str)]
+    plain = "edits" not in given or (
+        isinstance(given["edits"], list)
+        and len(given["edits"]) == len(several)
+        and all(set(one) == {"old_string", "new_string"} for one in several)
+        and not {"old_string", "new_string"} & set(given)
+    )
+    return found if plain and len(found) == len(several) else []
+
+
 DIGEST: Final = 16
 """The number of characters of a digest, which a person copies into a text file."""
 
