@@ -32,6 +32,7 @@ OF_MANY: Final = (
 VALUES: Final = 1_000_000
 LARGEST: Final = 4 * 1024 * 1024
 OBJECTS: Final = 49_000
+FORM: Final = 12 * 1024 * 1024
 DECLARED: Final = 32 * 1024 * 1024
 _HEAD: Final = (
     "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
@@ -172,4 +173,37 @@ def visitors_wait(folder: Path, rounds: int) -> Iterator[Figure]:
     yield Figure(what, f"{longest:.0f} ms", longest, 200, "ms")
 
 
-ALL: Final = (others_wait, visitors_wait)
+def forms_wait(folder: Path, rounds: int) -> Iterator[Figure]:
+    """Send large forms and records, and let another visitor ask all the while."""
+    size = FORM if rounds > BARELY else FORM // 100
+    form = b"text=" + b"%41" * (size // 3)
+    record = b'{"text":' + b"[]," * (size // 3) + b'"x"}'
+    took: list[float] = []
+    with Desk(folder / "hostile-forms") as desk:
+
+        def send() -> None:
+            for path, kind, body in (
+                ("/m/x/1", "application/x-www-form-urlencoded", form),
+                ("/api/exchanges/x/1/draft", "application/json", record),
+            ):
+                connection = http.client.HTTPConnection("127.0.0.1", desk.port, timeout=TOO_LONG)
+                connection.request("POST", path, body, {**desk.headers, "Content-Type": kind})
+                connection.getresponse().read()
+                connection.close()
+
+        desk.get("/api/state")
+        with ThreadPoolExecutor(3) as sending:
+            sends = [sending.submit(send) for _ in range(3)]
+            while not all(one.done() for one in sends):
+                began = time.perf_counter()
+                desk.get("/api/state")
+                took.append(time.perf_counter() - began)
+                time.sleep(BETWEEN)
+        for one in sends:
+            one.result()
+    longest = max(took) * 1e3
+    what = f"the desk: the longest wait while others send forms of {FORM >> 20} MiB"
+    yield Figure(what, f"{longest:.0f} ms", longest, 100, "ms")
+
+
+ALL: Final = (others_wait, visitors_wait, forms_wait)

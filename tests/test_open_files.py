@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import socket
 import subprocess
 import sys
 from collections import Counter
@@ -13,6 +14,7 @@ import pytest
 from humanmcp.inbox import records
 from humanmcp.inbox.transcripts import MOST_OPEN
 from humanmcp.server.text_files.folder import LOCK_NAME
+from tests.desk.desking import Desking
 from tests.serving_http import ServingHttp
 from tests.waiting import until
 
@@ -72,6 +74,18 @@ def test_a_server_over_http_opens_more_files_than_it_was_allowed_at_first(tmp_pa
     with ServingHttp(tmp_path / "inbox", "--auto", command=command) as server:
         for _ in range(80):
             server.initialize()
+
+
+def test_silent_connections_leave_files_for_those_who_ask(home: Path) -> None:
+    """The oldest are hung up on long before the files are used up, not after a while."""
+    never = "from humanmcp.http import listening; listening.FIRST_LINE_WITHIN = 3600"
+    code = LIMITED.format(soft=64, hard=64).replace("sys.exit", f"{never}\nsys.exit")
+    with contextlib.ExitStack() as stack:
+        command = (sys.executable, "-c", code, "desk")
+        desk = stack.enter_context(Desking(home, command=command))
+        for _ in range(80):
+            stack.enter_context(socket.create_connection(("127.0.0.1", desk.port)))
+        assert desk.get("/api/state")["waiting"] == 0
 
 
 @pytest.mark.skipif(not OPEN_FILES.exists(), reason="only Linux lists what a process has open")

@@ -206,12 +206,13 @@ def read_record(body: bytes) -> Any:  # noqa: ANN401 - any JSON value
     """Read a large JSON body: objects of texts, each as long as it likes, and other short values.
 
     Raises:
-        ValueError: it is not JSON, or another value in it is long.
+        JSONDecodeError: it is not JSON, or another value in it is long.
+        UnicodeDecodeError: it is not UTF-8.
     """
     text = body.decode("utf-8")
     value, end = _value_at(text, 0)
     if _after_blank(text, end) < len(text):
-        raise ValueError(end)
+        raise json.JSONDecodeError("more than a value", text, end)
     return value
 
 
@@ -229,15 +230,15 @@ def _value_at(text: str, start: int) -> tuple[Any, int]:
         name, at = _VALUE.raw_decode(text, at) if text[at : at + 1] == '"' else (None, at)
         at = _after_blank(text, at)
         if name is None or text[at : at + 1] != ":":
-            raise ValueError(at)
+            raise json.JSONDecodeError("no JSON", text, at)
         record[name], at = _value_at(text, at + 1)
         at = _after_blank(text, at)
         if text[at : at + 1] == ",":
             at = _after_blank(text, at + 1)
             if text[at : at + 1] == "}":
-                raise ValueError(at)
+                raise json.JSONDecodeError("no JSON", text, at)
         elif text[at : at + 1] != "}":
-            raise ValueError(at)
+            raise json.JSONDecodeError("no JSON", text, at)
     return record, at + 1
 
 

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from humanmcp.common.own_process import ending_signals, is_ignored_hangup
+from humanmcp.common.own_process import ending_signals, is_ignored_hangup, need_files
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, stopped
 from humanmcp.protocol.http.http_headers import content_length
@@ -52,7 +52,7 @@ megabytes of another client are decoded.
 """
 
 MOST_SILENT: Final = 256
-"""Connections that have asked for nothing yet."""
+"""Connections that have asked for nothing yet; a quarter of the files, where those are few."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -133,6 +133,7 @@ class QuietServer(uvicorn.Server):
         )
         super().__init__(config)
         self._ready = ready
+        Patient.most_silent = min(MOST_SILENT, need_files() // 4)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -165,6 +166,7 @@ class Patient(H11Protocol):
 
     _silent: ClassVar[dict[Patient, None]] = {}
     """Connections without a request so far, the oldest first."""
+    most_silent: ClassVar[int] = MOST_SILENT
 
     def connection_made(
         self,
@@ -176,7 +178,7 @@ class Patient(H11Protocol):
         self._has_left = False
         self._unwritten: list[Written] = []
         self._silent[self] = None
-        if len(self._silent) > MOST_SILENT:
+        if len(self._silent) > self.most_silent:
             self._make_room()
         self._looking = self.loop.call_later(FIRST_LINE_WITHIN, self._hang_up_on_silence, None)
 
@@ -226,7 +228,7 @@ class Patient(H11Protocol):
         """Forget connections with a request; hang up on the oldest silent one."""
         for one in [one for one in self._silent if one.asked() is not None]:
             del self._silent[one]
-        if len(self._silent) > MOST_SILENT:
+        if len(self._silent) > self.most_silent:
             oldest = next(iter(self._silent))
             del self._silent[oldest]
             oldest.transport.abort()

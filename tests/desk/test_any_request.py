@@ -30,7 +30,7 @@ from tests.desk.test_guard import flat
 from tests.desk.test_rights import PEOPLE, Script, Seat
 from tests.room.rooming import Rooming
 
-EXAMPLES: Final = 200
+EXAMPLES: Final = 160
 """The number of requests of each visitor."""
 LEFT_OUT: Final = frozenset({
     "GET /api/events",  # a stream without an end
