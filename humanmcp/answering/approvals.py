@@ -323,12 +323,21 @@ def told_beside(question: AskedQuestion) -> Iterator[str]:
     """Yield the notes of a question: its context, its default, what cannot be offered."""
     if question.context:
         yield question.context
-    if question.unread:
-        yield say(SECTION, "unread options")
+    for note in question.notes:
+        yield say(SECTION, note.code, name=note.name, value=one_line(note.value, 300))
     if question.default:
         default = question.default
         text = default if isinstance(default, str) else ", ".join(default)
         yield say(SECTION, "default", default=text)
+
+
+def told_of(asked: Approval | None) -> tuple[str, ...]:
+    """Return the notes of a call that the usual text box answers, without its context."""
+    if asked is None or not asked.is_alone:
+        return ()
+    problem = (say(SECTION, asked.problem),) if asked.problem else ()
+    alone = (one._replace(context="") for one in asked.questions)
+    return (*problem, *(told for one in alone for told in told_beside(one)))
 
 
 def chosen_answers(

@@ -123,7 +123,11 @@ def words_of(opened: OpenExchange) -> str:
     """Return the complete question of a request; "" if it asks a person nothing."""
     approval, inquiry = opened.approval, opened.inquiry
     if approval is not None and approval.questions:
-        lines = [line for one in approval.questions for line in _lines(one.text, "", one.options)]
+        lines = [
+            line
+            for one in approval.questions
+            for line in (*_lines(one.text, "", one.options), *approvals.told_beside(one))
+        ]
     elif approval is not None:
         card = card_of(approval)
         parts = (
@@ -138,7 +142,8 @@ def words_of(opened: OpenExchange) -> str:
             for name, value in object_at(opened.params, "arguments").items()
             if name not in inquiry.covered
         ]
-        lines = [*_lines(inquiry.question, inquiry.context, inquiry.choices), *rest]
+        told = approvals.told_of(opened.asked)
+        lines = [*_lines(inquiry.question, inquiry.context, inquiry.choices), *told, *rest]
     else:
         return ""
     return "\n".join(map(visible, lines))

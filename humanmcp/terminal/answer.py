@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from humanmcp.answering import forms, service
+from humanmcp.answering.approvals import told_of
 from humanmcp.answering.service import Outcome, SendResult
 from humanmcp.common.person_files import STDIN, read_bytes, read_text
 from humanmcp.common.settings import add_flags, home_folder
@@ -246,7 +247,8 @@ def _option(answering: Answering, wanted: str) -> str:
         if wanted == str(number):
             return option
     if not options:
-        raise stopped(SECTION, "no options", name=answering.name)
+        told = " ".join((*told_of(answering.opened.asked), ""))
+        raise stopped(SECTION, "no options", name=answering.name, told=told)
     listed = ", ".join(f"{number} {one_line(one, 60)}" for number, one in enumerate(options, 1))
     raise stopped(SECTION, "no option", number=wanted, choices=listed)
 

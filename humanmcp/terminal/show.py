@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering import service
+from humanmcp.answering.approvals import told_of
 from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema import ShownShape, shown_shape, unreadable_shape
 from humanmcp.common.settings import add_flags
@@ -189,6 +190,8 @@ def _explain(shown: ShownExchange) -> None:
         to_stdout("")
     if shown.opened.inquiry is not None:
         _ask(shown.opened.inquiry)
+    for told in told_of(shown.opened.asked):
+        to_stdout("  ", Painted(one_line(told), "yellow"))
     to_stdout(Painted(card.title, "bold" if shown.opened.inquiry is None else "dim"))
     for sentence in (card.what, card.note, card.sender):
         if sentence:

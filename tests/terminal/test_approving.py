@@ -258,3 +258,22 @@ def test_what_could_hide_in_a_question_is_shown_in_a_terminal(
         assert f"{name} a⟦U+202E⟧b⟦U+001B⟧[2J" in out
     assert "\x1b[2J" not in out
     assert "\u202e" not in out.partition("tools/call")[0]
+
+
+def test_what_of_a_question_cannot_be_read_is_named_in_the_terminal(
+    asked: Callable[[str], Key], room: Room, shell: Shell
+) -> None:
+    """`show` says it beside the question, and `--choose` says why there is nothing to choose."""
+    asked(question(question="Which?", options="a or b"))
+    assert 'cannot offer its options "a or b"' in shell("show", "3").out
+    assert "cannot offer its options" in shell("answer", "3", "--choose", "1").err
+
+
+def test_options_that_came_as_text_are_chosen_by_number(
+    asked: Callable[[str], Key], room: Room, shell: Shell
+) -> None:
+    """As real agents send them."""
+    key = asked(question(question="Which?", options='["PostgreSQL", "SQLite"]'))
+    assert "sent options as text" in shell("show", "3").out
+    assert shell("answer", "3", "--choose", "2").status == 0
+    assert outcome(room, key) == {"status": "answered", "answers": {"Which?": "SQLite"}}

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from humanmcp.answering.approvals import ApprovalCard
     from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.inbox.contract import Reply
-    from humanmcp.protocol.conversation.approvals import Approval
     from humanmcp.protocol.conversation.questions import AskedQuestion
 
 OPTION_KEYS: Final = (*(f"Digit{n}" for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 0)), *"GHMNPQUVWXYZ")
@@ -106,13 +105,6 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> ApprovalView | None:
         likes=tuple(pattern_in_words(one) for one in patterns_of(opened)),
         allowed=tuple((str(one), pattern_in_words(one)) for one in allowed_patterns(opened)),
         questions=question_views(approval.questions),
-    )
-
-
-def alone_beside(alone: Approval) -> tuple[str, ...]:
-    """Return the parameters beside a single question, without its context."""
-    return tuple(
-        told for one in alone.questions for told in approvals.told_beside(one._replace(context=""))
     )
 
 

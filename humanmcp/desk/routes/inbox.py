@@ -43,7 +43,7 @@ from humanmcp.desk.context import (
 )
 from humanmcp.desk.history import earlier_draft
 from humanmcp.desk.presenters import nodes, rendering, request_form, rows
-from humanmcp.desk.presenters.approvals import alone_beside, approval_view, chosen_reply
+from humanmcp.desk.presenters.approvals import approval_view, chosen_reply
 from humanmcp.desk.presenters.forms import (
     AnswerForm,
     FieldShape,
@@ -296,7 +296,7 @@ def _message(
     if question:
         covered |= {"message", "requestedSchema", "mode"}
     alone = opened.asked if opened.approval is None else None
-    beside = () if alone is None else alone_beside(alone)
+    beside = approvals.told_of(alone)
     covered |= {"default"} if beside else set()
     given = nodes.arguments(outlined, _declared(opened))
     return {

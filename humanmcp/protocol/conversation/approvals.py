@@ -112,9 +112,11 @@ class Approval(NamedTuple):
 
     @property
     def is_alone(self) -> bool:
-        """True for one question with one answer: the usual text box is enough."""
-        alone = self.kind == QUESTION and len(self.questions) == 1
-        return alone and not self.questions[0].multiple
+        """True for one question with one answer, or unread ones: the usual text box is enough."""
+        if self.kind != QUESTION or self.problem not in ("", *asking.PROBLEMS):
+            return False
+        several = len(self.questions) > 1 or any(one.multiple for one in self.questions)
+        return not several
 
 
 def approval_of(
@@ -154,7 +156,7 @@ def _question_card(line: str, body: object, digest: str) -> Approval:
     asked = Approval(
         text_at(body, "params", "name"), text, given, digest, questions, problem, QUESTION
     )
-    is_large = len(text) > asking.LONGEST and not asked.is_alone
+    is_large = len(text) > asking.LONGEST and not (asked.questions and asked.is_alone)
     return Approval("", "", {}, digest, problem="large", kind=QUESTION) if is_large else asked
 
 
@@ -240,9 +242,18 @@ def questions_of(exchange: Exchange, negotiated: NegotiatedState) -> tuple[Asked
 def outcome_of_words(
     exchange: Exchange, words: str, negotiated: NegotiatedState
 ) -> JsonObject | None:
-    """Return the outcome for a plain text; None unless the call asks exactly one question."""
-    asked = questions_of(exchange, negotiated) if words.strip() else ()
-    return asking.answered(asked, {asked[0].text: (words,)}) if len(asked) == 1 else None
+    """Return the outcome for a plain text; None unless the call asks exactly one question.
+
+    Questions that cannot be read are answered together.
+    """
+    tools, request = negotiated.known_tools, exchange.request
+    asked = approval_of(request.raw, request, tools) if words.strip() else None
+    if asked is None or asked.kind != QUESTION or len(asked.questions) > 1:
+        return None
+    if asked.problem in asking.PROBLEMS:
+        return asking.answered((), {asking.UNREAD: (words,)})
+    questions = asked.questions
+    return asking.answered(questions, {questions[0].text: (words,)}) if questions else None
 
 
 def words_in(result: object) -> str:

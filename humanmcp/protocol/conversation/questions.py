@@ -8,7 +8,7 @@ result names an agent's default as a default, never as an answer.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from humanmcp.protocol.json.tree import follow, text_at
 from humanmcp.protocol.spec.versions import features
@@ -18,23 +18,42 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
+T = TypeVar("T")
+
 MOST_QUESTIONS: Final = 10
 MOST_OPTIONS: Final = 50
 """The maximum number of offered options; with more, the person types the answer."""
+PROBLEMS: Final = ("no questions", "too many questions", "same question")
+"""Codes of why the questions of a call cannot be shown one by one: it is answered in words."""
+UNREAD: Final = "answer"
+"""The name under which these words are sent."""
 LONGEST: Final = 200_000
 """The maximum length of the questions of one card, in characters."""
 LONGEST_LIMIT: Final = 7 * 24 * 3600
 NO_ANSWER_AFTER: Final = "humanmcp/no_answer_after"
 """The member of a tool's `_meta` that names the argument with the agent's limit in seconds."""
+LIMIT: Final = "timeout_seconds"
+"""That argument of `ask_human`."""
 LABEL: Final = "label"
 DESCRIPTION: Final = "description"
+
+
+class QuestionNote(NamedTuple):
+    """What a person must know of how a question was read.
+
+    The code is that of a sentence: "as text" for a member whose JSON came as a text, "unread" for
+    one that cannot be used, "unread options" for options that cannot be offered. `value` is JSON.
+    """
+
+    code: str
+    name: str
+    value: str = ""
 
 
 class AskedQuestion(NamedTuple):
     """One question with its options and their descriptions.
 
-    `default` is what the agent uses if nobody answers. With `unread`, its options cannot be
-    offered.
+    `default` is what the agent uses if nobody answers.
     """
 
     text: str
@@ -44,7 +63,7 @@ class AskedQuestion(NamedTuple):
     free_text: bool = True
     context: str = ""
     default: str | list[str] = ""
-    unread: bool = False
+    notes: tuple[QuestionNote, ...] = ()
 
 
 def questions_in(given: Mapping[str, Any]) -> tuple[tuple[AskedQuestion, ...], str]:
@@ -52,8 +71,8 @@ def questions_in(given: Mapping[str, Any]) -> tuple[tuple[AskedQuestion, ...], s
 
     Returns (), and the code of a sentence, if one of them cannot be shown completely.
     """
-    listed = given.get("questions", [])
-    if not isinstance(listed, list):
+    listed, notes = _read(given, "questions", list, [])
+    if notes and not listed:
         return (), "no questions"
     first = [given] if "question" in given else []
     if len(first) + len(listed) > MOST_QUESTIONS:
@@ -63,37 +82,93 @@ def questions_in(given: Mapping[str, Any]) -> tuple[tuple[AskedQuestion, ...], s
         return (), "no questions"
     if len({one.text for one in found}) < len(found):
         return (), "same question"
+    _, of_limit = _read(given, LIMIT, int, 0) if limit_in(given, LIMIT) is None else (0, ())
+    found[0] = found[0]._replace(notes=(*notes, *found[0].notes, *of_limit))
     return tuple(found), ""
 
 
+def _read(
+    given: object, name: str, wanted: type[T], default: T
+) -> tuple[T, tuple[QuestionNote, ...]]:
+    """Return a member, also if it came as a text with the right JSON in it; else the default."""
+    value = follow(given, name)
+    if value is None or (isinstance(value, wanted) and not _is_number(value, wanted)):
+        return (default if value is None else value), ()
+    if isinstance(value, str):
+        try:
+            read: Any = json.loads(value)
+        except (ValueError, RecursionError):
+            read = None
+        if isinstance(read, wanted):
+            return read, (QuestionNote("as text", name),)
+    return default, (QuestionNote("unread", name, json.dumps(value, ensure_ascii=False)),)
+
+
+def _is_number(value: object, wanted: type) -> bool:
+    return isinstance(value, bool) and wanted is not bool
+
+
 def _question(value: Any) -> AskedQuestion | None:  # noqa: ANN401 - any JSON value
-    words, given = text_at(value, "question"), follow(value, "options")
+    words = text_at(value, "question")
     if not words.strip():
         return None
-    options, context = options_in(given), text_at(value, "context")
-    many = any(follow(value, name) is True for name in ("multiSelect", "multiple"))
-    free = follow(value, "allow_free_text") is not False or not options
+    read = options_in(value)
+    selects, of_selects = _read(value, "multiSelect", bool, default=False)
+    multiple, of_multiple = _read(value, "multiple", bool, default=False)
+    own_words, of_own_words = _read(value, "allow_free_text", bool, default=True)
     default = follow(value, "default", missing="")
     texts = [one for one in default if isinstance(one, str)] if isinstance(default, list) else []
-    kept = default if isinstance(default, str) else texts
-    header, unread = text_at(value, "header"), bool(given) and not options
-    return AskedQuestion(words, header, options, many, free, context, kept, unread)
+    return AskedQuestion(
+        words,
+        text_at(value, "header"),
+        read.choices,
+        selects or multiple,
+        own_words or not read.is_whole,
+        text_at(value, "context"),
+        default if isinstance(default, str) else texts,
+        (*read.notes, *of_selects, *of_multiple, *of_own_words),
+    )
 
 
-def options_in(value: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401 - any JSON value
-    """Return each option with its description; () if one of them cannot be chosen."""
-    if not isinstance(value, list) or not 0 < len(value) <= MOST_OPTIONS:
-        return ()
-    objects = [one if isinstance(one, dict) else {LABEL: one} for one in value]
-    found = tuple((text_at(one, LABEL), text_at(one, DESCRIPTION)) for one in objects)
-    if not all(label.strip() for label, _ in found):
-        return ()
-    return tuple((label, note if note.strip() else "") for label, note in found)
+class ReadOptions(NamedTuple):
+    """The options that can be offered, each with its description."""
+
+    choices: tuple[tuple[str, str], ...] = ()
+    notes: tuple[QuestionNote, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Return True if there are options, and each can be offered."""
+        return bool(self.choices) and all(one.code == "as text" for one in self.notes)
+
+
+def options_in(value: object) -> ReadOptions:
+    """Read the options of a question: texts, or objects with a label."""
+    listed, notes = _read(value, "options", list, [])
+    objects = [(one, one if isinstance(one, dict) else {LABEL: one}) for one in listed]
+    unread = [one for one, option in objects if not text_at(option, LABEL).strip()]
+    if len(listed) > MOST_OPTIONS:
+        unread, objects = listed, []
+    found = tuple(
+        (text_at(one, LABEL), note if (note := text_at(one, DESCRIPTION)).strip() else "")
+        for _, one in objects
+        if text_at(one, LABEL).strip()
+    )
+    values = [json.dumps(one, ensure_ascii=False) for one in unread]
+    values += [one.value for one in notes if one.code == "unread"]
+    if not values:
+        return ReadOptions(found, notes)
+    return ReadOptions(found, (QuestionNote("unread options", "options", ", ".join(values)),))
 
 
 def limit_in(given: Mapping[str, Any], name: str) -> float | None:
-    """Return the agent's limit in seconds; None without a valid limit."""
+    """Return the agent's limit in seconds, also if it came as text; None without a valid limit."""
     value = given.get(name)
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if 0 < value <= LONGEST_LIMIT else None

@@ -325,15 +325,17 @@ def inquiry_of(message: Message) -> Inquiry | None:
     context, free_text = "", True
     if _is_words(arguments.get(CONTEXT)):
         context, covered = arguments[CONTEXT], covered | {CONTEXT}
-    given = arguments.get(OPTIONS)
-    choices = options_in(given)
+    read = options_in(arguments)
+    given, choices = arguments.get(OPTIONS), read.choices
     options = tuple(label for label, _ in choices)
     descriptions = tuple(note for _, note in choices) if any(note for _, note in choices) else ()
-    if options and not any(one.keys() - _OF_OPTION for one in given or () if isinstance(one, dict)):
+    if read.is_whole and not any(
+        one.keys() - _OF_OPTION for one in given or () if isinstance(one, dict)
+    ):
         covered |= {OPTIONS}
     if isinstance(arguments.get(FREE_TEXT), bool):
         # Without options, a person can only answer in words.
-        free_text, covered = arguments[FREE_TEXT] or not options, covered | {FREE_TEXT}
+        free_text, covered = arguments[FREE_TEXT] or not read.is_whole, covered | {FREE_TEXT}
     return Inquiry(
         arguments[QUESTION], context, options, free_text, frozenset(covered), descriptions
     )

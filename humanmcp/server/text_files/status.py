@@ -168,10 +168,14 @@ class StatusTxt:
 
     def _approval(self, approval: Approval) -> Iterator[str]:
         """Return what is to be allowed and the words that decide; for a long one, its file."""
-        from humanmcp.answering.approvals import card_of  # noqa: PLC0415 - no start needs it
+        from humanmcp.answering.approvals import card_of, told_of  # noqa: PLC0415 - no start needs it
 
         if approval.questions:
             yield from self._asked(approval)
+            return
+        if approval.is_alone:
+            yield from (f"    {one_line(told, LONGEST)}" for told in told_of(approval))
+            yield f"    {self._say('words', digest=approval.digest[:DIGEST])}"
             return
         card = card_of(approval)
         may_be_allowed = not (approval.problem or approval.questions or card.is_long)
@@ -184,9 +188,12 @@ class StatusTxt:
 
     def _asked(self, approval: Approval) -> Iterator[str]:
         """Return each question with its numbered options, and the words that answer them."""
+        from humanmcp.answering.approvals import told_beside  # noqa: PLC0415 - no start needs it
+
         for question in approval.questions:
-            for text in (question.text, question.context):
-                yield from [f"    {one_line(text, LONGEST)}"] if text else []
+            yield f"    {one_line(question.text, LONGEST)}"
+            for text in told_beside(question):
+                yield f"    {one_line(text, LONGEST)}"
             for number, (label, description) in enumerate(question.options, 1):
                 note = f" ({one_line(description, LONGEST)})" if description else ""
                 yield f"      {number}  {one_line(label, LONGEST)}{note}"

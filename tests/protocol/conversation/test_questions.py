@@ -114,10 +114,11 @@ def test_a_question_beside_several_is_asked_first() -> None:
 def test_what_asks_nothing_that_can_be_shown_whole_is_explained(
     arguments: object, problem: str
 ) -> None:
-    """Nobody is asked half of it, and no answer is made up."""
+    """Nobody is asked half of it. The person reads the message and answers, or declines."""
     found = card(call(arguments))
     assert (found.problem, found.questions) == (problem, ())
-    assert check(asked(arguments), "yes", TextForm.TEXT, LISTED).line is None
+    line = check(asked(arguments), "yes", TextForm.TEXT, LISTED).line
+    assert (line is None) is (problem == "large")
 
 
 @pytest.mark.parametrize(
@@ -139,11 +140,59 @@ def test_options_that_cannot_be_offered_are_said_to_be_so(options: object) -> No
     """The person answers in their own words, whatever the asker forbids."""
     given = {"question": "Which?", "options": options, "allow_free_text": False}
     ((found,), problem) = questions_in(given)
-    assert (problem, found.options, found.unread, found.free_text) == ("", (), True, True)
+    assert (problem, found.options, found.free_text) == ("", (), True)
+    (note,) = found.notes
+    assert note.code == "unread options"
+    assert note.value in json.dumps(options)
+
+
+A, B = ("a", ""), ("b", "second")
 
 
 @pytest.mark.parametrize(
-    "limit", [True, "60", None, 0, -1, float("nan"), 1e400, LONGEST_LIMIT + 1, [60], {}]
+    ("given", "options", "multiple", "notes"),
+    [
+        ({"options": '["a", {"label": "b", "description": "second"}]'}, (A, B), False, ["as text"]),
+        ({"options": ["a", {"name": "B"}, 3, None]}, (A,), False, ["unread options"]),
+        ({"options": '["a", 3]'}, (A,), False, ["unread options"]),
+        ({"options": "a or b"}, (), False, ["unread options"]),
+        ({"options": None, "multiple": None}, (), False, []),
+        ({"options": ["a"], "multiple": "true"}, (A,), True, ["as text"]),
+        ({"options": ["a"], "multiple": "yes"}, (A,), False, ["unread"]),
+        ({"options": ["a"], "multiSelect": 1}, (A,), False, ["unread"]),
+        ({"options": ["a"], "allow_free_text": "false"}, (A,), False, ["as text"]),
+        ({"options": ["a"], "timeout_seconds": "soon"}, (A,), False, ["unread"]),
+        ({"options": ["a"], "timeout_seconds": "60"}, (A,), False, []),
+    ],
+)
+def test_what_an_agent_sends_as_text_is_read_and_what_cannot_be_read_is_named(
+    given: dict[str, Any], options: object, multiple: object, notes: list[str]
+) -> None:
+    """One option that cannot be offered hides no other."""
+    ((found,), problem) = questions_in({"question": "Which?", **given})
+    assert (problem, found.options, found.multiple) == ("", options, multiple)
+    assert [one.code for one in found.notes] == notes
+    assert found.free_text is (given.get("allow_free_text") != "false")
+
+
+def test_questions_that_came_as_text_are_asked() -> None:
+    """The first says how they came."""
+    text = json.dumps([{"question": "Tea?"}, {"question": "Rum?"}])
+    (first, second), problem = questions_in({"questions": text})
+    assert (first.text, second.text, problem) == ("Tea?", "Rum?", "")
+    assert [one.code for one in (*first.notes, *second.notes)] == ["as text"]
+
+
+def test_questions_that_cannot_be_read_are_answered_in_words() -> None:
+    """A person read the message, and the answer has its shape."""
+    assert sent({"question": ["x", "y"]}, "x and y")["structuredContent"] == {
+        "status": "answered",
+        "answers": {"answer": "x and y"},
+    }
+
+
+@pytest.mark.parametrize(
+    "limit", [True, "soon", None, 0, -1, float("nan"), 1e400, LONGEST_LIMIT + 1, [60], {}]
 )
 def test_a_limit_that_is_no_time_is_none(limit: object) -> None:
     """The call then waits for the person."""

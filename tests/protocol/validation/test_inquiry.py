@@ -84,18 +84,27 @@ def test_an_option_that_says_more_is_shown_as_it_came_as_well() -> None:
         "yes",
         [{"label": ""}],
         [{"description": "x"}],
-        ["yes", 5],
-        ["yes", " "],
+        [5, " "],
         {"a": 1},
         ["x"] * (MOST_OPTIONS + 1),
     ],
-    ids=["none", "text", "empty label", "no label", "number", "blank", "object", "many"],
+    ids=["none", "text", "empty label", "no label", "numbers", "object", "many"],
 )
 def test_options_that_are_no_list_of_texts_are_left_to_be_shown(options: Any) -> None:  # noqa: ANN401 - any JSON value
     """They are not among what was told, and an answer can then always be written."""
     found = asked(question="Which?", options=options, allow_free_text=False)
     assert found is not None
     assert found.options == ()
+    assert "options" not in found.covered
+    assert found.free_text
+
+
+@pytest.mark.parametrize("options", [["yes", 5], ["yes", " "]])
+def test_an_option_that_cannot_be_offered_hides_no_other(options: list[object]) -> None:
+    """The list is shown as it came as well, and an answer can always be written."""
+    found = asked(question="Which?", options=options, allow_free_text=False)
+    assert found is not None
+    assert found.options == ("yes",)
     assert "options" not in found.covered
     assert found.free_text
 

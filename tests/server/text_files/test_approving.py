@@ -98,6 +98,25 @@ def test_a_line_in_a_file_answers_the_questions_that_status_txt_shows(
     assert outcome(host) == {"status": "answered", "answers": answers}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"question": "Which?", "options": '["a", "b"]'}, ["1  a", "2  b", "sent options as text"]),
+        ({"question": "Which?", "options": ["a", 3]}, ["1  a", "cannot offer its options 3"]),
+        ({"question": "Which?", "multiple": "maybe"}, ['cannot read multiple: "maybe"']),
+        ({"question": ["x"]}, ["cannot read the questions", "write into out.txt"]),
+    ],
+)
+def test_status_txt_names_what_of_a_question_cannot_be_read(
+    host: Serving, tmp_path: Path, arguments: dict[str, object], told: list[str]
+) -> None:
+    """Real agents send lists as text."""
+    _ask(host, tmp_path, question(**arguments), "txt: (?:answer|deny)")
+    status = _text(tmp_path / "mcp" / "status.txt")
+    assert [one for one in told if one not in status] == []
+    assert "only deny" not in status
+
+
 def _text(path: Path) -> str:
     return path.read_text("utf-8") if path.exists() else ""
 
