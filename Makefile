@@ -101,7 +101,7 @@ mcpb: dist node ## build a whole release in dist/: bundle, plugins, server.json
 	@tests/clients/node/node_modules/.bin/mcpb pack build/plugins/mcpb dist/humanmcp.mcpb
 	@$(BIN)/python -m docs.make_manifests dist
 
-node: $(DEV) ## install the SDK clients and the conformance suite, from npm
+node: $(DEV) ## install the SDK clients and the conformance suite, from npm and PyPI
 	@$(BIN)/python -m tests.install clients
 
 browser: $(DEV) ## install Chromium for the tests of the page, from npm
@@ -115,7 +115,7 @@ editor: $(RUN) ## build the JSON editor of the page; without Node.js, it is a te
 
 clean: ## remove everything that make has made
 	rm -rf $(VENV) build dist wheelhouse web/static/vendor
-	rm -rf tests/clients/node/node_modules tests/browser/npm/node_modules editor/node_modules
+	rm -rf tests/clients/node/node_modules tests/clients/python1/.venv tests/browser/npm/node_modules editor/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # What runs; then what tests and checks. A changed pyproject.toml or lock installs anew.

@@ -73,7 +73,7 @@ def manual() -> tuple[Path, ...]:
 @functools.cache
 def committed() -> tuple[Path, ...]:
     """List every text file of the project; what is made or fetched is none of them."""
-    made = {"node_modules", "__pycache__", "build", "compiled", "dist", "vendor"}
+    made = {".venv", "node_modules", "__pycache__", "build", "compiled", "dist", "vendor"}
     folders = ("humanmcp", "web", "samples", "tests", "bench", "docs", ".ci", ".github")
     # In a second worktree of git, `.git` is a file that holds a path of the machine.
     found = [path for path in ROOT.iterdir() if path.is_file() and path.name != ".git"]

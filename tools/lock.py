@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from editor.build import need_npm
-from tests.install import CLIENTS
+from tests.install import CLIENTS, SDK_1, SDK_1_LOCKED
 
 ROOT: Final = Path(__file__).parent.parent
 LOCKED: Final = Path(__file__).parent / "locked"
@@ -29,6 +29,9 @@ SETS: Final = {
     LOCKED / "node.txt": ("--group", "node", "--constraints", str(ALL)),
 }
 """The files, and what each is resolved from. The others take the versions of the first."""
+
+SDK_1_PIN: Final = str((SDK_1 / "requirements.in").relative_to(ROOT))
+"""The older Python SDK that some tests drive, in an environment of its own."""
 
 
 def compile_set(target: Path, sources: tuple[str, ...], *words: str) -> None:
@@ -77,6 +80,7 @@ def main(words: list[str]) -> int:
             upgrade_npm_packages()
         for target, sources in SETS.items():
             compile_set(target, sources, *words)
+        compile_set(SDK_1_LOCKED, (SDK_1_PIN,))
     return 0
 
 

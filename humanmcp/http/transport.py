@@ -23,7 +23,7 @@ from humanmcp.protocol.http.client import (
     IncomingResponse,
     OutgoingRequest,
     ResponseKind,
-    error_in,
+    is_error,
     kind_of,
     metadata_in,
     trouble_with,
@@ -32,8 +32,9 @@ from humanmcp.protocol.http.http_headers import SESSION, Headers
 from humanmcp.protocol.http.inbound import on_one_line
 from humanmcp.protocol.http.outbound import EventError, EventReader, ServerSentEvent
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.versions import features
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +58,7 @@ _PASSING: Final = ("broken off", "ended early", "no connection")
 """Trouble that may be over when one comes again."""
 
 _ERRORS: Final = 400
+_NOT_FOUND: Final = 404
 
 
 class HttpExchange:
@@ -76,6 +78,8 @@ class HttpExchange:
         self._comes_again = comes_again
         self._is_dropped = False
         self._is_answered = False
+        self._brought = b""
+        """The last response that it brought and that does not answer its request."""
         self._has_ids = False
         """Whether an event came that can be named when one comes again."""
         self._call: HttpCall | None = None
@@ -139,7 +143,8 @@ class HttpExchange:
             request = self._transport.conversation.stream_wanted(reader.last_id)
             reader.begin_anew()
         if self.request is not None and not self._is_answered:
-            raise self._trouble("cut")
+            code = "answers another" if self._brought else "cut"
+            raise self._trouble(code, said=_beginning(self._brought))
 
     def _may_go_on(self, reader: EventReader) -> bool:
         """Return True if the response was a stream that can be resumed."""
@@ -191,6 +196,8 @@ class HttpExchange:
 
     def _take(self, call: HttpCall, response: IncomingResponse, reader: EventReader) -> None:
         self._transport.conversation.response_came(self.request, response)
+        if response.status == _NOT_FOUND and self._may_be_over:
+            raise self._session_over()
         match kind_of(response):
             case ResponseKind.EVENTS:
                 self.taken.set()
@@ -219,50 +226,51 @@ class HttpExchange:
             raise self._trouble("too long", mebibytes=LONGEST_LINE >> 20) from error
 
     def _body_came(self, call: HttpCall, response: IncomingResponse) -> None:
+        """Take a body of JSON: over HTTP it is the response to this request, whatever its id is.
+
+        "If the input is a JSON-RPC *request*, the server MUST either return […] one JSON object";
+        with a status of an error, "[it] MAY comprise a JSON-RPC *error response* that has no `id`".
+        https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
+        """
         line = on_one_line(call.body(LONGEST_LINE))
-        is_nameless = error_in(line) is not None
-        if response.status == 404 and self._may_be_over and is_nameless:
-            raise self._session_over()
-        if response.status >= _ERRORS and isinstance(jsonrpc.read(line), Malformed):
-            code = trouble_with(response, in_session=self._may_be_over)
-            raise (
-                self._session_over() if code == "session over" else self._said(code, response, line)
-            )
-        if self.request is not None and is_nameless:
+        if self.request is not None and is_error(line):
             self._is_answered = True
             self._transport.listener.line_arrived(line, self.line)
+        elif response.status >= _ERRORS:
+            raise self._said(trouble_with(response), response, line)
         elif line:
             self._deliver(line)
-        if response.status >= _ERRORS and self.request is None:
-            raise self._trouble("status", status=response.status, reason=response.reason, said="")
 
     def _deliver(self, line: bytes) -> None:
         message = jsonrpc.read(line)
+        reads_arrays = features(self._transport.conversation.version).batches
         for one in message.items if isinstance(message, Batch) else (message,):
-            if isinstance(one, Message) and one.kind.is_answer and self.request:
+            if not isinstance(one, Message) or not one.kind.is_answer or self.request is None:
+                continue
+            is_read = reads_arrays or one is message
+            if is_read and one.id and self.request.id and one.id.answers(self.request.id):
                 self._is_answered = True
                 self._transport.conversation.answer_came(self.request, one)
+            else:
+                self._brought = line
         self._transport.listener.line_arrived(line)
 
     # -- what goes wrong -------------------------------------------------------------------------
 
     def _refused(self, call: HttpCall, response: IncomingResponse) -> CallError:
-        code = trouble_with(response, in_session=self._may_be_over)
-        if code == "session over":
-            return self._session_over()
         if self._is_of_2024(response):
             return self._trouble("old transport")
+        code = trouble_with(response)
         return self._said(code, response, next(call.pieces(), b""))
 
     def _said(self, code: str, response: IncomingResponse, body: bytes) -> CallError:
-        start = body[: 4 * _SHOWN_OF_BODY].decode("utf-8", "replace")
         return self._trouble(
             code,
             status=response.status,
             reason=response.reason,
             type=response.type,
             metadata=metadata_in(response),
-            said=" ".join(start.split())[:_SHOWN_OF_BODY],
+            said=_beginning(body),
         )
 
     @property
@@ -302,6 +310,12 @@ class HttpExchange:
 
     def _trouble(self, code: str, **fillings: object) -> CallError:
         return CallError(code, url=self._transport.address, method=self.method, **fillings)
+
+
+def _beginning(body: bytes) -> str:
+    """Return the beginning of a body, on one line, for a sentence."""
+    start = body[: 4 * _SHOWN_OF_BODY].decode("utf-8", "replace")
+    return " ".join(start.split())[:_SHOWN_OF_BODY]
 
 
 AGENT: Final = f"humanmcp/{__version__}"

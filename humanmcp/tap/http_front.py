@@ -212,9 +212,12 @@ class TappedClient:
 
     def _number_of(self, message: Message) -> int | None:
         """Return the number of the request that waits under the id of a message."""
-        key = None if message.id is None else message.id.key
-        found = (n for n, one in self._waiting.items() if one.id is not None and one.id.key == key)
-        return next(found, None)
+        own = message.id
+        if own is None:
+            return None
+        found = ((number, one.id) for number, one in self._waiting.items() if one.id is not None)
+        alike = {asked.key == own.key: number for number, asked in found if own.answers(asked)}
+        return alike.get(True, alike.get(False))
 
     def _answered(self, message: Message | Malformed) -> None:
         if not isinstance(message, Message) or not message.kind.is_answer:

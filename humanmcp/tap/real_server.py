@@ -26,7 +26,7 @@ from humanmcp.common.own_process import leave_signals_to_the_main_thread
 from humanmcp.http.server_address import SessionOverError
 from humanmcp.http.transport import HttpTransport
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.transcript import HTTP, SAID_AGAIN
+from humanmcp.protocol.conversation.transcript import HTTP, OTHER_ID, SAID_AGAIN
 from humanmcp.protocol.http.client import as_json, named_after
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
@@ -233,7 +233,10 @@ class RemoteServer:
         """Take a line from the server."""
         if not _is_own(line):
             self._said_again.discard("")
-            self._write(self._answers, named_after(line, asked) if asked else line)
+            named = named_after(line, asked) if asked else line
+            if named != line:
+                self._record(line, OTHER_ID)
+            self._write(self._answers, named)
 
     def unanswered(self, line: str, why: StopError) -> None:
         """Answer a request that gets no answer, and say why; begin anew where that helps."""
@@ -244,10 +247,10 @@ class RemoteServer:
         if not line:
             return
         said = f"humanmcp: {why.sentence()}"
-        message = jsonrpc.read_text(line)
-        if isinstance(message, Message) and message.kind is Kind.REQUEST and message.id:
-            answer = jsonrpc.error_line(message.id.token, INTERNAL_ERROR, said)
-            self._write(self._answers, answer.encode("utf-8", "replace"))
+        for message in jsonrpc.items_in(jsonrpc.encoded(line)):
+            if isinstance(message, Message) and message.kind is Kind.REQUEST and message.id:
+                answer = jsonrpc.error_line(message.id.token, INTERNAL_ERROR, said)
+                self._write(self._answers, answer.encode("utf-8", "replace"))
         self.stderr_line(said.encode("utf-8", "replace"))
 
     def _say_again(self, line: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.host.client.callbacks import Nobody
+from humanmcp.host.client.callbacks import MisdirectedResponse, Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import SessionStart
 from humanmcp.host.config import parse
@@ -18,6 +18,7 @@ from humanmcp.http import transport as exchanges
 from humanmcp.http.server_address import CallError, ServerAddress
 from humanmcp.http.transport import HttpPart, HttpTransport
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.conversation.state import StrayCause
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
 from humanmcp.protocol.http.outbound import EventId, ServerSentEvent, event, priming
 from tests.host.seats import Notes
@@ -48,6 +49,11 @@ class HttpNotes(Notes):
         super().__init__()
         self.parts: list[HttpPart] = []
         self.refused: list[str] = []
+        self.strays: list[MisdirectedResponse] = []
+
+    def answer_went_astray(self, response: MisdirectedResponse) -> None:
+        """Note it."""
+        self.strays.append(response)
 
     def http_passed(self, number: int, what: HttpPart) -> None:
         """Note it."""
@@ -147,9 +153,26 @@ def test_a_probe_falls_back_to_the_handshake(refusal: bytes) -> None:
         assert client.session.version == "2025-11-25"
 
 
-@pytest.mark.parametrize("body", [b"", NAMELESS])
+ERROR: Final = b'{"jsonrpc":"2.0","error":{"code":-32000,"message":"no"},"id":%b}'
+IDS: Final = (b"null", b'"server-error"', b"1.5", b"true", b"[]", b"102", b'"102"', b"7")
+"""The ids of an error that comes instead of an answer to the request 102."""
+REFUSALS: Final = (
+    b"",
+    NAMELESS,
+    b"Session not found",
+    b'{"detail":"Not Found"}',
+    b'{"jsonrpc":"2.0","id":102,"result":{"tools":[]}}',
+    b"[%b]" % NAMELESS,
+    *(ERROR % own for own in IDS),
+)
+
+
+@pytest.mark.parametrize("body", REFUSALS)
 def test_a_404_begins_the_session_anew(body: bytes) -> None:
-    """A client "MUST start a new session by sending a new `InitializeRequest`"; it asks again."""
+    """A client "MUST start a new session by sending a new `InitializeRequest`"; it asks again.
+
+    Whatever the body says: the status decides.
+    """
     over = [response(body, status="404 Not Found", kind="application/json" if body else "")]
     listed = outgoing({"tools/list": lambda asked: over.pop() if over else answer(asked, LISTED)})
     with Peer(listed) as peer, seated(peer) as (client, notes):
@@ -159,12 +182,81 @@ def test_a_404_begins_the_session_anew(body: bytes) -> None:
     assert methods == [*["initialize", "notifications/initialized", "tools/list"] * 2]
 
 
-def test_an_error_without_an_id_answers_its_request() -> None:
-    """Over HTTP a response belongs to its request; the line is shown as it came."""
-    refusal = response(NAMELESS, status="400 Bad Request")
-    with Peer(outgoing({"tools/list": refusal})) as peer, seated(peer) as (client, notes):
+@pytest.mark.parametrize("status", ["400 Bad Request", "500 Oh", "200 OK"])
+@pytest.mark.parametrize("own", [b"null", b'"server-error"', b"7", b"102", b'"102"'])
+def test_an_error_answers_the_request_whose_response_it_is(status: str, own: bytes) -> None:
+    """Over HTTP a response belongs to its request, whatever its id is; it is shown as it came."""
+    refusal = ERROR % own
+    say = outgoing({"tools/list": response(refusal, status=status)})
+    with Peer(say) as peer, seated(peer) as (client, notes):
         assert client.request("tools/list").error == (-32000, "no")
-    assert NAMELESS.decode() in notes.arrived
+    assert refusal.decode() in notes.arrived
+    assert notes.refused == []
+
+
+@pytest.mark.parametrize("body", REFUSALS)
+@pytest.mark.parametrize("status", ["400 Bad Request", "406 No", "500 Oh"])
+def test_a_status_of_an_error_ends_the_request(status: str, body: bytes) -> None:
+    """No body makes a client wait for its whole timeout, and none is taken for a success."""
+    say = outgoing({"tools/list": response(body, status=status)})
+    with Peer(say) as peer, seated(peer) as (client, notes):
+        begun = client.begin("tools/list")
+        assert client.wait_for_first(begun)
+        assert notes.strays == []
+    if error := begun.future.exception():
+        assert f"status {status}" in str(error)
+    else:
+        assert begun.response.error == (-32000, "no")
+
+
+OTHER: Final = b'{"jsonrpc":"2.0","id":7,"result":{"tools":[]}}'
+
+
+@pytest.mark.parametrize(
+    "came",
+    [
+        response(OTHER),
+        response(b"[%b]" % OTHER.replace(b"7", b"102")),
+        stream(b"data: %b\n\n" % OTHER),
+        stream(b"data: %b\n\n" % (ERROR % b'"server-error"')),
+    ],
+    ids=["a body", "an array", "a stream", "an error in a stream"],
+)
+def test_a_response_that_is_over_without_an_answer_is_not_waited_for(came: bytes) -> None:
+    """The sentence says what came instead; to wait longer would not help."""
+    with (
+        Peer(outgoing({"tools/list": came})) as peer,
+        seated(peer) as (client, _),
+        pytest.raises(CallError, match=r'without an answer to it. Server: .*"jsonrpc":"2.0"'),
+    ):
+        client.request("tools/list")
+
+
+def test_an_id_of_another_type_answers_its_request() -> None:
+    """The official SDKs convert it, and nothing is said to be missing."""
+    came = response(OTHER.replace(b"7", b'"102"'))
+    with Peer(outgoing({"tools/list": came})) as peer, seated(peer) as (client, notes):
+        found = client.request("tools/list")
+        assert found.result == {"tools": []}
+        assert [one.code for one in found.diagnostics] == ["R04"]
+    assert notes.strays == []
+
+
+def test_an_answer_on_another_stream_is_said_to_be_there() -> None:
+    """The POST brought 202; what comes on the stream of a GET was not asked for there."""
+    late = threading.Event()
+
+    def hears(connection: socket.socket) -> None:
+        late.wait(10)
+        connection.sendall(stream(b"data: %b\n\n" % OTHER.replace(b"7", b"102")))
+
+    say = outgoing({"tools/list": ACCEPTED, "GET": lambda _asked: hears})
+    with Peer(say) as peer, seated(peer) as (client, notes):
+        with pytest.raises(CallError, match="status 202 is for notifications"):
+            client.request("tools/list")
+        late.set()
+        until(lambda: notes.strays, "the answer")
+    assert [one.cause for one in notes.strays] == [StrayCause.ELSEWHERE]
 
 
 def test_a_body_over_several_lines_is_one_message() -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import Reason, StopError
     from humanmcp.protocol.conversation.exchange import Event, Exchange, NegotiatedState, Outcome
+    from humanmcp.protocol.conversation.state import StrayCause
     from humanmcp.protocol.json.jsonrpc import Message
 
 
@@ -42,13 +43,14 @@ class ServerRequestHandler(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MisdirectedResponse:
-    """An answer whose id belongs to no request that waits.
+    """An answer whose id belongs to no request that waits, and why.
 
     `waiting` are the open requests; `late` is the request of this id that was given up before, and
     `taken` the request that it is treated as the response to. None for none.
     """
 
     message: Message
+    cause: StrayCause
     waiting: tuple[Message, ...] = ()
     late: Message | None = None
     taken: Message | None = None

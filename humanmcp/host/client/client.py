@@ -42,6 +42,8 @@ from humanmcp.protocol.conversation.exchange import (
     ResponseArrived,
     Sent,
 )
+from humanmcp.protocol.conversation.state import StrayCause
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import named_after
 from humanmcp.protocol.json import jsonrpc
@@ -245,7 +247,7 @@ class Client:
         self._opened_by = (SessionStart.HANDSHAKE, versions.LATEST_HANDSHAKE)
         self._lock = threading.RLock()
         self._waiting: dict[Key, Future[Response]] = {}
-        self._given_up: OrderedDict[Key, Message] = OrderedDict()
+        self._given_up: OrderedDict[Key, tuple[Message, StrayCause]] = OrderedDict()
         self._heard: dict[Key, float] = {}
         """When progress of a request was last heard, by its token and the clock of the timeout."""
         self._questions = 0
@@ -425,12 +427,16 @@ class Client:
             line = self.session.give_up(request, reason)
             if request.id is not None:
                 self._waiting.pop(request.id.key, None)
-                self._given_up[request.id.key] = request
-                if len(self._given_up) > MOST_GIVEN_UP:
-                    self._given_up.popitem(last=False)
+                self._remember(request.id.key, request, StrayCause.LATE)
             if line is not None:
                 with contextlib.suppress(EndedError):  # nobody is left to be told
                     self._write(line)
+
+    def _remember(self, key: Key, request: Message, cause: StrayCause) -> None:
+        """Remember a request that nobody waits for any more: its answer may come later."""
+        self._given_up[key] = request, cause
+        if len(self._given_up) > MOST_GIVEN_UP:
+            self._given_up.popitem(last=False)
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Say something that wants no answer."""
@@ -490,14 +496,16 @@ class Client:
         if not isinstance(message, Message) or not message.kind.is_answer:
             return line, None
         waiting = self.session.awaited
-        key = message.id.key if message.id is not None else None
-        if key in {one.id.key for one in waiting if one.id is not None}:
+        own = message.id
+        if own is not None and any(own.answers(one.id) for one in waiting if one.id is not None):
             return line, None
-        late = self._given_up.pop(key, None) if key is not None else None
+        cause = self.session.state.why_stray(Direction.OUT, message)
+        late, cause = self._given_up.pop(own.key, (None, cause)) if own else (None, cause)
         if late is not None or not self.lenient or len(waiting) != 1 or waiting[0].id is None:
-            return line, MisdirectedResponse(message, waiting, late)
+            return line, MisdirectedResponse(message, cause, waiting, late)
         meant = jsonrpc.with_token(message.raw, waiting[0].id.token)
-        return jsonrpc.encoded(meant), MisdirectedResponse(message, waiting, None, waiting[0])
+        taken = waiting[0]
+        return jsonrpc.encoded(meant), MisdirectedResponse(message, cause, waiting, None, taken)
 
     def unanswered(self, line: str, error: StopError) -> None:
         """Learn that no response will come, and why."""
@@ -507,9 +515,11 @@ class Client:
             future = self._waiting.pop(request.id.key, None) if request and request.id else None
             if request is not None:
                 self.session.give_up(request)
+            if future is not None and request is not None and request.id is not None:
+                self._remember(request.id.key, request, StrayCause.ELSEWHERE)
         if future is not None:
             future.set_exception(error)
-        else:
+        elif request is None:
             self.observer.not_taken(error)
 
     def http_passed(self, number: int, what: HttpPart) -> None:

@@ -366,14 +366,14 @@ class WireLog(ClientObserver):
     def answer_went_astray(self, response: MisdirectedResponse) -> None:
         """Explain an answer that no request awaits, and list the requests that wait."""
         own = response.message.id.token if response.message.id is not None else "null"
-        waiting = ", ".join(map(_named, response.waiting))
         if response.taken is not None:
-            code, waiting = "taken all the same", _named(response.taken)
-        elif response.late is not None:
-            code, waiting = "answers too late", response.late.method
-        else:
-            code = "answers nothing" if waiting else "answers nothing, none waits"
-        self._remark(say(SECTION, code, id=own, waiting=waiting))
+            self._remark(say(SECTION, "taken all the same", id=own, waiting=_named(response.taken)))
+            return
+        told = say(SECTION, f"stray {response.cause.value}", id=own)
+        waiting = ", ".join(map(_named, response.waiting))
+        self._remark(
+            say(SECTION, "still waiting", cause=told, waiting=waiting) if waiting else told
+        )
 
     def server_ended(self, error: EndedError) -> None:
         """Say that the server is gone; without the lines, the request that waits for it says so."""

@@ -21,8 +21,9 @@ It is pure and can be copied: it keeps the open requests, and the ids of the las
 
 from __future__ import annotations
 
+import enum
 import math
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, name_of
@@ -236,6 +237,9 @@ _Number: TypeAlias = tuple[Direction, int]
 _Question: TypeAlias = tuple[str, str, frozenset[str]]
 
 
+_UNDETECTED: Final = (-32700, -32600)
+"""The errors of a receiver that could not read the id."""
+
 MOST_OVER: Final = 256
 """The maximum number of finished ids that are kept: a response to one may be late."""
 
@@ -245,13 +249,30 @@ _BACK: Final[Mapping[Direction, Direction]] = {
 }
 
 
+class StrayCause(enum.Enum):
+    """Why a response answers no open request."""
+
+    REPEATED = "repeated"
+    """The request already has a response."""
+    LATE = "late"
+    """The request was cancelled, or its sender gave up on it."""
+    ANSWERED_NOTIFICATION = "answered notification"
+    """It has no id, and the other side has sent a notification, which needs no response."""
+    ELSEWHERE = "elsewhere"
+    """The HTTP response to the request ended without it. Only a client knows this."""
+    WITHOUT_ID = "without id"
+    NEVER_ASKED = "never asked"
+    """No request had its id."""
+
+
 class ObservedMessage(NamedTuple):
     """A message, and the request that it is about.
 
     `request` is the request itself, or the one that is answered or cancelled; None if there is
     none. With `ambiguous`, several open requests have the response's id. `found` are the problems
     that only the history of the conversation shows. `likely` is the only pending request, if a
-    response has an id that was never used: it was probably meant for this request.
+    response has an id that was never used: it was probably meant for this request. `stray` is why a
+    response answers no open request; None if it answers one.
     """
 
     direction: Direction
@@ -260,6 +281,7 @@ class ObservedMessage(NamedTuple):
     ambiguous: bool = False
     found: tuple[RawDiagnostic, ...] = ()
     likely: Exchange | None = None
+    stray: StrayCause | None = None
 
     @property
     def method(self) -> str:
@@ -291,7 +313,9 @@ class ConversationState:
         self._most_open = most_open
         self._open: OrderedDict[_Number, Exchange] = OrderedDict()
         self._by_id: dict[_Key, list[int]] = {}
-        self._over: deque[_Key] = deque(maxlen=MOST_OVER)
+        self._over: OrderedDict[_Key, StrayCause] = OrderedDict()
+        self._notified: set[Direction] = set()
+        """The sides that sent a notification since an error without an id came back."""
         self._states: OrderedDict[str, int] = OrderedDict()
         self._questions: OrderedDict[int, _Question] = OrderedDict()
         self.progress = {Direction.IN: Progress(), Direction.OUT: Progress()}
@@ -315,6 +339,14 @@ class ConversationState:
         """Return the open requests of one side with this id, oldest first; normally one."""
         numbers = self._by_id.get((direction, request_id.key), ())
         return tuple(self._open[direction, number] for number in numbers)
+
+    def answered_by(self, direction: Direction, response_id: RequestId) -> tuple[Exchange, ...]:
+        """Return the open requests of one side that a response with this id answers."""
+        exact = self.with_id(direction, response_id)
+        if exact or not isinstance(response_id.value, str):
+            return exact
+        asked = self.in_flight(direction)
+        return tuple(one for one in asked if one.request.id and response_id.answers(one.request.id))
 
     def observe(
         self, direction: Direction, message: Message, number: int = 0, stated: str = ""
@@ -363,7 +395,7 @@ class ConversationState:
         other.log_level, other.watched = self.log_level, set(self.watched)
         other._open = self._open.copy()
         other._by_id = {key: list(numbers) for key, numbers in self._by_id.items()}
-        other._over = self._over.copy()
+        other._over, other._notified = self._over.copy(), set(self._notified)
         other._states, other._questions = self._states.copy(), self._questions.copy()
         other.progress = {
             direction: progress.copy() for direction, progress in self.progress.items()
@@ -415,12 +447,15 @@ class ConversationState:
         del self._questions[alike[0]]
         return alike[0]
 
-    def _forget(self, request: Exchange) -> None:
+    def _forget(self, request: Exchange, cause: StrayCause = StrayCause.LATE) -> None:
         del self._open[request.direction, request.number]
         if request.request.id is None:
             return
         key = (request.direction, request.request.id.key)
-        self._over.append(key)
+        self._over[key] = cause
+        self._over.move_to_end(key)
+        if len(self._over) > MOST_OVER:
+            self._over.popitem(last=False)
         self._by_id[key].remove(request.number)
         if not self._by_id[key]:
             del self._by_id[key]
@@ -428,6 +463,7 @@ class ConversationState:
     # -- notifications and answers -------------------------------------------------------------
 
     def _observe_notice(self, direction: Direction, message: Message) -> Exchange | None:
+        self._notified.add(direction)
         if message.method == INITIALIZED:
             self.negotiated = self.negotiated._replace(initialized=True)
         if message.method != CANCELLED:
@@ -443,15 +479,28 @@ class ConversationState:
         return request
 
     def _observe_answer(self, direction: Direction, message: Message) -> ObservedMessage:
-        alike = () if message.id is None else self.with_id(_BACK[direction], message.id)
+        alike = () if message.id is None else self.answered_by(_BACK[direction], message.id)
         if not alike:
-            return ObservedMessage(
-                direction, message, None, likely=self._meant_for(direction, message)
-            )
+            likely = self._meant_for(direction, message)
+            stray = self.why_stray(direction, message)
+            self._notified.discard(_BACK[direction])
+            return ObservedMessage(direction, message, None, likely=likely, stray=stray)
         self._close(alike[0])
         if message.kind is Kind.RESULT and direction is Direction.OUT:
             self._learn(alike[0], message.body["result"])
         return ObservedMessage(direction, message, alike[0], ambiguous=len(alike) > 1)
+
+    def why_stray(self, direction: Direction, answer: Message) -> StrayCause:
+        """Return why a response of this side answers no open request."""
+        if answer.id is not None:
+            return self._over.get((_BACK[direction], answer.id.key), StrayCause.NEVER_ASKED)
+        error = answer.body.get("error")
+        code = error.get("code") if isinstance(error, dict) else None
+        # "If there was an error in detecting the id in the Request object (e.g. Parse error/Invalid
+        # Request), it MUST be Null." https://www.jsonrpc.org/specification#response_object
+        if _BACK[direction] in self._notified and code not in _UNDETECTED:
+            return StrayCause.ANSWERED_NOTIFICATION
+        return StrayCause.WITHOUT_ID
 
     def _meant_for(self, direction: Direction, answer: Message) -> Exchange | None:
         """Return the only pending request, if a response has an id that was never used.
@@ -469,7 +518,7 @@ class ConversationState:
         return first if second is None else None
 
     def _close(self, request: Exchange) -> None:
-        self._forget(request)
+        self._forget(request, StrayCause.REPEATED)
         # Not at the cancellation: messages that crossed it are not wrong.
         self.progress[request.direction].over(request.request)
 

@@ -36,6 +36,9 @@ INSTEAD: Final = "answered instead"
 SAID_AGAIN: Final = "said again"
 """Note of a NOTE frame: a line that a tap sent again to restart a session."""
 
+OTHER_ID: Final = "came with another id"
+"""Note of a NOTE frame: an HTTP response whose id the tap replaced by that of its request."""
+
 DECIDED: Final = "decided"
 """Note of a NOTE frame: a person answered a parked call."""
 

@@ -278,12 +278,10 @@ def kind_of(response: IncomingResponse) -> ResponseKind:
     return ResponseKind.MESSAGE if is_message else ResponseKind.TROUBLE
 
 
-def trouble_with(response: IncomingResponse, *, in_session: bool) -> str:
+def trouble_with(response: IncomingResponse) -> str:
     """Return the code of the problem of a response without a message."""
     if response.status in _SUCCESS:
         return "no message" if response.type else "no type"
-    if response.status == 404 and in_session:
-        return "session over"
     if response.status == 401 and metadata_in(response):
         return "wants sign-in"
     return _TROUBLES.get(response.status, "status")
@@ -299,21 +297,21 @@ def metadata_in(response: IncomingResponse) -> str:
     return found[1] if found else ""
 
 
-def error_in(line: bytes) -> Message | None:
-    """Return the JSON-RPC error in a body if it has no id; None for other bodies."""
+def is_error(line: bytes) -> bool:
+    """Return True for a body that is one JSON-RPC error, whatever its id is."""
     message = jsonrpc.read(line)
-    is_error = isinstance(message, Message) and message.kind is Kind.ERROR
-    return message if isinstance(message, Message) and is_error and message.id is None else None
+    return isinstance(message, Message) and message.kind is Kind.ERROR
 
 
 def named_after(line: bytes, asked: str) -> bytes:
-    """Return an error without an id as an error with the id of this request.
+    """Return an error with the id of the request whose response brought it.
 
-    Over HTTP a response belongs to its request; "[it] MAY comprise a JSON-RPC error response that
-    has no id". https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
+    The Python SDK 1.x writes `"id": "server-error"`. An id that says the same is left as it is.
     """
     answer, request = jsonrpc.read(line), jsonrpc.read_text(asked)
     if not isinstance(answer, Message) or not isinstance(request, Message) or not request.id:
+        return line
+    if answer.id is not None and answer.id.answers(request.id):
         return line
     if "id" in answer.body:
         return jsonrpc.encoded(jsonrpc.with_token(answer.raw, request.id.token))

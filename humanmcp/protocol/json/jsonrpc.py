@@ -71,6 +71,17 @@ class RequestId(NamedTuple):
         """The JSON type and the value; equal ids have equal keys."""
         return ("text" if isinstance(self.value, str) else "number", self.value)
 
+    def answers(self, asked: RequestId) -> bool:
+        """Return True if a client takes a response with this id for that of a request.
+
+        `"7"` for `7` is wrong (R04); the SDKs of TypeScript and Python convert it. They never
+        convert `7` to `"7"`.
+        """
+        if self.key == asked.key:
+            return True
+        number = asked.value
+        return isinstance(number, int) and isinstance(self.value, str) and self.value == str(number)
+
     @classmethod
     def of(cls, value: str | int) -> RequestId:
         """Return one of our own ids."""

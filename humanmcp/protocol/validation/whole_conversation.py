@@ -277,9 +277,12 @@ class ConversationJudge:
         if not isinstance(message, Message):
             return Direction.OUT  # servers sometimes print other text, clients hardly ever
         if message.kind.is_answer:
-            own = None if message.id is None else message.id.key
-            asked = (one for one in self._conversation.open if one.request.id is not None)
-            ways = [one.direction for one in asked if one.request.id and one.request.id.key == own]
+            own = message.id
+            ways = [
+                one.direction
+                for one in self._conversation.open
+                if own is not None and one.request.id is not None and own.answers(one.request.id)
+            ]
             return Direction.IN if ways[:1] == [Direction.OUT] else Direction.OUT
         return Direction.OUT if _only_servers_say(message.method) else Direction.IN
 

@@ -19,6 +19,7 @@ from humanmcp.host.client.handshake import (
     Response,
     SessionStart,
 )
+from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import (
     Exchange,
@@ -27,6 +28,7 @@ from humanmcp.protocol.conversation.exchange import (
     NoticeArrived,
     ResponseArrived,
 )
+from humanmcp.protocol.conversation.state import StrayCause
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.asking import asked
@@ -544,10 +546,29 @@ def test_an_answer_with_a_wrong_id_names_those_that_wait() -> None:
     client.line_arrived(WRONG)
     assert not begun.is_answered
     assert [one.method for one in notes.strays[0].waiting] == ["ping"]
+    assert notes.strays[0].cause is StrayCause.NEVER_ASKED
     client.give_up(begun.request)
     client.line_arrived(WRONG.replace(b"1,", b"101,"))
     assert notes.strays[1].late == begun.request
     assert notes.strays[1].waiting == ()
+    assert notes.strays[1].cause is StrayCause.LATE
+
+
+@pytest.mark.parametrize("cause", StrayCause)
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_each_cause_of_a_stray_answer_has_a_sentence(cause: StrayCause, lang: str) -> None:
+    """None of them says that clients ignore what some of them do not."""
+    assert say("client", f"stray {cause.value}", lang, id="7")
+
+
+def test_an_id_of_another_type_is_no_stray() -> None:
+    """A client takes `"101"` for 101, as the official SDKs do, and reports R04."""
+    notes = Strays()
+    client = Client(Line(), Nobody(), observer=notes)
+    begun = client.begin("ping")
+    client.line_arrived(WRONG.replace(b"1,", b'"101",'))
+    assert [one.code for one in begun.response.diagnostics] == ["R04"]
+    assert notes.strays == []
 
 
 def test_a_lenient_client_takes_it_for_the_only_one_that_waits() -> None:

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -22,6 +22,7 @@ from humanmcp.protocol.conversation.state import (
     MOST_OPEN,
     ConversationState,
     ObservedMessage,
+    StrayCause,
     may_teach,
 )
 from humanmcp.protocol.conversation.transcript import (
@@ -95,6 +96,74 @@ def test_an_answer_to_two_open_requests_of_one_id_is_ambiguous() -> None:
 def test_an_answer_to_nothing_belongs_to_nothing(answer: dict[str, Any]) -> None:
     """An unknown id, or none."""
     assert Ear().observe(Direction.OUT, message(**answer)).request is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "taken"),
+    [
+        (1, "1", True),
+        (-1, "-1", True),
+        (2**60, str(2**60), True),
+        (1, " 1", False),
+        (1, "01", False),
+        (1, "1.0", False),
+        (1, "one", False),
+        ("1", 1, False),
+        ("1", "1", True),
+    ],
+)
+def test_a_text_answers_the_number_that_it_shows(
+    asked: object, answered: object, *, taken: bool
+) -> None:
+    """The SDKs of TypeScript and Python convert a text to a number, and no number to a text."""
+    for side, other in ((Direction.IN, Direction.OUT), (Direction.OUT, Direction.IN)):
+        ear = Ear()
+        ear.asks(asked, "ping", side)
+        assert (ear.answers(answered, other).request is not None) is taken
+        assert (ear.open == ()) is taken
+
+
+def test_an_id_of_the_same_type_is_preferred() -> None:
+    """A client may have both open."""
+    ear = Ear()
+    number, text = ear.asks(1, "tools/list").request, ear.asks("1", "prompts/list").request
+    assert ear.answers("1").request == text
+    assert ear.answers("1").request == number
+
+
+NOTICE: Final = {"method": "notifications/initialized"}
+
+
+@pytest.mark.parametrize(
+    ("before", "answer", "cause"),
+    [
+        ([], {"id": 9, "result": {}}, StrayCause.NEVER_ASKED),
+        ([{"id": 9, "method": "ping"}, {"id": 9, "result": {}}], {"id": 9}, StrayCause.REPEATED),
+        (
+            [
+                {"id": 9, "method": "ping"},
+                {"method": "notifications/cancelled", "params": {"requestId": 9}},
+            ],
+            {"id": 9, "result": {}},
+            StrayCause.LATE,
+        ),
+        ([NOTICE], {}, StrayCause.ANSWERED_NOTIFICATION),
+        ([NOTICE, {"id": 9, "method": "ping"}], {"id": None}, StrayCause.ANSWERED_NOTIFICATION),
+        ([NOTICE, {"error": {"code": 1, "message": ""}}], {}, StrayCause.WITHOUT_ID),
+        ([NOTICE], {"error": {"code": -32700, "message": ""}}, StrayCause.WITHOUT_ID),
+        ([{"id": 9, "method": "ping"}], {}, StrayCause.WITHOUT_ID),
+    ],
+)
+def test_an_answer_that_answers_no_open_request_has_a_cause(
+    before: list[dict[str, Any]], answer: dict[str, Any], cause: StrayCause
+) -> None:
+    """What came before tells it: nobody has to guess from the id alone."""
+    ear = Ear()
+    for body in before:
+        ear.observe(Direction.IN if "method" in body else Direction.OUT, message(**body))
+    last = message(**{"error": {"code": -32601, "message": ""}, **answer})
+    observed = ear.observe(Direction.OUT, last)
+    assert (observed.request, observed.stray) == (None, cause)
 
 
 def test_without_a_state_method_name_and_keys_must_tell_for_certain() -> None:

@@ -14,7 +14,7 @@ from humanmcp.protocol.http.client import (
     IncomingResponse,
     OutgoingRequest,
     ResponseKind,
-    error_in,
+    is_error,
     kind_of,
     metadata_in,
     named_after,
@@ -201,13 +201,7 @@ def test_the_head_says_what_a_response_brings(
     response = IncomingResponse(status, "", tuple(said.items()))
     assert kind_of(response) is kind
     if code:
-        assert trouble_with(response, in_session=False) == code
-
-
-def test_a_404_in_a_session_means_that_it_is_over() -> None:
-    """Outside of one it means that nothing is there."""
-    assert trouble_with(IncomingResponse(404, ""), in_session=True) == "session over"
-    assert trouble_with(IncomingResponse(403, ""), in_session=True) == "forbidden"
+        assert trouble_with(response) == code
 
 
 @pytest.mark.parametrize(
@@ -230,8 +224,12 @@ ERROR: Final = b'{"jsonrpc":"2.0","error":{"code":1,"message":"x"}}'
 NULL: Final = b'{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}'
 
 
-def test_an_error_without_an_id_is_named_after_the_request_that_it_answers() -> None:
+def test_an_error_is_named_after_the_request_that_it_answers() -> None:
     """MCP: the body of a refusal "MAY comprise a JSON-RPC error response that has no id"."""
+    other = NULL.replace(b"null", b'"server-error"')
+    assert json.loads(named_after(other, ASKED))["id"] == "a"
+    same = NULL.replace(b"null", b'"7"')
+    assert named_after(same, ASKED.replace('"a"', "7")) == same
     named = json.loads(named_after(ERROR, ASKED))
     assert named == {**json.loads(ERROR), "id": "a"}
     assert json.loads(named_after(NULL, ASKED)) == named
@@ -240,14 +238,14 @@ def test_an_error_without_an_id_is_named_after_the_request_that_it_answers() -> 
     assert named_after(ERROR, notice) == named_after(ERROR, "no message") == ERROR
 
 
-def test_only_an_error_that_names_no_request_is_one() -> None:
-    """What has an id is an answer like any other."""
-    assert error_in(ERROR) is not None
-    assert error_in(NULL) is not None
-    assert error_in(ASKED.encode()) is None
-    assert error_in(b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}') is None
-    assert error_in(b'{"jsonrpc":"2.0","method":"notifications/initialized"}') is None
-    assert error_in(b"no message") is None
+def test_an_error_is_one_whatever_its_id_is() -> None:
+    """The Python SDK 1.x names a session that is over "server-error"."""
+    assert is_error(ERROR)
+    assert is_error(NULL)
+    assert is_error(b'{"jsonrpc":"2.0","id":"server-error","error":{"code":1,"message":"x"}}')
+    assert not is_error(ASKED.encode())
+    assert not is_error(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    assert not is_error(b"no message")
 
 
 def test_a_version_that_was_discovered_is_stated_by_what_follows() -> None:

@@ -242,6 +242,15 @@ class Talk:
         ]
 
 
+def test_an_id_of_another_type_is_named_and_its_request_has_an_answer() -> None:
+    """The official SDKs take it: nothing is lost, and the text is wrong."""
+    talk = heard(
+        (Direction.IN, request("ping", 7)),
+        (Direction.OUT, b'{"jsonrpc":"2.0","id":"7","result":{}}'),
+    )
+    assert [one.code for judged in talk for one in judged.diagnostics] == ["R04"]
+
+
 def test_what_is_open_at_the_end_was_left_without_an_answer() -> None:
     """In the order of the requests; a subscription stays open by design."""
     talk = Talk()
