@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.test_page import AXE, violations
-from tests.room.rooming import Rooming
+from tests.room.rooming import Rooming, own_port
 from tests.waiting import PATIENCE
 
 
@@ -180,8 +180,7 @@ def test_who_closes_the_tab_and_types_the_address_again_is_at_their_own_seat(
     again.close()  # an open page of the seat would leave by itself
     room.teacher().order(act="remove", seat=2)
     later.goto(address)
-    expect(later.get_by_text("This link or cookie does not open a seat")).to_be_visible()
-    later.get_by_role("link", name="Join the room").click()
+    expect(later.get_by_role("alert")).to_contain_text("The teacher removed this seat.")
     expect(later.get_by_label("Your name")).to_be_visible()
 
 
@@ -202,6 +201,78 @@ def test_a_step_that_the_teacher_opens_is_open_in_the_page_and_says_who_did_it(
     expect(learner.locator(".ids", has_text="initialize")).to_be_visible()
     expect(learner.locator("body")).not_to_contain_text("closed the connection")
     expect(learner.locator("#composer")).to_be_visible()
+
+
+TOOL_NAME: Final = '[data-pointer="/result/tools/0/name"]'
+TOOL_DESCRIPTION: Final = '[data-pointer="/result/tools/0/description"]'
+
+
+def test_what_is_typed_while_the_room_is_down_is_in_the_page_and_at_the_desk_afterwards(
+    tmp_path: Path, open_page: Callable[..., Page]
+) -> None:
+    """The page that was open goes on with it, and so does another browser at the same seat."""
+    home, port = tmp_path / "home", own_port()
+    with Rooming(home, *port) as room:
+        learner = open_page(f"http://127.0.0.1:{room.port}/?code={room.code}")
+        join(learner, "Yuki")
+        learner.locator("#send").click()
+        expect(learner.locator(".ids", has_text="tools/list")).to_be_visible()
+        address = learner.url
+        own = learner.context.new_page()
+        own.goto(re.sub(r"(/~[\w-]+).*", r"\1/own", address))
+        link = own.locator(".copyable").first.inner_text()
+        own.close()
+        room.kill()
+        learner.locator("#tab-form").click()
+        name = learner.locator(TOOL_NAME)
+        name.fill("forecast-of-yuki")
+        expect(learner.locator("#saved-at")).to_contain_text("saved in this browser")
+    with Rooming(home, *port):
+        expect(learner.locator("#live")).to_have_text("Live")
+        expect(name).to_have_value("forecast-of-yuki")
+        assert learner.url == address
+        learner.reload()
+        learner.locator("#tab-form").click()
+        expect(learner.locator(TOOL_NAME)).to_have_value("forecast-of-yuki")
+        learner.locator(TOOL_DESCRIPTION).fill("what I think")
+        expect(learner.locator("#saved-at")).to_have_text("Draft saved")
+        other = open_page(link)
+        other.locator("#tab-form").click()
+        expect(other.locator(TOOL_NAME)).to_have_value("forecast-of-yuki")
+
+
+def test_a_restart_is_asked_about_by_keyboard_and_leaves_what_was_typed_at_its_step(
+    room: Rooming, open_page: Callable[..., Page]
+) -> None:
+    """The question opens at Cancel; the learner is told; an open page of a removed seat, too."""
+    learner = open_page(f"http://127.0.0.1:{room.port}/?code={room.code}")
+    join(learner, "Yuki")
+    learner.locator("#send").click()
+    expect(learner.locator(".ids", has_text="tools/list")).to_be_visible()
+    learner.locator("#tab-form").click()
+    learner.locator(TOOL_NAME).fill("forecast-of-yuki")
+    teacher = open_page(room.teacher_link)
+    teacher.get_by_text("More for everyone").click()
+    teacher.get_by_role("button", name="Restart the lesson").press("Enter")
+    expect(teacher.get_by_role("heading", level=1)).to_have_text("This ends the work of 1 person")
+    expect(teacher.get_by_role("link", name="Cancel")).to_be_focused()
+    teacher.keyboard.press("Enter")
+    expect(teacher.get_by_text("More for everyone")).to_be_visible()
+    expect(learner.locator(".ids", has_text="tools/list")).to_be_visible()
+    teacher.get_by_text("More for everyone").click()
+    teacher.get_by_role("button", name="Restart the lesson").press("Enter")
+    expect(teacher.get_by_role("link", name="Cancel")).to_be_focused()
+    teacher.keyboard.press("Shift+Tab")
+    teacher.keyboard.press("Enter")
+    expect(teacher.get_by_text("More for everyone")).to_be_visible()
+    expect(learner.locator("#around")).to_contain_text("The teacher restarted the lesson.")
+    expect(learner.locator(".ids", has_text="initialize")).to_be_visible()
+    learner.locator("#send").click()
+    expect(learner.locator(".ids", has_text="tools/list")).to_be_visible()
+    learner.locator("#tab-form").click()
+    expect(learner.locator(TOOL_NAME)).to_have_value("forecast-of-yuki")
+    room.teacher().order(act="remove", seat=1)
+    expect(learner.get_by_role("alert")).to_contain_text("The teacher removed this seat.")
 
 
 @pytest.mark.parametrize("width", [390, 1024, 1440, 1920])
