@@ -6,15 +6,23 @@ written in `protocol/rules/book_format.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, in_language
-from humanmcp.protocol.rules.answer_book import APPROVE_TOOL, Book
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.rules.answer_book import (
+    APPROVE_TOOL,
+    Book,
+    lists_of,
+    with_result_envelope,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 _LOOK_EVERY = 1.0
 
@@ -71,11 +79,55 @@ def parse_book(text: str, path: Path) -> Book:
     """Read the text of a book. `path` is the file that errors name.
 
     Raises:
-        BookFileError: it is not TOML, or has an unknown key or value.
+        BookFileError: it is not TOML, has an unknown key or value, or a list that is never sent.
     """
     from humanmcp.protocol.rules.book_format import parse  # noqa: PLC0415 - 5 ms of a start
 
-    return decode(text, path, parse)
+    book = decode(text, path, parse)
+    for method, list_in in _LISTS.items():
+        wrong = _why_never_sent(book, method) if list_in(book) else None
+        if wrong is not None:
+            from humanmcp.common.toml_edit import line_of  # noqa: PLC0415 - only to say where
+
+            place = _place_of(wrong)
+            where = {"line": line_of(text, place), "place": place}
+            raise BookFileError("never sent", file=path, method=method, why=wrong, **where)
+    return book
+
+
+_LISTS: Final[Mapping[str, Callable[[Book], Sequence[object]]]] = {
+    "tools/list": lambda book: book.tools,
+    "prompts/list": lambda book: book.prompts,
+    "resources/list": lambda book: book.resources,
+    "resources/templates/list": lambda book: book.resource_templates,
+}
+
+
+def _why_never_sent(book: Book, method: str) -> Diagnostic | None:
+    """Return why the server can send a list of the book in none of its versions; None if it can."""
+    import json  # noqa: PLC0415 - only with a book
+
+    from humanmcp.protocol.conversation.exchange import Exchange  # noqa: PLC0415 - as above
+    from humanmcp.protocol.json import jsonrpc  # noqa: PLC0415 - as above
+    from humanmcp.protocol.validation.check import check  # noqa: PLC0415 - as above
+
+    request = jsonrpc.read(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode())
+    assert isinstance(request, jsonrpc.Message)  # noqa: S101 - it is written above
+    first: Diagnostic | None = None
+    for version in reversed(book.protocol_versions):
+        result = with_result_envelope(lists_of(book, version)[method], method, version, book)
+        text = json.dumps(result, ensure_ascii=False)
+        wrong = check(Exchange(1, request, version), text, TextForm.RESULT).errors
+        if not wrong:
+            return None
+        first = first or wrong[0]
+    return first
+
+
+def _place_of(problem: Diagnostic) -> str:
+    """Return the place in a book of a problem in its list: "/result/tools/0/name" is "tools[0]"."""
+    _, _result, *steps = problem.pointer.split("/")
+    return "".join(f"[{step}]" if step.isdigit() else step for step in steps[:2])
 
 
 def decode(text: str, path: Path, parse: Callable[[Mapping[str, Any]], Decoded]) -> Decoded:

@@ -7,10 +7,12 @@ when that is something else: the book was saved, a rule changed it, or a person 
 
 from __future__ import annotations
 
+import json
 import logging
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp.locales import describe, say
 from humanmcp.protocol.conversation.approvals import (
     APPROVAL,
     KIND,
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from humanmcp.server.waiting import Keepalive, ServeOptions
 
 logger = logging.getLogger(__name__)
+
+INTERNAL_ERROR: Final = -32603
 
 
 class ServerDefinition:
@@ -207,7 +211,17 @@ class AutomaticAnswers:
         if isinstance(outcome, Refused):
             first = outcome.verdict.errors[0]
             logger.warning("%s does not pass the check: %s", decision.by, title_of(first.code))
+        if self._options.refuse:
+            return self._unsendable(exchange, decision, outcome)
         return LEFT_TO_A_PERSON
+
+    def _unsendable(self, exchange: Exchange, decision: Decision, outcome: Outcome | None) -> Acted:
+        """Answer with an error that says why the book's answer cannot be sent."""
+        why = describe(outcome.verdict.errors[0]) if isinstance(outcome, Refused) else ""
+        message = say("serve", "unsendable", "en", by=decision.by, why=why).rstrip()
+        error = json.dumps({"code": INTERNAL_ERROR, "message": message}, ensure_ascii=False)
+        sent = self._session.reply(exchange.number, error, TextForm.ERROR)
+        return Acted(decision, sent) if isinstance(sent, Sent) else LEFT_TO_A_PERSON
 
     def answered(self, _exchange: Exchange, decision: Decision) -> None:
         """Update the memory of a rule after its answer."""

@@ -1,6 +1,7 @@
 """The answer book's file."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,42 @@ def test_a_book_that_cannot_be_used_says_why(tmp_path: Path, text: str) -> None:
     write(tmp_path / "book.toml", text, 1)
     with pytest.raises(BookFileError, match=r"book\.toml: "):
         BookFile(tmp_path / "book.toml", must_exist=True)
+
+
+NEVER_SENT = [
+    ('[[tools]]\nname = "x"', 'line 1, tools[0]: .* tools/list: "inputSchema" is missing'),
+    (
+        '[[tools]]\nname = "x"\ninputSchema = {type = "object"}\n[[tools]]\nname = "y"',
+        "line 4, tools[1]: ",
+    ),
+    ('[[tools]]\nname = "x"\ninputSchema = "object"', "tools[0]: "),
+    ('[[tools]]\nname = "x"\ninputSchema = {type = "object"}\ndescription = 1', "tools[0]: "),
+    ('[[prompts]]\nname = "x"\narguments = "a"', "prompts[0]: .* prompts/list: "),
+    ('[[resources]]\nuri = "a:b"', 'resources[0]: .* resources/list: "name" is missing'),
+    ('[[resourceTemplates]]\nname = "x"', "resourceTemplates[0]: .* resources/templates/list: "),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), NEVER_SENT)
+def test_a_book_with_a_list_that_no_client_can_get_is_refused(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    """The server would check it before it sends it, and leave the request to a person."""
+    write(tmp_path / "book.toml", text, 1)
+    with pytest.raises(BookFileError) as refused:
+        BookFile(tmp_path / "book.toml", must_exist=True)
+    assert re.search(said.replace("[", r"\["), refused.value.sentence())
+
+
+@pytest.mark.parametrize("versions", ['["2025-06-18"]', '["2024-11-05"]', '["2026-07-28"]'])
+def test_a_book_is_judged_in_the_versions_that_it_serves(tmp_path: Path, versions: str) -> None:
+    """A list that one of them takes is sent."""
+    text = f'[server]\nprotocol_versions = {versions}\n[[tools]]\nname = "x"\n'
+    write(tmp_path / "book.toml", text + 'inputSchema = {type = "object"}', 1)
+    assert BookFile(tmp_path / "book.toml").book.tools
+    write(tmp_path / "book.toml", text, 2)
+    with pytest.raises(BookFileError, match="would never send"):
+        BookFile(tmp_path / "book.toml")
 
 
 def test_a_saved_book_is_read_again_at_most_once_a_second(tmp_path: Path) -> None:
@@ -76,7 +113,11 @@ def test_the_tool_for_permission_prompts_is_offered_beside_the_book_unless_it_ha
     path = tmp_path / "book.toml"
     book_file = BookFile(path, approvals=True)
     assert [one["name"] for one in book_file.book.tools] == ["ask_human", "approve"]
-    path.write_text('[[tools]]\nname = "add"\n[[tools]]\nname = "approve"', encoding="utf-8")
+    tools = [
+        f'[[tools]]\nname = "{name}"\ninputSchema = {{type = "object"}}\n'
+        for name in ("add", "approve")
+    ]
+    path.write_text("".join(tools), encoding="utf-8")
     assert book_file.poll(10)
     assert [one["name"] for one in book_file.book.tools] == ["add", "approve"]
     assert "approve" not in [one["name"] for one in BookFile(tmp_path / "none").book.tools]

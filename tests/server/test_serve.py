@@ -678,3 +678,27 @@ def test_what_nobody_rang_for_is_found_all_the_same(serving: Serving, home: Path
     (serving.session / "bell").unlink(missing_ok=True)
     FolderInbox(home).send(key, Reply("sunny", TextForm.TEXT, by="test"))
     assert json.loads(serving.hear())["id"] == 1
+
+
+WRONG_ANSWER: Final = """
+[[tools]]
+name = "get"
+inputSchema = {type = "object"}
+[[rules]]
+tool = "get"
+result = {content = "no list"}
+"""
+
+
+def test_an_answer_of_a_rule_that_cannot_be_sent_is_an_error_for_the_client(
+    tmp_path: Path,
+) -> None:
+    """With `--otherwise error` nobody is there who could answer instead."""
+    book = tmp_path / "book.toml"
+    book.write_text(WRONG_ANSWER)
+    with Serving(tmp_path / "home", "--book", str(book), "--otherwise", "error") as server:
+        server.send('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get"}}')
+        error = json.loads(server.hear())["error"]
+    assert error["code"] == -32603
+    assert error["message"].startswith("The answer of the book: rule 1 cannot be sent. ")
+    assert "content" in error["message"]
