@@ -9,8 +9,10 @@ import logging
 import mimetypes
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from fastapi import APIRouter, FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
     from pathlib import Path
 
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from humanmcp.desk.context import Desk
 
@@ -137,6 +139,7 @@ def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
     )
     app.state.desk = desk
     app.router.route_class = DeskRoute
+    app.add_middleware(SentForms, desk=desk)
     for router in routers:
         app.include_router(router)
     files = StaticFiles(web_folder() / "static")
@@ -179,6 +182,44 @@ class Speaking:
         accepted = header(scope["headers"], "accept-language") or ""
         with speaking(language_of(asked, cookie_of(scope, "lang"), accepted, self._wanted)):
             await self._app(scope, receive, send)
+
+
+class SentForms:
+    """Tells a script that sent a form where it leads; a script cannot see a redirect.
+
+    The header `Draft` has the key of the form's draft. The draft of a form that was taken is
+    deleted, and the response says `Draft: taken`. A form was not taken if its page is returned, or
+    if the address that it leads to has the reason.
+    """
+
+    def __init__(self, app: ASGIApp, desk: Desk) -> None:
+        self._app = app
+        self._desk = desk
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a redirect with the address."""
+        key = header(scope["headers"], "draft") if scope["type"] == "http" else None
+
+        async def sending(message: Message) -> None:
+            if key is not None and message.get("status") == 303:
+                found = header(message["headers"], "location") or ""
+                headers = [
+                    (b"location", found.encode("latin-1")),
+                    (b"content-type", b"text/html; charset=utf-8"),
+                    (b"content-length", b"0"),
+                ]
+                if not _REASONS & parse_qs(urlsplit(found).query, keep_blank_values=True).keys():
+                    desk = scope.get("state", {}).get("desk", self._desk)
+                    await run_in_threadpool(desk.drafts.forget, unquote(key))
+                    headers.append((b"draft", b"taken"))
+                message = {**message, "status": 200, "headers": headers}
+            await send(message)
+
+        await self._app(scope, receive, sending)
+
+
+_REASONS: Final = {"why", "wrong"}
+"""The parameters of an address that say why a form was not taken."""
 
 
 class StaticFiles:

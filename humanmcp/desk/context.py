@@ -13,6 +13,7 @@ import traceback
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
+from html import escape
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -35,6 +36,7 @@ from humanmcp.desk.presenters.rules import rules_on
 from humanmcp.desk.rights import PUBLIC
 from humanmcp.desk.routing import RefusedError
 from humanmcp.inbox.contract import named_author
+from humanmcp.inbox.form_drafts import FormDrafts
 from humanmcp.launch import LOG_NAME
 from humanmcp.locales import LANGUAGES, say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
@@ -59,6 +61,16 @@ if TYPE_CHECKING:
 
 BY: Final = "desk"
 """The author of what this desk sends."""
+
+
+class Attributes(str):
+    """Attributes of an element, escaped."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        """Return them as a template writes them."""
+        return str(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +111,18 @@ class Desk:
     def inbox(self) -> DeskInbox:
         """The inbox of the desk."""
         return self.board.inbox
+
+    @property
+    def drafts(self) -> FormDrafts:
+        """What people typed into forms and have not sent."""
+        return FormDrafts(self.home)
+
+    def drafted(self, place: str, form: str) -> Attributes:
+        """Return the attributes of a form whose draft is kept, with the draft that there is."""
+        key = f"{place} {form}"
+        found = self.drafts.find(key)
+        kept = "" if found is None else json.dumps({"fields": found.fields, "at": found.at})
+        return Attributes(f'data-draft="{escape(key)}" data-kept="{escape(kept)}"')
 
     def shown(self, text: object) -> str:
         """Return a path or a sentence for a page; in a room without this computer's folders."""
@@ -239,6 +263,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "editor": editor_address(),
         "around": desk.around(request) if desk.around is not None else None,
     }
+    common["drafted"] = desk.drafted
     common["words"] = script_json(dict(rendering.for_scripts(spoken_language())))
     html = linked(render(name, **{**common, **values}), request.scope)
     # A character that UTF-8 cannot encode is shown as its escape.

@@ -152,7 +152,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     **_acts(
         "/say/{name}",
         {
-            **_each(ANSWERING, "send", "json", "anyway", "begin *"),
+            **_each(ANSWERING, "send", "json", "anyway"),
             **_each(DESKS, "raw", "silence on", "silence off", "progress on", "progress off"),
             **_each(DESKS, "exit *", "crash"),
         },
@@ -173,7 +173,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     "POST /api/exchanges/{session}/{number}/check": Entry(ANSWERING, most=TEXT, writes=False),
     **_write(ANSWERING, "/api/exchanges/{session}/{number}/autofix", most=TEXT),
     **_write(ANSWERING, "/api/exchanges/{session}/{number}/draft", most=TEXT),
-    **_write(ANSWERING, "/api/exchanges/{session}/{number}/reply", most=TEXT),
+    **_write(ANSWERING, "/api/exchanges/{session}/{number}/reply", "/api/drafts", most=TEXT),
     **_write(ANSWERING, "/api/exchanges/{session}/{number}/pause"),
     **_write(ANSWERING, "/api/exchanges/{session}/{number}/writer"),
     **_write(DESKS, "/api/exchanges/{session}/{number}/fault", most=TEXT),

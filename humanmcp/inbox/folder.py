@@ -512,18 +512,22 @@ class FolderInbox:
     def forget(self, key: Key) -> None:
         """Forget a finished exchange, with every copy of its texts."""
         from humanmcp.inbox.forgetting import forget_exchange  # noqa: PLC0415 - no server does it
+        from humanmcp.inbox.form_drafts import FormDrafts  # noqa: PLC0415 - likewise
 
         folder, facts = self._folder(key.session), self.facts(key.session)
         with keeping("forgetting", name=f"{key.session}/{key.number}"):
             forget_exchange(folder, facts, key.number)
+            FormDrafts(self.home).forget_place(f"{key.session}/{key.number}")
 
     def forget_session(self, session: str) -> None:
         """Forget a session that is over, with everything in its folder."""
         from humanmcp.inbox.forgetting import forget_session  # noqa: PLC0415 - no server does it
+        from humanmcp.inbox.form_drafts import FormDrafts  # noqa: PLC0415 - likewise
 
         folder, facts = self._folder(session), self.facts(session)
         with keeping("forgetting", name=session):
             forget_session(folder, facts)
+            FormDrafts(self.home).forget_place(session)
             self._letters.sweep(self._path)
 
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:

@@ -91,6 +91,7 @@ def test_what_is_allowed_for_the_session_is_not_asked_again_until_it_is_taken_ba
     expect(page.locator(".pattern").nth(1)).to_contain_text("begin with “git status”")
     page.get_by_role("button", name="Allow, and allow these without asking").nth(1).click()
     assert decided(host)["behavior"] == "allow"
+    expect(page.locator(".sent")).to_be_visible()  # by then the pattern counts
     asks(host, "12", "Bash", command="git status -s", description="again")
     assert decided(host)["updatedInput"] == {"command": "git status -s", "description": "again"}
     asks(host, "13", "Bash", command="git status; rm -rf /")

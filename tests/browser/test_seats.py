@@ -188,7 +188,7 @@ def test_the_client_s_person_asks_the_server_themselves(lay: Callable[..., Table
     expect(client.get_by_text("Sent.", exact=True)).to_be_visible()
     expect(client.locator("#said-last")).to_contain_text('"tools":[{"name":"get-japan-forecast"')
 
-    client.get_by_role("button", name="Call get-japan-forecast").click()
+    client.get_by_role("link", name="Call get-japan-forecast").click()
     # a form of the tool's inputSchema, and the JSON of it.
     client.get_by_label("location").fill("Kyoto")
     client.get_by_role("button", name="Show as JSON").click()
@@ -270,7 +270,7 @@ def test_values_are_offered_for_an_argument_while_one_types(
         return {"completion": {"values": [one for one in cities if one.startswith(typed)]}}
 
     page = window().goto(f"/say/{seated.name}")
-    page.get_by_role("button", name="Get trip").click()
+    page.get_by_role("link", name="Get trip").click()
     page.get_by_label("country").fill("Japan")
     city = page.get_by_role("combobox", name="city")
     options = page.locator("datalist:has(option) option")

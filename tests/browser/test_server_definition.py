@@ -20,6 +20,7 @@ def test_a_tool_with_an_argument_is_made_by_keys_and_no_json(host: Serving, open
     """From the waiting `tools/list` to its answer: names, what they mean, two chords."""
     page = opened(request("tools/list", token="8"))
     page.locator("#design").click()
+    page.wait_for_url("**/server/entry?*")
     page.locator("main [name=name]:focus").fill("forecast")
     page.locator("[name=description]").fill("The weather")
     page.locator("[name='in name 0']").fill("place.city")
@@ -94,6 +95,7 @@ def test_what_is_typed_in_the_designer_comes_back(opened: Opened) -> None:
     """After another page, Back, a reload and another row; until it is put into the answer."""
     page = opened(request("tools/list", token="8"))
     page.locator("#design").click()
+    page.wait_for_url("**/server/entry?*")
     designer = page.url
     name, second = page.locator("main [name=name]"), page.locator("[name='in name 2']")
     name.fill("forecast")
@@ -127,6 +129,7 @@ def test_nobody_types_into_a_form_before_it_is_whole(opened: Opened) -> None:
     """The desk draws again what was kept; what was typed meanwhile was written over by it."""
     page = opened(request("tools/list", token="8"))
     page.locator("#design").click()
+    page.wait_for_url("**/server/entry?*")
     designer, name = page.url, page.locator("main [name=name]")
     name.fill("forecast")
     held: list[Route] = []

@@ -228,6 +228,8 @@ def test_what_is_to_be_held_is_said_in_the_page_and_all_go_at_once(
         expect(page.locator("#holding")).to_have_count(0)
         tapped.inbox.hold(tapped.session, ["in:tools/list", "out:tools/list"])
         expect(page.locator("#holding")).to_have_text("‖ Holding tools/list")
+        expect(page.locator("input[name=patterns]")).to_have_value("tool:")
+        page.locator("input[name=patterns]").fill("")
         page.get_by_label("tools/call: from the client").check()
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_label("tools/call: from the client")).to_be_checked()

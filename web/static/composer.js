@@ -3,7 +3,7 @@
 import { Checker } from "./checker.js";
 import { Diagnostics } from "./diagnostics.js";
 import { byId, maybe } from "./dom.js";
-import { DraftStore } from "./draftstore.js";
+import { AnswerStore } from "./draftstore.js";
 import { isComposing } from "./keys.js";
 import { Sender } from "./sender.js";
 import { StartingPoints, Toolbar } from "./toolbar.js";
@@ -27,7 +27,7 @@ export class Composer {
     this.onSent = onSent;
     this.closing = new AbortController();
     this.path = `/api/exchanges/${facts.session}/${facts.number}`;
-    this.drafts = new DraftStore(facts, this.path);
+    this.drafts = new AnswerStore(facts, this.path);
     this.draft = this.drafts.draft;
     this.checker = new Checker(this);
     this.diagnostics = new Diagnostics(this);
@@ -89,8 +89,7 @@ export class Composer {
   close() {
     this.draft.locked = true;
     this.checker.stop();
-    this.drafts.pause.stop();
-    this.drafts.closed = true;
+    this.drafts.stop();
     this.closing.abort();
   }
 

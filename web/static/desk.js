@@ -2,17 +2,15 @@
 
 import { startChoices } from "./choices.js";
 import { startClock } from "./clock.js";
-import { EditHistory } from "./document.js";
-import { all, keyOfOpen, maybe } from "./dom.js";
-import { startForms } from "./forms.js";
-import { loadEditor } from "./editor.js";
-import { onUndo, startKeys } from "./keys.js";
+import { keyOfOpen, maybe } from "./dom.js";
+import { listenToForms, startForms } from "./forms.js";
+import { startKeys } from "./keys.js";
 import { listChanged } from "./list.js";
 import { startLive } from "./live.js";
 import { keep, loginPath } from "./loginpath.js";
 import { choiceChanged } from "./notice.js";
 import { Page } from "./page.js";
-import { call, follow } from "./talk.js";
+import { follow } from "./talk.js";
 import { startWriting } from "./writing.js";
 
 const page = new Page();
@@ -20,7 +18,7 @@ const page = new Page();
 /** @param {ChangeShape[]} changes what happens elsewhere */
 function changed(changes) {
   listChanged(changes);
-  follow();
+  follow().then(startForms);
   const key = keyOfOpen();
   if (!key) {
     if (document.body.classList.contains("inbox")) page.openFirst();
@@ -41,20 +39,6 @@ page.started();
 startChoices(choiceChanged);
 startKeys(page);
 startClock();
-startForms();
+listenToForms((address) => page.go(address), () => page.refreshStatus());
 startWriting();
-for (const area of all("[data-schema]", document, HTMLTextAreaElement)) {
-  const history = new EditHistory();
-  const now = () => ({ text: area.value, fields: null, touched: true, fault: null });
-  const schema = () => call(area.dataset.schema ?? "");
-  /** @param {string} text */
-  const onChange = (text) => {
-    history.keep(now(), "json");
-    area.value = text; // it goes on holding what is sent
-  };
-  loadEditor(area, { schema, onMove() {}, onChange }, (editor, place) => onUndo(place, (from) => {
-    const found = history.step(from, now());
-    if (found) editor.set(area.value = found.text);
-  }));
-}
 if (maybe("live")) startLive(changed);

@@ -1,67 +1,118 @@
-// Where a draft is kept: at the desk, and in this browser for the time in which the desk is away.
+// Where what is typed is kept: in this browser at every key, and soon after at the desk. Everything that a
+// person types goes through a `DraftStore`: an answer, and every other form.
 
 import { keep } from "./choices.js";
 import { MessageDocument, UnreadFields } from "./document.js";
 import { byId } from "./dom.js";
-import { call, oneAtATime, Pause } from "./talk.js";
+import { call, oneAtATime, Pause, Refused } from "./talk.js";
 import { say } from "./words.js";
 import { whoAmI } from "./writing.js";
 
 const SAVE_AFTER = 500;
+const AGAIN_AFTER = 3000; // while the desk is away
+const PREFIX = "humanmcp:draft:";
 
 export class DraftStore {
-  /** @param {InitialState} facts @param {string} path of the exchange at the desk */
-  constructor(facts, path) {
-    this.name = `humanmcp:draft:${facts.draft}${facts.action === "pass" ? "" : " answer"}`;
-    this.known = Date.parse(facts.at || "") || 0;
-    this.path = path;
-    this.who = whoAmI();
+  /** @param {string} key of the draft: `Desk.draft_name` and the form @param {string} [at] when the desk saved what it gave */
+  constructor(key, at = "") {
+    this.key = key;
+    this.name = PREFIX + key;
+    this.known = Date.parse(at) || 0;
     this.closed = false;
-    this.draft = this.open(facts);
     this.pause = new Pause(SAVE_AFTER, () => this.save());
   }
 
-  // What the desk has, or what this browser has and the desk has not; and how the form reads it.
-  /** @param {InitialState} facts */
-  open(facts) {
+  // What this browser has and the desk has not.
+  get newer() {
     const kept = JSON.parse(localStorage.getItem(this.name) ?? "null");
-    const text = kept && kept.at > this.known ? String(kept.text) : facts.document;
-    const { fields, fault } = kept?.text === text ? kept : {};
-    const draft = new MessageDocument(facts, text, fields ? new UnreadFields(fields.base, fields.unread) : null, fault ?? null);
-    if (kept?.text === text) draft.view = kept.view ?? null;
-    return draft;
+    return kept && kept.at > this.known ? kept : null;
   }
 
+  /** @returns {{text: string}} what is kept here @abstract */
+  get record() {
+    return { text: "" };
+  }
+
+  /** Save it at the desk. @returns {Promise<{at: string}>} @abstract */
+  async send() {
+    return { at: "" };
+  }
+
+  /** Say where it is kept: a code of words. @param {string} _code @abstract */
+  show(_code) {}
+
   keepHere(at = Date.now()) {
-    const { text, fields, fault, view } = this.draft;
-    keep(this.name, { text, fields, fault, view, at });
+    keep(this.name, { ...this.record, at });
   }
 
   changed() {
     this.keepHere();
     this.pause.soon();
-    byId("saved-at").textContent = "";
+    this.show("");
   }
 
   // Of two at once the older one might be the last to arrive.
   save = oneAtATime(async () => {
     if (this.closed) return;
     this.pause.stop();
-    const { text, touched, replaced, facts } = this.draft;
-    const aside = replaced?.text ?? "";
+    const { text } = this.record;
     try {
-      const { at } = await call(`${this.path}/draft`, { text, form: "message", touched, who: this.who, aside, action: facts.action });
-      if (text !== this.draft.text || this.closed) return;
+      const { at } = await this.send();
+      if (this.closed || text !== this.record.text) return;
       this.keepHere(Date.parse(at));
-      byId("saved-at").textContent = say("saved");
-    } catch {
-      if (!this.closed) byId("saved-at").textContent = say("unsaved");
+      this.show("saved");
+    } catch (error) {
+      if (this.closed) return;
+      this.show("unsaved");
+      if (!(error instanceof Refused)) this.pause.soon(AGAIN_AFTER);
     }
   });
 
-  forget() {
+  stop() {
     this.pause.stop();
     this.closed = true;
+  }
+
+  forget() {
+    this.stop();
     localStorage.removeItem(this.name);
+  }
+}
+
+/** The draft of an answer. */
+export class AnswerStore extends DraftStore {
+  /** @param {InitialState} facts @param {string} path of the exchange at the desk */
+  constructor(facts, path) {
+    super(facts.action === "pass" ? facts.draft : `${facts.draft} answer`, facts.at);
+    this.path = path;
+    this.draft = this.open(facts);
+  }
+
+  // What the desk has, or what this browser has and the desk has not; and how the form reads it.
+  /** @param {InitialState} facts */
+  open(facts) {
+    const kept = JSON.parse(localStorage.getItem(this.name) ?? "null");
+    const text = this.newer ? String(kept.text) : facts.document;
+    const { fields, fault } = kept?.text === text ? kept : {};
+    const draft = new MessageDocument(facts, text, fields ? new UnreadFields(fields.base, fields.unread) : null, fault ?? null);
+    if (kept?.text === text) draft.view = kept.view ?? null;
+    if (this.newer) this.pause.soon();
+    return draft;
+  }
+
+  get record() {
+    const { text, fields, fault, view } = this.draft;
+    return { text, fields, fault, view };
+  }
+
+  send() {
+    const { text, touched, replaced, facts } = this.draft;
+    const aside = replaced?.text ?? "";
+    return call(`${this.path}/draft`, { text, form: "message", touched, who: whoAmI(), aside, action: facts.action });
+  }
+
+  /** @param {string} code */
+  show(code) {
+    byId("saved-at").textContent = code && say(code);
   }
 }

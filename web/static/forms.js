@@ -1,62 +1,266 @@
-// Forms: what is typed comes back after a reload, Back or another page, is shown, and is completed.
+// Forms: what is typed is kept and comes back, and it stays on the page until the desk has taken it.
 
-import { keep } from "./choices.js";
-import { all, atRest, first, maybe } from "./dom.js";
-import { call, oneAtATime, part, Pause } from "./talk.js";
+import { DraftStore } from "./draftstore.js";
+import { all, atRest, button, first, make, maybe } from "./dom.js";
+import { loadEditor } from "./editor.js";
+import { EditHistory } from "./document.js";
+import { onUndo } from "./keys.js";
+import { call, oneAtATime, part, Pause, postForm, SLOW } from "./talk.js";
+import { copy, say, tell } from "./words.js";
 
 const ASK_AFTER = 250;
+const LOOK_AFTER = 300;
 
+/** @type {Map<HTMLFormElement, FormStore>} those of the page, each with its draft */
+let stores = new Map();
+/** @type {HTMLFormElement | null} what is on its way */
+let sending = null;
+
+/** The forms that are on the page now. */
 export async function startForms() {
-  for (const form of all("form[data-draft]", document, HTMLFormElement)) await open(form);
-  // The forms that are there from here on.
-  for (const form of all("form[data-preview]", document, HTMLFormElement)) {
-    form.addEventListener("input", new Pause(300, oneAtATime(() => look(form))).soon);
+  const before = stores;
+  stores = new Map();
+  const forms = all("form[data-draft]", document, HTMLFormElement);
+  for (const [form, store] of before) if (!forms.includes(form)) store.stop();
+  for (const form of forms) {
+    const known = before.get(form);
+    if (known) stores.set(form, known);
+    else if (!opening.has(form)) await open(form);
+  }
+  for (const form of fresh("form[data-preview]", HTMLFormElement)) {
+    const pause = new Pause(LOOK_AFTER, oneAtATime(() => look(form)));
+    form.addEventListener("input", () => pause.soon());
     form.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit(form.querySelector("button"));
     });
   }
-  for (const field of all("input[data-ref]", document, HTMLInputElement)) {
-    field.addEventListener("input", new Pause(ASK_AFTER, oneAtATime(() => offer(field))).soon);
+  for (const field of fresh("input[data-ref]", HTMLInputElement)) {
+    const pause = new Pause(ASK_AFTER, oneAtATime(() => offer(field)));
+    field.addEventListener("input", () => pause.soon());
   }
+  for (const area of fresh("[data-schema]", HTMLTextAreaElement)) startEditor(area);
 }
+
+const begun = new WeakSet();
+
+/** @template {HTMLElement} T @param {string} selector @param {new () => T} kind @returns {T[]} those that no listener is on yet */
+function fresh(selector, kind) {
+  const found = all(selector, document, kind).filter((one) => !begun.has(one));
+  for (const one of found) begun.add(one);
+  return found;
+}
+
+/** @type {WeakSet<HTMLFormElement>} */
+const opening = new WeakSet();
 
 /** @param {HTMLFormElement} form */
 async function open(form) {
-  const name = `humanmcp:form:${form.dataset.draft}`;
-  const kept = JSON.parse(localStorage.getItem(name) ?? "null");
-  if (!("typed" in form.dataset) && kept && !(kept.sent && arrivedAnew())) {
+  opening.add(form);
+  let store = new FormStore(form);
+  const { kept } = store;
+  if (kept && "redraw" in form.dataset && !("typed" in form.dataset)) {
     form.hidden = true; // until it is whole: what is typed into it now would be lost
-    const page = await part(form.action, new URLSearchParams([...kept.fields, ["act", "look"]]));
+    const page = await part(form.action, new URLSearchParams({ ...kept.fields, act: "look" }));
     form.hidden = false;
     const [old, young] = [first("main"), page && first("main", page)];
     if (!old || !young) return;
     old.replaceWith(young);
     if (atRest()) first("[autofocus]", young)?.focus();
+    form = first("form[data-draft]", young, HTMLFormElement) ?? form;
+    store = new FormStore(form);
     const restored = maybe("restored");
     if (restored) restored.hidden = false;
-    first("#restored button")?.addEventListener("click", () => {
-      localStorage.removeItem(name);
+    first("#restored button")?.addEventListener("click", async () => {
+      await store.drop();
       location.reload();
     });
+  } else if (kept) {
+    store.restore(kept.fields);
   }
-  const now = first("form[data-draft]", document, HTMLFormElement) ?? form;
-  if ("typed" in form.dataset) keepFields(name, now);
-  now.addEventListener("input", () => keepFields(name, now));
-  now.addEventListener("submit", ({ submitter }) => {
-    const act = submitter instanceof HTMLButtonElement ? submitter.value : "";
-    if (["put", "anyway", "keep"].includes(act)) keepFields(name, now, true);
+  stores.set(form, store);
+  form.addEventListener("input", () => store.typedIn());
+}
+
+/** Whether somebody typed into a form of what is open. */
+export function hasTyped() {
+  return [...stores.values()].some((one) => one.typed);
+}
+
+export function isSending() {
+  return Boolean(sending?.isConnected);
+}
+
+/** Something else ended what is open: what was typed stays, to be copied. @param {string} why */
+export function closeForms(why) {
+  for (const [form, store] of stores) {
+    if (form.closest("article")) store.close(why);
+  }
+}
+
+// -- The draft of one form
+
+class FormStore extends DraftStore {
+  /** @param {HTMLFormElement} form */
+  constructor(form) {
+    const given = JSON.parse(form.dataset.kept || "null");
+    super(form.dataset.draft ?? "", given?.at);
+    this.form = form;
+    /** @type {{fields: Record<string, string>} | null} what was typed before */
+    this.kept = this.newer ?? given;
+    this.isWrittenIn = false; // on this page: what came back may be sent from elsewhere
+    this.line = make("span", { class: "saved-at", role: "status" });
+    /** @type {typeof this.recordNow | null} of a form that was closed: what is disabled is in none */
+    this.last = null;
+    if (this.newer) this.pause.soon();
+  }
+
+  // Fields that a person can see; a hidden one belongs to the page.
+  get controls() {
+    const found = /** @type {Control[]} */ ([...this.form.elements].filter((one) => one.matches("input, textarea, select")));
+    return found.filter((one) => one.type !== "hidden");
+  }
+
+  get typed() {
+    return "typed" in this.form.dataset || this.controls.some(isChanged);
+  }
+
+  get record() {
+    return this.last ?? this.recordNow;
+  }
+
+  get recordNow() {
+    const fields = Object.fromEntries(/** @type {any} */ (new FormData(this.form)));
+    return { text: JSON.stringify(fields), fields, words: this.words };
+  }
+
+  // What a person typed, to read and to copy.
+  get words() {
+    return this.controls.filter(isChanged).map(wordsOf).join("\n\n");
+  }
+
+  send() {
+    const { fields, words } = this.record;
+    return call(`/api/drafts?${new URLSearchParams({ key: this.key })}`, { fields, words });
+  }
+
+  /** @param {string} code */
+  show(code) {
+    if (code && !this.line.isConnected) this.form.append(this.line);
+    this.line.textContent = code && say(code);
+  }
+
+  typedIn() {
+    this.isWrittenIn = this.typed;
+    if (this.typed) this.changed();
+    else this.drop();
+  }
+
+  // Nothing is left of it.
+  async drop() {
+    this.pause.stop();
+    localStorage.removeItem(this.name);
+    this.show("");
+    await call(`/api/drafts?${new URLSearchParams({ key: this.key })}`, { fields: {} }).catch(() => {});
+  }
+
+  /** @param {Record<string, string>} fields */
+  restore(fields) {
+    for (const control of this.controls) {
+      const value = fields[control.name];
+      if (isBox(control)) control.checked = value === control.value;
+      else if (value !== undefined) control.value = value;
+      for (let one = isChanged(control) ? control.closest("details") : null; one; one = one.parentElement?.closest("details") ?? null) one.open = true;
+    }
+    if (this.typed) this.show("restored");
+  }
+
+  /** @param {string} why */
+  close(why) {
+    if (!this.typed || this.last) return;
+    this.last = this.recordNow;
+    if (this.isWrittenIn) this.save();
+    for (const one of this.controls) {
+      if (isBox(one) || one instanceof HTMLSelectElement) one.disabled = true;
+      else one.readOnly = true;
+    }
+    for (const one of all("button", this.form, HTMLButtonElement)) one.disabled = true;
+    this.form.prepend(make("p", { class: "lock", role: "alert" }, why));
+    this.form.append(button(say("copy draft"), "", () => copy(this.record.words)));
+  }
+}
+
+/** @param {Control} control @returns {control is HTMLInputElement} */
+function isBox(control) {
+  return control instanceof HTMLInputElement && ["checkbox", "radio"].includes(control.type);
+}
+
+/** @param {Control} control */
+function isChanged(control) {
+  if (isBox(control)) return control.checked !== control.defaultChecked;
+  if (!(control instanceof HTMLSelectElement)) return control.value !== control.defaultValue;
+  const begun = [...control.options].findIndex((one) => one.defaultSelected);
+  return control.selectedIndex !== Math.max(begun, 0);
+}
+
+/** @param {Control} control */
+function wordsOf(control) {
+  if (!isBox(control)) return control.value;
+  const [label] = control.labels ?? [];
+  return label ? (first("span", label) ?? label).innerText.trim() : "";
+}
+
+// -- Sending a form: the page stays until the desk has answered
+
+/** @param {(address: string) => Promise<void>} go shows where a form leads @param {() => void} missed looks at what is open again */
+export function listenToForms(go, missed) {
+  document.addEventListener("submit", (event) => {
+    const { target: form, submitter } = event;
+    if (!(form instanceof HTMLFormElement) || event.defaultPrevented || form.method !== "post") return;
+    if (!form.matches("[data-draft], main article form:not(.quieting)")) return;
+    event.preventDefault();
+    send(form, submitter, go, missed);
   });
 }
 
-/** @param {string} name @param {HTMLFormElement} form @param {boolean} [sent] whether it leaves with what is kept */
-function keepFields(name, form, sent = false) {
-  keep(name, { fields: [.../** @type {any} */ (new FormData(form))], sent });
+/** @param {HTMLFormElement} form @param {HTMLElement | null} submitter @param {(address: string) => Promise<void>} go @param {() => void} missed */
+async function send(form, submitter, go, missed) {
+  if (isSending()) return; // one press is one answer
+  sending = form;
+  const store = stores.get(form);
+  for (const one of all(".not-sent")) one.remove();
+  const slow = setTimeout(() => tell("form.silent"), SLOW);
+  const body = new URLSearchParams(/** @type {any} */ (new FormData(form, submitter)));
+  const { reached, status, page, location: address, taken } = await postForm(form.action, body, store?.key ?? "");
+  clearTimeout(slow);
+  if (!address) sending = null; // else until another page is there
+  if (!status) {
+    const place = form.checkVisibility() ? form : submitter?.parentElement;
+    place?.append(make("p", { class: "not-sent", role: "alert" }, say(reached ? "form.unsure" : "form.away")));
+    if (store?.typed) store.save();
+    if (reached) missed();
+  } else if (address) {
+    if (taken) store?.forget();
+    await go(address);
+  } else {
+    showAgain(form, page, status);
+  }
 }
 
-// Whether this page was opened by a link, rather than with Back or a reload.
-function arrivedAnew() {
-  const [opened] = performance.getEntriesByType("navigation");
-  return opened instanceof PerformanceNavigationTiming && opened.type === "navigate";
+/** The desk did not take it, and says why. @param {HTMLFormElement} form @param {Document | null} page @param {number} status */
+function showAgain(form, page, status) {
+  const [old, young] = [first("#main"), page && first("#main", page)];
+  if (!old || !young) {
+    const why = page ? first("main p, p", page)?.textContent?.trim() : "";
+    tell("failed", { why: why || String(status) });
+    return;
+  }
+  const key = form.dataset.draft;
+  const same = first(`form[data-draft="${CSS.escape(key ?? "")}"]`, young);
+  if (same) same.dataset.typed = "yes";
+  old.replaceWith(young);
+  startForms();
+  (first("[autofocus], [role=alert]", young) ?? young).scrollIntoView({ block: "nearest" });
+  first("[autofocus]", young)?.focus();
 }
 
 /** @param {HTMLFormElement} form */
@@ -83,4 +287,27 @@ async function offer(field) {
   } catch {
     // no values, or a browser that shows the list at the next key
   }
+}
+
+/** @param {HTMLTextAreaElement} area that holds JSON */
+function startEditor(area) {
+  const history = new EditHistory();
+  const now = () => ({ text: area.value, fields: null, touched: true, fault: null });
+  const schema = () => call(area.dataset.schema ?? "");
+  /** @param {string} text */
+  const write = (text) => {
+    area.value = text; // it goes on holding what is sent
+    area.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  /** @param {string} text */
+  const onChange = (text) => {
+    history.keep(now(), "json");
+    write(text);
+  };
+  loadEditor(area, { schema, onMove() {}, onChange }, (editor, place) => onUndo(place, (from) => {
+    const found = history.step(from, now());
+    if (!found) return;
+    write(found.text);
+    editor.set(found.text);
+  }));
 }

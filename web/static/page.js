@@ -4,6 +4,7 @@ import { rememberCards } from "./choices.js";
 import { tick } from "./clock.js";
 import { openComposer } from "./composer.js";
 import { all, atRest, button, first, isWide, keyOfOpen, make, maybe } from "./dom.js";
+import { closeForms, hasTyped, isSending, startForms } from "./forms.js";
 import { refreshList } from "./list.js";
 import { version } from "./live.js";
 import { at, here } from "./loginpath.js";
@@ -21,11 +22,6 @@ export class Page {
     const { state, next } = maybe("status")?.dataset ?? {};
     this.passed = next; // it waited already when a person opened this
     this.looksBack = state !== "pending" && !isReload();
-    this.leaving = false; // a decision was sent, and the page after it is on its way
-    document.addEventListener("submit", ({ target, defaultPrevented }) => {
-      if (!defaultPrevented && target instanceof Element && target.closest("article.message form[method=post]")) this.leaving = true;
-    });
-    window.addEventListener("pageshow", () => { this.leaving = false; });
     listenToStatus(this);
     // A place within the page was not open then.
     window.addEventListener("popstate", () => {
@@ -40,6 +36,7 @@ export class Page {
 
   started({ focus = true } = {}) {
     this.composer ??= openComposer((outcome, from) => this.sent(outcome, from));
+    startForms();
     listenToCopies();
     rememberCards();
     hideOwn(document);
@@ -59,14 +56,23 @@ export class Page {
     if (outcome.became === "on its way") tell("onway");
     if (outcome.became === "stored") tell("stored");
     const session = maybe("list")?.dataset.session ?? "";
-    const query = new URLSearchParams({ sent: key, ...(session && { session }) });
-    const address = at(`/?${query}`);
-    const next = await part(`/?${query}`);
+    await this.go(`/?${new URLSearchParams({ sent: key, ...(session && { session }) })}`);
+  }
+
+  /** Show where something that was sent leads to. @param {string} address */
+  async go(address) {
+    const next = document.querySelector(".desk") && await part(address);
     if (!next || !this.open(next, ".desk")) {
-      location.assign(address);
+      const [same] = location.href.split("#");
+      const target = new URL(at(address), same).href;
+      if (target.split("#")[0] !== same) location.assign(target);
+      else { // it is this page, changed
+        history.replaceState(null, "", target);
+        location.reload();
+      }
       return;
     }
-    history.pushState(null, "", address);
+    history.pushState(null, "", at(address));
     this.address = location.pathname + location.search;
     document.title = next.title;
     window.scrollTo(0, 0);
@@ -98,7 +104,7 @@ export class Page {
   async reopen(path) {
     const composer = this.composer;
     const page = await part(path);
-    if (page && composer === this.composer && !composer?.draft.typed && this.open(page)) this.started({ focus: false });
+    if (page && composer === this.composer && !composer?.draft.typed && !hasTyped() && this.open(page)) this.started({ focus: false });
   }
 
   // Nothing was open and something came.
@@ -140,8 +146,7 @@ export class Page {
   // A person wrote something here that nobody has yet, or has just sent it.
   get isBusy() {
     const { composer } = this;
-    const written = all("#main input, #main textarea", document, HTMLElement).some((one) => !composer?.box.contains(one) && isChanged(one));
-    return this.leaving || written || Boolean(composer?.draft.touched || composer?.sender.sending);
+    return isSending() || hasTyped() || Boolean(composer?.draft.touched || composer?.sender.sending);
   }
 
   // The cursor goes into the one field that matters. On a phone the list is what is shown after Send.
@@ -180,12 +185,6 @@ function isReload() {
   return opened instanceof PerformanceNavigationTiming && opened.type === "reload";
 }
 
-/** @param {HTMLElement} field */
-function isChanged(field) {
-  if (field instanceof HTMLInputElement && field.checked !== field.defaultChecked) return true;
-  return (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement) && field.value !== field.defaultValue;
-}
-
 // The address names what is open, so that a reload shows it again whatever became of it.
 function nameOpen() {
   const key = keyOfOpen();
@@ -211,11 +210,20 @@ async function takeStatus(page) {
   const heard = fresh.querySelectorAll(".question.told").length;
   if (heard > old.querySelectorAll(".question.told").length) tell("told");
   if (old.querySelector("details[open]")) fresh.querySelector("details")?.setAttribute("open", "");
+  const [typed, drawn] = [old, fresh].map((one) => first("[data-draft]", one));
+  const focused = document.activeElement;
+  if (typed && drawn) drawn.replaceWith(typed);
   old.replaceWith(fresh);
+  if (focused instanceof HTMLElement && typed?.contains(focused)) focused.focus();
   tick();
   const { composer } = page;
   const { state } = fresh.dataset;
-  if (state !== "pending") offerNothing();
+  if (isSending()) return;
+  if (state === "pending") startForms();
+  else {
+    offerNothing();
+    closeForms(say("form.late"));
+  }
   const settled = state !== "pending" && composer && !composer.locked && !composer.sender.sending;
   if (settled) composer.lock(state === "answered" ? composer.sender.tooLate() : null);
   const ended = state !== "pending" && old.dataset.state === "pending";
@@ -226,14 +234,14 @@ async function takeStatus(page) {
 
 // What is over cannot be decided; the words that were typed for it stay.
 function offerNothing() {
-  for (const one of all("article.message :is(.decide, .questions > form) button:not([value='take back'])")) one.remove();
+  for (const one of all("article.message :is(.decide, .questions > form) button:not([value='take back'], [type=button])")) one.remove();
 }
 
 // The box with the answer stays as it is.
 /** @param {Page} page */
 function listenToStatus(page) {
   document.addEventListener("click", async (event) => {
-    const one = event.target instanceof Element && event.target.closest("#status [name=act]");
+    const one = event.target instanceof Element && event.target.closest("#status [name=act]:not([data-draft] *)");
     if (!(one instanceof HTMLButtonElement)) return;
     event.preventDefault();
     one.disabled = true;

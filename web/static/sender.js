@@ -3,11 +3,10 @@
 
 import { chosen } from "./choices.js";
 import { all, byId, isWide, make } from "./dom.js";
-import { call, Refused } from "./talk.js";
+import { call, Refused, SLOW } from "./talk.js";
 import { askAnyway, undoWindow } from "./toolbar.js";
 import { say, tell, tellFailed } from "./words.js";
 
-const SLOW = 5000; // milliseconds until a person is told that the desk is silent
 const MOVED = 24; // pixels from which on a pointer has left what it pressed
 
 export class Sender {

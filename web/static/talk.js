@@ -1,8 +1,11 @@
 // Speak with the desk: JSON calls, parts of pages that it rendered, and no more often than needed.
 
 import { all, first } from "./dom.js";
-import { at } from "./loginpath.js";
+import { at, loginPath } from "./loginpath.js";
 import { say } from "./words.js";
+
+/** Milliseconds until a person is told that the desk is silent. */
+export const SLOW = 5000;
 
 /** An answer of the desk that is no success: its status and what it says. */
 export class Refused extends Error {
@@ -57,6 +60,31 @@ export function part(path, form) {
   });
 }
 
+/**
+ * Send a form, and learn where it leads. `status` is 0 where the desk did not answer; `reached` says whether the
+ * form had left by then. `taken` says that its draft is not needed any more.
+ *
+ * @param {string} address @param {URLSearchParams} form @param {string} key of its draft
+ * @returns {Promise<{reached: boolean, status: number, page: Document | null, location: string, taken: boolean}>}
+ */
+export function postForm(address, form, key) {
+  return new Promise((done) => {
+    const request = new XMLHttpRequest();
+    let reached = false;
+    request.open("POST", address);
+    request.setRequestHeader("Draft", encodeURIComponent(key));
+    request.responseType = "document";
+    request.upload.onload = () => { reached = true; };
+    request.onloadend = () => {
+      const { status, response } = request;
+      if (status === 401) location.assign(at("/login"));
+      const [leads, taken] = ["Location", "Draft"].map((name) => status ? request.getResponseHeader(name) : null);
+      done({ reached, status, page: response, location: (leads ?? "").slice(loginPath.length), taken: taken === "taken" });
+    };
+    request.send(form);
+  });
+}
+
 // What follows what happens is taken anew, unless a person is at something in it.
 export const follow = oneAtATime(async () => {
   const page = first("[data-follow=yes]") && await part(location.href);
@@ -79,12 +107,15 @@ export const follow = oneAtATime(async () => {
 export class Pause {
   /** @param {number} length in milliseconds @param {() => void} act */
   constructor(length, act) {
-    this.soon = () => {
-      this.stop();
-      this.waiting = setTimeout(act, length);
-    };
+    this.act = act;
+    this.length = length;
     this.waiting = 0;
   }
+
+  soon = (length = this.length) => {
+    this.stop();
+    this.waiting = setTimeout(this.act, length);
+  };
 
   stop() {
     clearTimeout(this.waiting);

@@ -2,6 +2,7 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
+import re
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -30,8 +31,11 @@ from humanmcp.desk.context import (
     signed,
 )
 from humanmcp.desk.presenters.forms import unread
-from humanmcp.desk.routing import CallRoute
+from humanmcp.desk.rights import Who
+from humanmcp.desk.routing import CallRoute, who_asks
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply, Writer
+from humanmcp.inbox.form_drafts import FormDraft
+from humanmcp.locales import say
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.spec.faults import Fault
 
@@ -186,6 +190,42 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
         desk.inbox.note_writer(key, Writer(body.who[:LONGEST_NAME], author(request)))
         desk.board.look_at_writers()
     desk.board.refresh(*key)
+    return {"at": at}
+
+
+@dataclass
+class FormBody:
+    """The fields of a form by their names, and `words`: what a person typed, to read.
+
+    No fields delete the draft.
+    """
+
+    fields: dict[str, str]
+    words: str = ""
+
+
+LONGEST_KEY: Final = 1000
+LARGEST_DRAFT: Final = 4_000_000
+"""The maximum length of the fields of a form together, in characters."""
+
+
+@router.post("/drafts")
+def keep_form(request: Request, body: FormBody, key: str) -> KeptShape:
+    """Save the draft of a form. `key` is its place, a space, and its name.
+
+    A device may only write at a session that there is.
+    """
+    desk = desk_of(request)
+    if who_asks(request.scope) & (Who.DEVICE | Who.ONE_SESSION):
+        desk.board.session(re.split("[/ ]", key)[0])
+    size = sum(len(name) + len(value) for name, value in body.fields.items())
+    if len(key) > LONGEST_KEY or size + len(body.words) > LARGEST_DRAFT:
+        raise HTTPException(413, say("refusal", "large"))
+    at = now()
+    if body.fields:
+        desk.drafts.save(FormDraft(key, body.fields, body.words, at))
+    else:
+        desk.drafts.forget(key)
     return {"at": at}
 
 

@@ -120,6 +120,8 @@ class Said:
     begun: Beginning | None = None
     values: dict[str, str] = field(default_factory=dict)
     late: bool = False
+    begin: str = ""
+    """What the text started from, which names its draft."""
 
 
 @router.get("/say/{name}")
@@ -134,30 +136,32 @@ def show(
     if answer:
         opened = desk_of(request).open_exchange(Key(name, answer))
         text = service.document(opened, service.draft_of(opened))
-        return _page(request, name, Said(service.autofix(opened, text).text, late=True))
+        late = Said(service.autofix(opened, text).text, late=True, begin=f"late {answer}")
+        return _page(request, name, late)
     beginnings = _beginnings(desk_of(request), name) if begin else ()
-    text = next((one.text for one in beginnings if one.method == begin), "")
-    return _page(request, name, Said(text, SayResult(Outcome.SENT) if sent else None))
+    begun = next((one for one in beginnings if begin in {one.name, one.method}), None)
+    if begun is not None and begun.form and begun.form.fields:
+        return _page(request, name, Said(begun=begun, begin=begun.name))
+    result = SayResult(Outcome.SENT) if sent else None
+    if begun is None:
+        return _page(request, name, Said(result=result))
+    return _page(request, name, Said(begun.text, result, begin=begun.name))
 
 
 @router.post("/say/{name}")
 def act(request: Request, name: str, values: FormValues) -> Response:
-    """Submit the text in the box, or put another starting point into the box."""
+    """Submit the text in the box, or show the JSON of a form."""
     desk = desk_of(request)
-    text, act = values.get("text", ""), values.get("act", "send")
-    wanted = act.removeprefix("begin ") if act.startswith("begin ") else values.get("form", "")
-    begun = next((one for one in _beginnings(desk, name) if one.name == wanted), None)
+    text, act, begin = values.get("text", ""), values.get("act", "send"), values.get("begin", "")
+    form = values.get("form", "")
+    begun = next((one for one in _beginnings(desk, name) if one.name == form), None)
     if begun is not None and begun.form and begun.form.fields:
-        if act.startswith("begin "):
-            return _page(request, name, Said(begun=begun))
         text = begun.written(values)
-    elif act.startswith("begin "):
-        return _page(request, name, Said(text if begun is None else begun.text))
     if act == "json":
-        return _page(request, name, Said(text))
+        return _page(request, name, Said(text, begin=f"{begin} json"))
     heard = _heard(desk.inbox, name)
     reply = _reply(act, text)
-    said = Said(text, begun=begun, values=values, late="late" in values)
+    said = Said(text, begun=begun, values=values, late="late" in values, begin=begin)
     try:
         result = service.submit_outgoing(desk.inbox, name, reply, wake=desk.board.wait)
         if said.late and {one.code for one in result.diagnostics if one.blocks} == {NOTHING_WAITS}:
@@ -216,6 +220,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         beginnings=beginnings,
         text=said.text or beginnings[0].text,
         begun=said.begun,
+        begin=said.begin,
         completes=starting_draft.has_completions(negotiated.server_capabilities, version),
         values=said.values,
         # The page wrote it over several lines, so a hint about that would not help.

@@ -22,6 +22,7 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
     Writer,
 )
+from humanmcp.inbox.form_drafts import FormDrafts
 from humanmcp.inbox.postgres.database import SINCE, SOON, PostgresWatch
 from humanmcp.inbox.postgres.sessions import SessionRows, text_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -648,6 +649,7 @@ class PostgresInbox(Taking):
             raise forgetting.NotForgottenError("still waits", number=key.number)
         mine = [frame for frame in self.frames(key.session) if frame.number == key.number]
         forgetting.forget_texts(self.home / TEXTS / key.session, facts, mine)
+        FormDrafts(self.home).forget_place(f"{key.session}/{key.number}")
         this = self._this(key)
         with self._db.connection() as on, on.transaction():
             for frame in mine:
@@ -662,6 +664,7 @@ class PostgresInbox(Taking):
         if facts.life is Life.OPEN:
             raise forgetting.NotForgottenError("still runs", session=facts.letter or facts.name)
         forgetting.forget_texts(self.home / TEXTS / session, facts, self.frames(session))
+        FormDrafts(self.home).forget_place(session)
         sql = "DELETE FROM humanmcp.sessions WHERE id = %(session)s"
         self._db.run(sql, session=self._ids.pop(session))
         self._ring()

@@ -41,8 +41,8 @@ def test_the_box_holds_a_request_from_the_start(seated: Seated) -> None:
     """Nothing is known yet: every list may be asked for."""
     page = seated.page()
     assert '"method": "tools/list"' in seated.box(page)
-    assert all(f">{method}/list</button>" in page for method in ("tools", "resources", "prompts"))
-    assert ">ping</button>" in page
+    assert all(f">{method}/list</a>" in page for method in ("tools", "resources", "prompts"))
+    assert ">ping</a>" in page
 
 
 def test_what_the_server_offers_may_be_begun_with(seated: Seated) -> None:
@@ -51,8 +51,10 @@ def test_what_the_server_offers_may_be_begun_with(seated: Seated) -> None:
         "2025-11-25", NegotiatedState(server_capabilities={"tools": {}}, tools={"weather": TOOL})
     )
     page = until(lambda: page if "weather" in (page := seated.page()) else None, "the tool")
-    assert ">resources/list</button>" not in page
-    assert 'name="field place"' in seated.press("begin tools/call weather").text
+    assert ">resources/list</a>" not in page
+    address = f"/say/{seated.name}?begin=tools/call%20weather"
+    assert f'href="{address}"' in page
+    assert 'name="field place"' in seated.desk.page(address)
     begun = html.unescape(seated.press("json", form="tools/call weather").text)
     asked = json.loads(seated.box(begun))
     assert asked["params"] == {"name": "weather", "arguments": {"place": ""}}
@@ -141,7 +143,7 @@ def test_the_server_s_seat_says_first_what_a_server_may(seated: Seated) -> None:
     assert "You are the server" in page
     assert "You are the client" not in page
     for method in ("notifications/tools/list_changed", "notifications/message", "ping"):
-        assert f'value="begin {method} ' in page
+        assert f"?begin={method}%20" in page
 
 
 def test_what_is_wrong_on_purpose_is_handed_in_from_the_page_and_the_interface(

@@ -1,0 +1,94 @@
+"""What people typed into the forms of pages, until it is sent: one file for each form.
+
+The key of a draft is the place, a space and the form: `SESSION/NUMBER deny`. An exchange's place is
+`Desk.draft_name`; other places are a session or a page. No key becomes part of a path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.inbox import records
+from humanmcp.inbox.atomic import keeping, read_file, replace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+FOLDER: Final = "forms"
+
+
+class FormDraft(NamedTuple):
+    """A form as a person left it. `words` is what they typed, to read and to copy."""
+
+    key: str
+    fields: Mapping[str, str]
+    words: str
+    at: str
+
+
+class FormDrafts:
+    """The drafts of all forms. Several processes may share the folder."""
+
+    def __init__(self, home: Path) -> None:
+        """Use the folder below `home`."""
+        self._home = home / FOLDER
+
+    def _folder(self, key: str) -> Path:
+        """Return the folder of a session or page, the first word of a key."""
+        return self._home / _digest(re.split("[/ ]", key)[0])
+
+    def _file(self, key: str) -> Path:
+        return self._folder(key) / f"{_digest(key)}.json"
+
+    def save(self, draft: FormDraft) -> None:
+        """Replace the draft of a form.
+
+        Raises:
+            StoreError: the disk does not take it.
+        """
+        file = self._file(draft.key)
+        with keeping("form"):
+            for folder in (self._home, file.parent):
+                folder.mkdir(mode=0o700, exist_ok=True)
+            content = records.encode(draft._asdict())
+            replace_file(self._home / "tmp", file, content, durable=False)
+
+    def find(self, key: str) -> FormDraft | None:
+        """Return the draft of a form, or None."""
+        found = _read(self._file(key))
+        return found if found is not None and found.key == key else None
+
+    def at(self, place: str) -> Sequence[FormDraft]:
+        """List the drafts of all forms of a place, oldest first."""
+        found = (_read(file) for file in self._folder(place).glob("*.json"))
+        mine = [one for one in found if one is not None and one.key.startswith(f"{place} ")]
+        return sorted(mine, key=lambda one: one.at)
+
+    def forget(self, key: str) -> None:
+        """Delete the draft of a form, if there is one."""
+        self._file(key).unlink(missing_ok=True)
+
+    def forget_place(self, place: str) -> None:
+        """Delete the drafts of a place and of the places below it: of a session, all of them."""
+        for file in self._folder(place).glob("*.json"):
+            found = _read(file)
+            if found is None or found.key.startswith((f"{place} ", f"{place}/")):
+                file.unlink(missing_ok=True)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _read(file: Path) -> FormDraft | None:
+    """Read a draft; None if there is no readable one."""
+    try:
+        record: Any = json.loads(read_file(file))  # what a process of ours wrote
+        fields = {str(name): str(value) for name, value in record["fields"].items()}
+        return FormDraft(str(record["key"]), fields, str(record["words"]), str(record["at"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
