@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.locales import UnknownSentenceError, find_sentence
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.methods import MethodDirection
 
@@ -64,7 +65,7 @@ def explain(
     return Card(
         method=method,
         title=text(f"{card}.title"),
-        what=text(f"{card}.what", **({} if known or not method else {"method": method})),
+        what=text(f"{card}.what", **({} if known or not method else {"method": one_line(method)})),
         sender=text(direction.value),
         silence=text(f"{card}.silence", f"{direction.value} {others}", others),
         note=text("not in version", method=method, version=version) if absent else "",

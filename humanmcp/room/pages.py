@@ -21,6 +21,7 @@ from humanmcp.desk.routes.settings import mistake_page, shown_snippets
 from humanmcp.desk.routing import DeskRoute, FormValues
 from humanmcp.inbox.contract import Life, UnknownItemError
 from humanmcp.locales import spoken_language
+from humanmcp.protocol.json.visible import visible
 from humanmcp.room import practice
 from humanmcp.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom
 from humanmcp.room.records import DoorState, Visitor, VisitorKind, fits, login, login_path
@@ -408,7 +409,7 @@ def _door(
 def come_in(request: Request, values: FormValues) -> Response:
     """Swap the code for a seat, or for a place at the door."""
     classroom = room_of(request)
-    typed, name = values.get("code", ""), " ".join(values.get("name", "").split())
+    typed, name = values.get("code", ""), visible(" ".join(values.get("name", "").split()))
     if classroom.state is DoorState.LOCKED:
         return _door(request, 403)
     if not fits(typed, classroom.record.code):

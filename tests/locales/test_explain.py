@@ -31,6 +31,12 @@ def test_every_method_of_every_version_has_a_card(language: str) -> None:
                 assert f"/{version}/" in card.page or of_an_extension
 
 
+def test_a_method_that_nobody_knows_is_named_without_what_could_act() -> None:
+    """On one line."""
+    card = explain("x\x1b[2J\n\u202ey", ALL[-1])
+    assert card.what.startswith("x⟦U+001B⟧[2J\\n⟦U+202E⟧y is not a method of MCP.")
+
+
 def test_the_cards_of_two_languages_differ() -> None:
     """No card falls back to English."""
     for method in REQUESTS:

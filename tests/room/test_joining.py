@@ -68,6 +68,14 @@ def test_the_code_may_be_typed_in_small_letters_with_spaces(room: Rooming) -> No
     assert room.visitor().join(code, "small").waiting() is not None
 
 
+def test_a_name_turns_no_letter_of_the_teachers_page_around(room: Rooming) -> None:
+    """Characters that are not drawn are shown, and what is beside a name stays there."""
+    room.learner("\u202eanna\x1b[2J")
+    page = room.teacher().get("/room").text
+    assert "<bdi>⟦U+202E⟧anna⟦U+001B⟧[2J</bdi>" in page
+    assert not {"\u202e", "\x1b"} & set(page)
+
+
 def test_one_name_twice_is_two_seats(room: Rooming) -> None:
     """Neither sees what the other is asked; the teacher sees a number with the second."""
     one, two = room.learner("Sam"), room.learner("Sam")

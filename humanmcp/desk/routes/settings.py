@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -35,6 +35,7 @@ from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
 from humanmcp.inbox.contract import InboxError, UnknownItemError
 from humanmcp.locales import spoken_language
+from humanmcp.protocol.json.visible import visible_code
 from humanmcp.protocol.rules import timeouts
 
 router: Final = APIRouter(
@@ -57,6 +58,11 @@ class ClientLimits(NamedTuple):
     setting: str
     typed: Mapping[str, str]
     wrong: Collection[str] = ()
+
+    @property
+    def field(self) -> str:
+        """The name of the client in the names of its fields: a form would change a line end."""
+        return visible_code(self.name)
 
 
 RANGES: Final = {"call": (1.0, LONGEST), "grace": (0.0, timeouts.LONGEST_GRACE)}
@@ -152,7 +158,8 @@ def _clients(
         known = timeouts.find(name)
         call, setting = (None, "") if known is None else (known.call, known.setting)
         own = {
-            what: typed.get(f"{what} {name}", _written(one.of(name))) for what, one in kept.items()
+            what: typed.get(f"{what} {visible_code(name)}", _written(one.of(name)))
+            for what, one in kept.items()
         }
         wrong = [what for what, text in own.items() if _is_wrong(what, text)]
         grace = timeouts.grace(name)
@@ -188,15 +195,15 @@ def try_notices(request: Request) -> HTMLResponse:
 def limit(request: Request, values: FormValues) -> Response:
     """Set the limits of clients; if one field is invalid, set none."""
     desk = desk_of(request)
-    if any(one.wrong for one in _clients(desk, desk.board.sessions(), values)):
+    clients, kept = _clients(desk, desk.board.sessions(), values), _kept(desk)
+    if any(one.wrong for one in clients):
         return _page(request, "", values)
-    kept = _kept(desk)
-    for field, text in values.items():
-        what, _, client = field.partition(" ")
-        if what in kept and client and text.strip():
-            kept[what].put(client, float(text))
-        elif what in kept:
-            kept[what].forget(client)
+    for client, what in product(clients, kept):
+        text = values.get(f"{what} {client.field}")
+        if text is not None and text.strip():
+            kept[what].put(client.name, float(text))
+        elif text is not None:
+            kept[what].forget(client.name)
     return RedirectResponse("/settings#clients", 303)
 
 

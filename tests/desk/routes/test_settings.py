@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from pathlib import Path
 
 from humanmcp.inbox.contract import SessionFacts
@@ -28,6 +29,20 @@ def test_old_sessions_are_found_by_client_and_removed(tmp_path: Path) -> None:
         desk.submit("/settings", **drop)
         left = {one["name"] for one in desk.get("/api/sessions")["sessions"]}
         assert left == {names[1], names[2], runs}
+
+
+def test_a_client_whose_name_hides_characters_is_shown_and_gets_its_limit(tmp_path: Path) -> None:
+    """A form would send another line end than the name has."""
+    home, client = tmp_path / "home", "a\r\n\x1b[2J\u202eb"
+    inbox = FolderInbox(home)
+    inbox.end(inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z", client=client)))
+    with Desking(home, "--lang", "en") as desk:
+        page = html.unescape(desk.page("/settings"))
+        assert not {"\r", "\x1b", "\u202e"} & set(page)
+        field = re.search(r'name="(call a[^"]*)"', page)
+        assert field is not None
+        desk.submit("/settings/clients", **{field[1].replace(" ", "_"): "600"})
+        assert json.loads((home / "limits.json").read_text(encoding="utf-8")) == {client: 600}
 
 
 def test_limits_are_set_checked_beside_their_fields_and_kept(tmp_path: Path) -> None:
