@@ -283,6 +283,9 @@ def _say_waiting(wanted: Wanted) -> None:
         to_stderr(wanted.sentence(code, label=label, source=known, how=wanted.host.prompts["how"]))
     if wanted.host.approval:
         to_stderr(wanted.sentence(wanted.host.approval))
+    if wanted.host.asks_with:
+        tool = wanted.host.asks_with.format(name=wanted.name)
+        to_stderr(wanted.sentence("asks with", label=wanted.host.label, tool=tool))
 
 
 class HostEntryShape(TypedDict):

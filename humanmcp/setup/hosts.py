@@ -109,6 +109,8 @@ class Host:
     """
     prompts_to: str = ""
     """The command that sends its permission prompts to the tool `approve` of the entry `{name}`."""
+    asks_with: str = ""
+    """What it calls the tool `ask_human`, if it asks for a permission before each call."""
     link: str = ""
     """Which link installs an entry: "vscode", "cursor", "lm-studio" or "goose"."""
     program: str = ""

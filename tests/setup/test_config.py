@@ -562,6 +562,15 @@ def test_every_way_to_open_sessions_goes_with_the_page(
     assert '"--open"' in (path.read_text("utf-8") if act else done.out)
 
 
+def test_a_host_that_asks_before_each_question_is_told_how_to_allow_them(
+    run: Callable[..., Ran],
+) -> None:
+    """Else a question costs two decisions, and `claude -p` refuses it."""
+    ran = run("claude-code", "--name", "me")
+    assert "--allowedTools mcp__me__ask_human" in ran.err
+    assert "ask_human" not in run("codex").err
+
+
 def test_a_host_that_can_sends_its_permission_prompts_to_us(
     run: Callable[..., Ran], tmp_path: Path
 ) -> None:
