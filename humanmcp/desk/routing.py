@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 MOST_FIELDS: Final = 500
 """The maximum number of fields of a form: our longest has 80 rows of five."""
+MOST_VALUES: Final = 150_000
+"""The maximum number of values and lines in a long text of anybody but the owner."""
 SMALL: Final = 64 * 1024
 """A body of so many bytes is read at once, in about a millisecond."""
 _PIECE: Final = 16 * 1024
@@ -98,10 +100,13 @@ class ReadRequest(Request):
         Raises:
             JSONDecodeError: it is not JSON, or more than a record of texts.
         """
-        try:
-            return await _in_steps(await self.body(), json.loads, read_record)
-        except (ValueError, RecursionError) as error:
-            raise json.JSONDecodeError(str(error), "", 0) from error
+        if "record" not in self.scope["state"]:
+            try:
+                record = await _in_steps(await self.body(), json.loads, read_record)
+            except (ValueError, RecursionError) as error:
+                raise json.JSONDecodeError(str(error), "", 0) from error
+            self.scope["state"]["record"] = record
+        return self.scope["state"]["record"]
 
 
 async def _check(request: Request, entry: Entry) -> None:
@@ -125,10 +130,13 @@ async def _check(request: Request, entry: Entry) -> None:
     is_call = request.url.path.startswith("/api/")
     if not is_call:
         state["form"] = await _in_steps(await request.body(), read_form, read_form)
+    record = await _record(request) if is_call else state["form"]
+    if not who & rights.HERE and is_heavy(record):
+        raise HTTPException(413, say("refusal", "heavy"))
     if not entry.acts:
         return
-    act = await _stated_order(request, entry) if is_call else state["form"].get(entry.member)
-    act = entry.default if act is None else act
+    stated = record.get(entry.member, entry.default)
+    act = stated if isinstance(stated, str) else entry.default
     allowed = entry.allowed(act)
     if allowed is None:
         raise UnknownItemError(act)
@@ -136,14 +144,19 @@ async def _check(request: Request, entry: Entry) -> None:
         raise _refused(who)
 
 
-async def _stated_order(request: Request, entry: Entry) -> str | None:
-    """Return the member of a body that names the act; a body that is wrong reaches no function."""
+async def _record(request: Request) -> dict[str, Any]:
+    """Return the body of a call; {} for one that is wrong: it reaches no function."""
     try:
-        body = await request.json()
+        record = await request.json()
     except ValueError:
-        return None
-    stated = body.get(entry.member) if isinstance(body, dict) else None
-    return stated if isinstance(stated, str) else None
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def is_heavy(record: Mapping[str, Any]) -> bool:
+    """Return True if the check of a text in it would keep others waiting: of a list of lists."""
+    texts = [one for one in record.values() if isinstance(one, str) and len(one) > SMALL]
+    return sum(text.count(mark) for text in texts for mark in "[{,\n") > MOST_VALUES
 
 
 def who_asks(scope: Scope) -> Who:

@@ -140,10 +140,15 @@ def test_a_device_sends_no_larger_text_than_a_photo(open_desk: Desking) -> None:
         record = {"text": "x" * (rights.TEXT + 1)}
         refused = phone.post("/api/exchanges/x/1/draft", record)
         assert (refused.status, "too large" in refused.json["detail"]) == (413, True)
+        photo, lists = {"text": "x" * (rights.TEXT - 100)}, {"text": "[]," * 200_000}
+        assert phone.post("/api/exchanges/x/1/check", photo).status == 404
+        refused = phone.post("/api/exchanges/x/1/check", lists)
+        assert (refused.status, "too many values" in refused.json["detail"]) == (413, True)
         own = json.dumps(record).encode()
         headers = {**open_desk.bearer, **JSON}
         path = "/api/exchanges/x/1/draft"
-        assert open_desk.ask("POST", path, body=own, headers=headers).status == 404
+        for body in (own, json.dumps(lists).encode()):
+            assert open_desk.ask("POST", path, body=body, headers=headers).status == 404
 
 
 def test_a_learner_keeps_no_draft_of_twenty_megabytes(tmp_path: Path) -> None:
