@@ -133,6 +133,8 @@ class RoomSeat:
         self._parts = parts
         self._problems: tuple[Key, dict[str, float]] | None = None
         """The problems of the current draft, each with the time since when it is there."""
+        self._of_teacher: tuple[Key, frozenset[str]] | None = None
+        """The problems of a draft that the teacher left in it."""
         self._lock = threading.RLock()
         self._is_closed = False
         self.inbox = parts.inbox(folder)
@@ -155,7 +157,7 @@ class RoomSeat:
             lesson_steps=lambda language: parts.lesson_steps(record, language),
             draft_name=self._draft_name,
         )
-        self.watched = replace(self.desk, live=Live(board), judged=lambda *_: None)
+        self.watched = replace(self.desk, live=Live(board), judged=self._judged_for_teacher)
         """The same desk for the teacher, whose streams do not count as the learner's presence."""
 
     @property
@@ -405,14 +407,17 @@ class RoomSeat:
 
     # -- mistakes -------------------------------------------------------------------------------
 
+    def _judged_for_teacher(self, key: Key, diagnostics: Sequence[Diagnostic], _sent: bool) -> None:  # noqa: FBT001 - one of three
+        self._of_teacher = (key, _codes(diagnostics))
+
     def _judged(self, key: Key, diagnostics: Sequence[Diagnostic], sent: bool) -> None:  # noqa: FBT001 - one of three
-        codes = (
-            frozenset(one.code for one in diagnostics if one.severity is not Severity.HINT)
-            - _LAYOUT
-        )
+        codes = _codes(diagnostics)
         self._note_mistakes()
         now = self._parts.door.clock()
         with self._lock:
+            if self._of_teacher is not None and self._of_teacher[0] == key:
+                theirs = self._of_teacher[1] & codes
+                self._of_teacher, codes = (key, theirs), codes - theirs
             before = self._problems
             since = before[1] if before is not None and before[0] == key else {}
             self._problems = (key, {code: since.get(code, now) for code in codes})
@@ -453,6 +458,11 @@ class RoomSeat:
             return frozenset()
         waits = any(row.key == found[0] for row in self.board.waiting())
         return frozenset(found[1]) if waits else frozenset()
+
+
+def _codes(diagnostics: Iterable[Diagnostic]) -> frozenset[str]:
+    """Return the kinds of mistakes among problems."""
+    return frozenset(one.code for one in diagnostics if one.severity is not Severity.HINT) - _LAYOUT
 
 
 def _add(codes: list[str], more: Iterable[str]) -> None:

@@ -275,6 +275,21 @@ def test_a_restart_is_asked_about_by_keyboard_and_leaves_what_was_typed_at_its_s
     expect(learner.get_by_role("alert")).to_contain_text("The teacher removed this seat.")
 
 
+def test_send_on_a_mistake_is_a_try(room: Rooming, open_page: Callable[..., Page]) -> None:
+    """The page stops it; the teacher sees it as over HTTP."""
+    learner = open_page(f"http://127.0.0.1:{room.port}/?code={room.code}")
+    join(learner, "Yuki")
+    learner.locator("#send").click()
+    expect(learner.locator(".ids", has_text="tools/list")).to_be_visible()
+    learner.locator("#tab-form").click()
+    learner.locator('[data-pointer="/result/tools/0/inputSchema"]').fill("[]")
+    teacher = open_page(room.teacher_link)
+    for _ in range(3):
+        with learner.expect_response(lambda one: '"sent":true' in (one.request.post_data or "")):
+            learner.locator("#send").click()
+    expect(teacher.locator("li.seat", has_text="Yuki")).to_contain_text("3 tries at this step")
+
+
 @pytest.mark.parametrize("width", [390, 1024, 1440, 1920])
 def test_the_whole_code_is_on_the_screen(
     room: Rooming, open_page: Callable[..., Page], width: int

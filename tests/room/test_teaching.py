@@ -32,9 +32,13 @@ def room(tmp_path: Path) -> Iterator[Rooming]:
 
 def card(teacher: Visitor, name: str) -> str:
     """Return what the teacher's page says of a seat."""
+    return " ".join(re.sub(r"<[^>]+>", " ", card_html(teacher, name)).split())
+
+
+def card_html(teacher: Visitor, name: str) -> str:
+    """Return a seat of the teacher's page."""
     seats = re.split(r'(?=<li class="seat )', teacher.get("/room").text)
-    found = next(one for one in seats if f"{name}</a>" in one)
-    return " ".join(re.sub(r"<[^>]+>", " ", found).split())
+    return next(one for one in seats if f"{name}</a>" in one)
 
 
 def number_of(teacher: Visitor, name: str) -> str:
@@ -185,6 +189,39 @@ def test_a_mistake_that_was_fixed_before_sending_is_in_the_table(room: Rooming) 
     assert codes
     assert codes <= mistakes()
     assert (row["mistakes sent"], row["tries"]) == ("", "1")
+
+
+def test_what_the_teacher_wrote_at_a_seat_is_not_the_learners_mistake(room: Rooming) -> None:
+    """Only what the learner adds to it counts, and what they make again after it was right."""
+    learner, teacher = room.learner("Ann"), room.teacher()
+    asked = learner.question("initialize")
+    path = f"/api/exchanges/{asked['session']}/{asked['number']}"
+    right = learner.get(path).json["document"]
+    wrong, worse = '{"jsonrpc":"2.0","id":0,"result":{}}', '{"jsonrpc":"1.0","id":0,"result":{}}'
+
+    def write(who: Visitor, text: str) -> None:
+        for call in ("draft", "check"):
+            assert who.call(f"{path}/{call}", {"text": text}).status == 200
+
+    def counted() -> set[str]:
+        return set(re.findall(r"/room/mistake/(\w+)", card_html(teacher, "Ann")))
+
+    watching = room.visitor()
+    watching.led_by(teacher.ask("GET", f"{teacher.login_path}/room/seat/1"))
+    watching.cookies = teacher.cookies
+    watching.submit("/own", act="take")
+    write(watching, wrong)
+    watching.submit("/own", act="give back")
+    write(learner, wrong)
+    assert counted() == set()
+    write(learner, worse)
+    added = counted()
+    assert added
+    write(learner, right)
+    assert counted() == set()
+    write(learner, wrong)
+    assert counted()
+    assert not counted() & added
 
 
 def test_the_teachers_page_begins_with_who_needs_help(room: Rooming) -> None:

@@ -84,6 +84,7 @@ export class Sender {
     if (verdict === null || verdict.sendable) return true;
     this.setSending(false);
     draft.touched = true;
+    checker.ask("check", { sent: true }).catch(() => {}); // a room counts the tries
     diagnostics.show();
     const typing = giveTypingBack();
     if (draft.fault && verdict.forcible) this.sendAnyway();

@@ -95,9 +95,13 @@ class PauseBody:
 
 @dataclass
 class CheckBody(TextBody):
-    """A text, and by pointer the texts of its fields that are not JSON yet."""
+    """A text, and by pointer the texts of its fields that are not JSON yet.
+
+    `sent` says that a person tried to send it, and the page stopped it.
+    """
 
     fields: dict[str, str] = field(default_factory=dict)
+    sent: bool = False
 
 
 @router.post("/exchanges/{session}/{number}/check")
@@ -109,7 +113,7 @@ def check(request: Request, session: str, number: int, body: CheckBody) -> Verdi
     """
     desk, key = desk_of(request), Key(session, number)
     verdict = service.judge(desk.open_exchange(key), body.text, body.form, body.action)
-    desk.judged(key, verdict.diagnostics, False)  # noqa: FBT003 - one of three
+    desk.judged(key, verdict.diagnostics, body.sent)
     found = verdict_shape(verdict)
     return _with_unread(found, body.fields) if body.fields else found
 
