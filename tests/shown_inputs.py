@@ -134,6 +134,13 @@ SHOWN: Final = {
         r'{"a": [{"b": "x\u202e\ny"}]}',
         *("a: [", "a:   {", r'a:     "b": "x\u202e\ny"', "a:   }", "a: ]"),
     ),
+    "100 deep": other(
+        f'{{"a": {"[" * 100}{"]" * 100}}}',
+        "a: [",
+        *(f"a: {' ' * (2 * min(at, 40))}[" for at in range(1, 99)),
+        f"a: {' ' * 80}[]",
+        *(f"a: {' ' * (2 * min(at, 40))}]" for at in range(98, -1, -1)),
+    ),
     "a file": Shown(
         r'{"file_path": "/a", "content": "one\n  two\n"}',
         "file_path: /a\ncontent: one\ncontent:   two\ncontent: ",
@@ -146,6 +153,12 @@ SHOWN: Final = {
     ),
 }
 """What may be allowed."""
+
+UNREAD: Final = {
+    "500 deep": Shown(f'{{"a": {"[" * 500}{"]" * 500}}}', ""),
+    "a name twice, unread": Shown('{"command": "ls", "command": "rm"}', ""),
+}
+"""What a tap shows as the line that came."""
 
 NUMBER = "A number in this call is not JSON"
 LARGE = "too large to show"

@@ -13,16 +13,15 @@ from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.desk.ntfy import buttons_of, words_of
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.conversation.approvals import digest_of
+from humanmcp.protocol.json.visible import left_to_right
 from tests.desk.desking import Desking
 from tests.desk.test_devices import Browser, link_of
-from tests.shown_inputs import REFUSED, SHOWN, Shown
+from tests.shown_inputs import REFUSED, SHOWN, UNREAD, Shown
 from tests.tap.tapped import Tapped, server
 from tests.terminal.rooms import Room, Shell, approving
 from tests.waiting import until
 
 EACH = pytest.mark.parametrize("shown", SHOWN.values(), ids=list(SHOWN))
-MARK = "\u200e"
-"""Keeps the order of words where text is plain."""
 
 
 def prompt(shown: Shown, token: int = 3) -> str:
@@ -53,6 +52,9 @@ def card_in(page: str) -> str:
             drawn = [f"{sign.strip()}{line}" for sign, line in signed]
         lines += [f"{name[1] if name else ''}: {line}" for line in drawn]
     return html.unescape(re.sub("</?bdi>", "", "\n".join(lines)))
+
+
+TOKENS = count(1)
 
 
 @dataclass
@@ -121,16 +123,16 @@ def test_the_terminal_and_a_notice_show_it_and_the_terminal_allows_it(
     session = approving(room)
     room.serve(session)
     key = room.ask(session, 3, prompt(shown))
-    said = words_of(open_exchange_of(room.inbox, key)).replace(MARK, "")
-    assert said.partition("\n")[2] == shown.drawn
+    said = words_of(open_exchange_of(room.inbox, key))
+    assert said.partition("\n")[2] == "\n".join(map(left_to_right, shown.drawn.split("\n")))
     wanted, before = [], None
     for name, _, line in (one.partition(": ") for one in shown.drawn.split("\n")):
         wanted += [f"  {name}"] if name and name != before else []
-        wanted.append(f"    {line}")
+        wanted.append(f"    {left_to_right(line)}")
         before = name
     if shown.drawn:
-        text = "\n".join(wanted).replace("    : ", "    ")
-        assert f"\n{text}\n" in shell("show", "3").out.replace(MARK, "")
+        text = "\n".join(wanted)
+        assert f"\n{text}\n" in shell("show", "3").out
     done = shell("answer", "3", "--allow", "--digest", digest_of(prompt(shown)))
     assert done.status == 0, done.err
     answer = room.inbox.item(key).answer
@@ -146,13 +148,17 @@ def tapped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Tapped, D
         yield tap, desk
 
 
-@EACH
+@pytest.mark.parametrize(
+    "shown",
+    [*SHOWN.values(), *UNREAD.values()],
+    ids=[*SHOWN, *UNREAD],
+)
 def test_a_tap_shows_it_and_forwards_the_line_as_it_came(
     tapped: tuple[Tapped, Desking], shown: Shown
 ) -> None:
     """Byte for byte."""
     tap, desk = tapped
-    token = list(SHOWN.values()).index(shown)
+    token = next(TOKENS)
     line = (
         f'{{"jsonrpc":"2.0","id":{token},"method":"tools/call",'
         f'"params":{{"name":{json.dumps(shown.tool)},"arguments":{shown.json}}}}}'

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from humanmcp.protocol.json.visible import visible
 from tests.browser.seats import (
     Opened,
     Window,
@@ -19,6 +20,7 @@ from tests.browser.seats import (
 from tests.browser.test_answering import read_json
 from tests.desk.desking import Desking
 from tests.serving import Serving
+from tests.shown_inputs import SHOWN
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -31,6 +33,23 @@ def run(window: Window, code: str, *arguments: Any) -> Any:  # noqa: ANN401 - an
     return window.page.evaluate(
         f"async (given) => (await import('/static/jsontext.js')).{code}(...given)", list(arguments)
     )
+
+
+def test_the_scripts_show_the_characters_that_the_desk_shows(
+    desk: Desking, window: Windows
+) -> None:
+    """Every one that Unicode draws as nothing, and emoji of several parts."""
+    texts = [json.loads(one.json).get("command", "") for one in SHOWN.values()]
+    texts += [
+        "👨\u200d👩 ❤\ufe0f 1\ufe0f\u20e3",
+        "a\u200db\ufe0f",
+        "❤\ufe0f\ufe0f",
+        "東京\n\t\u3000",
+    ]
+    code = "async (given) => given.map((await import('/static/words.js')).visible)"
+    plain = [one for one in texts if one == one.encode(errors="ignore").decode()]
+    assert len(plain) > 60
+    assert window().page.evaluate(code, plain) == [visible(one) for one in plain]
 
 
 def test_one_place_of_a_text_is_changed_and_nothing_else(desk: Desking, window: Windows) -> None:
