@@ -38,6 +38,8 @@ class ExportFormat(NamedTuple):
     """What a terminal must not see becomes an escape of JSON."""
     is_lossless: bool = False
     """Redacted only on request: the recording itself, and digests."""
+    is_transcript: bool = False
+    """It has the messages as they were."""
 
 
 FORMATS: Final = MappingProxyType(
@@ -47,7 +49,12 @@ FORMATS: Final = MappingProxyType(
         "markdown": ExportFormat("readable.write_markdown", "md"),
         "server": ExportFormat("runnable.write_server", "py", is_program=True),
         "pytest": ExportFormat("runnable.write_test", "test.py", is_program=True),
-        "jsonl": ExportFormat("readable.write_transcript", "jsonl", is_json=True, is_lossless=True),
+        "jsonl": ExportFormat(
+            *("readable.write_transcript", "jsonl"),
+            is_json=True,
+            is_lossless=True,
+            is_transcript=True,
+        ),
         "har": ExportFormat("har.write", "har", is_json=True),
         "decisions": ExportFormat(
             "readable.write_decisions", "jsonl", is_json=True, is_lossless=True
@@ -84,6 +91,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         recording, options = without_secrets(form, recording, options)
         if options.secrets:
             to_stderr(_redaction_note(form, options.secrets))
+    elif arguments.redact is None and form.is_transcript:
+        kept = redact_recording(recording.frames).names
+        if kept:
+            to_stderr(say("export", "secrets kept", count=len(kept)))
     text = written(form, recording, options)
     if not arguments.output:
         raw_to_stdout(_shown(text.removesuffix("\n"), form))

@@ -339,6 +339,8 @@ def _tell(wanted: Wanted, **more: object) -> None:
 _MCP_IN_SETTINGS: Final = ("mcp", "servers")
 _BACKUPS_READ: Final = 20
 _TRIES: Final = 20
+LARGEST: Final = 8 * 1024 * 1024
+"""Bytes of a file that is changed: an edit looks at every member several times."""
 _BOM: Final = "\ufeff"
 
 Keys = tuple[str, ...]
@@ -622,6 +624,8 @@ def as_laid_out(host: Host, path: Path) -> Host:
 def _read(path: Path) -> str:
     """Return the text of a configuration file, or "" without a file."""
     try:
+        if path.stat().st_size > LARGEST:
+            raise ConfigFileError("too large", path=path, megabytes=LARGEST >> 20)
         return read_regular(path).decode("utf-8")
     except NotRegularError as error:
         raise ConfigFileError("no file", path=path) from error
@@ -648,6 +652,9 @@ def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
         except tomllib.TOMLDecodeError as error:
             raise ConfigFileError("no toml", path=path, why=error) from error
     if form is Format.JSON:
+        with contextlib.suppress(ValueError, RecursionError):
+            if isinstance(value := json.loads(text), dict):
+                return value
         for oddity in jsonc.oddities(text):
             raise ConfigFileError(
                 _ODD[oddity.kind, bool(oddity.after)],

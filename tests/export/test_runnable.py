@@ -408,14 +408,14 @@ def test_without_what_was_taken_out_its_request_is_skipped_with_the_reason(
 def test_the_command_says_how_many_values_were_taken_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On stderr, in the reader's language; nothing where there was none."""
+    """On stderr, in the reader's language; nothing where that was not wanted."""
     recorded = write(tmp_path / "transcript.jsonl", LOGIN)
     words = ["export", str(recorded), "--home", str(tmp_path), "--lang"]
     assert main([*words, "en"]) == 0
     assert capsys.readouterr().err.startswith("humanmcp removed 1 value that looks like a secret.")
     assert main([*words, "ja", "--format", "pytest"]) == 0
     assert "PASSWORD" in capsys.readouterr().err
-    assert main([*words, "en", "--format", "jsonl"]) == 0
+    assert main([*words, "en", "--format", "jsonl", "--no-redact"]) == 0
     assert capsys.readouterr().err == ""
 
 
@@ -585,7 +585,13 @@ def test_every_format_can_be_had_from_the_command(tmp_path: Path) -> None:
     for name in (name for name, form in FORMATS.items() if not form.is_lossless):
         assert "hunter2" not in export("--format", name)
     assert "hunter2" in export("--format", "jsonl")
+    assert errors[-1] == (
+        "This format keeps 1 value that looks like a secret. To remove it, add --redact.\n"
+    )
     assert "hunter2" not in export("--format", "jsonl", "--redact")
+    assert errors[-1].startswith("humanmcp removed 1 value")
+    export("--format", "jsonl", "--no-redact")
+    assert errors[-1] == ""
     assert "hunter2" in export("--format", "log", "--no-redact")
     output = tmp_path / "out.html"
     assert export("--format", "html", "-o", str(output)) == ""

@@ -671,3 +671,16 @@ def test_a_read_only_file_is_left_alone(run: Callable[..., Ran], tmp_path: Path)
     assert f"{path} is read-only" in ran.err
     assert f"`chmod u+w {path}`" in ran.err
     assert path.read_text() == "{}"
+
+
+def test_a_file_that_is_too_large_to_be_edited_is_left_alone(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """It would take minutes; the entry is printed instead."""
+    path = tmp_path / "mcp.json"
+    path.write_bytes(b'{"a": "' + b"x" * config.LARGEST + b'"}')
+    ran = run("cursor", "--write", "--path", str(path))
+    assert ran.status == 1
+    assert f"{path} is larger than 8 MB" in ran.err
+    assert '"mcpServers"' in ran.out
+    assert not backups(path)
