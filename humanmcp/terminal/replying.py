@@ -143,9 +143,9 @@ def refused(answering: Answering, result: SendResult) -> int:
     if not answering.json:
         print_problems(result.diagnostics, result.text)
     counted = summary(result.diagnostics)
-    return not_sent(
-        answering, answering.sentence("refused", counted=counted, name=answering.name), result
-    )
+    code = "refused unread" if answering.opened.item.unread else "refused"
+    why = answering.sentence(code, counted=counted, name=answering.name)
+    return not_sent(answering, why, result)
 
 
 def not_sent(answering: Answering, why: str, result: SendResult) -> int:

@@ -226,7 +226,8 @@ def _what_next(shown: ShownExchange) -> str:
         return say(SECTION, code, name=shown.name) + _declining(shown)
     alone = shown.name == str(key.number)
     held = str(key.number) if alone else f"{key.number} --session {key.session}"
-    words = say(SECTION, "next held", name=shown.name, held=held)
+    code = "next unread" if shown.item.unread else "next held"
+    words = say(SECTION, code, name=shown.name, held=held)
     if shown.opened.approval is None:
         return words
     return f"{words}\n{next_commands(shown.opened, shown.name)}"

@@ -46,13 +46,13 @@ def test_a_held_call_is_answered_in_the_page_and_reaches_the_real_client(
 def _answer_one_let_one_go_change_one(page: Page) -> None:
     expect(page.locator("#held")).to_be_visible()
     expect(page.locator("#held")).to_contain_text("the server has not seen it yet")
-    page.get_by_role("link", name="Answer instead").click()
+    page.locator("#held").get_by_role("link", name="Answer instead").click()
     page.locator("#sentence").fill("asked a person")
     page.locator("#send").click()
     expect(page.locator("#held pre")).to_have_text("大阪")
     page.get_by_role("button", name="Release").click()
     expect(page.locator("#held pre")).to_have_text("北海道")
-    page.get_by_role("link", name="Change").click()
+    page.locator("#held").get_by_role("link", name="Change").click()
     page.locator("#view-form").get_by_label("location").fill("東京")
     page.get_by_role("button", name="Send the changed message").click()
 
@@ -103,7 +103,7 @@ def test_a_refused_edit_is_put_back_with_one_button(
     with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
         tapped.say(call)
         page = window().page
-        page.get_by_role("link", name="Change").click()
+        page.locator("#held").get_by_role("link", name="Change").click()
         expect(page.locator(".scripted #view-json")).to_be_visible()
         write_json(page, call.decode().replace('"id":0', '"id":5'))
         page.get_by_role("button", name="Send the changed message").click()
@@ -143,7 +143,7 @@ def test_a_held_call_is_changed_in_a_form_of_what_its_tool_takes(
         assert tapped.hear() == listed + b"\n"
         tapped.say(calls + b"\n")
         page = window().page
-        page.get_by_role("link", name="Change").click()
+        page.locator("#held").get_by_role("link", name="Change").click()
         page.locator("#view-form").get_by_label("sides").fill("20")
         page.locator("#view-form").get_by_label("color").select_option("red")
         expect(page.locator("#view-form .help")).to_have_text("How many faces")
@@ -153,7 +153,7 @@ def test_a_held_call_is_changed_in_a_form_of_what_its_tool_takes(
         assert tapped.hear() == done + b"\n"
         tapped.say(other + b"\n")
         expect(page.locator("h1")).to_contain_text("coin")
-        page.get_by_role("link", name="Change").click()
+        page.locator("#held").get_by_role("link", name="Change").click()
         expect(page.locator(".scripted #view-json")).to_be_visible()
         expect(page.locator("#tab-form")).to_be_disabled()
 
@@ -171,8 +171,8 @@ def test_a_held_answer_is_changed_in_the_page(home: Path, desk: Desking, window:
         expect(page.locator("h1")).to_have_text("The server answers dice")
         expect(page.locator(".asked .result")).to_contain_text("1")
         expect(page.locator(".remarks")).to_have_count(0)
-        expect(page.get_by_role("link", name="Answer instead")).to_have_count(0)
-        page.get_by_role("link", name="Change").click()
+        expect(page.locator("#held").get_by_role("link", name="Answer instead")).to_have_count(0)
+        page.locator("#held").get_by_role("link", name="Change").click()
         expect(page.locator("#sentence")).to_have_value("1")
         page.locator("#sentence").fill("6")
         page.locator("#send").click()
@@ -192,13 +192,13 @@ def test_a_change_and_an_answer_are_two_texts(home: Path, desk: Desking, window:
         expect(page.locator(".scripted #view-json")).to_be_visible()
         write_json(page, call.decode().replace("dice", "coin"))
         expect(page.locator("#saved-at")).to_have_text("Draft saved")
-        page.get_by_role("link", name="Answer instead").click()
+        page.locator("#held").get_by_role("link", name="Answer instead").click()
         expect(page.locator("#sentence")).to_have_value("")
         page.locator("#tab-json").click()
         write_json(page, call.decode())
         expect(page.locator("#problems .problem.error").first).to_be_visible()
         page.locator("#tab-text").click()
-        page.get_by_role("link", name="Change").click()
+        page.locator("#held").get_by_role("link", name="Change").click()
         expect(page.locator(".scripted #view-json")).to_be_visible()
         assert "coin" in read_json(page)
         page.locator("#send").click()

@@ -195,6 +195,21 @@ def test_a_changed_draft_is_put_back_with_one_command(
     assert "`humanmcp release 3`" in shell("show", "3").out
 
 
+def test_a_held_line_that_is_not_understood_is_only_released_or_dropped(
+    room: Room, shell: Shell
+) -> None:
+    """Its reason is shown, and no command is named that would not work."""
+    session = room.session(role=Role.TAP)
+    room.ask(session, 3, purpose=Purpose.HELD, unread=(Diagnostic("N41", Severity.ERROR),))
+    room.serve(session)
+    shown, refused = shell("show", "3").out, shell("answer", "3", "--text", "sunny").out
+    assert "carriage return in the middle" in shown
+    assert "`humanmcp release 3 --drop` drops it." in shown
+    assert "change or answer" not in shown
+    assert "N43" in refused
+    assert "--send-anyway" not in refused
+
+
 def test_no_empty_list_of_faults_is_offered_for_a_held_message(room: Room, shell: Shell) -> None:
     """The rule: "There are: -." says nothing of what can be done instead."""
     line = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
