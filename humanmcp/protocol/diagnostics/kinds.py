@@ -113,6 +113,8 @@ answer_dropped = ProblemKind("N39", _W)
 carriage_return_inside = ProblemKind("N41", page=_STDIO)
 name_read_differently = ProblemKind("N42")
 unread_line_changed = ProblemKind("N43")
+second_response = ProblemKind("N44", _W)
+answered_notification = ProblemKind("N45", _W, page=f"{_MCP}basic#notifications")
 
 # -- members that are missing or unknown ----------------------------------------------------------
 missing_result_type = ProblemKind("M07", page=f"{_SPEC}2026-07-28/basic#responses")

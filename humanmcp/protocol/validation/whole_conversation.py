@@ -10,7 +10,12 @@ import re
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.protocol.conversation.state import MOST_OPEN, ConversationState, ObservedMessage
+from humanmcp.protocol.conversation.state import (
+    MOST_OPEN,
+    ConversationState,
+    ObservedMessage,
+    StrayCause,
+)
 from humanmcp.protocol.conversation.transcript import Direction, Perspective
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Severity, unreadable
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.diagnostics.problem import RawDiagnostic
 
 DROPPED: Final = frozenset({"R01", "R05", "R12", "N11", Flaw.NOT_JSON, Flaw.NOT_UTF8})
 """The problems because of which the official clients drop a response and continue to wait."""
@@ -76,16 +82,25 @@ def _judged_for(observed: ObservedMessage, negotiated: NegotiatedState) -> tuple
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
 
 
+def _stray(observed: ObservedMessage) -> RawDiagnostic:
+    """Return the problem of a response that answers no open request, by its cause."""
+    token = observed.message.id.token if observed.message.id is not None else "null"
+    match observed.stray:
+        case StrayCause.REPEATED:
+            return kinds.second_response(("id",), id=token)
+        case StrayCause.ANSWERED_NOTIFICATION:
+            return kinds.answered_notification()
+        case _:
+            return kinds.unmatched_response(("id",))
+
+
 def _found(
     observed: ObservedMessage, negotiated: NegotiatedState, version: str, *, strict: bool
 ) -> tuple[Diagnostic, ...]:
     message = observed.message
     if message.kind.is_answer:
         if observed.request is None:
-            return (
-                kinds.unmatched_response(("id",)).unplaced(),
-                *_judged_for(observed, negotiated),
-            )
+            return (_stray(observed).unplaced(), *_judged_for(observed, negotiated))
         return check.review(observed.request, message, negotiated, strict=strict)
     if observed.direction is Direction.IN:
         request = observed.request if message.kind is Kind.REQUEST else None
