@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.seats import INITIALIZE, Opened, Windows, begin, call, request
 from tests.browser.test_answering import read_json, write_json
@@ -240,3 +240,42 @@ def test_a_draft_opens_in_the_view_that_it_was_written_in(
     expect(page.locator("#saved-at")).to_contain_text("saved")
     elsewhere.reload()
     expect(elsewhere.locator("#tab-json")).to_have_attribute("aria-selected", "true")
+
+
+def test_words_come_along_to_another_kind_of_answer(host: Serving, opened: Opened) -> None:
+    """From a result to a protocol error that has none; each keeps what was written for it."""
+    page = opened(call("1", city="Tokyo"))
+    page.locator("#sentence").fill('the "Tokyo" service\nis down')
+    kinds = page.locator(".kinds")
+    kinds.get_by_text("Protocol error").click()
+    message = page.locator("#error-message")
+    assert json.loads(read_json_of(page))["error"]["message"] == 'the "Tokyo" service\nis down'
+    message.fill("no such city")
+    kinds.get_by_text("Tool error").click()
+    expect(page.locator("#sentence")).to_have_value('the "Tokyo" service\nis down')
+    kinds.get_by_text("Protocol error").click()
+    expect(message).to_have_value("no such city")
+    page.keyboard.press("Control+Enter")
+    error = json.loads(host.hear())["error"]
+    assert error == {"code": -32602, "message": "no such city"}
+
+
+def test_the_message_of_an_error_becomes_the_text_of_a_result(
+    host: Serving, opened: Opened
+) -> None:
+    """Where the result has no text yet."""
+    page = opened(call("1", city="Tokyo"))
+    page.locator(".kinds").get_by_text("Protocol error").click()
+    page.locator("#error-message").fill("no such city")
+    page.locator(".kinds").get_by_text("Result").click()
+    expect(page.locator("#sentence")).to_have_value("no such city")
+    page.keyboard.press("Control+Enter")
+    assert json.loads(host.hear())["result"]["content"][0]["text"] == "no such city"
+
+
+def read_json_of(page: Page) -> str:
+    """Read the whole message, and go back to the text."""
+    page.locator("#tab-json").click()
+    text = until(lambda: read_json(page), "the JSON is drawn")
+    page.locator("#tab-text").click()
+    return text

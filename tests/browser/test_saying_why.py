@@ -1,5 +1,7 @@
 """Why Send is blocked, and what is wrong where: one desk and one host for the whole file."""
 
+import json
+
 import pytest
 from playwright.sync_api import expect
 
@@ -131,3 +133,18 @@ def test_a_malformed_line_is_one_row_and_named_once(sitting: Sitting) -> None:
     until(lambda: malformed.evaluate(columns) == others.evaluate(columns), "columns as elsewhere")
     page = sitting.window.goto(f"/present?name={sitting.session}&seq={seq}")
     assert page.locator("#main").inner_text().count("not a message") == 1
+
+
+def test_a_whole_message_in_the_text_box_is_used_as_json_with_one_button(sitting: Sitting) -> None:
+    """What the demo prints is pasted into the first box that there is."""
+    page = sitting.asked(call("17"))
+    whole = {"jsonrpc": "2.0", "id": 17, "result": {"content": [{"type": "text", "text": "sunny"}]}}
+    page.locator("#sentence").fill(json.dumps(whole))
+    expect(page.locator("#problems .what")).to_have_text(
+        "The text for the model is a whole JSON-RPC message."
+    )
+    page.locator("#problems").get_by_role("button", name="Use it as JSON").click()
+    expect(page.locator("#sentence")).to_have_value("sunny")
+    expect(page.locator("#found")).to_have_text("No problems.")
+    page.locator("#send").click()
+    assert sitting.heard() == whole

@@ -4,11 +4,12 @@ import json
 import signal
 from collections.abc import Callable
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.seats import INITIALIZE, Opened, Window, call
 from tests.desk.desking import Desking
 from tests.serving import Serving
+from tests.waiting import until
 
 
 def test_a_desk_that_hangs_is_not_called_live(
@@ -44,3 +45,38 @@ def test_a_desk_that_hangs_after_send_is_told_and_the_answer_goes_out_in_the_end
     finally:
         desk.process.send_signal(signal.SIGCONT)
     assert json.loads(host.hear())["result"]["content"][0]["text"] == "sunny"
+
+
+def test_a_text_that_nobody_checked_is_not_called_good(desk: Desking, opened: Opened) -> None:
+    """Nor is the line of the text before it shown; when the desk is back, it is checked."""
+    page = opened(call(), locale="en-US")
+    page.locator("#sentence").fill("sunny")
+    found, wire = page.locator("#found"), page.locator("#wire")
+    expect(found).to_have_text("No problems.")
+    expect(wire).to_be_visible()
+    desk.kill()
+    page.locator("#sentence").fill("rain, and a lot of it")
+    expect(found).to_have_text("Not checked: can't reach humanmcp.")
+    assert found.inner_text() == "Not checked: can't reach humanmcp."
+    expect(wire).to_be_hidden()
+    with Desking(desk.home, port=desk.port):
+        expect(found).to_have_text("No problems.")
+        expect(wire).to_be_visible()
+        expect(page.locator("#saved-at")).to_have_text("Draft saved")  # without another key
+        assert page.locator("#sentence").input_value() == "rain, and a lot of it"
+
+
+def test_nothing_is_said_of_a_text_while_its_check_is_on_the_way(opened: Opened) -> None:
+    """The verdict that is there is about an older text."""
+    page = opened(call(), locale="en-US")
+    page.locator("#sentence").fill("sunny")
+    expect(page.locator("#found")).to_have_text("No problems.")
+    held: list[Route] = []
+    page.route("**/check", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
+    page.locator("#sentence").fill("rain")
+    expect(page.locator("#found")).to_be_empty()
+    expect(page.locator("#wire")).to_be_hidden()
+    until(lambda: page.evaluate("true") and held, "it is asked for")
+    for route in held:
+        route.continue_()
+    expect(page.locator("#found")).to_have_text("No problems.")

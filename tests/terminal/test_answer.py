@@ -288,6 +288,14 @@ def test_who_types_a_secret_is_told_and_it_goes_out(key: Key, room: Room, shell:
     assert room.inbox.item(key).answer is not None
 
 
+def test_who_gives_a_whole_message_as_text_is_told_the_other_flag(key: Key, shell: Shell) -> None:
+    """It goes out as words for the model; a warning says how a message is sent."""
+    ran = shell("answer", "3", "--text", SUNNY)
+    assert ran.status == 0
+    assert "The text for the model is a whole JSON-RPC message." in ran.err + ran.out
+    assert "`--message FILE`" in ran.err + ran.out
+
+
 PIXEL: Final = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )

@@ -3,6 +3,7 @@
 import { call, Pause } from "./talk.js";
 
 const CHECK_AFTER = 180;
+const AGAIN_AFTER = 3000; // where there was no answer
 
 export class Checker {
   /** @param {Composer} composer */
@@ -14,6 +15,7 @@ export class Checker {
     /** @type {string | null} the text that the verdict is about */
     this.checked = null;
     this.asked = 0;
+    this.isAway = false; // the last check had no answer
     this.pause = new Pause(CHECK_AFTER, () => this.check());
   }
 
@@ -41,8 +43,11 @@ export class Checker {
       if (asked !== this.asked || text !== this.draft.text) return;
       this.verdict = verdict;
       this.checked = text;
+      this.isAway = false;
     } catch {
-      return; // the chip in the bar says that the desk is away
+      if (asked !== this.asked) return;
+      this.isAway = true;
+      this.pause.soon(AGAIN_AFTER);
     }
     this.composer.diagnostics.show();
   }
@@ -53,11 +58,16 @@ export class Checker {
     return call(`${path}/${what}`, { text: this.base, form: "message", action: facts.action, ...more });
   }
 
+  // Whether the verdict is about what is written now.
+  get isCurrent() {
+    return this.checked === this.draft.text;
+  }
+
   // The verdict on what is written now, null when the desk cannot be asked.
   async settled() {
     this.pause.stop();
-    if (this.checked !== this.draft.text) await this.check();
-    return this.checked === this.draft.text ? this.verdict : null;
+    if (!this.isCurrent) await this.check();
+    return this.isCurrent ? this.verdict : null;
   }
 
   /** The server gave the answer back. @param {Problem[]} problems */

@@ -52,6 +52,7 @@ export class Composer {
     this.drafts.changed();
     this.views.refresh(from);
     this.showState();
+    this.diagnostics.show();
     this.checker.pause.soon();
   }
 

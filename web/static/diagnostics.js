@@ -31,7 +31,8 @@ export class Diagnostics {
     const { verdict } = checker;
     const anyway = byId("anyway");
     anyway.hidden = true;
-    if (!verdict) return;
+    if (!checker.isCurrent) this.unchecked();
+    if (!verdict || !checker.isCurrent) return;
     const own = verdict.problems.filter((one) => one.level !== "repaired" && !(this.nothingYet && one.code === UNWRITTEN));
     const quiet = draft.touched ? this.nothingYet && !own.some((one) => one.blocks) : this.nothingYet || !verdict.sendable;
     const problems = quiet ? [] : own;
@@ -44,6 +45,15 @@ export class Diagnostics {
     found.textContent = this.sentence(quiet, blocking, problems.length);
     anyway.hidden = draft.locked || !blocking || !verdict.forcible;
     this.showWire();
+  }
+
+  // Nothing is said of a text that nobody has checked; the problems of the text before it stay in their places.
+  unchecked() {
+    const { checker, draft } = this.composer;
+    const found = byId("found");
+    found.className = "found";
+    found.textContent = checker.isAway && (draft.touched || checker.verdict) ? say("unchecked") : "";
+    byId("wire").hidden = true;
   }
 
   /** @param {Problem[]} problems those that are shown at no field */
@@ -117,9 +127,13 @@ export class Diagnostics {
     if (act instanceof HTMLElement) act.focus();
   }
 
-  /** @param {Problem} problem */
-  fix = (problem) => {
+  /** @param {Problem} shown */
+  fix = async (shown) => {
     const { checker, views } = this.composer;
+    // The places of one that was shown for an older text are in that.
+    const problem = checker.isCurrent ? shown
+      : (await checker.settled())?.problems.find((one) => one.code === shown.code && one.pointer === shown.pointer);
+    if (!problem) return;
     if (problem.field) {
       views.form.fixField(problem.field, (raw) => fixed(raw, problem));
     } else {

@@ -109,7 +109,12 @@ export class MessageDocument {
     const [was, will] = [this.kind, kind].map((one) => (one === "error" ? "error" : "result"));
     if (was !== will) {
       this.aside[was] = this.text;
-      this.write(this.aside[will] ?? (will === "error" ? emptyError(this.facts) : this.facts.template), "kind");
+      const next = this.aside[will] ?? (will === "error" ? emptyError(this.facts) : this.facts.template);
+      const [from, to] = will === "error" ? [TEXT_PATH, MESSAGE_PATH] : [MESSAGE_PATH, TEXT_PATH];
+      const words = this.unwritten ? "" : stringAt(this.text, from);
+      const own = stringAt(next, to);
+      const isFree = own === "" || (own !== null && this.facts.placeholders.includes(own));
+      this.write(words && isFree ? put(next, to, JSON.stringify(words)) : next, "kind"); // the words come along
     }
     if (kind !== "error") this.write(flagged(this.facts, this.text, kind === "tool error"), "kind");
     this.kind = kind;
@@ -117,6 +122,7 @@ export class MessageDocument {
 }
 
 export const TEXT_PATH = ["result", "content", 0, "text"];
+const MESSAGE_PATH = ["error", "message"];
 const FLAG_PATH = ["result", "isError"];
 
 /** @param {string} text */

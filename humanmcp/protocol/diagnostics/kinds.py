@@ -177,6 +177,7 @@ result_beside_questions = ProblemKind("M55")
 undeclared_tasks = ProblemKind("M56")
 question_while_parked = ProblemKind("M109")
 unfilled_placeholder = ProblemKind("M61")
+message_as_text = ProblemKind("M110", _W, applicability=_GUESS)
 
 # -- received messages ----------------------------------------------------------------------------
 unknown_tool = ProblemKind("M62", _W, page=f"{_MCP}server/tools#error-handling")

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, LineIndex, Severity, TextEdit
+from humanmcp.protocol.diagnostics.model import (
+    Applicability,
+    Diagnostic,
+    Fix,
+    LineIndex,
+    Severity,
+    TextEdit,
+)
 from humanmcp.protocol.diagnostics.problem import HOLE, FixKind, Path
 from humanmcp.protocol.json.jsonrpc import item_spans, member_spans, skip_space
 from humanmcp.protocol.json.tree import pointer
@@ -121,7 +128,9 @@ class Placer:
             return None
         moved = (TextEdit(self._typed(e.start), self._typed(e.end), e.new) for e in edits)
         old = " ".join(self.source.json[e.start : e.end] for e in edits)
-        grade = trust(diagnostic, fix, old, " ".join(e.new for e in edits))
+        grade = diagnostic.kind.applicability
+        if grade is Applicability.SAFE:
+            grade = trust(diagnostic, fix, old, " ".join(e.new for e in edits))
         return Fix(tuple(moved), fix.label, grade)
 
     def _edits(self, fix: FixAction) -> list[TextEdit] | None:  # noqa: PLR0911 - one arm an act

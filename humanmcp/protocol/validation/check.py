@@ -317,4 +317,5 @@ def _plain_diagnostics(
     if not found:
         return []
     page = methods.page(exchange.method, exchange.version)
-    return Placer(Source("", text, (), None, page)).diagnostics(found)
+    unfixed = (each._replace(fix=None) for each in found)  # a fix is of JSON, and this is none
+    return Placer(Source("", text, (), None, page)).diagnostics(unfixed)

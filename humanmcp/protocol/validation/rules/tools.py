@@ -10,6 +10,8 @@ from humanmcp.protocol.conversation.approvals import outcome_of_words, words_in
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.problem import (
     PLACEHOLDER,
+    FixAction,
+    FixKind,
     RawDiagnostic,
     delete,
     json_text,
@@ -17,6 +19,7 @@ from humanmcp.protocol.diagnostics.problem import (
     replace_with,
     shown,
 )
+from humanmcp.protocol.json.jsonrpc import is_large
 from humanmcp.protocol.json.tree import follow, leaves
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
@@ -43,6 +46,23 @@ def words_of_the_draft(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """Check that the person replaced the placeholders of the draft."""
     if not answer.asks_back:
         yield from _left_in(answer.value.get("content"), answer.at("content"))
+
+
+@rule("tools/call")
+def no_message_as_text(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
+    """Check that the only text of an answer is not a whole response, pasted into it."""
+    content = answer.value.get("content")
+    only = content[0] if isinstance(content, list) and len(content) == 1 else None
+    text = only.get("text") if isinstance(only, dict) else None
+    if not isinstance(text, str) or '"jsonrpc"' not in text or is_large(text):
+        return
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(value, dict) and "jsonrpc" in value and {"result", "error"} & value.keys():
+        fix = FixAction(FixKind.REPLACE, (), text.strip(), label="as message")
+        yield kinds.message_as_text(answer.at("content", 0, "text"), fix)
 
 
 @rule("prompts/get")
