@@ -152,8 +152,8 @@ def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
 def guarded(app: ASGIApp, desk: Desk, stranger: str = "stranger.html") -> Guard:
     """Return `app` behind the guard; unknown browsers get the page `stranger`."""
 
-    def page(scope: Scope, why: str) -> bytes:
-        html = render("refused.html", why=why) if why else render(stranger)
+    def page(scope: Scope, why: str, status: int) -> bytes:
+        html = render("refused.html", why=why, is_out=status == 401) if why else render(stranger)
         return linked(html, scope).encode()
 
     return Guard(

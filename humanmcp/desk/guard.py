@@ -240,7 +240,7 @@ class Guard:
         *,
         address: Address,
         door: Door,
-        page: Callable[[Scope, str], bytes],
+        page: Callable[[Scope, str, int], bytes],
         tell: Callable[[str], str],
         note: Callable[[Scope, Exception], None],
     ) -> None:
@@ -331,7 +331,7 @@ class Guard:
             kind, body = "application/json", json.dumps({"detail": said}).encode()
         elif refusal in _PAGES and not path.startswith(STATIC):
             why = "" if refusal is STRANGER else said
-            kind, body = "text/html; charset=utf-8", self._page(scope, why)
+            kind, body = "text/html; charset=utf-8", self._page(scope, why, refusal.status)
         else:
             kind, body = "text/plain; charset=utf-8", f"{said}\n".encode()
         await send(

@@ -100,7 +100,7 @@ def test_the_page_of_devices_fits_a_phone_and_removes_one(desk: Desking, phone: 
     assert found
     desk.submit("/devices", remove=found[1])
     phone.reload()
-    expect(phone.locator("body")).to_contain_text("Log in")
+    expect(phone.locator("body")).to_contain_text("This device was removed")
 
 
 def test_a_removed_device_sends_nothing_and_keeps_its_draft(
@@ -119,7 +119,7 @@ def test_a_removed_device_sends_nothing_and_keeps_its_draft(
     desk.submit("/devices", remove=found[1])
     with contextlib.suppress(Error):  # the page may just be leaving
         phone.evaluate("() => document.getElementById('send')?.click()")
-    expect(phone.locator("body")).to_contain_text("Log in")
+    expect(phone.locator("body")).to_contain_text("This device was removed")
     kept = phone.evaluate("k => localStorage.getItem(k)", key)
     assert "half a sentence" in str(kept)
     (item,) = desk.get("/api/exchanges")["waiting"]

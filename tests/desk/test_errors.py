@@ -97,7 +97,7 @@ def test_a_desk_that_does_not_start_is_said_in_both_languages(
 ) -> None:
     """What `serve --open` starts says on stderr why there is no page."""
     monkeypatch.setattr(launch, "START_WITHIN", 0.0)
-    monkeypatch.setattr(launch, "_start", lambda _folder, _flags: None)
+    monkeypatch.setattr(launch, "_start", lambda *_how: None)
     monkeypatch.setattr(launch, "wait_for_facts", lambda _folder, **_how: None)
     for language, said in (
         ("en", "The page did not start."),
