@@ -90,9 +90,8 @@ function single(event, composer) {
   };
   const button = first(`[data-hotkey="${event.code.replace("Numpad", "Digit")}"]`);
   if (button && event.repeat) return; // one press is one answer
-  if (button?.matches(".verdict > *") && !isInView(button)) { // what is above it was not seen yet
-    event.preventDefault();
-    button.scrollIntoView({ block: "end" });
+  if (button?.matches(".verdict > *") && button.getBoundingClientRect().bottom > innerHeight) {
+    button.scrollIntoView({ block: "end" }); // what is above it was not seen yet
     return;
   }
   const onlyLeads = button?.closest("#options") && !chosen("options"); // Enter then sends it
@@ -105,12 +104,6 @@ function single(event, composer) {
     event.preventDefault();
     composer.views.focus();
   }
-}
-
-/** @param {HTMLElement} element */
-function isInView(element) {
-  const { top, bottom } = element.getBoundingClientRect();
-  return top >= 0 && bottom <= innerHeight;
 }
 
 // The options of several questions: a key chooses the next one, too.

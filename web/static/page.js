@@ -21,7 +21,8 @@ export class Page {
     this.address = "";
     const { state, next } = maybe("status")?.dataset ?? {};
     this.passed = next; // it waited already when a person opened this
-    this.looksBack = state !== "pending" && !isReload();
+    const [opening] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+    this.looksBack = state !== "pending" && opening?.type !== "reload";
     listenToStatus(this);
     // A place within the page was not open then.
     window.addEventListener("popstate", () => {
@@ -121,12 +122,7 @@ export class Page {
     this.started({ focus });
   });
 
-  /**
-   * What is open needs nobody: open what does, unless a person writes here or looks at something old.
-   *
-   * @param {string} told what became of what was open
-   * @returns {Promise<boolean>} whether something else is open
-   */
+  /** What is open needs nobody: open what does, and return whether that is so. @param {string} told what became of it */
   async goOn(told) {
     const key = keyOfOpen();
     const next = maybe("status")?.dataset.next;
@@ -137,6 +133,7 @@ export class Page {
     const focus = atRest() || first("#main")?.contains(document.activeElement);
     if (!this.open(page)) return false;
     history.pushState(null, "", at(path));
+    this.address = location.pathname + location.search;
     if (told) tell(told);
     await refreshList();
     this.started({ focus });
@@ -174,15 +171,9 @@ function tellAnew(young) {
   listenToCopies();
 }
 
-// The session that the page is about, in an address.
 function ofSession() {
   const session = new URLSearchParams(location.search).get("session");
   return session ? `?${new URLSearchParams({ session })}` : "";
-}
-
-function isReload() {
-  const [opened] = performance.getEntriesByType("navigation");
-  return opened instanceof PerformanceNavigationTiming && opened.type === "reload";
 }
 
 // The address names what is open, so that a reload shows it again whatever became of it.
@@ -226,8 +217,8 @@ async function takeStatus(page) {
   }
   const settled = state !== "pending" && composer && !composer.locked && !composer.sender.sending;
   if (settled) composer.lock(state === "answered" ? composer.sender.tooLate() : null);
-  const ended = state !== "pending" && old.dataset.state === "pending";
-  if (await page.goOn(ended ? first(".banner", fresh)?.textContent ?? "" : "")) return;
+  const left = "waits" in old.dataset && !("waits" in fresh.dataset);
+  if (await page.goOn(left ? first(".banner", fresh)?.textContent ?? "" : "")) return;
   // What nobody wrote in is shown as what became of it.
   if (settled && state === "answered" && !page.isBusy) page.reopen(`/m/${key}`);
 }
