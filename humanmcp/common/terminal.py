@@ -38,7 +38,7 @@ _LEFT: Final[set[int]] = set()
 
 
 class Painted(NamedTuple):
-    """A part of a line with its colour: dim, bold, red, green, yellow or cyan.
+    """A part of a line with its colour: dim, bold, red, green, yellow, cyan, or "" for none.
 
     The words of code keep their order on a screen that orders text.
     """
@@ -112,7 +112,7 @@ def _shown(part: str | Painted, *, coloured: bool) -> str:
     text = visible(part.text)
     if part.is_code:
         text = left_to_right(text)
-    return f"\x1b[{_COLOURS[part.colour]}m{text}\x1b[0m" if coloured else text
+    return f"\x1b[{_COLOURS[part.colour]}m{text}\x1b[0m" if coloured and part.colour else text
 
 
 def _raw(stream: TextIO, text: str) -> None:

@@ -199,7 +199,7 @@ def _table(found: Sequence[TerminalRow], moment: datetime) -> None:
             "  ",
             Painted(pad(row.name, widest_name), "bold"),
             "  ",
-            pad(text, widest),
+            Painted(pad(text, widest), "", is_code=True),
             "  ",
             *_when(row, moment),
         )

@@ -43,6 +43,19 @@ def test_show_says_who_wants_to_do_what_and_where(
     assert "answer 3 --allow" in out
 
 
+def test_a_terminal_with_colours_shows_an_edit_and_words_in_their_order(
+    asked: Callable[[str], Key], shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Removed and added lines have a colour, and the others none; a mark is beside each word."""
+    asked(permission("Edit", file_path="/אב/גד", old_string="a\nb", new_string="a\nc"))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    out = shell("show", "3").out
+    assert "    a\n    \x1b[31m-b\x1b[0m\n    \x1b[32m+c\x1b[0m\n" in out
+    assert "    \u200e/אב\u200e/גד\u200e\n" in out
+    assert "/אב\u200e/גד\u200e" in shell("inbox").out
+
+
 @pytest.mark.parametrize(
     ("words", "sent"),
     [
