@@ -20,13 +20,14 @@ from humanmcp.locales.explain import explain
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import name_of
 from humanmcp.protocol.conversation.state import ConversationState, ObservedMessage
-from humanmcp.protocol.conversation.transcript import Direction, Frame, Perspective, read_recording
+from humanmcp.protocol.conversation.transcript import Direction, Frame, Perspective
 from humanmcp.protocol.http.client import words_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.json.tree import follow, text_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation.captures import decode_lines, read_recording
 from humanmcp.protocol.validation.whole_conversation import hints
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _from_path(path: Path, zone: tzinfo | None) -> Recording:
     elif path.name != TRANSCRIPT:
         name = path.stem
     try:
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
+        text = decode_lines(path.read_bytes()).removeprefix("\ufeff")
     except OSError as error:
         raise stopped("export", "unreadable", what=path, why=error) from error
     frames = tuple(read_recording(text.split("\n"), lambda time: from_log_time(time, zone)))

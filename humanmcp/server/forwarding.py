@@ -31,13 +31,14 @@ from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import say
 from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.conversation.exchange import ExchangeState, Sent
-from humanmcp.protocol.conversation.transcript import Direction, Frame, is_log_line, to_json
+from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.methods import CANCELLED, INITIALIZED
 from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.validation.captures import is_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -417,9 +418,9 @@ def growing(path: Path) -> Path:
     if not path.exists():
         return path
     with path.open(encoding="utf-8-sig", errors="replace") as stream:
-        is_log = is_log_line(stream.readline())
+        is_other = not is_transcript(stream.readline())
     is_session = path.name == records.TRANSCRIPT and (path.parent / records.SESSION).exists()
-    return beside(path) if is_log or is_session else path
+    return beside(path) if is_other or is_session else path
 
 
 class Addition:

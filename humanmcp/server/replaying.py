@@ -14,7 +14,7 @@ from humanmcp.inbox import records
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState, Sent
-from humanmcp.protocol.conversation.transcript import DELIBERATE, read_recording
+from humanmcp.protocol.conversation.transcript import DELIBERATE
 from humanmcp.protocol.json.jsonrpc import member
 from humanmcp.protocol.rules.decision import Decision
 from humanmcp.protocol.rules.replay import (
@@ -27,6 +27,7 @@ from humanmcp.protocol.rules.replay import (
 )
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.spec.methods import PROGRESS
+from humanmcp.protocol.validation.captures import read_recording
 from humanmcp.server.forwarding import Addition, Forwarding, beside, growing
 from humanmcp.server.rules import LEFT_TO_A_PERSON, Acted, AutomaticAnswers
 from humanmcp.server.waiting import Forward

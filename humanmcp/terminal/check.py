@@ -1,7 +1,7 @@
 """`humanmcp check`: explain what is wrong with an answer, without any session.
 
-Also with a request, a notification, or a whole conversation: a transcript, a text log, or messages
-a line each; the first lines show which it is. For a person: the place, the line with a
+Also with a request, a notification, or a whole conversation: whatever a program or a person has
+written down of one (`protocol/validation/captures.py`). For a person: the place, the line with a
 caret, the sentence, the fix, the page of the specification. For machines: `--json`, and `--lines`
 for many answers through one pipe.
 """
@@ -9,9 +9,9 @@ for many answers through one pipe.
 from __future__ import annotations
 
 import contextlib
-import enum
 import json
 import os
+import re
 import sys
 import time
 from collections import Counter
@@ -27,33 +27,29 @@ from humanmcp.answering.schema import (
     diagnostic_shape,
 )
 from humanmcp.common import mistakes
-from humanmcp.common.person_files import STDIN, read_text, unreadable
+from humanmcp.common.person_files import STDIN, decoded, read_bytes, read_text, unreadable
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr, to_stdout
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.conversation.exchange import Exchange
-from humanmcp.protocol.conversation.transcript import (
-    Direction,
-    Frame,
-    from_json,
-    is_log_line,
-    read_log_line,
-)
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.autofix import autofix
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict, blocking
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import compact, encoded
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message, compact, encoded
+from humanmcp.protocol.json.tree import text_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.captures import decode_lines, read_capture
 from humanmcp.protocol.validation.envelope import failed
 from humanmcp.protocol.validation.whole_conversation import (
     ConversationJudge,
     Judged,
+    judge_capture,
     judge_frames,
-    judge_messages,
 )
 from humanmcp.terminal.problems import explained, print_problems, summary
 
@@ -64,6 +60,7 @@ if TYPE_CHECKING:
     from humanmcp.common.mistakes import Example, Mistake
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
+    from humanmcp.protocol.validation.captures import CapturedLine
 
 
 SECTION: Final = "check"
@@ -148,7 +145,7 @@ def _is_message(record: Any, arguments: argparse.Namespace) -> bool:  # noqa: AN
     text, said = record.get("text"), record.get("protocol_version", "")
     if arguments.method or not isinstance(text, str) or said not in ("", *versions.ALL):
         return False
-    return form_of(text) is TranscriptForm.MESSAGE
+    return not read_capture(text) and _is_request(text)
 
 
 def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa: ANN401 - any JSON value
@@ -227,11 +224,19 @@ def _every(arguments: argparse.Namespace) -> int:
 
 def _one(file: str, arguments: argparse.Namespace) -> int:
     """Check one file, and print what is wrong with it."""
-    text = read_text(_recording_in(file))
+    content = read_bytes(_recording_in(file))
     name = _name(file)
-    form = _form(text, arguments)
-    if form is not TranscriptForm.ANSWER:
-        return judge(text, form, arguments, name)
+    is_answer = _is_answer(arguments)
+    captured = () if is_answer else read_capture(decode_lines(content))
+    if captured:
+        return judge_captured(captured, arguments, name)
+    text = decoded(content, name)
+    other = next((code for code, begins in _OTHER_FILES if begins.match(text)), "")
+    if other and not is_answer:
+        raise CaseError(other, name=name)
+    if not is_answer and _is_request(text):
+        found = tuple(_alone(encoded(text), arguments.protocol_version or ""))
+        return _print_judged(found, arguments, name, alone=True)
     opened = _case(text, arguments)
     if arguments.fix:
         return _fixed(opened)
@@ -245,12 +250,18 @@ def _one(file: str, arguments: argparse.Namespace) -> int:
     return 0 if verdict.sendable else REFUSED
 
 
-def _form(text: str, arguments: argparse.Namespace) -> TranscriptForm:
-    """Detect what a text is; with --method, --request, --fix or --form it is an answer."""
+_OTHER_FILES: Final = (
+    ("a page", re.compile(r"\s*<(?:!doctype|html)\b", re.IGNORECASE)),
+    ("a diagram", re.compile(r"\s*sequenceDiagram\b")),
+    ("a program", re.compile(r'#!|(?:""".*?"""\s*)?(?:from [\w.]+ )?import \w', re.DOTALL)),
+)
+"""What is no answer, such as `humanmcp export` writes it, and how it begins."""
+
+
+def _is_answer(arguments: argparse.Namespace) -> bool:
+    """Return True if the caller says that the file is an answer."""
     chosen = arguments.method or arguments.request or arguments.fix
-    if chosen or TextForm(arguments.form) is not TextForm.MESSAGE:
-        return TranscriptForm.ANSWER
-    return form_of(text)
+    return bool(chosen) or TextForm(arguments.form) is not TextForm.MESSAGE
 
 
 def _case(text: str, arguments: argparse.Namespace) -> TypedCase:
@@ -479,52 +490,91 @@ _SHOWN: Final = frozenset({Severity.ERROR, Severity.WARNING})
 _WIDTH: Final = 80
 
 
-class TranscriptForm(enum.Enum):
-    """What a text turns out to be."""
-
-    ANSWER = "answer"
-    MESSAGE = "message"
-    """One request or notification."""
-    LINES = "lines"
-    """Messages, a line each."""
-    TRANSCRIPT = "transcript"
-    LOG = "log"
-
-
-def form_of(text: str) -> TranscriptForm:
-    """Detect what a text is; anything unknown is an answer."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    first = _object(lines[0]) if lines else None
-    if lines and is_log_line(lines[0]) and any(read_log_line(one.rstrip("\r")) for one in lines):
-        return TranscriptForm.LOG
-    if first is not None and {"seq", "way", "raw"} <= first.keys():
-        return TranscriptForm.TRANSCRIPT
-    if first is not None and len(lines) > 1 and any(map(_object, lines[1:])):
-        return TranscriptForm.LINES
+def _is_request(text: str) -> bool:
+    """Return True for one request or notification."""
     reading = json_reading.read(text)
     value = reading.value if reading.readable and not reading.edits else None
-    is_message = isinstance(value, dict) and isinstance(value.get("method"), str)
-    return TranscriptForm.MESSAGE if is_message else TranscriptForm.ANSWER
+    return isinstance(value, dict) and isinstance(value.get("method"), str)
 
 
-def _object(line: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+def judge_captured(
+    captured: Sequence[CapturedLine], arguments: argparse.Namespace, name: str
+) -> int:
+    """Print the problems of a conversation. Returns the exit status.
 
-
-def judge(text: str, form: TranscriptForm, arguments: argparse.Namespace, name: str) -> int:
-    """Print the problems of a conversation. Returns the exit status."""
-    found = tuple(_each(text, form, arguments.protocol_version or ""))
+    Raises:
+        CaseError: nothing in the file is a message.
+    """
+    version = arguments.protocol_version or ""
+    if captured[0].frame is not None:
+        found = tuple(
+            judge_frames(((one.number, one.frame) for one in captured if one.frame), version)
+        )
+    elif _has_requests(captured):
+        found = tuple(judge_capture(captured, version))
+    else:
+        found = tuple(_without_requests(captured, version))
+    words = [one for one in captured if one.direction is Direction.NOTE and one.frame is None]
     if not found:
-        raise CaseError("no messages", name=name)
+        said = " / ".join(one_line(one.text, _WIDTH) for one in words if one.level == "error")
+        raise CaseError("no messages but" if said else "no messages", name=name, words=said)
+    if not arguments.json:
+        _print_words(words)
+        if not _has_requests(captured):
+            to_stdout(Painted(say(SECTION, "no requests"), "dim"))
+    return _print_judged(found, arguments, name)
+
+
+def _has_requests(captured: Iterable[CapturedLine]) -> bool:
+    """Return True if somebody asks something, so that responses can be placed."""
+    found = (jsonrpc.read(one.raw) for one in captured if one.direction is not Direction.NOTE)
+    return any(
+        isinstance(one, Batch) or (isinstance(one, Message) and one.kind is Kind.REQUEST)
+        for one in found
+    )
+
+
+def _without_requests(captured: Iterable[CapturedLine], version: str) -> Iterator[Judged]:
+    """Judge the responses of a file without requests, each by its own shape."""
+    overheard = ConversationJudge(version, initialized=True)
+    for line in captured:
+        if line.direction is Direction.NOTE:
+            continue
+        found = jsonrpc.read(line.raw)
+        if not isinstance(found, Message) or not found.kind.is_answer:
+            yield from overheard.line(line.number, line.direction or Direction.OUT, line.raw)
+            continue
+        version = version or text_at(found.body, "result", "protocolVersion")
+        known = version if version in versions.ALL else None
+        opened = open_exchange_of(line.text, TextForm.MESSAGE, Asked(version=known))
+        token = found.id.token if found.id is not None else ""
+        said = tuple(
+            each for each in opened.verdict().diagnostics if each.severity is not Severity.REPAIRED
+        )
+        yield Judged(line.number, Direction.OUT, line.text, opened.exchange.method, token, said)
+
+
+def _print_words(words: Sequence[CapturedLine]) -> None:
+    """Print what the program that wrote the file says, and how many lines were not understood."""
+    for one in words:
+        if one.level == "error":
+            said = one_line(one.text, _WIDTH)
+            to_stdout(Painted(say(SECTION, "host says", line=one.number, words=said), "dim"))
+    unread = [one for one in words if not one.level]
+    if unread:
+        first = one_line(unread[0].text, _WIDTH)
+        told = say(SECTION, "unread", count=len(unread), line=unread[0].number, words=first)
+        to_stdout(Painted(told, "dim"))
+
+
+def _print_judged(
+    found: Sequence[Judged], arguments: argparse.Namespace, name: str, *, alone: bool = False
+) -> int:
     diagnostics = [diagnostic for judged in found for diagnostic in judged.diagnostics]
     if arguments.json:
         _print_conversation_json(found, name if len(arguments.files) > 1 else "")
     else:
-        _print_conversation(found, diagnostics, name, alone=form is TranscriptForm.MESSAGE)
+        _print_conversation(found, diagnostics, name, alone=alone)
     return (
         REFUSED if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics) else 0
     )
@@ -536,39 +586,10 @@ def verdict_of(text: str, version: str) -> Verdict:
     return Verdict(text, None if blocking(found) else compact(text), None, found)
 
 
-def _each(text: str, form: TranscriptForm, version: str) -> Iterator[Judged]:
-    """Judge every message of a text."""
-    lines = text.split("\n")
-    match form:
-        case TranscriptForm.TRANSCRIPT:
-            yield from judge_frames(_frames(lines), version)
-        case TranscriptForm.LOG:
-            yield from judge_frames(_logged(lines), version)
-        case TranscriptForm.LINES:
-            yield from judge_messages((encoded(line) for line in lines), version)
-        case TranscriptForm.MESSAGE | TranscriptForm.ANSWER:
-            yield from _alone(encoded(text), version)
-
-
 def _alone(raw: bytes, version: str) -> Iterator[Judged]:
     """Judge a message without the conversation around it: it may be any part of one."""
     overheard = ConversationJudge(version, initialized=True)
     yield from overheard.line(1, overheard.speaker(raw), raw)
-
-
-def _frames(lines: Iterable[str]) -> Iterator[tuple[int, Frame]]:
-    for number, line in enumerate(lines, 1):
-        try:
-            yield number, from_json(line)
-        except (ValueError, RecursionError):  # torn by a crash
-            continue
-
-
-def _logged(lines: Iterable[str]) -> Iterator[tuple[int, Frame]]:
-    for number, line in enumerate(lines, 1):
-        found = read_log_line(line.rstrip("\r"))
-        if found is not None:
-            yield number, Frame(number, "", found.direction, encoded(found.text))
 
 
 # -- printing -------------------------------------------------------------------------------------

@@ -5,20 +5,23 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from datetime import UTC
 from pathlib import Path
 
 import pytest
 
 from humanmcp.export import readable as forms
-from humanmcp.export.command import FORMATS
+from humanmcp.export.command import FORMATS, written
 from humanmcp.export.recording import ExportOptions, find
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.visible import visible
+from humanmcp.protocol.validation.captures import read_capture
 from tests.export.recordings import SEED, WEATHER, recording, write
 
 MANNER = ExportOptions(zone=UTC)
+IN, OUT = Direction.IN, Direction.OUT
 
 
 def test_the_first_listing_comes_out_as_it_went_in() -> None:
@@ -119,3 +122,21 @@ def test_an_empty_inbox_says_how_to_record_a_session(tmp_path: Path) -> None:
     """Nobody has named `last`, the default."""
     with pytest.raises(StopError, match="There is no session yet"):
         find("last", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["log", "pretty", "jsonl", "har", "markdown"])
+def test_what_is_exported_is_read_back(name: str) -> None:
+    """The same messages, from every format that has them whole."""
+    text = written(FORMATS[name], WEATHER, MANNER)
+    assert messages_in(one.text for one in read_capture(text)) == messages_in(
+        frame.text for frame in WEATHER.frames if frame.direction in (IN, OUT)
+    )
+
+
+def messages_in(texts: Iterable[str]) -> list[str]:
+    """Return what is JSON of some texts, in one order and one spelling."""
+    found = []
+    for text in texts:
+        with contextlib.suppress(ValueError):
+            found.append(json.dumps(json.loads(text)))
+    return sorted(found)

@@ -301,3 +301,38 @@ def test_a_line_that_cannot_be_judged_at_all_keeps_nobody_from_the_next(
     assert [each["code"] for each in first["problems"]] == ["X01"]
     assert "the moon" in first["problems"][0]["message"]
     assert second["sendable"]
+
+
+def test_a_file_with_responses_only_is_checked_by_their_shape(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """Nobody dropped them: the requests are in another file."""
+    wrong = '{"jsonrpc":"2.0","id":2,"result":{"content":"x"}}'
+    ran = check(f"Server 1.0 is ready\n{GOOD}\n{wrong}\n")
+    assert "each response is checked alone" in ran.out
+    assert [code for code in ("N01", "M01", "N30") if f"({code})" in ran.out] == ["N01", "M01"]
+    assert ran.out.splitlines()[-1] == "3 messages checked, with 2 errors."
+
+
+def test_what_a_host_says_in_its_log_is_shown(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """Also where it has no message: the reason stands there."""
+    words = "2025-11-17T00:30:08.676Z [t] [error] spawn uv ENOENT"
+    ran = check(f"{words}\n2025-11-17T00:30:08.679Z [t] [info] Server transport closed\n")
+    assert ran.status == 2
+    assert "spawn uv ENOENT" in ran.err
+    ran = check(f"{words}\n2025-11-17T00:30:09.676Z [t] [info] Message from server: {GOOD}\nx\n")
+    assert f"line 1, the program that wrote this file says: {words}" in ran.out
+    assert "1 line is no message, line 3: x" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<!doctype html>\n<html>", "is a web page"),
+        ("sequenceDiagram\n  participant C", "is a diagram"),
+        ('"""A server."""\n\nimport json\n', "is a program"),
+    ],
+)
+def test_a_file_that_is_no_answer_is_named(check: Any, text: str, words: str) -> None:  # noqa: ANN401 - see the fixture
+    """What to check instead is said."""
+    ran = check(text)
+    assert ran.status == 2
+    assert words in ran.err

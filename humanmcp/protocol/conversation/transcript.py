@@ -12,7 +12,6 @@ import binascii
 import enum
 import json
 import re
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -164,25 +163,6 @@ def command_in(frames: Iterable[Frame]) -> tuple[str, ...]:
 
 
 _LABELS: Final = {Direction.IN: "IN", Direction.OUT: "OUT", Direction.ERR: "ERR"}
-_WAYS: Final = {label: direction for direction, label in _LABELS.items()}
-_TIME: Final = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}"
-_DESKTOP_TIME: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
-_DESKTOP_LINE: Final = re.compile(
-    rf"({_DESKTOP_TIME}) (?:\[[^\]]*\] )+Message from (client|server): (.*?)"
-    r"(?: \{ metadata: undefined \})?",
-    re.DOTALL,
-)
-_DESKTOP_WAYS: Final = {"client": Direction.IN, "server": Direction.OUT}
-_FIRST: Final = re.compile(rf"\[|{_DESKTOP_TIME} ")
-_LINE: Final = re.compile(rf"\[({_TIME})\] (IN|OUT|ERR): (.*)", re.DOTALL)
-
-
-class LogLine(NamedTuple):
-    """One line of a text log: its time as written, its direction, and the message."""
-
-    time: str
-    direction: Direction
-    text: str
 
 
 def label(direction: Direction) -> str:
@@ -199,49 +179,6 @@ def write_log_line(frame: Frame, time: str) -> str | None:
     if frame.direction not in _LABELS or not text.strip():
         return None
     return f"[{time}] {_LABELS[frame.direction]}: {text}"
-
-
-def read_log_line(line: str) -> LogLine | None:
-    """Read a line of a log; None if it has no message."""
-    if found := _LINE.fullmatch(line):
-        return LogLine(found[1], _WAYS[found[2]], found[3])
-    if found := _DESKTOP_LINE.fullmatch(line):
-        return LogLine(found[1], _DESKTOP_WAYS[found[2]], found[3])
-    return None
-
-
-def is_log_line(line: str) -> bool:
-    """Return True if this first line is that of a text log, False for a transcript."""
-    return _FIRST.match(line) is not None
-
-
-def read_log(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame]:
-    """Read a log as frames; other lines become notes. `time` converts a log's time."""
-    seq = 0
-    for line in lines:
-        text = line.rstrip("\r")
-        found = read_log_line(text)
-        if found is None and not text.strip():
-            continue
-        seq += 1
-        if found is None:
-            yield Frame(seq, "", Direction.NOTE, b"", note=text)
-        else:
-            yield Frame(seq, time(found.time), found.direction, found.text.encode())
-
-
-def read_recording(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame]:
-    """Read a transcript or a text log. Lines of a transcript that a crash has cut are skipped."""
-    lines = iter(lines)
-    first = next(filter(str.strip, lines), "")
-    if is_log_line(first):
-        yield from read_log(chain((first,), lines), time)
-        return
-    for line in chain((first,), lines):
-        try:
-            yield from_json(line)
-        except (ValueError, RecursionError):
-            continue
 
 
 _LINES: Final = frozenset({Direction.IN, Direction.OUT})

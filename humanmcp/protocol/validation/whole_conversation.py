@@ -24,7 +24,7 @@ from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.methods import LOG, PROGRESS
 from humanmcp.protocol.spec.versions import features
-from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation import captures, check
 from humanmcp.protocol.validation.outgoing import gates
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.diagnostics.problem import RawDiagnostic
+    from humanmcp.protocol.validation.captures import CapturedLine
 
 DROPPED: Final = frozenset({"R01", "R05", "R12", "N11", Flaw.NOT_JSON, Flaw.NOT_UTF8})
 """The problems because of which the official clients drop a response and continue to wait."""
@@ -283,28 +284,8 @@ class ConversationJudge:
         )
 
     def speaker(self, raw: bytes) -> Direction:
-        """Guess the sender of a line without a direction, by what only one side may send.
-
-        A response comes from the side that got the request; otherwise it counts as the client's.
-        """
-        found = jsonrpc.read(raw)
-        message = found.items[0] if isinstance(found, Batch) else found
-        if not isinstance(message, Message):
-            return Direction.OUT  # servers sometimes print other text, clients hardly ever
-        if message.kind.is_answer:
-            own = message.id
-            ways = [
-                one.direction
-                for one in self._conversation.open
-                if own is not None and one.request.id is not None and own.answers(one.request.id)
-            ]
-            return Direction.IN if ways[:1] == [Direction.OUT] else Direction.OUT
-        return Direction.OUT if _only_servers_say(message.method) else Direction.IN
-
-
-def _only_servers_say(method: str) -> bool:
-    record = methods.of(method)
-    return record.from_servers or (bool(record.to_client) and not record.to_server)
+        """Guess the sender of a line without a direction."""
+        return captures.speaker(self._conversation, raw)
 
 
 def _judged(number: int, observed: ObservedMessage, diagnostics: tuple[Diagnostic, ...]) -> Judged:
@@ -329,11 +310,13 @@ def judge_frames(frames: Iterable[tuple[int, Frame]], version: str = "") -> Iter
     yield from overheard.end()
 
 
-def judge_messages(lines: Iterable[bytes], version: str = "") -> Iterator[Judged]:
-    """Check messages of both sides, one per line."""
+def judge_capture(lines: Iterable[CapturedLine], version: str = "") -> Iterator[Judged]:
+    """Check the messages of a capture. Words of the program that wrote it are passed over."""
     overheard = ConversationJudge(version)
-    for number, raw in enumerate(lines, 1):
-        yield from overheard.line(number, overheard.speaker(raw), raw)
+    for line in lines:
+        if line.direction not in (Direction.NOTE, Direction.ERR):
+            direction = line.direction or overheard.speaker(line.raw)
+            yield from overheard.line(line.number, direction, line.raw)
     yield from overheard.end()
 
 

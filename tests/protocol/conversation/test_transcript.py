@@ -10,14 +10,11 @@ from humanmcp.protocol.conversation.transcript import (
     Frame,
     command_in,
     from_json,
-    is_log_line,
     label,
-    read_log,
-    read_log_line,
-    read_recording,
     to_json,
     write_log_line,
 )
+from humanmcp.protocol.validation.captures import is_transcript, read_capture, read_recording
 
 
 @given(
@@ -77,7 +74,9 @@ def test_what_is_written_is_read_back(direction: Direction) -> None:
     """Time, way and text."""
     line = write_log_line(Frame(1, "", direction, '{"x":"東京] IN: "}'.encode()), TIME)
     assert line == f'[{TIME}] {label(direction)}: {{"x":"東京] IN: "}}'
-    assert read_log_line(line) == (TIME, direction, '{"x":"東京] IN: "}')
+    assert [(one.at, one.direction, one.text) for one in read_capture(line)] == [
+        (TIME, direction, '{"x":"東京] IN: "}')
+    ]
 
 
 @pytest.mark.parametrize(
@@ -103,19 +102,19 @@ def test_only_a_carriage_return_is_taken_from_the_end_of_a_line() -> None:
 @pytest.mark.parametrize("line", ["", "hello", f"[{TIME}] UP: {{}}", f"[{TIME[:-4]}] IN: {{}}"])
 def test_other_lines_are_none(line: str) -> None:
     """Another label, no time, no milliseconds."""
-    assert read_log_line(line) is None
+    assert read_capture(line) == ()
 
 
 def test_a_log_is_read_as_frames_and_what_is_no_entry_as_a_note() -> None:
     """Blank lines are left out, and the line ends of Windows."""
     lines = [f"[{TIME}] IN: {{}}\r", "", "Traceback\r", f"[{TIME}] OUT: {{}}"]
-    assert list(read_log(lines, "at {}".format)) == [
+    assert list(read_recording(lines, "at {}".format)) == [
         Frame(1, f"at {TIME}", Direction.IN, b"{}"),
         Frame(2, "", Direction.NOTE, b"", note="Traceback"),
         Frame(3, f"at {TIME}", Direction.OUT, b"{}"),
     ]
-    assert is_log_line(lines[0])
-    assert not is_log_line('{"seq":1}')
+    assert not is_transcript(lines[0])
+    assert not is_transcript('{"seq":1}')
 
 
 def test_the_log_of_claude_desktop_is_read() -> None:

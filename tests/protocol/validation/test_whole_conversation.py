@@ -9,13 +9,14 @@ from humanmcp.protocol.conversation.state import MOST_OPEN, ConversationState, O
 from humanmcp.protocol.conversation.transcript import DROPPED, HELD, LET_GO, Direction, Frame
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.json.jsonrpc import Malformed, Message, read
+from humanmcp.protocol.validation.captures import CapturedLine, read_capture
 from humanmcp.protocol.validation.whole_conversation import (
     ConversationJudge,
     Judged,
     NeverAnswered,
     Unanswered,
+    judge_capture,
     judge_frames,
-    judge_messages,
 )
 
 IN, OUT = Direction.IN, Direction.OUT
@@ -166,14 +167,15 @@ def test_who_said_a_line_is_guessed_by_what_only_one_side_may_say() -> None:
 def test_messages_of_a_pipe_are_judged_without_being_told_who_said_them() -> None:
     """Empty lines count, so that the number is that of the file."""
     lines = [CALL, b"", request("roots/list", 5), answer(5, roots=[]), DONE]
-    judged = judge_messages(lines, "2025-06-18")
+    judged = judge_capture(read_capture(b"\n".join(lines).decode()), "2025-06-18")
     assert [told(one)[:3] for one in judged] == [
         (1, IN, "tools/call"),
         (3, OUT, "roots/list"),
         (4, IN, "roots/list"),
         (5, OUT, "tools/call"),
     ]
-    assert [told(judged) for judged in judge_messages([CALL], "2025-06-18")][-1] == (
+    alone = CapturedLine(1, None, CALL.decode())
+    assert [told(judged) for judged in judge_capture([alone], "2025-06-18")][-1] == (
         1,
         IN,
         "tools/call",

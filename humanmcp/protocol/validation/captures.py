@@ -1,0 +1,436 @@
+"""Read a capture of a conversation, whoever wrote it: what a file is, all of it decides.
+
+Theory of operation. Each line is held against a table: a log with a direction in each line, an
+envelope of JSON around each message, an event stream, or the messages as such. A value may go on
+over several lines. What nothing explains is a line of its own in a file of plain messages, because
+a server may have written it to stdout; in a log it is a note. A text with one message and nothing
+else is no capture.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.protocol.conversation.state import ConversationState
+from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Batch, Message, item_spans, members
+from humanmcp.protocol.json.tree import objects_at, text_at
+from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.spec import methods
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+
+class CapturedLine(NamedTuple):
+    """One message, or what was found in its place.
+
+    `number` is the line of the file, from 1; in an HTTP archive, that of the message. `direction`
+    is None if the file does not say it, NOTE for a line that is no message. `at` is the time as
+    written, `level` that of the words of the host that wrote the file. `frame` is set for a line of
+    our own transcript.
+    """
+
+    number: int
+    direction: Direction | None
+    text: str
+    at: str = ""
+    frame: Frame | None = None
+    level: str = ""
+
+    @property
+    def raw(self) -> bytes:
+        """The bytes of the line; `decode_lines` kept those that are not UTF-8."""
+        return self.text.encode("utf-8", "surrogateescape")
+
+
+def decode_lines(content: bytes) -> str:
+    """Decode a file of which single lines may not be UTF-8: `CapturedLine.raw` has their bytes."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16", "replace")
+    return content.decode("utf-8", "surrogateescape")
+
+
+_TIME: Final = r"(?P<at>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\.\d{3,}Z?)"
+_VSCODE: Final = rf"(?:{_TIME} )?(?:\[\w+\] )?"
+_ROWS: Final = tuple(
+    re.compile(row, re.DOTALL)
+    for row in (
+        # `humanmcp export`
+        rf"\[{_TIME}\] (?:(?P<IN>IN)|(?P<OUT>OUT)|(?P<ERR>ERR)): (?P<text>.*)",
+        # Claude Desktop: mcp.log, mcp-server-NAME.log
+        rf"{_TIME} (?:\[[^\]]*\] )+Message from (?:(?P<IN>client)|(?P<OUT>server)): (?P<text>.*)",
+        # VS Code: the output "MCP: NAME"
+        rf"{_VSCODE}\[(?:(?P<IN>editor -> server)|(?P<OUT>server -> editor))\] (?P<text>.*)",
+        rf"{_VSCODE}\[(?:(?P<IN>Client)|(?P<OUT>Server)) Says\] (?P<text>.*)",
+        # supergateway, and others that name both ends
+        r"\[[\w-]+\] (?P<IN>\w+ (?:→|->) (?:Child|Server)): (?P<text>.*)",
+        r"\[[\w-]+\] (?P<OUT>(?:Child|Server) (?:→|->) \w+): (?P<text>.*)",
+        # mcp-remote: the message stands in the lines below
+        r"(?:\[\d+\] )?\[(?:(?P<IN>Local→Remote)|(?P<OUT>Remote→Local))\] [^{\[]*",
+    )
+)
+"""Lines of programs that say who wrote the message: `IN` is a client, as in a transcript."""
+_BY_HAND: Final = re.compile(
+    r"\s*(?:(?P<IN>>>?|--?>|→|[$%] [^{]*?)|(?P<OUT><<?|<--?|←)) ?(?P<text>[\[{].*)", re.DOTALL
+)
+"""An arrow of a person, of `--wire` or of `curl -v`; or `$ printf '…' | server` in a terminal."""
+_HOST: Final = re.compile(rf"{_TIME} (?:\[[^\]]*\] )?\[(?P<level>\w+)\] (?P<words>.*)", re.DOTALL)
+"""A line without a message in the log of Claude Desktop or VS Code."""
+_EVENT: Final = re.compile(r"(?P<field>data|event|id|retry): ?(?P<text>.*)|:.*", re.DOTALL)
+_HEAD: Final = re.compile(r"HTTP/[\d.]+ \d{3}.*", re.DOTALL)
+_FENCE: Final = re.compile(r"\s*(?:```|~~~)", re.DOTALL)
+_COMMENT: Final = re.compile(r"\s*(?:#|//)")
+_PID: Final = re.compile(r"\[\d+\] (?=[\[{])")
+
+_DIRECTIONS: Final = {
+    **dict.fromkeys(("c2s", "in", "send", "sent", "client", "request"), Direction.IN),
+    **dict.fromkeys(("s2c", "out", "recv", "received", "server", "response"), Direction.OUT),
+    **dict.fromkeys(("meta", "note", "err"), Direction.NOTE),
+}
+"""The words for a direction in an envelope: `send` is what the recording client sent."""
+_DIRECTION: Final = ("direction", "dir", "way")
+_PAYLOAD: Final = ("raw", "message", "msg", "data", "payload")
+_AT: Final = ("at", "ts", "time", "timestamp")
+
+
+def read_capture(text: str) -> tuple[CapturedLine, ...]:
+    """Read what was captured; () if the text is no capture, but perhaps one message."""
+    return tuple(_one_value(text)) or _LineReader(text).capture()
+
+
+def is_transcript(first: str) -> bool:
+    """Return True if this first line of a file is one of our own transcript."""
+    value = _decoded(first)
+    return isinstance(value, dict) and {"seq", "way", "raw"} <= value.keys()
+
+
+def read_recording(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame]:
+    """Read a transcript or any other capture as frames; `time` converts a time as written.
+
+    Lines of a transcript that a crash has cut are skipped. It is read line by line, however long.
+    """
+    lines = iter(lines)
+    first = next(filter(str.strip, lines), "")
+    if not is_transcript(first):
+        text = "\n".join(chain((first,), lines))
+        yield from _frames(read_capture(text), time)
+        return
+    for line in chain((first,), lines):
+        with suppress(ValueError, RecursionError):
+            yield from_json(line)
+
+
+def _frames(lines: Iterable[CapturedLine], time: Callable[[str], str]) -> Iterator[Frame]:
+    """Return captured lines as frames; who said a line that does not say it follows from before."""
+    conversation = ConversationState()
+    for seq, line in enumerate(lines, 1):
+        direction = line.direction or speaker(conversation, line.raw)
+        if direction is Direction.NOTE:
+            yield Frame(seq, "", direction, b"", note=line.text)
+            continue
+        found = jsonrpc.read(line.raw)
+        for message in found.items if isinstance(found, Batch) else (found,):
+            if isinstance(message, Message) and direction in (Direction.IN, Direction.OUT):
+                conversation.observe(direction, message)
+        yield Frame(seq, time(line.at) if line.at else "", direction, line.raw)
+
+
+def speaker(conversation: ConversationState, raw: bytes) -> Direction:
+    """Guess the sender of a line without a direction, by what only one side may send.
+
+    A response comes from the side that got the request; otherwise it counts as the server's.
+    """
+    found = jsonrpc.read(raw)
+    message = found.items[0] if isinstance(found, Batch) else found
+    if not isinstance(message, Message):
+        return Direction.OUT  # servers sometimes print other text, clients hardly ever
+    if message.kind.is_answer:
+        own = message.id
+        ways = [
+            one.direction
+            for one in conversation.open
+            if own is not None and one.request.id is not None and own.answers(one.request.id)
+        ]
+        return Direction.IN if ways[:1] == [Direction.OUT] else Direction.OUT
+    return Direction.OUT if _only_servers_say(message.method) else Direction.IN
+
+
+def _only_servers_say(method: str) -> bool:
+    record = methods.of(method)
+    return record.from_servers or (bool(record.to_client) and not record.to_server)
+
+
+def is_message(value: object) -> bool:
+    """Return True for an object that is meant as a JSON-RPC message."""
+    return isinstance(value, dict) and bool(
+        value.keys() & {"jsonrpc", "method"}
+        or ("id" in value and value.keys() & {"result", "error"})
+    )
+
+
+# -- a file that is one value --------------------------------------------------------------------
+
+
+def _one_value(text: str) -> Iterator[CapturedLine]:
+    """Yield the messages of an HTTP archive, or of a list that does not have responses only."""
+    if text.lstrip("\ufeff \t\r\n")[:1] not in ("{", "["):
+        return
+    try:
+        value = json.loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError):
+        return
+    if isinstance(value, list) and any(text_at(one, "method") for one in value):
+        for start, end in item_spans(text, text.index("[")):
+            yield CapturedLine(text.count("\n", 0, start) + 1, None, text[start:end])
+    yield from (line._replace(number=at) for at, line in enumerate(_archived(value), 1))
+
+
+def _archived(value: object) -> Iterator[CapturedLine]:
+    """Yield the messages of an HTTP archive."""
+    for entry in objects_at(value, "log", "entries"):
+        at = text_at(entry, "startedDateTime")
+        for text in _messages_in(text_at(entry, "request", "postData", "text")):
+            yield CapturedLine(0, Direction.IN, text, at)
+        for text in _messages_in(text_at(entry, "response", "content", "text")):
+            yield CapturedLine(0, Direction.OUT, text, at)
+
+
+def _messages_in(body: str) -> list[str]:
+    """Return the messages of an HTTP body: one, or the events of a stream."""
+    events = [found for line in body.splitlines() if (found := _EVENT.fullmatch(line))]
+    texts = [one["text"] for one in events if one["field"] == "data"] if events else [body]
+    return [text for text in texts if text.strip()]
+
+
+# -- a file of lines -----------------------------------------------------------------------------
+
+
+class _LineReader:
+    """Reads a file line by line."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lines = text.split("\n")
+        self._next = 0
+        """The index of the line that comes next."""
+        self._offset = 0
+        """Where that line begins in the text."""
+        self._tries = 4 * len(text)
+        """Characters that may still be read in vain for values of several lines."""
+        self._stated: Direction | None = None
+        """The direction that mcp-remote wrote above the message."""
+        self._is_log = False
+        """Whether a line was found that only a log, an envelope or an event stream has."""
+        self._long = 0
+        """How many messages go on over several lines."""
+
+    def capture(self) -> tuple[CapturedLine, ...]:
+        """Return the lines of a capture; () if the text is something else."""
+        found = list(self._all())
+        messages = sum(map(_has_message, found))
+        is_marked_up = any(map(_FENCE.match, self._lines))
+        if self._is_log or (is_marked_up and messages > 1):
+            return tuple(
+                one
+                if one.direction or _has_message(one)
+                else one._replace(direction=Direction.NOTE)
+                for one in found
+            )
+        if is_marked_up:
+            return ()
+        if 0 < self._long < messages:  # on a pipe a message is one line: so these lines are wrong
+            found = [part for one in found for part in _lines_of(one)]
+        lines = [one for one in found if not _COMMENT.match(one.text)]
+        is_more = messages > 1 or (messages > self._long and len(lines) > messages)
+        return tuple(lines) if is_more else ()
+
+    def _all(self) -> Iterator[CapturedLine]:
+        is_marked_up = any(map(_FENCE.match, self._lines))
+        is_code = not is_marked_up
+        while self._next < len(self._lines):
+            number, line = self._next + 1, self._lines[self._next].removesuffix("\r")
+            if is_marked_up and _FENCE.match(line):
+                is_code = not is_code
+            elif is_code and line.strip():
+                yield from self._line(number, line)
+            self._go_on(self._next + 1)
+
+    def _go_on(self, index: int) -> None:
+        self._offset += sum(len(line) + 1 for line in self._lines[self._next : index])
+        self._next = index
+
+    def _line(self, number: int, line: str) -> Iterator[CapturedLine]:
+        """Read the next line, and those below that belong to it."""
+        if line.lstrip("\ufeff").startswith("{") and (found := self._object(number, line)):
+            yield found
+            return
+        if match := next(filter(None, (row.fullmatch(line) for row in _ROWS)), None):
+            if found := self._stated_line(number, match):
+                yield found
+            return
+        if (match := _BY_HAND.fullmatch(line)) and (found := self._noted(number, match)):
+            yield found
+            return
+        if match := _HOST.fullmatch(line):
+            self._is_log = True
+            yield CapturedLine(number, Direction.NOTE, line, level=match["level"])
+            return
+        if (match := _EVENT.fullmatch(line)) or _HEAD.fullmatch(line):
+            text = match["text"] if match and match["field"] == "data" else ""
+            if text.startswith("{") or match is None:
+                self._is_log = True
+            if text:
+                yield CapturedLine(number, Direction.OUT, text)
+            return
+        prefix = _PID.match(line)
+        text = self._value(prefix.end() if prefix else len(line) - len(line.lstrip()))
+        if text is not None and is_message(json.loads(text)):
+            self._long += "\n" in text
+            yield CapturedLine(number, self._stated, text)
+            self._stated = None
+        else:
+            self._stated = None
+            yield CapturedLine(number, None, line)
+
+    def _object(self, number: int, line: str) -> CapturedLine | None:
+        """Read an object on one line: a message, or an envelope around one."""
+        text = line.lstrip("\ufeff").rstrip().removesuffix(",")
+        value = _decoded(text)
+        if not isinstance(value, dict):
+            return None
+        if is_message(value) and _direction_in(value.get("_meta")) is None:
+            return CapturedLine(number, None, line if line.endswith("}") else text)
+        found = _enveloped(number, text, value)
+        self._is_log |= found is not None
+        return found
+
+    def _stated_line(self, number: int, match: re.Match[str]) -> CapturedLine | None:
+        """Read a line that states its direction; None if the message is in the lines below."""
+        self._is_log = True
+        named = match.groupdict()
+        direction = next(one for one in Direction if named.get(one.name))
+        text = named.get("text")
+        if text is None:
+            self._stated = direction
+            return None
+        text = text.removesuffix(" { metadata: undefined }")  # Claude Desktop
+        if text.startswith(("{", "[")):
+            text = self._value(match.start("text"), is_rest=True) or _inspected(text)
+        return CapturedLine(number, direction, text, named.get("at") or "")
+
+    def _noted(self, number: int, match: re.Match[str]) -> CapturedLine | None:
+        """Read a message behind an arrow or a prompt."""
+        text = self._value(match.start("text"), is_rest=True)
+        if text is None or not is_message(_decoded(text)):
+            return None
+        self._is_log = True
+        return CapturedLine(number, Direction.IN if match["IN"] else Direction.OUT, text)
+
+    def _value(self, column: int, *, is_rest: bool = False) -> str | None:
+        """Return the JSON value that begins here, and go on behind it; None if there is none.
+
+        With `is_rest`, other words may stand behind it.
+        """
+        start = self._offset + column
+        length = self._length(start)
+        if length == 0:
+            return None
+        end = start + length
+        until = self._text.find("\n", end)
+        rest = self._text[end : None if until < 0 else until].strip()
+        if rest not in ("", ",") and not is_rest:
+            return None
+        text = self._text[start:end]
+        self._go_on(self._next + text.count("\n"))
+        return text
+
+    def _length(self, start: int) -> int:
+        """Return the length of the JSON value that begins here, 0 if there is none."""
+        for size in _WINDOWS:
+            window = self._text[start : start + size]
+            if self._tries <= 0 or not _BEGINS.match(window):
+                return 0
+            try:
+                return _DECODER.raw_decode(window)[1]
+            except json.JSONDecodeError as error:
+                is_cut = error.msg.startswith("Unterminated") or error.pos > size - _PER_TRY
+                self._tries -= (len(window) if is_cut else error.pos) + _PER_TRY
+                if len(window) < size or not is_cut:
+                    return 0
+            except RecursionError:
+                self._tries -= _DEEP
+                return 0
+        return 0
+
+
+_DECODER: Final = json.JSONDecoder()
+_BEGINS: Final = re.compile(r"[\[{]\s*(?:[\[{\]}\"\d-]|true|false|null|$)")
+_WINDOWS: Final = (1 << 12, 1 << 16, 1 << 20, 1 << 30)
+"""Characters that are tried for one value: where an error stands in the whole file, counts it."""
+_PER_TRY: Final = 64
+_DEEP: Final = 1000
+"""Characters that are charged for a value that is nested too deep to read."""
+
+
+def _enveloped(number: int, text: str, value: Mapping[str, Any]) -> CapturedLine | None:
+    """Read a message with what a recorder wrote around it, or into its `_meta`."""
+    if is_message(value):
+        direction, at = _direction_in(value["_meta"]), _first(value["_meta"], _AT)
+        return CapturedLine(number, direction, without_member(text, "_meta"), at)
+    if is_transcript(text):
+        with suppress(ValueError):  # torn by a crash
+            frame = from_json(text)
+            return CapturedLine(number, frame.direction, frame.text, frame.at, frame)
+    direction, payload = _direction_in(value), _first(value, _PAYLOAD)
+    if direction is None or not payload:
+        return None
+    name = next(name for name in _PAYLOAD if name in value)
+    if not isinstance(value[name], str):
+        payload = next(text[start:end] for one, start, end in members(text) if one == name)
+    return CapturedLine(number, direction, payload, _first(value, _AT))
+
+
+def _decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _has_message(line: CapturedLine) -> bool:
+    return line.frame is not None or is_message(_decoded(line.text))
+
+
+def _lines_of(line: CapturedLine) -> Iterator[CapturedLine]:
+    for at, text in enumerate(line.text.split("\n")):
+        yield line._replace(number=line.number + at, text=text)
+
+
+def _direction_in(value: object) -> Direction | None:
+    """Return the direction that an envelope states."""
+    said = next((word for name in _DIRECTION if (word := text_at(value, name))), "")
+    return _DIRECTIONS.get(said.lower())
+
+
+def _first(value: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    """Return the first of these members, as text."""
+    found = next((value[name] for name in names if name in value), "")
+    return found if isinstance(found, str) else json.dumps(found)
+
+
+def without_member(text: str, name: str) -> str:
+    """Return an object without a member; the others stay as they were written."""
+    kept = [(one, text[start:end]) for one, start, end in members(text) if one != name]
+    return f"{{{','.join(f'{json.dumps(one)}:{value}' for one, value in kept)}}}"
+
+
+def _inspected(text: str) -> str:
+    """Return an object as Node.js prints it as JSON; as it is where that cannot be."""
+    reading = read(text)
+    return reading.json if reading.readable and isinstance(reading.value, dict) else text

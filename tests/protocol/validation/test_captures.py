@@ -1,0 +1,241 @@
+"""What somebody has written down of a conversation is read, whoever wrote it."""
+
+import itertools
+import json
+from typing import Final, TypeAlias
+
+import pytest
+
+from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
+from humanmcp.protocol.validation.captures import (
+    decode_lines,
+    read_capture,
+    read_recording,
+    without_member,
+)
+
+IN, OUT, NOTE = Direction.IN, Direction.OUT, Direction.NOTE
+CALL: Final = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rain"}}'
+DONE: Final = '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}'
+SHORT: Final = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+
+
+Lines: TypeAlias = list[tuple[Direction | None, str]]
+
+
+def logged(*lines: tuple[str, str]) -> str:
+    """Write a log: what stands before each message, and the message."""
+    return "\n".join(f"{before}{text}" for before, text in lines)
+
+
+def pretty(text: str) -> str:
+    """Lay a message out over several lines."""
+    return json.dumps(json.loads(text), indent=2)
+
+
+UNDEFINED: Final = " { metadata: undefined }"
+BOTH: Final[Lines] = [(IN, CALL), (OUT, DONE)]
+UNSAID: Final[Lines] = [(None, CALL), (None, DONE)]
+
+CAPTURES: Final[dict[str, tuple[str, Lines]]] = {
+    "messages, a line each": (f"{CALL}\n{DONE}\n", UNSAID),
+    "an answer first": (f"{DONE}\n{CALL}\n", [(None, DONE), (None, CALL)]),
+    "two answers": (f"{DONE}\n{DONE}", [(None, DONE), (None, DONE)]),
+    "empty lines and comments before": (f"\n# my capture\n// of today\n{CALL}\n{DONE}", UNSAID),
+    "commas at the ends": (f"{CALL},\n{DONE}", UNSAID),
+    "a banner on stdout": (
+        f"Server 1.0 is ready\n[INFO] 3 tools\n{DONE}\n",
+        [(None, "Server 1.0 is ready"), (None, "[INFO] 3 tools"), (None, DONE)],
+    ),
+    "a line that is not JSON": (f"{CALL}\n{DONE[:-1]}", [(None, CALL), (None, DONE[:-1])]),
+    "a list that is no message": (f"[1,2]\n{CALL}\n{DONE}", [(None, "[1,2]"), *UNSAID]),
+    "messages over several lines": (
+        f"{pretty(CALL)}\n{pretty(DONE)}\n",
+        [(None, pretty(CALL)), (None, pretty(DONE))],
+    ),
+    "on one pipe, one message over several lines": (
+        f"{CALL}\n{pretty(SHORT)}",
+        [(None, CALL), *((None, line) for line in pretty(SHORT).split("\n"))],
+    ),
+    "a list of messages": (f"[\n {CALL},\n {DONE}\n]\n", UNSAID),
+    "a log of ours": (
+        f"[2026-11-20 18:49:07.123] IN: {CALL}\nTraceback\n[2026-11-20 18:49:07.133] OUT: {DONE}",
+        [(IN, CALL), (NOTE, "Traceback"), (OUT, DONE)],
+    ),
+    "a log of ours, laid out": (
+        logged(
+            ("[2026-11-20 18:49:07.123] IN: ", pretty(CALL)),
+            ("[2026-11-20 18:49:07.133] OUT: ", pretty(DONE)),
+        ),
+        [(IN, pretty(CALL)), (OUT, pretty(DONE))],
+    ),
+    "the server's stderr": (
+        f"[2026-11-20 18:49:07.123] ERR: loading\n[2026-11-20 18:49:07.133] IN: {CALL}",
+        [(Direction.ERR, "loading"), (IN, CALL)],
+    ),
+    "Claude Desktop": (
+        logged(
+            ("2026-03-31T21:30:55.174Z [t] [info] Message from client: ", f"{CALL}{UNDEFINED}"),
+            ("2026-03-31T21:30:55.176Z [t] [info] Message from server: ", f"{DONE}{UNDEFINED}"),
+        ),
+        BOTH,
+    ),
+    "Claude Desktop, a server that does not start": (
+        "2026-03-31T21:30:55.174Z [t] [error] spawn uv ENOENT",
+        [(NOTE, "2026-03-31T21:30:55.174Z [t] [error] spawn uv ENOENT")],
+    ),
+    "VS Code": (
+        logged(
+            ("2026-08-02 10:01:02.089 [debug] [editor -> server] ", CALL),
+            ("2026-08-02 10:01:02.151 [debug] [server -> editor] ", DONE),
+        ),
+        BOTH,
+    ),
+    "VS Code, before": (
+        logged(
+            ("2025-03-23 16:38:00.970 [info] [Client Says] ", CALL),
+            ("2025-03-23 16:38:00.989 [info] [Server Says] ", DONE),
+        ),
+        BOTH,
+    ),
+    "supergateway": (
+        logged(
+            ("[supergateway] ", "Starting..."),
+            ("[supergateway] SSE → Child: ", CALL),
+            ("[supergateway] Child → SSE: ", "{ jsonrpc: '2.0', id: 1, result: { content: [] } }"),
+        ),
+        [
+            (NOTE, "[supergateway] Starting..."),
+            (IN, CALL),
+            (OUT, '{ "jsonrpc": "2.0", "id": 1, "result": { "content": [] } }'),
+        ],
+    ),
+    "mcp-remote": (
+        f"[52] [Local→Remote] tools/call\n[52] {pretty(CALL)}\n[52] [Remote→Local] 1\n[52] gone",
+        [(IN, pretty(CALL)), (NOTE, "[52] gone")],
+    ),
+    "mcpsnoop": (
+        f'{{"seq":1,"direction":"c2s","raw":{CALL}}}\n{{"seq":2,"direction":"s2c","raw":{DONE}}}',
+        BOTH,
+    ),
+    "an envelope with a text": (
+        f'{{"dir":"send","message":{json.dumps(CALL)}}}\n{{"dir":"recv","message":{json.dumps(DONE)}}}',
+        BOTH,
+    ),
+    "the direction in _meta": (
+        logged(
+            (CALL[:-1], ',"_meta":{"direction":"send","ts":"t"}}'),
+            (DONE[:-1], ',"_meta":{"direction":"recv"}}'),
+        ),
+        BOTH,
+    ),
+    "events": (f"event: message\nid: 1\ndata: {DONE}\n\n", [(OUT, DONE)]),
+    "curl -i": (
+        f"HTTP/1.1 200 OK\ncontent-type: text/event-stream\n\nevent: message\ndata: {DONE}\n\n",
+        [(NOTE, "content-type: text/event-stream"), (OUT, DONE)],
+    ),
+    "Markdown": (
+        f"I send\n\n```json\n{CALL}\n```\n\nand get\n\n```\n{pretty(DONE)}\n```\n",
+        [(None, CALL), (None, pretty(DONE))],
+    ),
+    "a terminal": (f"$ printf '%s' '{CALL}' | server\n{DONE}", [(IN, CALL), (None, DONE)]),
+    "arrows": (f"> {CALL}\n< {DONE}", BOTH),
+    "an HTTP archive": (
+        json.dumps(
+            {
+                "log": {
+                    "entries": [
+                        {
+                            "request": {"postData": {"text": CALL}},
+                            "response": {"content": {"text": f"event: message\ndata: {DONE}\n\n"}},
+                        }
+                    ]
+                }
+            }
+        ),
+        BOTH,
+    ),
+    "a byte order mark": (f"\ufeff{CALL}\n{DONE}", [(None, f"\ufeff{CALL}"), (None, DONE)]),
+}
+
+
+@pytest.mark.parametrize(("text", "lines"), CAPTURES.values(), ids=CAPTURES)
+def test_a_capture_is_read_whoever_wrote_it(
+    text: str, lines: list[tuple[Direction | None, str]]
+) -> None:
+    """Its messages as they were written, with the direction where it is said."""
+    assert [(one.direction, one.text) for one in read_capture(text)] == lines
+
+
+@pytest.mark.parametrize(("text", "lines"), CAPTURES.values(), ids=CAPTURES)
+def test_a_capture_with_the_line_ends_of_windows_says_the_same(
+    text: str, lines: list[tuple[Direction | None, str]]
+) -> None:
+    """But for values over several lines, which keep them."""
+    found = read_capture(text.replace("\n", "\r\n"))
+    assert [(one.direction, one.text.replace("\r", "")) for one in found] == lines
+
+
+NO_CAPTURES: Final = {
+    "nothing": "",
+    "one answer": DONE,
+    "one request": pretty(CALL),
+    "an answer after words": f"Here it is:\n\n{pretty(DONE)}",
+    "an answer in Markdown": f"Here it is:\n```json\n{pretty(DONE)}\n```\n",
+    "an answer after a comment": f"// the answer\n{DONE}",
+    "a result": '{"content":[]}',
+    "a batch of responses": f"[{DONE},{DONE}]",
+    "prose": "rain from noon\nand wind: a lot",
+    "a broken answer": DONE.replace(":", "", 1),
+}
+
+
+@pytest.mark.parametrize("text", NO_CAPTURES.values(), ids=NO_CAPTURES)
+def test_what_may_be_one_answer_is_no_capture(text: str) -> None:
+    """It is judged as what somebody has typed."""
+    assert read_capture(text) == ()
+
+
+def test_each_message_has_the_number_of_its_first_line() -> None:
+    """Also after values over several lines, and after other text."""
+    text = f"words\n```\n{pretty(CALL)}\n```\n\n```\n{DONE}\n```\n"
+    assert [one.number for one in read_capture(text)] == [3, 3 + pretty(CALL).count("\n") + 4]
+
+
+def test_a_line_that_is_not_utf8_keeps_its_bytes() -> None:
+    """The others are read as ever."""
+    broken = DONE.encode().replace(b"content", b"c\xe9")
+    lines = read_capture(decode_lines(CALL.encode() + b"\n" + broken))
+    assert [one.raw for one in lines] == [CALL.encode(), broken]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_a_file_in_another_encoding_is_read(encoding: str) -> None:
+    """With its mark."""
+    lines = read_capture(decode_lines(f"{CALL}\n{DONE}".encode(encoding)))
+    assert [one.text.removeprefix("\ufeff") for one in lines] == [CALL, DONE]
+
+
+def test_who_said_a_line_follows_from_the_lines_before() -> None:
+    """In the frames of a recording each line has a direction."""
+    asked = '{"jsonrpc":"2.0","id":7,"method":"roots/list"}'
+    said = '{"jsonrpc":"2.0","id":7,"result":{"roots":[]}}'
+    frames = read_recording([CALL, asked, said, DONE, "hello"], str)
+    assert [frame.direction for frame in frames] == [IN, OUT, IN, OUT, OUT]
+
+
+def test_a_transcript_is_read_line_by_line() -> None:
+    """It may be longer than the memory: the first frame is there before the last line."""
+    frame = Frame(1, "t", IN, b"{}")
+    assert next(read_recording(itertools.repeat(to_json(frame)), str)) == frame
+
+
+@pytest.mark.parametrize("text", ["[\n", '{"a":\n', "{\n", "> {\n", '{"jsonrpc":"x\n'])
+def test_a_file_in_which_values_begin_and_never_end_is_read_all_the_same(text: str) -> None:
+    """To try each of them to the end of the file would take hours."""
+    assert [one.text for one in read_capture(text * 200_000 + DONE)][-1:] == [DONE]
+
+
+def test_a_member_is_left_out_and_the_others_stay_as_written() -> None:
+    """Numbers and escapes, too."""
+    assert without_member(r'{"a":1.0, "_meta": {"x":1}, "b":"é"}', "_meta") == r'{"a":1.0,"b":"é"}'
