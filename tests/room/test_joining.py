@@ -261,7 +261,7 @@ def test_a_removed_seat_opens_nothing_until_its_person_is_given_it_back(tmp_path
         address = link.partition(f":{room.port}")[2]
         teacher = room.teacher()
         teacher.order(act="remove", seat=1)
-        assert "gone</a>" not in teacher.get("/room").text
+        assert "gone</bdi></a>" not in teacher.get("/room").text
         assert gone.get(path).status == 401
         assert gone.get("/").headers["location"].endswith("/login")
         assert "The teacher removed this seat." in gone.get("/login").text

@@ -126,7 +126,7 @@ def room(tmp_path: Path) -> Iterator[Rooming]:
 def words(page: str) -> str:
     """Return the words of a page's own part."""
     found = re.findall(r"<main.*?</main>", page, re.DOTALL)[0]
-    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", found).split()))
+    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", re.sub(r"</?bdi>", "", found)).split()))
 
 
 def test_an_order_says_whose_work_it_ends_and_does_nothing_before_that_was_seen(

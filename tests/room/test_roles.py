@@ -176,7 +176,7 @@ def test_whoever_has_not_the_pen_writes_nothing(scene: Scene) -> None:
     page = teacher.get("/room").text
 
     def led_to(name: str) -> Visitor:
-        found = re.search(rf'/room/seat/(\d+)">[^\n]*{name}</a>', page)
+        found = re.search(rf'/room/seat/(\d+)">[^\n]*{name}</bdi></a>', page)
         assert found
         visitor = room.visitor()
         visitor.led_by(teacher.ask("GET", f"{teacher.login_path}/room/seat/{found[1]}"))

@@ -38,12 +38,12 @@ def card(teacher: Visitor, name: str) -> str:
 def card_html(teacher: Visitor, name: str) -> str:
     """Return a seat of the teacher's page."""
     seats = re.split(r'(?=<li class="seat )', teacher.get("/room").text)
-    return next(one for one in seats if f"{name}</a>" in one)
+    return next(one for one in seats if f"{name}</bdi></a>" in one)
 
 
 def number_of(teacher: Visitor, name: str) -> str:
     """Return the number of a seat."""
-    found = re.search(rf'/room/seat/(\d+)">[^\n]*{name}</a>', teacher.get("/room").text)
+    found = re.search(rf'/room/seat/(\d+)">[^\n]*{name}</bdi></a>', teacher.get("/room").text)
     assert found
     return found[1]
 
@@ -241,7 +241,7 @@ def test_the_teachers_page_begins_with_who_needs_help(room: Rooming) -> None:
     assert "Stuck: 1" in page[0]
     assert "At step 1: 2" in page[0]
     text = teacher.get("/room").text
-    found = [re.search(f"{name}</a>", text) for name in ("Hand", "Stuck", "Steady")]
+    found = [re.search(f"{name}</bdi></a>", text) for name in ("Hand", "Stuck", "Steady")]
     places = [one.start() for one in found if one is not None]
     assert len(places) == 3
     assert places == sorted(places)
