@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.protocol.conversation.approvals import KIND, KINDS, QUESTION
@@ -434,10 +435,23 @@ def parse(written: Mapping[str, Any]) -> Book:
     )
 
 
+SCHEMAS: Final = ("inputSchema", "outputSchema")
+"""The members of a tool that may be JSON text: TOML has no null."""
+
+
+def _schema(written: object) -> object:
+    """Return a schema that is written as JSON text, or what is written instead."""
+    if isinstance(written, str):
+        with suppress(ValueError):
+            return json.loads(written)
+    return written
+
+
 def _tools(entries: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """Move the kind of a tool to its `_meta`, which front ends read and models do not."""
-    for index, entry in enumerate(entries):
+    for index, written in enumerate(entries):
         place = f"tools[{index}]"
+        entry = {name: _schema(part) if name in SCHEMAS else part for name, part in written.items()}
         moved = _read({name: entry[name] for name in _OF_TOOL if name in entry}, _OF_TOOL, place)
         if not moved:
             yield entry

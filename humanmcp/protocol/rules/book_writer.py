@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import leaves, well_formed
 from humanmcp.protocol.rules.answer_book import ATTRIBUTES, LISTED
-from humanmcp.protocol.rules.book_format import KEY_OF, NAMED
+from humanmcp.protocol.rules.book_format import KEY_OF, NAMED, SCHEMAS
 from humanmcp.protocol.rules.decide import EVERYTHING
 from humanmcp.protocol.rules.placeholders import placeholders
 from humanmcp.protocol.rules.replay import recorded
@@ -117,8 +117,20 @@ def _entries(records: Sequence[Recorded], member: str) -> list[dict[str, Any]]:
         for entry in listed if isinstance(listed, list) else ():
             key = entry.get(LISTED[member]) if isinstance(entry, dict) else None
             if isinstance(key, str):
-                found[key] = _without_nulls(entry)
+                found[key] = _without_nulls(
+                    {
+                        name: _schema(part) if name in SCHEMAS else part
+                        for name, part in entry.items()
+                    }
+                )
     return list(found.values())
+
+
+def _schema(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a schema; as JSON text if there is a null in it, which TOML has not."""
+    if isinstance(value, dict) and any(leaf is None for _path, leaf in leaves(value)):
+        return json.dumps(value, ensure_ascii=False)
+    return value
 
 
 def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON value

@@ -1,11 +1,14 @@
 """A recorded session as an answer book: what becomes a rule, and what it cannot hold."""
 
 import json
+import tomllib
 from typing import Any
 
 import pytest
 
+from humanmcp.common.toml_edit import element_text
 from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.rules.book_format import parse
 from humanmcp.protocol.rules.book_writer import CopiedBook, LeftOut, copied
 
 AT = "2026-11-20T00:00:00.000Z"
@@ -121,7 +124,7 @@ def test_a_list_is_collected_page_by_page_as_it_was_said_last() -> None:
         client("tools/list"),
         result(tools=[{"name": "a", "title": "old"}, {"title": "?"}, 7], nextCursor="2"),
         client("tools/list", 2, cursor="2"),
-        result(2, tools=[{"name": "b", "inputSchema": {"x": None, "y": [None, 1]}}]),
+        result(2, tools=[{"name": "b", "_meta": {"x": None, "y": [None, 1]}}]),
         client("tools/list", 3),
         result(3, tools=[{"name": "a", "title": "new"}]),
         client("resources/templates/list", 4),
@@ -129,7 +132,7 @@ def test_a_list_is_collected_page_by_page_as_it_was_said_last() -> None:
     )
     assert found.lists["tools"] == [
         {"name": "a", "title": "new"},
-        {"name": "b", "inputSchema": {"y": [1]}},
+        {"name": "b", "_meta": {"y": [1]}},
     ]
     assert found.lists["resourceTemplates"] == []
     assert found.rules == []
@@ -262,3 +265,23 @@ def test_half_of_a_character_is_replaced() -> None:
     said = r'{"content":[{"type":"text","text":"a\ud83d"}]}'
     (rule,) = book(asked("dice"), answered(said)).rules
     assert rule["text"] == "a\ufffd"
+
+
+@pytest.mark.parametrize("member", ["inputSchema", "outputSchema"])
+@pytest.mark.parametrize(
+    "part",
+    ['{"default":null}', '{"enum":["a",null,"b"]}', '{"const":null}', '{"anyOf":[{"const":null}]}'],
+)
+def test_a_schema_with_null_is_read_again_as_it_was(member: str, part: str) -> None:
+    """The copy must take and refuse what the server does. A schema without null stays a table."""
+    schemas: dict[str, Any] = {name: {"type": "object"} for name in ("inputSchema", "outputSchema")}
+    schemas[member] = {"type": "object", "properties": {"q": json.loads(part)}}
+    listed = {"tools": [{"name": "find", "description": None, **schemas}]}
+    copy = book(
+        (Direction.IN, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'),
+        answered(json.dumps(listed)),
+    )
+    text = element_text("tools", copy.lists["tools"][0])
+    (written,) = tomllib.loads(text)["tools"]
+    assert [name for name in schemas if isinstance(written[name], str)] == [member]
+    assert parse({"tools": [written]}).tools == ({"name": "find", **schemas},)
