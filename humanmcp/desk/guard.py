@@ -303,6 +303,9 @@ class Guard:
         path: str = scope["path"]
         state = scope.setdefault("state", {})
         ONLY_SESSION.set("")
+        login = login_of(login_path_of(scope), cookie_of(scope, self._address.cookie))
+        if path == "/login":  # an open page leads there when it is out
+            return _ENDED.get(self._door.why_ended(login))
         if path in PUBLIC or path.startswith(STATIC):
             return None
         bearer = header(scope["headers"], "authorization")
@@ -312,7 +315,6 @@ class Guard:
                 return STRANGER
             state["who"] = Who.SCRIPT
             return None
-        login = login_of(login_path_of(scope), cookie_of(scope, self._address.cookie))
         if login and self._door.knows_login(login):
             found = self._door.known(login)
             session, device = (found.session, found.device) if found else ("", "")
