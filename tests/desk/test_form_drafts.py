@@ -1,7 +1,13 @@
 """The drafts of forms: each place where a person types has one, until the form is taken."""
 
+import json
 import re
+import sys
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlencode
@@ -9,9 +15,14 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from humanmcp.desk.presenters.rendering import web_folder
+from humanmcp.inbox.contract import Key
+from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.form_drafts import FormDrafts
+from tests.browser.seats import INITIALIZE, call
 from tests.desk.desking import Desking
 from tests.desk.seated import Seated
+from tests.serving import Serving
+from tests.waiting import until
 
 TEMPLATES: Final = web_folder() / "templates"
 NOT_KEPT: Final = {
@@ -24,7 +35,7 @@ NOT_KEPT: Final = {
     ("join.html", "name"): "a name of at most 40 characters",
     ("base.html", "name"): "likewise",
     ("devices.html", "name"): "likewise",
-    ("settings.html", "{{ what }} {{ one.name }}"): "a number of seconds",
+    ("settings.html", "{{ what }} {{ one.field }}"): "a number of seconds",
     ("room.html", "minutes"): "a number of minutes",
     ("message.html", "text"): "the plain form of a page without scripts; the composer replaces it",
 }
@@ -125,3 +136,74 @@ def test_a_draft_that_no_page_has_is_refused(seated: Seated) -> None:
             f"/api/drafts?{urlencode({'key': key})}", {"fields": {"lists": text}}
         )
         assert answer.status == 413
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+@pytest.mark.parametrize("delay", [0.0, 0.002, 0.005, 0.01, 0.02, 0.05])
+def test_a_desk_that_is_killed_has_each_draft_that_it_called_saved(
+    tmp_path: Path, delay: float
+) -> None:
+    """Whatever it was doing: the newest that a person saw as saved, or one that is newer."""
+    home, saved = tmp_path / "home", [-1]
+    with Desking(home) as desk:
+
+        def type_on() -> None:
+            with suppress(OSError, HTTPException):
+                for number in range(10_000):
+                    body = {"fields": {"lists": "x" * 5000}, "words": str(number)}
+                    if desk.post("/api/drafts?key=book+lists", body).status == 200:
+                        saved.append(number)
+
+        typing = threading.Thread(target=type_on)
+        typing.start()
+        until(lambda: len(saved) > 3, "some are saved")
+        time.sleep(delay)
+        desk.kill()
+        typing.join()
+    found = FormDrafts(home).find("book lists")
+    assert found is not None
+    assert int(found.words) >= saved[-1]
+    assert found.fields == {"lists": "x" * 5000}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+@pytest.mark.parametrize("delay", [0.0, 0.01, 0.02, 0.04, 0.08, 0.2])
+def test_words_of_a_denial_are_sent_or_kept_when_the_desk_is_killed(
+    tmp_path: Path, delay: float
+) -> None:
+    """Between the press and the pipe: they are with the client, or still in the draft."""
+    home = tmp_path / "home"
+    with Desking(home) as desk, Serving(home, "--handshake", "book", "--approvals") as host:
+        host.say(INITIALIZE)
+        host.hear()
+        host.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        host.say(call("11", "approve", tool_name="Bash", input={"command": "ls"}))
+        (waiting,) = until(lambda: desk.get("/api/exchanges")["waiting"], "it waits")
+        place = f"{waiting['session']}/{waiting['number']}"
+        body = {"fields": {"reason": "never"}, "words": "never"}
+        assert desk.post(f"/api/drafts?{urlencode({'key': f'{place} deny'})}", body).status == 200
+        page = desk.page(f"/m/{place}")
+        shown = re.search(r'name="shown" value="(\w+)"', page)
+        assert shown is not None
+
+        def press() -> None:
+            with suppress(OSError, HTTPException):
+                sent(
+                    desk, f"/m/{place}", f"{place} deny", act="deny", reason="never", shown=shown[1]
+                )
+
+        pressing = threading.Thread(target=press)
+        pressing.start()
+        time.sleep(delay)
+        desk.kill()
+        pressing.join()
+        kept = FormDrafts(home).find(f"{place} deny")
+        item = FolderInbox(home).item(Key(waiting["session"], waiting["number"]))
+        if item.reply is not None or item.answer is not None:
+            assert json.loads(json.loads(host.hear())["result"]["content"][0]["text"]) == {
+                "behavior": "deny",
+                "message": "never",
+            }
+        else:
+            assert kept is not None
+            assert kept.words == "never"
