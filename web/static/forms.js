@@ -235,7 +235,7 @@ async function send(form, submitter, go, missed) {
   if (!address) sending = null; // else until another page is there
   if (!status) {
     const place = form.checkVisibility() ? form : submitter?.parentElement;
-    place?.append(make("p", { class: "not-sent", role: "alert" }, say(reached ? "form.unsure" : "form.away")));
+    place?.append(make("p", { class: "lock not-sent", role: "alert" }, say(reached ? "form.unsure" : "form.away")));
     if (store?.typed) store.save();
     if (reached) missed();
   } else if (address) {
