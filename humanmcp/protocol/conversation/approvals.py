@@ -406,7 +406,7 @@ def _folder(path: object) -> str:
         any(one.startswith(".") for one in (*folders, name))
         or not bounded.RUN_FOLDERS.isdisjoint(folders)
         or name in bounded.RUN_FILES
-        or name.endswith(bounded.RUN_ENDINGS)
+        or bounded.RUN_NAMES.fullmatch(name) is not None
     )
     is_plain = len(folders) > 1 and visible(path) == path
     return "" if is_run or not is_plain else posixpath.dirname(path) + "/"

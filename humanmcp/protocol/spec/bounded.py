@@ -87,17 +87,27 @@ CONTENT_MEMBERS: Final = frozenset(
 """Members of an input that say what is written into that file, or which part is read."""
 
 _RUN_FILES: Final = """
-    makefile gnumakefile justfile taskfile.yml package.json package-lock.json yarn.lock pnpm-
-    lock.yaml deno.json pyproject.toml setup.py setup.cfg conftest.py tox.ini pytest.ini
-    noxfile.py sitecustomize.py requirements.txt dockerfile containerfile docker-compose.yml
-    docker-compose.yaml compose.yml compose.yaml jenkinsfile vagrantfile rakefile gemfile
-    build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradlew mvnw pom.xml
-    cargo.toml build.rs go.mod cmakelists.txt configure procfile lefthook.yml azure-
-    pipelines.yml bitbucket-pipelines.yml claude.md agents.md mcp.json authorized_keys crontab
+    makefile gnumakefile justfile taskfile.yml taskfile.yaml rakefile gemfile gemfile.lock
+    vagrantfile jenkinsfile procfile tiltfile snakefile sconstruct wscript configure brewfile
+    crontab package.json package-lock.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml deno.json
+    deno.jsonc bunfig.toml gulpfile.js gruntfile.js composer.json turbo.json nx.json lerna.json
+    lefthook.yml pyproject.toml setup.py setup.cfg conftest.py tox.ini pytest.ini noxfile.py
+    tasks.py fabfile.py sitecustomize.py usercustomize.py pipfile pipfile.lock poetry.lock uv.lock
+    manage.py dockerfile containerfile docker-compose.yml docker-compose.yaml compose.yml
+    compose.yaml build.gradle build.gradle.kts settings.gradle settings.gradle.kts
+    gradle.properties gradlew mvnw pom.xml build.xml build.sbt build.zig build.bazel module.bazel
+    workspace package.swift mix.exs cargo.toml cargo.lock build.rs go.mod go.sum go.work
+    cmakelists.txt meson.build flake.nix flake.lock shell.nix default.nix azure-pipelines.yml
+    bitbucket-pipelines.yml cloudbuild.yaml claude.md claude.local.md agents.md agents.override.md
+    gemini.md skill.md mcp.json authorized_keys
 """
 RUN_FILES: Final = frozenset(_RUN_FILES.split())
 """Files, in lower case, that tools run or obey without being told to. So are hidden files."""
-RUN_ENDINGS: Final = (".mk", ".pth", ".service", ".config.js", ".config.cjs", ".config.mjs")
+RUN_NAMES: Final = re.compile(
+    r".*\.(mk|pth|service|desktop|command|dockerfile)|.*\.(config|conf|setup)\.[cm]?[jt]sx?"
+    r"|(requirements|docker-compose|compose)\b.*"
+)
+"""The same, for names of which there are many."""
 RUN_FOLDERS: Final = frozenset(
     (
         *("bin", "sbin", "etc", "hooks", "node_modules", "site-packages"),

@@ -126,6 +126,14 @@ NOT_ORDINARY: Final = (
     "/home/ann/app/src/build.rs",
     "/home/ann/app/vite.config.js",
     "/home/ann/app/CLAUDE.md",
+    "/home/ann/app/GEMINI.md",
+    "/home/ann/app/pnpm-lock.yaml",
+    "/home/ann/app/azure-pipelines.yml",
+    "/home/ann/app/vite.config.ts",
+    "/home/ann/app/jest.setup.mts",
+    "/home/ann/app/requirements-dev.txt",
+    "/home/ann/app/docker-compose.override.yml",
+    "/home/ann/app/dev.Dockerfile",
     "/home/ann/app/node_modules/x/index.js",
     "/home/ann/app/bin/run",
     "/usr/local/bin/ls",
@@ -520,3 +528,8 @@ def test_a_pattern_is_kept_as_text_and_read_again() -> None:
         assert pattern_of(str(pattern)) == pattern
     for text in ("tools/call", "allow:", "allow:[]", 'allow:["Bash",1,"",""]', "allow:{}"):
         assert pattern_of(text) is None
+
+
+def test_each_name_of_a_file_that_tools_run_is_whole() -> None:
+    """A word that was broken at the end of a line would be two names of nothing."""
+    assert [one for one in bounded.RUN_FILES if one.endswith("-")] == []
