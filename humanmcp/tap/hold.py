@@ -280,14 +280,18 @@ class HoldPolicy:
     def _look_at_batch(
         self, direction: Direction, line: bytes, batch: Batch, unread: tuple[Diagnostic, ...]
     ) -> Held | None:
-        """Hold a whole array when one message in it is to be held; rules do not go that far."""
+        """Hold a whole array when a pattern or a rule keeps one message in it: a person decides."""
         wanted: ObservedMessage | None = None
         asked: list[Exchange] = []
         for item in batch.items:
             if isinstance(item, Message):
                 observed = self._conversation.observe(direction, item)
                 asked += _asks(observed)
-                if wanted is None and not unread and self._wanted(observed):
+                if wanted is not None or unread:
+                    continue
+                found = self._rule(observed)
+                is_ruled = found is not None and found[1].action is not RuleAction.FORWARD
+                if is_ruled or self._wanted(observed):
                     wanted = observed
         if wanted is None and not unread:
             return None

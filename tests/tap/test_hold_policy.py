@@ -198,6 +198,41 @@ def test_a_rule_that_keeps_requests_back_keeps_back_what_is_not_understood(
     assert (policy.why(_call(b'"id":null')) == ["N07"]) is holds
 
 
+@pytest.mark.parametrize(
+    ("rule", "holds"),
+    [('do = "hold"', True), ('text = "sunny"', True), ('do = "forward"', False)],
+)
+def test_a_rule_that_keeps_a_call_back_keeps_back_the_array_around_it(
+    rule: str, *, holds: bool
+) -> None:
+    """It waits for a person: a rule answers no array."""
+    policy = Policy()
+    policy.policy.follow(parse(tomllib.loads(f'[[rules]]\nmethod = "tools/call"\n{rule}\n')))
+    assert (policy.why(b"[" + PING + b"," + TWO + b"]") == []) is holds
+    assert policy.why(b"[" + PING + b"]") is None
+
+
+@pytest.mark.parametrize(
+    ("params", "holds"),
+    [
+        (b'{"name":"x"}', True),
+        (b'{"name":" x "}', True),
+        (b'{"name":["x"]}', True),
+        (b'{"uri":"y"}', True),
+        (b'["x",{}]', True),
+        (b"null", True),
+        (b'{"name":"y"}', False),
+        (b'{"name":"X"}', False),
+    ],
+)
+def test_a_call_that_names_its_tool_otherwise_is_held_with_the_calls_of_each_tool(
+    params: bytes, *, holds: bool
+) -> None:
+    """A program may take a list of one text for the text, or params by their position."""
+    held = Policy("tool:x").why(b'{"id":1,"method":"tools/call","params":' + params + b"}")
+    assert (held == []) is holds
+
+
 def test_a_rule_and_a_pattern_that_allow_a_call_allow_none_that_is_read_differently() -> None:
     """The rule forwards calls; a line with two methods is no call to everybody."""
     policy = Policy("in")

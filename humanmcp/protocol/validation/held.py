@@ -343,8 +343,11 @@ class Pattern:
         if self.direction is not None and observed.direction is not self.direction:
             return False
         if self.tool:
-            named = observed.method == "tools/call" and observed.name == self.tool
-            return named and self._asked_of(observed) != ""
+            if observed.method != "tools/call" or not self._asked_of(observed):
+                return False
+            about = observed.request.request if observed.request else observed.message
+            name = about.params.get("name")  # what is no text may be any tool to another program
+            return name.strip() == self.tool.strip() if isinstance(name, str) else True
         return not self.method or self._asked_of(observed) == self.method
 
     def covers(self, direction: Direction) -> bool:
