@@ -34,7 +34,7 @@ from humanmcp.demo.lesson import (
 )
 from humanmcp.desk import context, demo_host, login, notices, ntfy, saved_answers
 from humanmcp.desk.app import CALLS
-from humanmcp.inbox import records
+from humanmcp.inbox import form_drafts, records
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import sentences
 from humanmcp.protocol.diagnostics.kinds import KINDS
@@ -233,6 +233,7 @@ FOLDER_NAMES: Final = (
         context.OLD_NAME,
     ),
     *(login.FILE_NAME, notices.FILE, ntfy.FILE, demo_host.LOG_NAME, saved_answers.FOLDER),
+    form_drafts.FOLDER,
     *(SENT, ROOMS, OWN),
     *files.NAMES,
     *(f"{one.removesuffix('.txt')}{files.NOT_SENT}.txt" for one in files.NAMES),
