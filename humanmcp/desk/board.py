@@ -316,8 +316,10 @@ class Board:
         """Return one session.
 
         Raises:
-            UnknownItemError: there is no session with this name.
+            UnknownItemError: there is no session with this name, or the login sees only another.
         """
+        if ONLY_SESSION.get() not in {"", name}:
+            raise UnknownItemError(name)
         with self._lock:
             seen = self._sessions.get(name)
             if seen is None:

@@ -14,7 +14,7 @@ import logging
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from starlette.requests import ClientDisconnect
 
@@ -103,7 +103,7 @@ OTHER_SESSION: Final = Refusal(403, "session")
 REMOVED: Final = Refusal(401, "removed")
 UNSEEN: Final = Refusal(401, "unseen")
 
-_SESSION: Final = re.compile(rb"\d{8}T\d{6}Z-[0-9A-Za-z]+")
+_SESSION: Final = re.compile(rb"\d{8}T\d{6}Z-[0-9A-Za-z]+", re.IGNORECASE)
 
 
 _USUAL_PORTS: Final = {"http": 80, "https": 443}
@@ -322,7 +322,7 @@ class Guard:
             state.update(login=login, device=device, who=who)
             ONLY_SESSION.set(session)
             asked = scope["raw_path"] + b"?" + scope.get("query_string", b"")
-            named = {one.decode() for one in _SESSION.findall(asked)}
+            named = {one.decode() for one in _SESSION.findall(unquote_to_bytes(asked))}
             return OTHER_SESSION if session and named - {session} else None
         return _ENDED.get(self._door.why_ended(login), STRANGER)
 

@@ -332,3 +332,29 @@ def test_the_link_of_a_device_is_old_after_a_quarter_of_an_hour() -> None:
     key = door.new_key(device="phone")
     clock.now += DEVICE_KEY_LIFE + 1
     assert door.enter_with_key(key) is None
+
+
+def test_a_login_of_one_session_reaches_no_other_however_it_is_named(
+    room: Room, open_desk: Desking
+) -> None:
+    """Encoded, in other capitals, or in a form: the name of another session opens nothing."""
+    own, other = room.session(), room.session()
+    for session in (own, other):
+        room.serve(session)
+        room.ask(session, 1)
+    with open_desk as desk:
+        key = desk.post("/api/login-key", {"session": own}).json["key"]
+        visitor = Browser(desk, f"#k={key}")
+        assert visitor.get(f"/m/{own}/1").status == 200
+        for name in (other, other.replace("T", "%54"), other.replace("-", "%2D"), other.lower()):
+            for path in (f"/m/{name}/1", f"/m/{name}/1/line", f"/export/{name}"):
+                assert (path, visitor.get(path).status) == (path, 403)
+            for query in ("/server?session=", "/history?session=", "/?sent="):
+                assert (name, visitor.get(query + name).status) == (name, 403)
+            sent = visitor.post(f"/m/{name}/1", {"act": "send", "text": "not from here"})
+            assert (name, sent.status) == (name, 403)
+            assert visitor.post(f"/taps/{name}", {"hold": "in"}).status == 403
+        for form in ({"session": other}, {"at": f"{other}/1"}):
+            put = {**form, "act": "put", "member": "tools", "name": "x", "old": ""}
+            assert visitor.post("/server/entry", put).status == 404
+        assert "not from here" not in desk.page(f"/m/{other}/1")
