@@ -82,8 +82,9 @@ def questions_in(given: Mapping[str, Any]) -> tuple[tuple[AskedQuestion, ...], s
         return (), "no questions"
     if len({one.text for one in found}) < len(found):
         return (), "same question"
-    _, of_limit = _read(given, LIMIT, int, 0) if limit_in(given, LIMIT) is None else (0, ())
-    found[0] = found[0]._replace(notes=(*notes, *found[0].notes, *of_limit))
+    if given.get(LIMIT) is not None and limit_in(given, LIMIT) is None:
+        notes = (*notes, _unread(LIMIT, given[LIMIT]))
+    found[0] = found[0]._replace(notes=(*notes, *found[0].notes))
     return tuple(found), ""
 
 
@@ -92,7 +93,7 @@ def _read(
 ) -> tuple[T, tuple[QuestionNote, ...]]:
     """Return a member, also if it came as a text with the right JSON in it; else the default."""
     value = follow(given, name)
-    if value is None or (isinstance(value, wanted) and not _is_number(value, wanted)):
+    if value is None or isinstance(value, wanted):
         return (default if value is None else value), ()
     if isinstance(value, str):
         try:
@@ -101,11 +102,11 @@ def _read(
             read = None
         if isinstance(read, wanted):
             return read, (QuestionNote("as text", name),)
-    return default, (QuestionNote("unread", name, json.dumps(value, ensure_ascii=False)),)
+    return default, (_unread(name, value),)
 
 
-def _is_number(value: object, wanted: type) -> bool:
-    return isinstance(value, bool) and wanted is not bool
+def _unread(name: str, value: object) -> QuestionNote:
+    return QuestionNote("unread", name, json.dumps(value, ensure_ascii=False))
 
 
 def _question(value: Any) -> AskedQuestion | None:  # noqa: ANN401 - any JSON value

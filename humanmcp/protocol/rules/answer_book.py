@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp import __version__
 from humanmcp.protocol.conversation.approvals import APPROVAL, KIND, QUESTION
 from humanmcp.protocol.conversation.questions import (
+    LIMIT,
     LONGEST_LIMIT,
     MOST_QUESTIONS,
     NO_ANSWER_AFTER,
@@ -53,7 +54,6 @@ _ASKED: Final[Mapping[str, Any]] = {  # see `conversation/questions.py`
         "description": "What you take if nobody answers. It comes back as a default only",
     },
 }
-_LIMIT: Final = "timeout_seconds"
 ASK_TOOL: Final[Mapping[str, Any]] = {
     "name": "ask_human",
     "title": "Ask the human",
@@ -68,7 +68,7 @@ ASK_TOOL: Final[Mapping[str, Any]] = {
                 "items": {"type": "object", "properties": _ASKED, "required": ["question"]},
                 "description": "Several questions at once, instead of `question`",
             },
-            _LIMIT: {
+            LIMIT: {
                 "type": "number",
                 "minimum": 1,
                 "maximum": LONGEST_LIMIT,
@@ -81,7 +81,7 @@ ASK_TOOL: Final[Mapping[str, Any]] = {
     # Without `readOnlyHint`, Claude Code asks several questions one after the other. Asking changes
     # nothing; a person is not a closed system; asking twice disturbs twice.
     "annotations": {"readOnlyHint": True, "idempotentHint": False, "openWorldHint": True},
-    "_meta": {KIND: QUESTION, NO_ANSWER_AFTER: _LIMIT},
+    "_meta": {KIND: QUESTION, NO_ANSWER_AFTER: LIMIT},
 }
 
 

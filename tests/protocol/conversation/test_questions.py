@@ -163,6 +163,9 @@ A, B = ("a", ""), ("b", "second")
         ({"options": ["a"], "allow_free_text": "false"}, (A,), False, ["as text"]),
         ({"options": ["a"], "timeout_seconds": "soon"}, (A,), False, ["unread"]),
         ({"options": ["a"], "timeout_seconds": "60"}, (A,), False, []),
+        ({"options": ["a"], "timeout_seconds": "true"}, (A,), False, ["unread"]),
+        ({"options": ["a"], "timeout_seconds": -5}, (A,), False, ["unread"]),
+        ({"options": ["a"], "timeout_seconds": None}, (A,), False, []),
     ],
 )
 def test_what_an_agent_sends_as_text_is_read_and_what_cannot_be_read_is_named(
