@@ -13,12 +13,12 @@ import traceback
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from html import escape
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from fastapi import Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
+from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
@@ -34,7 +34,7 @@ from humanmcp.desk.presenters import rendering
 from humanmcp.desk.presenters.rendering import SECTION, render, web_folder
 from humanmcp.desk.presenters.rules import rules_on
 from humanmcp.desk.rights import PUBLIC
-from humanmcp.desk.routing import RefusedError
+from humanmcp.desk.routing import DeskRoute, RefusedError
 from humanmcp.inbox.contract import named_author
 from humanmcp.inbox.form_drafts import FormDrafts
 from humanmcp.launch import LOG_NAME
@@ -61,16 +61,6 @@ if TYPE_CHECKING:
 
 BY: Final = "desk"
 """The author of what this desk sends."""
-
-
-class Attributes(str):
-    """Attributes of an element, escaped."""
-
-    __slots__ = ()
-
-    def __html__(self) -> str:
-        """Return them as a template writes them."""
-        return str(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +107,12 @@ class Desk:
         """What people typed into forms and have not sent."""
         return FormDrafts(self.home)
 
-    def drafted(self, place: str, form: str) -> Attributes:
+    def drafted(self, place: str, form: str) -> Markup:
         """Return the attributes of a form whose draft is kept, with the draft that there is."""
         key = f"{place} {form}"
         found = self.drafts.find(key)
         kept = "" if found is None else json.dumps({"fields": found.fields, "at": found.at})
-        return Attributes(f'data-draft="{escape(key)}" data-kept="{escape(kept)}"')
+        return Markup('data-draft="{}" data-kept="{}"').format(key, kept)
 
     def shown(self, text: object) -> str:
         """Return a path or a sentence for a page; in a room without this computer's folders."""
@@ -240,6 +230,14 @@ async def note_version(request: Request) -> None:
     A change in between may be missing in the page; its script then asks for it.
     """
     request.state.version = desk_of(request).board.version
+
+
+def page_router() -> APIRouter:
+    """Return a router for pages."""
+    noting = [Depends(note_version)]
+    return APIRouter(
+        default_response_class=HTMLResponse, route_class=DeskRoute, dependencies=noting
+    )
 
 
 def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401 - templates take anything

@@ -6,19 +6,19 @@ import time
 from collections import Counter
 from typing import Any, Final, NamedTuple
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.common import qr_code
-from humanmcp.desk.context import note_version, page
+from humanmcp.desk.context import page, page_router
 from humanmcp.desk.guard import cookie_of
 from humanmcp.desk.login import login_of, login_path_of, parts_of
 from humanmcp.desk.presenters.rendering import render
 from humanmcp.desk.routes.history import stage
 from humanmcp.desk.routes.settings import mistake_page, shown_snippets
-from humanmcp.desk.routing import DeskRoute, FormValues
+from humanmcp.desk.routing import FormValues
 from humanmcp.inbox.contract import Life, UnknownItemError
 from humanmcp.locales import spoken_language
 from humanmcp.protocol.json.visible import visible
@@ -130,11 +130,7 @@ def spaced(code: str) -> str:
 # -- the routes ----------------------------------------------------------------------------------
 
 
-router: Final = APIRouter(
-    default_response_class=HTMLResponse,
-    route_class=DeskRoute,
-    dependencies=[Depends(note_version)],
-)
+router: Final = page_router()
 
 LONGEST_COUNT_DOWN: Final = 180
 """Minutes."""

@@ -118,7 +118,7 @@ def test_the_draft_of_a_form_ends_when_the_desk_has_taken_the_form(seated: Seate
     found = drafts.find(key)
     assert found is not None
     assert found.words == "no JSON"
-    assert 'data-draft="book lists" data-kept="{&quot;fields&quot;' in desk.page("/book")
+    assert 'data-draft="book lists" data-kept="{&#34;fields&#34;' in desk.page("/book")
     tools = '{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}'
     headers = sent(desk, "/book", key, act="be pasted", lists=tools)
     assert headers["location"] == f"{desk.login_path}/server"

@@ -27,12 +27,7 @@ from humanmcp.answering.service import Outcome, await_result
 from humanmcp.answering.summary import calls
 from humanmcp.common.book_file import BookFileError
 from humanmcp.desk import history
-from humanmcp.desk.context import (
-    BY,
-    AsciiJson,
-    Desk,
-    desk_of,
-)
+from humanmcp.desk.context import BY, AsciiJson, Desk, desk_of
 from humanmcp.desk.history import earlier_draft
 from humanmcp.desk.live import MOST, ChangeShape, EventStream, report
 from humanmcp.desk.presenters import rules

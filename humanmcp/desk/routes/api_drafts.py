@@ -23,13 +23,7 @@ from humanmcp.answering.schema import (
 )
 from humanmcp.answering.service import OrderError, Outcome, queue_outgoing
 from humanmcp.common.timestamps import now
-from humanmcp.desk.context import (
-    BY,
-    AsciiJson,
-    author,
-    desk_of,
-    signed,
-)
+from humanmcp.desk.context import BY, AsciiJson, author, desk_of, signed
 from humanmcp.desk.presenters.forms import unread
 from humanmcp.desk.rights import Who
 from humanmcp.desk.routing import CallRoute, who_asks

@@ -14,22 +14,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.book_file import BookFileError, parse_book, read_book
 from humanmcp.common.timestamps import stamp
-from humanmcp.desk.context import (
-    Desk,
-    desk_of,
-    note_version,
-    page,
-)
+from humanmcp.desk.context import Desk, desk_of, page, page_router
 from humanmcp.desk.presenters import rules, server_definition
 from humanmcp.desk.presenters.rows import body_of
-from humanmcp.desk.routing import DeskRoute, FormValues
+from humanmcp.desk.routing import FormValues
 from humanmcp.inbox.contract import Draft, Key, UnknownItemError
 from humanmcp.locales import spoken_language
 from humanmcp.locales.stop import StopError
@@ -38,11 +33,7 @@ from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.rules.answer_book import Book
 from humanmcp.protocol.rules.placeholders import fill_answer
 
-router: Final = APIRouter(
-    default_response_class=HTMLResponse,
-    route_class=DeskRoute,
-    dependencies=[Depends(note_version)],
-)
+router: Final = page_router()
 
 LONGEST_NAME: Final = 80
 COUNTED: Final = 5000

@@ -7,20 +7,14 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
 from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.desk import history
 from humanmcp.desk.board import Board
-from humanmcp.desk.context import (
-    THEMES,
-    Desk,
-    desk_of,
-    note_version,
-    page,
-)
+from humanmcp.desk.context import THEMES, Desk, desk_of, page, page_router
 from humanmcp.desk.presenters import nodes, rows
 from humanmcp.desk.presenters.rendering import media_in
 from humanmcp.desk.presenters.rows import (
@@ -43,11 +37,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.spec.versions import features
 
-router: Final = APIRouter(
-    default_response_class=HTMLResponse,
-    route_class=DeskRoute,
-    dependencies=[Depends(note_version)],
-)
+router: Final = page_router()
 
 STAGED: Final = 400
 """The number of lines of a conversation that the projector page can go back."""

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from humanmcp.answering import approvals, service, summary
@@ -35,8 +35,8 @@ from humanmcp.desk.context import (
     desk_of,
     device_of,
     is_quiet,
-    note_version,
     page,
+    page_router,
     script_json,
     signed,
     view_of,
@@ -57,7 +57,7 @@ from humanmcp.desk.presenters.rendering import FaultShape, media_in
 from humanmcp.desk.presenters.rows import copies
 from humanmcp.desk.presenters.server_definition import LISTS
 from humanmcp.desk.routes.settings import shown_snippets
-from humanmcp.desk.routing import DeskRoute, FormValues
+from humanmcp.desk.routing import FormValues
 from humanmcp.desk.saved_answers import Saved
 from humanmcp.inbox.contract import (
     Action,
@@ -83,11 +83,7 @@ from humanmcp.protocol.spec.examples import PLACEHOLDERS
 _LESSON: Final = 1500
 """The number of lines of a session from which its lesson is read, including notes of HTTP."""
 
-router: Final = APIRouter(
-    default_response_class=HTMLResponse,
-    route_class=DeskRoute,
-    dependencies=[Depends(note_version)],
-)
+router: Final = page_router()
 
 
 @router.get("/", response_model=None)

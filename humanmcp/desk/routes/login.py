@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from humanmcp.answering.schema import TypedDict
@@ -20,8 +20,8 @@ from humanmcp.desk.context import (
     YEAR,
     AsciiJson,
     desk_of,
-    note_version,
     page,
+    page_router,
     remember,
     switched,
 )
@@ -31,11 +31,7 @@ from humanmcp.desk.presenters.rendering import edition, render, web_folder
 from humanmcp.desk.routing import CallRoute, DeskRoute, FormValues
 from humanmcp.locales import LANGUAGES, say
 
-router: Final = APIRouter(
-    default_response_class=HTMLResponse,
-    route_class=DeskRoute,
-    dependencies=[Depends(note_version)],
-)
+router: Final = page_router()
 
 choices: Final = APIRouter(default_response_class=HTMLResponse, route_class=DeskRoute)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
@@ -24,13 +24,7 @@ from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import OrderError, Outcome, SayResult, await_result
 from humanmcp.answering.summary import Row, badge_of, row
 from humanmcp.desk.board import SessionView
-from humanmcp.desk.context import (
-    BY,
-    Desk,
-    desk_of,
-    note_version,
-    page,
-)
+from humanmcp.desk.context import BY, Desk, desk_of, page, page_router
 from humanmcp.desk.presenters.forms import rows_in
 from humanmcp.desk.presenters.request_form import (
     QuestionChoice,
@@ -41,7 +35,7 @@ from humanmcp.desk.presenters.request_form import (
     tool_form,
 )
 from humanmcp.desk.routes.server_definition import client_reactions
-from humanmcp.desk.routing import DeskRoute, FormValues
+from humanmcp.desk.routing import FormValues
 from humanmcp.desk.saved_answers import listed
 from humanmcp.inbox.contract import (
     Action,
@@ -67,11 +61,7 @@ from humanmcp.protocol.validation.held import PatternError, parse_patterns
 from humanmcp.protocol.validation.input_requests import InputRequest
 from humanmcp.protocol.validation.whole_conversation import openers, typed_bytes
 
-router: Final = APIRouter(
-    default_response_class=HTMLResponse,
-    route_class=DeskRoute,
-    dependencies=[Depends(note_version)],
-)
+router: Final = page_router()
 
 MOST: Final = 40
 """The maximum number of starting points with a button."""

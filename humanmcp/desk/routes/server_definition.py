@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
@@ -21,17 +21,11 @@ from humanmcp.answering.reactions import WATCHED, Reaction, reactions
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import Outcome
 from humanmcp.common.book_file import read_book
-from humanmcp.desk.context import (
-    BY,
-    Desk,
-    desk_of,
-    note_version,
-    page,
-)
+from humanmcp.desk.context import BY, Desk, desk_of, page, page_router
 from humanmcp.desk.presenters import nodes, rules, server_definition
 from humanmcp.desk.presenters.forms import MOST
 from humanmcp.desk.presenters.rendering import decoded
-from humanmcp.desk.routing import DeskRoute, FormValues
+from humanmcp.desk.routing import FormValues
 from humanmcp.inbox.contract import Draft, Key, Order, Reply, UnknownItemError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
@@ -43,11 +37,7 @@ from humanmcp.protocol.spec import versions
 from humanmcp.protocol.spec.schemas import KINDS
 from humanmcp.protocol.validation import check
 
-router: Final = APIRouter(
-    default_response_class=HTMLResponse,
-    route_class=DeskRoute,
-    dependencies=[Depends(note_version)],
-)
+router: Final = page_router()
 
 PUTTING: Final = frozenset({"put", "anyway", "keep"})
 """The buttons that submit the form of an entry."""

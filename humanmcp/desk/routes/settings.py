@@ -10,7 +10,7 @@ from itertools import groupby, product
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering.schema import TypedDict
@@ -23,14 +23,14 @@ from humanmcp.desk.context import (
     AsciiJson,
     Desk,
     desk_of,
-    note_version,
     page,
+    page_router,
     remember,
     view_of,
 )
 from humanmcp.desk.ntfy import Phone
 from humanmcp.desk.presenters.server_definition import Snippet, snippets, snippets_at
-from humanmcp.desk.routing import CallRoute, DeskRoute, FormValues
+from humanmcp.desk.routing import CallRoute, FormValues
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
 from humanmcp.inbox.contract import InboxError, UnknownItemError
@@ -38,11 +38,7 @@ from humanmcp.locales import spoken_language
 from humanmcp.protocol.json.visible import visible_code
 from humanmcp.protocol.rules import timeouts
 
-router: Final = APIRouter(
-    default_response_class=HTMLResponse,
-    route_class=DeskRoute,
-    dependencies=[Depends(note_version)],
-)
+router: Final = page_router()
 
 
 class ClientLimits(NamedTuple):
