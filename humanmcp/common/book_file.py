@@ -6,7 +6,7 @@ written in `protocol/rules/book_format.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, in_language
@@ -14,6 +14,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import (
     APPROVE_TOOL,
     Book,
+    book_lists,
     lists_of,
     with_result_envelope,
 )
@@ -84,8 +85,8 @@ def parse_book(text: str, path: Path) -> Book:
     from humanmcp.protocol.rules.book_format import parse  # noqa: PLC0415 - 5 ms of a start
 
     book = decode(text, path, parse)
-    for method, list_in in _LISTS.items():
-        wrong = _why_never_sent(book, method) if list_in(book) else None
+    for method in book_lists(book):
+        wrong = _why_never_sent(book, method)
         if wrong is not None:
             from humanmcp.common.toml_edit import line_of  # noqa: PLC0415 - only to say where
 
@@ -93,14 +94,6 @@ def parse_book(text: str, path: Path) -> Book:
             where = {"line": line_of(text, place), "place": place}
             raise BookFileError("never sent", file=path, method=method, why=wrong, **where)
     return book
-
-
-_LISTS: Final[Mapping[str, Callable[[Book], Sequence[object]]]] = {
-    "tools/list": lambda book: book.tools,
-    "prompts/list": lambda book: book.prompts,
-    "resources/list": lambda book: book.resources,
-    "resources/templates/list": lambda book: book.resource_templates,
-}
 
 
 def _why_never_sent(book: Book, method: str) -> Diagnostic | None:

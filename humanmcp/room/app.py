@@ -43,13 +43,6 @@ _ROUTERS: Final = (
     *(one for one in desk_app.PAGES if one is not login.router),
     *(pages.router,),
 )
-_WHO: Final = {
-    VisitorKind.TEACHER: Who.TEACHER,
-    VisitorKind.LEARNER: Who.LEARNER,
-    VisitorKind.WATCHER: Who.WATCHER,
-    VisitorKind.GUEST: Who.GUEST,
-    VisitorKind.KNOCKER: Who.KNOCKER,
-}
 
 
 def make_app(classroom: Classroom, hosts: HostSeats) -> ASGIApp:
@@ -120,7 +113,7 @@ class Roles:
             return
         state: dict[str, Any] = scope.setdefault("state", {})
         visitor = self._classroom.door.who(state.get("login", ""))
-        state["who"] = Who.STRANGER if visitor is None else _WHO[visitor.kind]
+        state["who"] = Who.STRANGER if visitor is None else Who[visitor.kind.name]
         if visitor is not None:
             seat = self._classroom.seat_of(visitor)
             if seat is None and visitor.kind is VisitorKind.LEARNER:

@@ -363,13 +363,10 @@ def with_more_tries(change: Callable[[], _T]) -> _T:
     Raises:
         ConfigFileError: it cannot be changed.
     """
-    for left in reversed(range(_TRIES)):
-        try:
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(ChangedMeanwhileError):
             return change()
-        except ChangedMeanwhileError:
-            if not left:
-                raise
-    raise AssertionError(_TRIES)  # the last try returns or raises
+    return change()
 
 
 @contextlib.contextmanager

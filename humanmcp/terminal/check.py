@@ -505,12 +505,12 @@ def judge_captured(
     Raises:
         CaseError: nothing in the file is a message.
     """
-    version = arguments.protocol_version or ""
+    version, has_requests = arguments.protocol_version or "", _has_requests(captured)
     if captured[0].frame is not None:
         found = tuple(
             judge_frames(((one.number, one.frame) for one in captured if one.frame), version)
         )
-    elif _has_requests(captured):
+    elif has_requests:
         found = tuple(judge_capture(captured, version))
     else:
         found = tuple(_without_requests(captured, version))
@@ -520,7 +520,7 @@ def judge_captured(
         raise CaseError("no messages but" if said else "no messages", name=name, words=said)
     if not arguments.json:
         _print_words(words)
-        if not _has_requests(captured):
+        if not has_requests:
             to_stdout(Painted(say(SECTION, "no requests"), "dim"))
     return _print_judged(found, arguments, name)
 

@@ -86,12 +86,11 @@ def code_point(char: str) -> str:
 
 
 def _in_json(run: re.Match[str]) -> str:
-    is_plain = run[0].isprintable() and not re.search(_IGNORABLE, run[0])
-    return run[0] if is_plain else "".join(map(_escaped, run[0]))
+    return run[0] if is_drawn(run[0]) else "".join(map(_escaped, run[0]))
 
 
 def _in_prose(run: re.Match[str]) -> str:
-    if run[0].isprintable() and not re.search(_IGNORABLE, run[0]):
+    if is_drawn(run[0]):
         return run[0]
     parts = re.split(_IN_EMOJI, run[0])
     parts[::2] = ("".join(map(_as_prose, part)) for part in parts[::2])
@@ -103,9 +102,9 @@ def _as_prose(char: str) -> str:
     return char if drawn else code_point(char)
 
 
-def is_drawn(char: str) -> bool:
-    """Return True if a character is something to see. The space of ASCII is, others are not."""
-    return char.isprintable() and not re.match(_IGNORABLE, char)
+def is_drawn(text: str) -> bool:
+    """Return True if each character is something to see. The space of ASCII is, others are not."""
+    return text.isprintable() and not re.search(_IGNORABLE, text)
 
 
 def _escaped(char: str) -> str:

@@ -217,6 +217,7 @@ class _LineReader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._lines = text.split("\n")
+        self._is_marked_up = any(map(_FENCE.match, self._lines))
         self._next = 0
         """The index of the line that comes next."""
         self._offset = 0
@@ -234,15 +235,14 @@ class _LineReader:
         """Return the lines of a capture; () if the text is something else."""
         found = list(self._all())
         messages = sum(map(_has_message, found))
-        is_marked_up = any(map(_FENCE.match, self._lines))
-        if self._is_log or (is_marked_up and messages > 1):
+        if self._is_log or (self._is_marked_up and messages > 1):
             return tuple(
                 one
                 if one.direction or _has_message(one)
                 else one._replace(direction=Direction.NOTE)
                 for one in found
             )
-        if is_marked_up:
+        if self._is_marked_up:
             return ()
         if 0 < self._long < messages:  # on a pipe a message is one line: so these lines are wrong
             found = [part for one in found for part in _lines_of(one)]
@@ -251,11 +251,10 @@ class _LineReader:
         return tuple(lines) if is_more else ()
 
     def _all(self) -> Iterator[CapturedLine]:
-        is_marked_up = any(map(_FENCE.match, self._lines))
-        is_code = not is_marked_up
+        is_code = not self._is_marked_up
         while self._next < len(self._lines):
             number, line = self._next + 1, self._lines[self._next].removesuffix("\r")
-            if is_marked_up and _FENCE.match(line):
+            if self._is_marked_up and _FENCE.match(line):
                 is_code = not is_code
             elif is_code and line.strip():
                 yield from self._line(number, line)
