@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import shlex
 import shutil
 import subprocess
@@ -401,20 +402,33 @@ def _ask_one(
                 return "leave"
 
 
+_TOGETHER: Final = 0.05
+"""The seconds in which an arrow key, or a paste, sends the rest of its characters."""
+
+
 def read_key() -> str:
-    """Wait for one key; where a terminal gives no single keys, for a line."""
+    """Wait for one key; where a terminal gives no single keys, for a line.
+
+    What comes at once stays together, so that no part of it is a key: an arrow sends `ESC [ A`.
+    """
     try:
         import termios  # noqa: PLC0415 - Windows has none
         import tty  # noqa: PLC0415 - Windows has none
 
-        before = termios.tcgetattr(sys.stdin)
+        terminal = sys.stdin.fileno()
+        before = termios.tcgetattr(terminal)
     except (ImportError, OSError):
-        return sys.stdin.readline().strip()[:1]
+        return sys.stdin.readline().strip()
     try:
-        tty.setcbreak(sys.stdin)
-        return sys.stdin.read(1)
+        tty.setcbreak(terminal)  # what was typed before the question was shown is thrown away
+        typed = b""
+        while part := os.read(terminal, 1024):
+            typed += part
+            if not select.select([terminal], [], [], _TOGETHER)[0]:
+                break
+        return typed.decode("utf-8", "replace")
     finally:
-        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
 # -- the person's own editor: open, check, and open again until it may go ------------------------

@@ -1,7 +1,13 @@
 """Permission prompts and questions of an agent in the terminal: shown, and decided with one key."""
 
 import json
-from collections.abc import Callable, Iterator
+import os
+import pty
+import select
+import sys
+import termios
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import pytest
@@ -9,8 +15,9 @@ import pytest
 from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.conversation.approvals import digest_of
-from humanmcp.terminal.replying import Answering, ask
+from humanmcp.terminal.replying import Answering, ask, read_key
 from tests.terminal.rooms import Room, Shell, approving, outcome, permission, question
+from tests.waiting import PATIENCE, until
 
 
 @pytest.fixture
@@ -141,10 +148,15 @@ def typing(*words: str) -> Callable[[], str]:
         ),
         ("l", ("2",), {"behavior": "allow", "updatedInput": {"command": "git status"}}),
         ("q", (), None),
+        (("\x1b[A", "all", "q"), (), None),
     ],
 )
 def test_one_key_decides_at_a_terminal(
-    asked: Callable[[str], Key], room: Room, keys: str, lines: tuple[str, ...], sent: object
+    asked: Callable[[str], Key],
+    room: Room,
+    keys: Sequence[str],
+    lines: tuple[str, ...],
+    sent: object,
 ) -> None:
     """What is typed wrongly is asked for again; q leaves it waiting."""
     key = asked(permission("Bash", command="git status"))
@@ -165,6 +177,27 @@ def test_at_a_terminal_a_long_input_is_opened_first(
     assert ask(answering, typing("o", "a"), typing()) == 0
     assert "rm -rf /" in capsys.readouterr().out
     assert decided(room, key)["behavior"] == "allow"
+
+
+@pytest.mark.parametrize("typed", ["a", "\x1b[A", "make all", "oa", "\n"])
+def test_what_a_key_or_a_paste_sends_at_once_is_never_taken_apart(
+    monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    """The arrow that leads to the command before sends an A, which would allow."""
+    ours, theirs = pty.openpty()
+    with (
+        os.fdopen(theirs, encoding="utf-8") as stdin,
+        os.fdopen(ours, "wb", 0) as keyboard,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        monkeypatch.setattr(sys, "stdin", stdin)
+        keyboard.write(b"a\n")  # before anything was asked
+        until(lambda: select.select([theirs], [], [], 0)[0], "it has come")
+        pressed = pool.submit(read_key)
+        until(lambda: not termios.tcgetattr(theirs)[3] & termios.ICANON, "it waits for a key")
+        keyboard.write(typed.encode())
+        assert pressed.result(PATIENCE) == typed
+        assert termios.tcgetattr(theirs)[3] & termios.ICANON
 
 
 # -- the questions of a tool that asks ------------------------------------------------------------
@@ -228,7 +261,11 @@ def test_one_question_of_an_agent_is_answered_or_declined(
     ],
 )
 def test_each_question_takes_one_key_at_a_terminal(
-    asked: Callable[[str], Key], room: Room, keys: str, lines: tuple[str, ...], sent: object
+    asked: Callable[[str], Key],
+    room: Room,
+    keys: Sequence[str],
+    lines: tuple[str, ...],
+    sent: object,
 ) -> None:
     """A second press takes a choice back, and q sends nothing."""
     key = asked(ASKED)
