@@ -48,3 +48,19 @@ def test_an_order_to_a_session_that_just_ended_leads_back_to_its_page(desking: D
     path = f"/m/{key.session}/{key.number}"
     for act in ("progress on", "progress off", "park", "status", "pause"):
         assert desking.submit(path, act=act).headers["location"] == f"{path}#answer", act
+
+
+def test_what_a_tap_holds_is_named_as_in_the_inbox(desking: Desking) -> None:
+    """A permission prompt says what it asks for, and words from right to left keep their place."""
+    inbox = FolderInbox(desking.home)
+    facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", role=Role.TAP, pid=1)
+    key = Key(inbox.begin(facts), 1)
+    asks = '{"tool_name":"Bash","input":{"command":"cat \u05d0\u05d1 x"}}'
+    line = LINE.replace('"weather","arguments":{}', f'"approve","arguments":{asks}')
+    item = Item(key, line, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z")
+    inbox.deliver(item._replace(purpose=Purpose.HELD, way=Direction.IN))
+    for page in ("/list", "/taps"):
+        text = desking.page(page)
+        assert '<span class="name">Run a command</span>' in text, page
+        assert '<span class="gist">cat <bdi>\u05d0\u05d1</bdi> x</span>' in text, page
+    inbox.end(key.session)
