@@ -404,7 +404,7 @@ class ConfigFile:
     host: Host
     path: Path
     text: str
-    read_text: str = ""
+    original: str = ""
     """What the file contained when it was read: another program may have changed it since."""
 
     @classmethod
@@ -575,7 +575,7 @@ class ConfigFile:
         real = self.path.resolve()
         if real.exists() and not real.stat().st_mode & stat.S_IWUSR:
             raise ConfigFileError("read-only", path=self.path)
-        if _read(self.path) != self.read_text:
+        if _read(self.path) != self.original:
             raise ChangedMeanwhileError("busy", path=self.path)
 
     @property
