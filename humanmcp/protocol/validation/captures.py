@@ -144,20 +144,16 @@ def _frames(lines: Iterable[CapturedLine], time: Callable[[str], str]) -> Iterat
 def speaker(conversation: ConversationState, raw: bytes) -> Direction:
     """Guess the sender of a line without a direction, by what only one side may send.
 
-    A response comes from the side that got the request; otherwise it counts as the server's.
+    A response comes from the side that got the request; otherwise it counts as the server's. If
+    both sides wait for this id, the server's wait is within that of the client, and ends first.
     """
     found = jsonrpc.read(raw)
     message = found.items[0] if isinstance(found, Batch) else found
     if not isinstance(message, Message):
         return Direction.OUT  # servers sometimes print other text, clients hardly ever
     if message.kind.is_answer:
-        own = message.id
-        ways = [
-            one.direction
-            for one in conversation.open
-            if own is not None and one.request.id is not None and own.answers(one.request.id)
-        ]
-        return Direction.IN if ways[:1] == [Direction.OUT] else Direction.OUT
+        is_clients = message.id is not None and conversation.answered_by(Direction.OUT, message.id)
+        return Direction.IN if is_clients else Direction.OUT
     return Direction.OUT if _only_servers_say(message.method) else Direction.IN
 
 

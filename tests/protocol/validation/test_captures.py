@@ -216,6 +216,14 @@ def test_a_file_in_another_encoding_is_read(encoding: str) -> None:
     assert [one.text.removeprefix("\ufeff") for one in lines] == [CALL, DONE]
 
 
+def test_of_two_requests_with_one_id_the_servers_is_answered_first() -> None:
+    """The server asks while it works at the call of the client, and goes on with the answer."""
+    asks = '{"jsonrpc":"2.0","id":1,"method":"roots/list"}'
+    lines = [CALL, asks, '{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}', DONE]
+    frames = read_recording(lines, str)
+    assert [one.direction for one in frames] == [IN, OUT, IN, OUT]
+
+
 def test_who_said_a_line_follows_from_the_lines_before() -> None:
     """In the frames of a recording each line has a direction."""
     asked = '{"jsonrpc":"2.0","id":7,"method":"roots/list"}'
