@@ -211,14 +211,15 @@ function wordsOf(control) {
 
 // -- Sending a form: the page stays until the desk has answered
 
-/** @param {(address: string) => Promise<void>} go shows where a form leads @param {() => void} missed looks at what is open again */
-export function listenToForms(go, missed) {
+/** @param {(address: string) => Promise<void>} go shows where a form leads @param {() => void} missed looks at what is open again @param {() => boolean} isNew whether nobody can have read what is open */
+export function listenToForms(go, missed, isNew) {
   document.addEventListener("submit", (event) => {
     const { target: form, submitter } = event;
     if (!(form instanceof HTMLFormElement) || event.defaultPrevented || form.method !== "post") return;
     if (!form.matches("[data-draft], main article form:not(.quieting)")) return;
     event.preventDefault();
-    send(form, submitter, go, missed);
+    if (submitter?.id === "allow" && isNew()) tell("again"); // it was meant for what was here before
+    else send(form, submitter, go, missed);
   });
 }
 

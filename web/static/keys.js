@@ -6,7 +6,7 @@ import { all, atRest, first, maybe } from "./dom.js";
 import { at } from "./loginpath.js";
 import { tell } from "./words.js";
 
-const STILL_SENDING = 500; // keys of a sentence that was just sent must not act on the next page
+export const STILL_SENDING = 500; // keys and clicks for what was just sent must not act on the next page
 
 /** Something was sent, and the next request has only just been opened. @param {Page} page */
 function stillSending(page) {
