@@ -233,7 +233,7 @@ async def note_version(request: Request) -> None:
 
 
 def page_router() -> APIRouter:
-    """Return a router for pages."""
+    """Return a router whose pages note which change they show."""
     noting = [Depends(note_version)]
     return APIRouter(
         default_response_class=HTMLResponse, route_class=DeskRoute, dependencies=noting
