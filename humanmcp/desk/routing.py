@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from humanmcp.desk.rights import Entry
 
 MOST_FIELDS: Final = 500
-"""The maximum number of fields of a form: our longest has 80 rows of five."""
+"""The maximum number of fields of a form or a large record: our longest has 80 rows of five."""
 MOST_VALUES: Final = 150_000
 """The maximum number of values and lines in a long text of anybody but the owner."""
 SMALL: Final = 64 * 1024
@@ -219,7 +219,7 @@ def read_record(body: bytes) -> Any:  # noqa: ANN401 - any JSON value
     """Read a large JSON body: objects of texts, each as long as it likes, and other short values.
 
     Raises:
-        JSONDecodeError: it is not JSON, or another value in it is long.
+        JSONDecodeError: it is not JSON, another value in it is long, or an object has many members.
         UnicodeDecodeError: it is not UTF-8.
     """
     text = body.decode("utf-8")
@@ -239,7 +239,11 @@ def _value_at(text: str, start: int) -> tuple[Any, int]:
         return value, at + length
     record: dict[str, Any] = {}
     at = _after_blank(text, at + 1)
+    left = MOST_FIELDS  # each costs time, also one with a name that was there already
     while text[at : at + 1] != "}":
+        left -= 1
+        if left < 0:
+            raise json.JSONDecodeError("too many members", text, at)
         name, at = _VALUE.raw_decode(text, at) if text[at : at + 1] == '"' else (None, at)
         at = _after_blank(text, at)
         if name is None or text[at : at + 1] != ":":

@@ -49,6 +49,19 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.parametrize("value", ["1", '""', "[]", '{"b":' + '1,"b":' * 9 + "1}"])
+def test_an_object_of_a_large_record_has_no_more_members_than_a_form_has_fields(value: str) -> None:
+    """A million of one name would keep everybody else's texts waiting for seconds."""
+    members = [f'"a":{value}'] * MOST_FIELDS
+    assert read_record(f"{{{','.join(members)}}}".encode()) == {"a": json.loads(value)}
+    for body in (
+        f"{{{','.join([*members, members[0]])}}}",
+        f'{{"in":{{{",".join(members * 2)}}}}}',
+    ):
+        with pytest.raises(json.JSONDecodeError, match="too many members"):
+            read_record(body.encode())
+
+
 @given(st.dictionaries(st.text(), VALUES, max_size=4), st.sampled_from([None, 2]))
 def test_a_large_record_is_read_as_a_small_one(record: object, indent: int | None) -> None:
     """With its white space, and with members that are no texts."""

@@ -224,7 +224,7 @@ def seen_by_client(frames: Iterable[Frame]) -> Iterator[Frame]:
 
 NO_DIGEST: Final = "0" * 64
 _END: Final = re.compile(rb',"digest":"([0-9a-f]{64})"}')
-_BEGINNING: Final = re.compile(rb'{"number":([1-9][0-9]*),"previous":"([0-9a-f]{64})",')
+_BEGINNING: Final = re.compile(rb'{"number":([1-9][0-9]{0,17}),"previous":"([0-9a-f]{64})",')
 
 
 class Decision(NamedTuple):

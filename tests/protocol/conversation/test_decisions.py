@@ -190,3 +190,10 @@ def test_a_chain_goes_on_after_the_records_of_another_process() -> None:
     chain.go_on(before[-1].decode())
     more = chain.add(Decision("s", 9, "tools/call", ASKED, ANSWERED, "desk")).encode()
     assert list(verify_decisions(file_of([*before, more]))) == []
+
+
+def test_a_number_that_no_program_reads_is_named() -> None:
+    """Whoever made the file, verifying it ends in a sentence."""
+    (line,) = records(1)
+    long = line.replace(b'"number":1', b'"number":' + b"1" * 5000)
+    assert list(verify_decisions(file_of([long]))) == [DecisionFlaw("unreadable", 1, 1)]
