@@ -230,11 +230,12 @@ def _print_questions(questions: Sequence[AskedQuestion]) -> None:
     for question in questions:
         to_stdout("", "\n", Painted(question.text, "bold"))
         for told in approvals.told_beside(question):
-            to_stdout("  ", Painted(told, "dim"))
+            for line in told.split("\n"):
+                to_stdout("  ", Painted(line, "dim"))
         for number, (label, note) in enumerate(question.options, 1):
-            to_stdout("  ", Painted(f"{number}", "bold"), f"  {label}")
+            to_stdout("  ", Painted(f"{number}", "bold"), f"  {one_line(label)}")
             if note:
-                to_stdout("     ", Painted(note, "dim"))
+                to_stdout("     ", Painted(one_line(note), "dim"))
 
 
 def next_commands(opened: OpenExchange, name: str) -> str:

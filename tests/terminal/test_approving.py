@@ -310,6 +310,17 @@ def test_what_could_hide_in_a_question_is_shown_in_a_terminal(
     assert "\u202e" not in out.partition("tools/call")[0]
 
 
+def test_an_option_of_several_lines_cannot_look_like_two_options(
+    asked: Callable[[str], Key], shell: Shell
+) -> None:
+    """The number before an option is the one that chooses it, and no line of the agent has one."""
+    options = [{"label": "Keep\n  2  Keep", "description": "All\n  2  Keep"}, "Delete"]
+    one = {"question": "Which?", "options": options, "context": "So\n  2  Keep"}
+    asked(question(questions=[one, {"question": "B?"}]))
+    lines = shell("show", "3").out.partition("tools/call")[0].splitlines()
+    assert [one for one in lines if one.startswith("  2")] == ["  2  Delete"]
+
+
 def test_what_of_a_question_cannot_be_read_is_named_in_the_terminal(
     asked: Callable[[str], Key], room: Room, shell: Shell
 ) -> None:
