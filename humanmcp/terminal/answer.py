@@ -156,6 +156,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 def _answer(answering: Answering, arguments: argparse.Namespace, settings: Settings) -> int:
     """Send the answer of the command line, else show the approval card, else open the editor."""
     if is_decided(arguments):
+        if not arguments.number and not arguments.digest and arguments.deny is None:
+            # another request may have come in the place of the one that was seen
+            raise stopped("choose", "not named", name=answering.name)
         return decide(answering, arguments)
     draft, anyway = _given(arguments, answering), bool(arguments.send_anyway)
     if arguments.fault is not None:

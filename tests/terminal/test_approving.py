@@ -124,6 +124,20 @@ def test_several_questions_are_answered_by_numbers_and_own_words(
     assert decided(room, key)["updatedInput"]["answers"] == answers
 
 
+@pytest.mark.parametrize("words", [("--allow",), ("--allow-like", "1"), ("--change", "-")])
+def test_what_is_allowed_on_the_command_line_is_named(
+    asked: Callable[[str], Key], room: Room, shell: Shell, words: tuple[str, ...]
+) -> None:
+    """The only one that waits may be another one than a minute ago."""
+    key = asked(permission("Bash", command="ls"))
+    ran = shell("answer", *words)
+    assert ran.status == 2
+    assert "Type the number of the message that you have seen; 3 is waiting now." in ran.err
+    assert decided(room, key) is None
+    digest = digest_of(room.inbox.item(key).line)
+    assert shell("answer", "--allow", "--digest", digest).status == 0
+
+
 def test_a_call_that_is_no_permission_prompt_is_answered_as_usual(room: Room, shell: Shell) -> None:
     """The flags of approvals say so."""
     room.ask(room.session(), 3)
