@@ -255,6 +255,8 @@ def changed_input(approval: Approval, typed: Mapping[str, str]) -> str:
         words = _newlines(typed[str(at)])
         if words != before:
             is_text = isinstance(approval.input[name], str)
+            if not is_text and approvals.read_once(words)[1]:  # `1, "b": 2` would be two members
+                raise ApprovalError("no object")
             changed[name] = approvals.as_json(words) if is_text else words
     return approvals.with_members(approval.text, changed) if changed else approval.text
 

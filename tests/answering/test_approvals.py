@@ -158,6 +158,15 @@ def test_a_text_that_a_field_cannot_show_is_changed_as_json_only(room: Room, tex
         approvals.changed_input(approval, {"0": "ls", "1": "1"})
 
 
+@pytest.mark.parametrize("typed", ['2, "y": 3', "NaN", "1e400", '{"a": 1, "a": 2}', "", "2 // two"])
+def test_a_field_of_a_changed_input_is_one_value(room: Room, typed: str) -> None:
+    """A comma in it would add a member that the form has no field for."""
+    approval = asked(room, x=1)[1]
+    with pytest.raises(ApprovalError) as stopped:
+        approvals.changed_input(approval, {"0": typed})
+    assert "must be a JSON object" in stopped.value.sentence()
+
+
 def test_what_cannot_be_read_can_only_be_denied(room: Room) -> None:
     """Nonsense in the place of the arguments allows nothing."""
     line = permission("Bash").replace('"input": {}', '"input": "rm"')
