@@ -10,6 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.install import SDK_1_LOCKED
 from tools import lock
 
 ROOT: Final = Path(__file__).parent.parent
@@ -21,7 +22,12 @@ RUNS: Final[list[str]] = [*PROJECT["project"]["dependencies"], *GROUPS["build"]]
 EXTRAS: Final = [
     one for extra in PROJECT["project"]["optional-dependencies"].values() for one in extra
 ]
-ASKED: Final = {"run.txt": RUNS, "node.txt": GROUPS["node"], "test.txt": [*RUNS, *EXTRAS]}
+ASKED: Final = {
+    "run.txt": RUNS,
+    "node.txt": GROUPS["node"],
+    "test.txt": [*RUNS, *EXTRAS],
+    "sdk1.txt": (lock.ROOT / lock.SDK_1_PIN).read_text(encoding="utf-8").split(),
+}
 """The requirements that each file must meet."""
 
 ENVIRONMENTS: Final = [
@@ -50,8 +56,8 @@ def versions(name: str, environment: dict[str, str]) -> dict[str, str]:
 
 def test_every_set_is_written_and_asked_for() -> None:
     """No file is left that nothing writes, and none is written that nothing needs."""
-    assert {file.name for file in lock.LOCKED.iterdir()} == {one.name for one in lock.SETS}
-    assert set(ASKED) == {one.name for one in lock.SETS}
+    assert {file.name for file in lock.LOCKED.iterdir()} == set(ASKED)
+    assert {one.name for one in (*lock.SETS, SDK_1_LOCKED)} == set(ASKED)
 
 
 @pytest.mark.parametrize("name", ASKED)

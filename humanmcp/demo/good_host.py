@@ -133,16 +133,13 @@ class GoodHost:
             if self.strictness is Strictness.STRICT and message.body.get("jsonrpc") != "2.0":
                 # JSON-RPC 2.0, section 4: 'jsonrpc ... MUST be exactly "2.0".'
                 return (Ignored("ignored-no-jsonrpc"),)
-            line = self._as_meant(message, line)
+            awaited = self._awaited_as_other_type(message)
+            if self.strictness is Strictness.STRICT and awaited is not None:
+                return (self._unasked(message),)
+            if awaited is not None and awaited.id is not None:
+                line = json.dumps({**message.body, "id": awaited.id.value}).encode()
         reactions = (self._react(event) for event in self._session.receive(line))
         return tuple(one for one in reactions if one is not None)
-
-    def _as_meant(self, message: Message, line: bytes) -> bytes:
-        """In a lenient mood, read the id "3" as 3; otherwise return the line as it is."""
-        awaited = self._awaited_as_other_type(message)
-        if self.strictness is Strictness.STRICT or awaited is None or awaited.id is None:
-            return line
-        return json.dumps({**message.body, "id": awaited.id.value}).encode()
 
     def _awaited_as_other_type(self, message: Message) -> Message | None:
         """Find the request whose id differs from an answer's only in its JSON type."""

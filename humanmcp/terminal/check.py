@@ -33,17 +33,18 @@ from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.autofix import autofix
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict, blocking
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message, compact, encoded
+from humanmcp.protocol.json.jsonrpc import Message, compact, encoded
 from humanmcp.protocol.json.tree import text_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.captures import decode_lines, read_capture
+from humanmcp.protocol.validation.captures import decode_lines, read_capture, speaker
 from humanmcp.protocol.validation.envelope import failed
 from humanmcp.protocol.validation.whole_conversation import (
     ConversationJudge,
@@ -505,7 +506,7 @@ def judge_captured(
     Raises:
         CaseError: nothing in the file is a message.
     """
-    version, has_requests = arguments.protocol_version or "", _has_requests(captured)
+    version, has_requests = arguments.protocol_version or "", _is_two_sided(captured)
     if captured[0].frame is not None:
         found = tuple(
             judge_frames(((one.number, one.frame) for one in captured if one.frame), version)
@@ -525,13 +526,11 @@ def judge_captured(
     return _print_judged(found, arguments, name)
 
 
-def _has_requests(captured: Iterable[CapturedLine]) -> bool:
-    """Return True if somebody asks something, so that responses can be placed."""
-    found = (jsonrpc.read(one.raw) for one in captured if one.direction is not Direction.NOTE)
-    return any(
-        isinstance(one, Batch) or (isinstance(one, Message) and one.kind is Kind.REQUEST)
-        for one in found
-    )
+def _is_two_sided(captured: Iterable[CapturedLine]) -> bool:
+    """Return True if the client says something, so that responses can be placed."""
+    before = ConversationState()
+    lines = (one for one in captured if one.direction is not Direction.NOTE)
+    return any((one.direction or speaker(before, one.raw)) is Direction.IN for one in lines)
 
 
 def _without_requests(captured: Iterable[CapturedLine], version: str) -> Iterator[Judged]:

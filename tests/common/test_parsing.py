@@ -161,7 +161,7 @@ def test_an_inbox_that_cannot_be_used_stops_every_command_with_a_sentence(
     ):
         assert main([*words, "--home", home, "--lang", "ja"]) != 0
         complaint = capsys.readouterr().err
-        assert "を保存できませんでした: パスの途中がフォルダーではありません" in complaint, words
+        assert "を作れません: パスの途中がフォルダーではありません" in complaint, words
         assert complaint.count("\n") == 1
 
 

@@ -19,6 +19,7 @@ from tests.serving_http import Modern, ServingHttp, answer_in, call, initialize,
 from tests.waiting import PATIENCE, until
 
 ANSWER = '{"content":[{"type":"text","text":"天気"}],"x":1e5,"b":1.0,"a":9007199254740993}'
+NEW_TOOL = '[[tools]]\nname = "new"\ninputSchema = { type = "object" }'
 RULE = """
 [[rules]]
 method = "tools/call"
@@ -236,7 +237,7 @@ def test_the_stream_of_a_session_gets_what_belongs_to_no_request(home: Path, boo
     """Also what was said before it began; and there is one such stream."""
     with ServingHttp(home, "--auto", "--book", str(book)) as server:
         headers = server.initialize()
-        book.write_text(f'[[tools]]\nname = "new"\n{RULE}', encoding="utf-8")
+        book.write_text(f"{NEW_TOOL}\n{RULE}", encoding="utf-8")
         listening = server.open(headers, verb="GET")
         events = listening.events()
         name, data = next(event for event in events if event[1])
@@ -256,7 +257,7 @@ def test_a_subscription_of_2026_is_acknowledged_and_hears_of_changes(
         events = listening.events()
         first = json.loads(next(events)[1])
         assert first["method"] == "notifications/subscriptions/acknowledged"
-        book.write_text(f'[[tools]]\nname = "new"\n{RULE}', encoding="utf-8")
+        book.write_text(f"{NEW_TOOL}\n{RULE}", encoding="utf-8")
         second = json.loads(next(events)[1])
         assert second["method"] == "notifications/tools/list_changed"
         assert second["params"]["_meta"][versions.META_SUBSCRIPTION] == 7
@@ -371,7 +372,7 @@ def test_a_session_goes_on_after_a_stop_and_after_a_kill(home: Path, book: Path)
     (folder,) = home.glob("sessions/*")
     assert [path.name for path in folder.glob("pending/*")] == ["0002"]
     flags = ("--handshake", "book", "--book", str(book))
-    book.write_text('[[tools]]\nname = "new"\n', encoding="utf-8")
+    book.write_text(f"{NEW_TOOL}\n", encoding="utf-8")
     with ServingHttp(home, *flags, quick=PATIENCE, address=port) as server:
         changes = server.open(headers, verb="GET").events()
         found = next(json.loads(data) for _name, data in changes if data)
