@@ -213,7 +213,9 @@ def test_what_a_learner_saw_as_kept_is_there_after_a_kill_at_any_moment(
             asked = learner.question()
             place = asked["session"], asked["number"]
             typed = json.dumps({"jsonrpc": "2.0", "id": 0, "result": {"turn": turn}})
-            kept.setdefault(place, []).append(typed)
+            if place not in kept:  # it may begin with what was kept of its step before
+                kept[place] = [str(document(learner, asked))]
+            kept[place].append(typed)
             keep(learner, asked, typed)
             kept[place] = [typed]
             if turn % 3 == 2 and place[1] < len(right):
