@@ -1,6 +1,7 @@
 """What answers the next time: rules and saved answers are made, seen, changed, ordered, removed."""
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -71,6 +72,7 @@ def test_an_answer_that_was_sent_can_be_kept(desk: Desking, host: Serving, windo
     page.get_by_role("link", name="Keep for next time").click()
     page.get_by_label("Name of the answer").fill("sun")
     page.get_by_role("button", name="Save", exact=True).click()
+    expect(page).not_to_have_url(re.compile("/keep"))  # the form was taken
     page = shown.goto(f"/m/{key}")
     page.locator("[data-saved]").click()
     expect(page.locator("#sentence")).to_have_value("sunny")
