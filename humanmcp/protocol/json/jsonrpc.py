@@ -526,13 +526,20 @@ _ENDS: Final = 1024
 _LAST_MEMBERS: Final = re.compile(
     rf'((?:,\s*"(?:jsonrpc|id|method)"\s*:\s*(?:{STRING}|-?\d+)\s*)+)\}}\s*$', re.DOTALL
 )
+_LAST_NAME: Final = re.compile(
+    rf'(,\s*"name"\s*:\s*{STRING})\s*\}}'
+    rf'(?:\s*,\s*"(?:jsonrpc|id|method)"\s*:\s*(?:{STRING}|-?\d+))*\s*\}}\s*$',
+    re.DOTALL,
+)
+"""The name of a tool that stands behind its arguments."""
 _MEMBER: Final = re.compile(rf'"(jsonrpc|id|method)"\s*:\s*({STRING}|-?\d+)', re.DOTALL)
 
 
 def outline(text: str) -> str:
     """Return a message that can be decoded quickly: itself, or the beginning of a large one.
 
-    The beginning is closed so that it is valid JSON, and has the id and method from the end.
+    The beginning is closed so that it is valid JSON, and has the id, the method and the name of the
+    tool from the end.
     """
     if not is_large(text):
         return text
@@ -547,6 +554,9 @@ def outline(text: str) -> str:
                 break
         if part.lastgroup in ("opens", "closes") or part[0] == ",":
             until = part.start() if part[0] == "," else part.end()
+    name = _LAST_NAME.search(text[-_ENDS:]) if closing[:2] == ["}", "}"] else None
+    if name is not None:
+        closing[1] = f"{name[1]}}}"
     beginning = text[:until] + "".join(reversed(closing))
     last = _LAST_MEMBERS.search(text[-_ENDS:])
     if last is None or not beginning.endswith("}"):

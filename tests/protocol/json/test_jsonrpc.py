@@ -388,6 +388,8 @@ def test_the_stand_in_is_one_line_of_json() -> None:
         f'{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"a","b":["{BIG}"]}}}}',
         f'{{"method":"tools/call","params":{{"name":"a","b":["{BIG}"]}},"jsonrpc":"2.0","id":7}}',
         f'{{"params":{{"name":"a","b":["{BIG}"]}}, "method" : "tools/call" , "id" : 7 }}\r',
+        f'{{"id":7,"method":"tools/call","params":{{"b":["{BIG}"],"name":"a"}}}}',
+        f'{{"params":{{"b":["{BIG}"] , "name" : "a" }} ,"id":7,"method":"tools/call"}}',
     ],
 )
 def test_of_a_message_that_is_too_large_the_beginning_is_read(
@@ -421,6 +423,16 @@ def test_the_beginning_of_a_message_is_json_wherever_it_ends(
         found = json.loads(outline(line))
         assert found["method"] == "x", "it stands at the end"
         assert found.get("params", {}).keys() <= value.keys()
+
+
+def test_a_name_inside_the_arguments_is_not_the_name_of_the_tool(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """More braces stand behind it."""
+    monkeypatch.setattr(jsonrpc, "LARGEST", 4_000)
+    monkeypatch.setattr(jsonrpc, "BEGINNING", 1_000)
+    line = json.dumps({"params": {"arguments": {"x": BIG, "name": "inner"}}, "id": 7})
+    assert json.loads(outline(line)) == {"params": {"arguments": {}}, "id": 7}
 
 
 def test_a_message_of_many_values_is_large_and_a_picture_is_not() -> None:
