@@ -210,12 +210,18 @@ class SentForms:
                 ]
                 if not _REASONS & parse_qs(urlsplit(found).query, keep_blank_values=True).keys():
                     desk = scope.get("state", {}).get("desk", self._desk)
-                    await run_in_threadpool(desk.drafts.forget, unquote(key))
+                    await run_in_threadpool(_forget_draft, desk, scope, unquote(key))
                     headers.append((b"draft", b"taken"))
                 message = {**message, "status": 200, "headers": headers}
             await send(message)
 
         await self._app(scope, receive, sending)
+
+
+def _forget_draft(desk: Desk, scope: Scope, key: str) -> None:
+    with contextlib.suppress(UnknownItemError):  # not of this visitor
+        desk.check_draft(scope, key)
+        desk.drafts.forget(key)
 
 
 _REASONS: Final = {"why", "wrong"}

@@ -33,8 +33,8 @@ from humanmcp.desk.ntfy import PressNotes
 from humanmcp.desk.presenters import rendering
 from humanmcp.desk.presenters.rendering import SECTION, render, web_folder
 from humanmcp.desk.presenters.rules import rules_on
-from humanmcp.desk.rights import PUBLIC
-from humanmcp.desk.routing import DeskRoute, RefusedError
+from humanmcp.desk.rights import PUBLIC, Who
+from humanmcp.desk.routing import DeskRoute, RefusedError, who_asks
 from humanmcp.inbox.contract import named_author
 from humanmcp.inbox.form_drafts import FormDrafts
 from humanmcp.launch import LOG_NAME
@@ -113,6 +113,15 @@ class Desk:
         found = self.drafts.find(key)
         kept = "" if found is None else json.dumps({"fields": found.fields, "at": found.at})
         return Markup('data-draft="{}" data-kept="{}"').format(key, kept)
+
+    def check_draft(self, scope: Scope, key: str) -> None:
+        """Let a device, and a login of one session, touch the drafts of sessions that it sees only.
+
+        Raises:
+            UnknownItemError: the key names another place.
+        """
+        if who_asks(scope) & (Who.DEVICE | Who.ONE_SESSION):
+            self.board.session(re.split("[/ ]", key)[0])
 
     def shown(self, text: object) -> str:
         """Return a path or a sentence for a page; in a room without this computer's folders."""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FOLDER: Final = "forms"
+MOST: Final = 1000
+"""The maximum number of drafts in an inbox: nobody can fill the disk with their keys."""
 
 
 class FormDraft(NamedTuple):
@@ -56,6 +58,10 @@ class FormDrafts:
                 folder.mkdir(mode=0o700, exist_ok=True)
             content = records.encode(draft._asdict())
             replace_file(self._home / "tmp", file, content, durable=False)
+
+    def is_full_for(self, key: str) -> bool:
+        """Return True if a new draft has no place."""
+        return not self._file(key).exists() and sum(1 for _ in self._home.glob("*/*.json")) >= MOST
 
     def find(self, key: str) -> FormDraft | None:
         """Return the draft of a form, or None."""

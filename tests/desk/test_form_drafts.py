@@ -7,17 +7,23 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path
-from typing import Final
+from types import SimpleNamespace
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import pytest
 
+from humanmcp.desk.app import _forget_draft
+from humanmcp.desk.context import Desk
 from humanmcp.desk.presenters.rendering import web_folder
-from humanmcp.inbox.contract import Key
+from humanmcp.desk.rights import Who
+from humanmcp.inbox import form_drafts
+from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.inbox.form_drafts import FormDrafts
+from humanmcp.inbox.form_drafts import FormDraft, FormDrafts
 from tests.browser.seats import INITIALIZE, call
 from tests.desk.desking import Desking
 from tests.desk.seated import Seated
@@ -136,6 +142,39 @@ def test_a_draft_that_no_page_has_is_refused(seated: Seated) -> None:
             f"/api/drafts?{urlencode({'key': key})}", {"fields": {"lists": text}}
         )
         assert answer.status == 413
+
+
+def test_the_number_of_drafts_is_bounded_and_those_that_are_there_can_be_changed(
+    seated: Seated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever may write has no end of names."""
+    drafts = FormDrafts(seated.desk.home)
+    monkeypatch.setattr(form_drafts, "MOST", 2)
+    for key in ("a x", "b y"):
+        assert not drafts.is_full_for(key)
+        drafts.save(FormDraft(key, {"a": "b"}, "b", "now"))
+    assert drafts.is_full_for("c z")
+    assert not drafts.is_full_for("a x")
+
+
+@pytest.mark.parametrize(("who", "is_theirs"), [(Who.DEVICE, False), (Who.OWNER, True)])
+def test_a_taken_form_ends_no_draft_of_a_place_that_its_sender_does_not_see(
+    seated: Seated, who: Who, *, is_theirs: bool
+) -> None:
+    """The key comes with the form, and may name any place."""
+    desk: Any = SimpleNamespace(board=FakeBoard(), drafts=FormDrafts(seated.desk.home))
+    desk.check_draft = partial(Desk.check_draft, desk)
+    desk.drafts.save(FormDraft("other/1 deny", {"a": "b"}, "b", "now"))
+    _forget_draft(desk, {"state": {"who": who}}, "other/1 deny")
+    assert (desk.drafts.find("other/1 deny") is None) == is_theirs
+
+
+class FakeBoard:
+    """A board on which the visitor sees no session."""
+
+    def session(self, name: str) -> None:
+        """Refuse it."""
+        raise UnknownItemError(name)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")

@@ -2,7 +2,6 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
-import re
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -25,8 +24,7 @@ from humanmcp.answering.service import OrderError, Outcome, queue_outgoing
 from humanmcp.common.timestamps import now
 from humanmcp.desk.context import BY, AsciiJson, author, desk_of, signed
 from humanmcp.desk.presenters.forms import unread
-from humanmcp.desk.rights import Who
-from humanmcp.desk.routing import CallRoute, who_asks
+from humanmcp.desk.routing import CallRoute
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply, Writer
 from humanmcp.inbox.form_drafts import FormDraft
 from humanmcp.locales import say
@@ -214,10 +212,10 @@ def keep_form(request: Request, body: FormBody, key: str) -> KeptShape:
     A device may only write at a session that there is.
     """
     desk = desk_of(request)
-    if who_asks(request.scope) & (Who.DEVICE | Who.ONE_SESSION):
-        desk.board.session(re.split("[/ ]", key)[0])
+    desk.check_draft(request.scope, key)
     size = sum(len(name) + len(value) for name, value in body.fields.items())
-    if len(key) > LONGEST_KEY or size + len(body.words) > LARGEST_DRAFT:
+    is_large = len(key) > LONGEST_KEY or size + len(body.words) > LARGEST_DRAFT
+    if is_large or desk.drafts.is_full_for(key):
         raise HTTPException(413, say("refusal", "large"))
     at = now()
     if body.fields:
