@@ -217,6 +217,7 @@ def test_what_is_typed_while_the_room_is_down_is_in_the_page_and_at_the_desk_aft
         join(learner, "Yuki")
         learner.locator("#send").click()
         expect(learner.locator(".ids", has_text="tools/list")).to_be_visible()
+        expect(learner).to_have_url(re.compile("/m/"))  # the page names what is open
         address = learner.url
         own = learner.context.new_page()
         own.goto(re.sub(r"(/~[\w-]+).*", r"\1/own", address))
