@@ -233,12 +233,13 @@ class _Stop:
         with self._one_insists:  # two would interrupt what the exception of the first has begun
             time.sleep(_AGAIN)
             while not self.is_over and self._raised_at < told_at - _JUST_NOW:
-                if signal.getsignal(number) != self.react:
-                    return
+                is_ours = signal.getsignal(number) == self.react
                 if sys.platform == "win32":
                     _thread.interrupt_main(signal.Signals(number))
                 else:
                     signal.pthread_kill(threading.main_thread().ident or 0, number)
+                if not is_ours:  # it came while another began to react, who did not hear of it
+                    return
                 time.sleep(_AGAIN)
 
     def lost(self, lost: sys.UnraisableHookArgs) -> None:

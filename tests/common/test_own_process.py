@@ -153,3 +153,17 @@ def test_a_signal_is_not_lost_that_does_not_wake_the_main_thread(
     with pytest.raises(raised):
         wait_in_order(threading.Thread(target=send).start)
     assert time.monotonic() - began < PATIENCE, "it ended because the wait did"
+
+
+def test_a_signal_that_came_while_another_began_to_react_is_told_to_it() -> None:
+    """Only the one before heard of it, whose handler is not there any more."""
+    heard: list[int] = []
+    with in_order():
+        stop = own_process._Stop()
+        before = signal.signal(signal.SIGTERM, lambda number, _frame: heard.append(number))
+        try:
+            threading.Thread(target=stop.insist, args=(int(signal.SIGTERM),), daemon=True).start()
+            until(lambda: bool(heard), "the signal")
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    assert heard == [signal.SIGTERM]

@@ -21,7 +21,7 @@ def test_seats_in_a_database_are_answered_and_go_on_on_another_machine(
         ann, ben = room.learner("Ann"), room.learner("Ben")
         ann.answer_as_offered("initialize")
         before = ann.question("tools/list")["session"]
-        assert [one["method"] for one in ben.waiting()] == ["initialize"]
+        ben.question("initialize")
         seats = [open_inbox(tmp_path, postgres.url, f"{room.name}/{n:03d}") for n in (1, 2)]
 
         def held() -> list[list[int]]:
