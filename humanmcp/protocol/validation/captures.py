@@ -106,7 +106,10 @@ def read_capture(text: str) -> tuple[CapturedLine, ...]:
 
 def is_transcript(first: str) -> bool:
     """Return True if this first line of a file is one of our own transcript."""
-    value = _decoded(first)
+    return _is_frame(_decoded(first))
+
+
+def _is_frame(value: object) -> bool:
     return isinstance(value, dict) and {"seq", "way", "raw"} <= value.keys()
 
 
@@ -288,10 +291,9 @@ class _LineReader:
         if text is not None and is_message(json.loads(text)):
             self._long += "\n" in text
             yield CapturedLine(number, self._stated, text)
-            self._stated = None
         else:
-            self._stated = None
             yield CapturedLine(number, None, line)
+        self._stated = None
 
     def _object(self, number: int, line: str) -> CapturedLine | None:
         """Read an object on one line: a message, or an envelope around one."""
@@ -378,7 +380,7 @@ def _enveloped(number: int, text: str, value: Mapping[str, Any]) -> CapturedLine
     if is_message(value):
         direction, at = _direction_in(value["_meta"]), _first(value["_meta"], _AT)
         return CapturedLine(number, direction, without_member(text, "_meta"), at)
-    if is_transcript(text):
+    if _is_frame(value):
         with suppress(ValueError):  # torn by a crash
             frame = from_json(text)
             return CapturedLine(number, frame.direction, frame.text, frame.at, frame)
