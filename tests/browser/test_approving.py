@@ -183,6 +183,7 @@ def test_on_a_phone_a_long_command_is_opened_before_it_can_be_allowed(
     page.get_by_role("link", name="Show all").tap()
     expect(page.locator(".approval pre")).to_contain_text("rm -rf ⟦U+202E⟧/")
     assert fits(page)
+    until_keys_act(page)
     page.locator("#allow").tap()
     assert decided(host)["updatedInput"] == {"command": command}
 

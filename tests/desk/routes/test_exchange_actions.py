@@ -6,6 +6,7 @@ from humanmcp.inbox.contract import Action, Item, Key, Purpose, Role, SessionFac
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.desk.desking import Desking
+from tests.waiting import until
 
 LINE = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"weather","arguments":{}}}'
 
@@ -59,6 +60,7 @@ def test_what_a_tap_holds_is_named_as_in_the_inbox(desking: Desking) -> None:
     line = LINE.replace('"weather","arguments":{}', f'"approve","arguments":{asks}')
     item = Item(key, line, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z")
     inbox.deliver(item._replace(purpose=Purpose.HELD, way=Direction.IN))
+    until(lambda: desking.session(key.session), "the desk knows of the tap")
     for page in ("/list", "/taps"):
         text = desking.page(page)
         assert '<span class="name">Run a command</span>' in text, page
