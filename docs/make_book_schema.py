@@ -10,10 +10,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.rules import book_format as book
-from humanmcp.protocol.rules.answer_book import ATTRIBUTES
-from humanmcp.protocol.rules.rule import RuleAction
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.answer_book import book_format as book
+from humanmcp.protocol.answer_book.book import ATTRIBUTES
+from humanmcp.protocol.answer_book.rule import RuleAction
+from humanmcp.protocol.tables import versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

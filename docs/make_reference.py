@@ -24,7 +24,7 @@ from humanmcp.locales import say, sentences_of
 from humanmcp.protocol.diagnostics.kinds import KINDS, title_of
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.visible import visible
-from humanmcp.protocol.spec.faults import Fault
+from humanmcp.protocol.tables.faults import Fault
 from humanmcp.setup.hosts import HOSTS, Host
 
 if TYPE_CHECKING:

@@ -25,17 +25,17 @@ from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.locales import say
 from humanmcp.locales.stop import stopped, trouble
+from humanmcp.protocol.answer_book.book_format import KEY_OF
+from humanmcp.protocol.answer_book.book_writer import copied
+from humanmcp.protocol.answer_book.following import GIVEN
+from humanmcp.protocol.answer_book.placeholders import fill_answer, placeholders
+from humanmcp.protocol.answer_book.rule import RuleAction
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.diagnostics.problem import json_text
 from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.protocol.rules.book_format import KEY_OF
-from humanmcp.protocol.rules.book_writer import copied
-from humanmcp.protocol.rules.following import GIVEN
-from humanmcp.protocol.rules.placeholders import fill_answer, placeholders
-from humanmcp.protocol.rules.rule import RuleAction
-from humanmcp.protocol.spec import methods
+from humanmcp.protocol.tables import methods
 
 if TYPE_CHECKING:
     import argparse
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.host.client.client import ServerTarget
-    from humanmcp.protocol.rules.answer_book import Book
-    from humanmcp.protocol.rules.book_writer import CopiedBook
-    from humanmcp.protocol.rules.rule import Rule
+    from humanmcp.protocol.answer_book.book import Book
+    from humanmcp.protocol.answer_book.book_writer import CopiedBook
+    from humanmcp.protocol.answer_book.rule import Rule
 
 
 def add_arguments(parser: Parser) -> None:

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.tables import versions
 from tests.serving import bare_environment
 from tests.support.forking import start
 from tests.waiting import PATIENCE, until

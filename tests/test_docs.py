@@ -37,9 +37,9 @@ from humanmcp.desk.app import CALLS
 from humanmcp.inbox import form_drafts, records
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import sentences
+from humanmcp.protocol.answer_book.book_format import NOTICES, RULE_KEYS, SERVER
+from humanmcp.protocol.conversation.timeouts import CLIENTS
 from humanmcp.protocol.diagnostics.kinds import KINDS
-from humanmcp.protocol.rules.book_format import NOTICES, RULE_KEYS, SERVER
-from humanmcp.protocol.rules.timeouts import CLIENTS
 from humanmcp.room.command import ROOMS
 from humanmcp.server.text_files import files
 from humanmcp.server.text_files import folder as open_folder
@@ -270,7 +270,7 @@ def seconds(cell: str) -> float | None:
 
 
 def test_the_waiting_times_of_the_manual_are_those_that_the_program_knows() -> None:
-    """Docs/how-to/connect-a-host.md is read against `protocol/rules/timeouts.py`."""
+    """Docs/how-to/connect-a-host.md is read against `protocol/conversation/timeouts.py`."""
     page = read(ROOT / "docs" / "how-to" / "connect-a-host.md")
     table = page.split("| host | limit of a call |")[1].split("\n\n")[0]
     rows = [[cell.strip() for cell in row.split("|")[1:5]] for row in table.splitlines()[2:]]

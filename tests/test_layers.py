@@ -78,9 +78,9 @@ SHARED_USE: Final = {
 CORE: Final = (
     ("json",),
     ("diagnostics",),
-    ("spec",),
+    ("tables",),
     ("repair", "conversation"),
-    ("rules", "validation"),
+    ("answer_book", "validation"),
     ("session", "http"),
 )
 """The layers of `protocol/`: each folder imports those of lower layers only."""
@@ -408,7 +408,7 @@ OFFENCES: Final = {
     ),
     "inbox/folder.py": "def f():\n    from humanmcp import cli\n",
     "protocol/session.py": "import time\nfrom ..inbox import contract\nopen('x')\nprint('x')\n",
-    "protocol/json/spans.py": "from humanmcp.protocol.spec import versions\n",
+    "protocol/json/spans.py": "from humanmcp.protocol.tables import versions\n",
     "attic/mess.py": "",
 }
 
@@ -438,7 +438,7 @@ def test_a_wrong_import_is_found(bad_source: Path) -> None:
 def test_a_wrong_import_of_the_core_is_found(bad_source: Path) -> None:
     """Upwards."""
     found = wrong_imports_of_the_core(bad_source)
-    assert found == ["protocol/json/spans.py:1: json must not import humanmcp.protocol.spec"]
+    assert found == ["protocol/json/spans.py:1: json must not import humanmcp.protocol.tables"]
 
 
 def test_a_wrong_library_is_found(bad_source: Path) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.locales import say
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.json.tree import object_at
-from humanmcp.protocol.spec.schemas import Choice, Field
+from humanmcp.protocol.tables.schemas import Choice, Field
 from humanmcp.protocol.validation.json_schema import validator
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from humanmcp.protocol.http.outbound import TAKEN_BACK
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
 from humanmcp.protocol.json.tree import object_at, objects_at
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.protocol.spec import methods
+from humanmcp.protocol.tables import methods
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -39,7 +39,7 @@ from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.http.outbound import TAKEN_BACK
 from humanmcp.protocol.json.tree import pretty
-from humanmcp.protocol.spec.faults import OF_HTTP
+from humanmcp.protocol.tables.faults import OF_HTTP
 from humanmcp.protocol.validation import check, faults
 from humanmcp.protocol.validation import held as held_check
 from humanmcp.protocol.validation.results import plain_result
@@ -52,12 +52,12 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Item
     from humanmcp.protocol.diagnostics.autofix import Autofix
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.spec.faults import Fault
+    from humanmcp.protocol.tables.faults import Fault
     from humanmcp.protocol.validation.held import HeldMessage
 
     Wake: TypeAlias = Callable[[float], object]
     """Waits until something may have changed, and no longer than so many seconds."""
-    from humanmcp.protocol.rules.rule import DefinitionChange
+    from humanmcp.protocol.answer_book.rule import DefinitionChange
 
 T = TypeVar("T")
 
@@ -529,7 +529,7 @@ def definition_change(text: str) -> DefinitionChange | None:
     """Return how an order changes the server definition, or None if its text is no change."""
     import json  # noqa: PLC0415 - seldom wanted
 
-    from humanmcp.protocol.rules.book_format import (  # noqa: PLC0415 - likewise
+    from humanmcp.protocol.answer_book.book_format import (  # noqa: PLC0415 - likewise
         BookError,
         read_change,
     )

@@ -34,7 +34,7 @@ from humanmcp.protocol.json.jsonrpc import (
 )
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import incoming
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The answer book's file: read at the start, and again whenever it is saved.
 
-Knows TOML and the file; what a book means is in `protocol/rules/answer_book.py`, how it is
-written in `protocol/rules/book_format.py`.
+Knows TOML and the file; what a book means is in `protocol/answer_book/book.py`, how it is
+written in `protocol/answer_book/book_format.py`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, in_language
-from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.rules.answer_book import (
+from humanmcp.protocol.answer_book.book import (
     APPROVE_TOOL,
     Book,
     book_lists,
     lists_of,
     with_result_envelope,
 )
+from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -82,7 +82,7 @@ def parse_book(text: str, path: Path) -> Book:
     Raises:
         BookFileError: it is not TOML, has an unknown key or value, or a list that is never sent.
     """
-    from humanmcp.protocol.rules.book_format import parse  # noqa: PLC0415 - 5 ms of a start
+    from humanmcp.protocol.answer_book.book_format import parse  # noqa: PLC0415 - 5 ms of a start
 
     book = decode(text, path, parse)
     for method in book_lists(book):
@@ -131,7 +131,7 @@ def decode(text: str, path: Path, parse: Callable[[Mapping[str, Any]], Decoded])
     """
     import tomllib  # noqa: PLC0415 - 5 ms of a server's start that only a book has to pay
 
-    from humanmcp.protocol.rules.book_format import BookError  # noqa: PLC0415 - as above
+    from humanmcp.protocol.answer_book.book_format import BookError  # noqa: PLC0415 - as above
 
     try:
         return parse(tomllib.loads(text.removeprefix("\ufeff")))

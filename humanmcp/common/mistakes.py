@@ -14,7 +14,7 @@ from humanmcp.common import published
 from humanmcp.common.settings import sample
 from humanmcp.locales import sentences_of, spoken_language
 from humanmcp.protocol.diagnostics.kinds import KINDS, code_of, title_of
-from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.tables import methods, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -40,7 +40,7 @@ from humanmcp.locales import language_of, say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest, named_after
 from humanmcp.protocol.json.jsonrpc import Kind
-from humanmcp.protocol.spec.versions import META_VERSION
+from humanmcp.protocol.tables.versions import META_VERSION
 
 if TYPE_CHECKING:
     import argparse

@@ -22,7 +22,7 @@ from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, 
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.session import Session, SessionRole
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.tables import versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

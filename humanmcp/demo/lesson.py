@@ -30,9 +30,7 @@ from humanmcp.demo.steps import (
 )
 from humanmcp.locales import describe, say
 from humanmcp.locales.stop import StopError, stopped
-from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json.jsonrpc import Kind, Message
-from humanmcp.protocol.rules.book_format import (
+from humanmcp.protocol.answer_book.book_format import (
     BookError,
     flag,
     json_text,
@@ -44,7 +42,9 @@ from humanmcp.protocol.rules.book_format import (
     text,
     texts,
 )
-from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.tables import methods, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

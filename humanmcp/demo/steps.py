@@ -17,7 +17,7 @@ from humanmcp.demo.good_host import (
 )
 from humanmcp.locales import say
 from humanmcp.protocol.json.tree import at
-from humanmcp.protocol.spec.versions import META_CLIENT
+from humanmcp.protocol.tables.versions import META_CLIENT
 from humanmcp.protocol.validation.starting_draft import empty_arguments
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction, Fra
 from humanmcp.protocol.http.client import is_beside, part_in
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId, encoded
-from humanmcp.protocol.spec.methods import CANCELLED, PROGRESS
+from humanmcp.protocol.tables.methods import CANCELLED, PROGRESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

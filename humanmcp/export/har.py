@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from humanmcp import __version__
 from humanmcp.answering.summary import LineKind
 from humanmcp.export.recording import build_conversation
+from humanmcp.protocol.conversation.timeouts import STATUS_WITHIN
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.client import carried, exchanges_in, headers_of
 from humanmcp.protocol.http.inbound import HttpAddress
 from humanmcp.protocol.http.outbound import status_of
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.rules.timeouts import STATUS_WITHIN
 
 if TYPE_CHECKING:
     from humanmcp.export.recording import Conversation, Entry, ExportOptions, Recording

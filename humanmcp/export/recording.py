@@ -26,7 +26,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.json.tree import follow, text_at
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.tables import versions
 from humanmcp.protocol.validation.captures import decode_lines, read_recording
 from humanmcp.protocol.validation.whole_conversation import hints
 

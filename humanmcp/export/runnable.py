@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import LineKind
 from humanmcp.export.recording import build_conversation
+from humanmcp.protocol.answer_book.replay import Recorded, RecordedMessage, recorded
 from humanmcp.protocol.conversation.transcript import Direction, command_in
 from humanmcp.protocol.json.tree import follow, mapped, objects_at, text_at, well_formed
-from humanmcp.protocol.rules.replay import Recorded, RecordedMessage, recorded
-from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.tables import methods, versions
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence

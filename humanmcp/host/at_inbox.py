@@ -38,7 +38,7 @@ from humanmcp.protocol.conversation.transcript import HTTP, Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm
 from humanmcp.protocol.http.client import as_json
 from humanmcp.protocol.session import Session, SessionRole
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.tables import versions
 from humanmcp.protocol.validation import check
 
 if TYPE_CHECKING:

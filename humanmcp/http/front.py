@@ -45,7 +45,7 @@ from humanmcp.protocol.http.outbound import (
     EventId,
 )
 from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables.versions import features
 
 if TYPE_CHECKING:
     import socket

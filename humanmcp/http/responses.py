@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.http.listening import DROP, WRITTEN
 from humanmcp.inbox.attendant import on_a_beat
+from humanmcp.protocol.conversation.timeouts import STATUS_WITHIN
 from humanmcp.protocol.http.inbound import (
     PATH,
     HttpRefusal,
@@ -34,9 +35,8 @@ from humanmcp.protocol.http.outbound import (
 )
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Message
-from humanmcp.protocol.rules.timeouts import STATUS_WITHIN
-from humanmcp.protocol.spec.faults import Fault
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables.faults import Fault
+from humanmcp.protocol.tables.versions import features
 
 if TYPE_CHECKING:
     from collections.abc import (

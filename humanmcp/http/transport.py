@@ -33,8 +33,8 @@ from humanmcp.protocol.http.inbound import on_one_line
 from humanmcp.protocol.http.outbound import EventError, EventReader, ServerSentEvent
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
-from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import versions
+from humanmcp.protocol.tables.versions import features
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -216,7 +216,7 @@ class Waiting(NamedTuple):
     `status_until`, so the status of the response is what the answer makes of it.
 
     `parked` is the ticket under which its client asks for the answer later, "" where it waits for
-    it; `parked_as` says how (`protocol/rules/parking.py`), `parked_at` since when. `status` is what
+    it; `parked_as` says how (`parking.py` of the core), `parked_at` since when. `status` is what
     the person tells it meanwhile. `can_park` is how a waiting call can be parked, "" where it
     cannot. `asks` are the questions that the client of a task has not answered yet, `heard` what
     it answered to others: JSON objects with a member for each question, "" without any. `told_at`

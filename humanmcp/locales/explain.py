@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.locales import UnknownSentenceError, find_sentence
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.methods import MethodDirection
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.tables.methods import MethodDirection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

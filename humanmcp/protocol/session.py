@@ -41,9 +41,9 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message, RequestId
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.methods import DISCOVER, UPDATED
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.tables.methods import DISCOVER, UPDATED
+from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation import check
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from humanmcp.desk.rights import Who
 from humanmcp.desk.routes import login
 from humanmcp.http.front import HttpApp
 from humanmcp.locales import say
+from humanmcp.protocol.answer_book.decide import Mode
 from humanmcp.protocol.http.inbound import PATH, HttpAddress
-from humanmcp.protocol.rules.decide import Mode
 from humanmcp.room import pages
 from humanmcp.room.pages import entered
 from humanmcp.room.records import Visitor, VisitorKind

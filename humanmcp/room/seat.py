@@ -29,9 +29,9 @@ from humanmcp.desk.saved_answers import Shelf
 from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.contract import InboxError, Key, Life, StoreError, UnknownItemError
 from humanmcp.locales import language_of, say
+from humanmcp.protocol.answer_book.decide import Mode
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.jsonrpc import with_token
-from humanmcp.protocol.rules.decide import Mode
 from humanmcp.room import records
 from humanmcp.room.practice import (
     BY,

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item
 from humanmcp.locales import spoken_language
+from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation.approvals import differs
 from humanmcp.protocol.conversation.exchange import (
     REMEMBERED,
@@ -46,9 +47,8 @@ from humanmcp.protocol.conversation.exchange import (
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
-from humanmcp.protocol.rules.decision import Decision
-from humanmcp.protocol.spec import methods
-from humanmcp.protocol.spec.methods import DISCOVER
+from humanmcp.protocol.tables import methods
+from humanmcp.protocol.tables.methods import DISCOVER
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.envelope import failure
 from humanmcp.server.journal import BY_US, PARKED

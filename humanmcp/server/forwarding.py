@@ -35,17 +35,17 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
 from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.spec import methods
-from humanmcp.protocol.spec.methods import CANCELLED, INITIALIZED
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import methods
+from humanmcp.protocol.tables.methods import CANCELLED, INITIALIZED
+from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.captures import is_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from humanmcp.protocol.answer_book.replay import Replay
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.rules.replay import Replay
     from humanmcp.server.exchanges import ExchangeHandler
     from humanmcp.server.waiting import Forward
 

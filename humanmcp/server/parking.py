@@ -4,7 +4,7 @@ Acts on the way of an exchange (`exchanges.py`) at `decide` (a client asks for a
 `waits` (when is a call to be parked), `may_come_back`, `park`, `reply` (a person answers a parked
 call) and `over`. What is known of a parked call is in the inbox alone, so another process of the
 same client answers as well, after any death. A reply to a call of a session that is over is judged
-when its client asks. `protocol/rules/parking.py` has the texts.
+when its client asks. `protocol/conversation/parking.py` has the texts.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Key, Order, Waiting
 from humanmcp.locales import spoken_language
+from humanmcp.protocol.answer_book.decide import Mode, when_nobody_answers
+from humanmcp.protocol.answer_book.decision import Decision
+from humanmcp.protocol.conversation import parking
 from humanmcp.protocol.conversation.approvals import APPROVAL, differs, kind_of
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState, Sent, watches
+from humanmcp.protocol.conversation.parking import ParkedAs, ParkedCall, Ticket
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.rules import parking
-from humanmcp.protocol.rules.decide import Mode, when_nobody_answers
-from humanmcp.protocol.rules.decision import Decision
-from humanmcp.protocol.rules.parking import ParkedAs, ParkedCall, Ticket
-from humanmcp.protocol.spec import methods
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import methods
+from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation import check
 from humanmcp.server.journal import BY_US
 

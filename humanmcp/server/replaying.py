@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.conversation.exchange import ExchangeState, Sent
-from humanmcp.protocol.conversation.transcript import DELIBERATE
-from humanmcp.protocol.json.jsonrpc import member
-from humanmcp.protocol.rules.decision import Decision
-from humanmcp.protocol.rules.replay import (
+from humanmcp.protocol.answer_book.decision import Decision
+from humanmcp.protocol.answer_book.replay import (
     Match,
     Otherwise,
     RecordedMessage,
@@ -25,8 +22,11 @@ from humanmcp.protocol.rules.replay import (
     recorded,
     renewed,
 )
-from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.methods import PROGRESS
+from humanmcp.protocol.conversation.exchange import ExchangeState, Sent
+from humanmcp.protocol.conversation.transcript import DELIBERATE
+from humanmcp.protocol.json.jsonrpc import member
+from humanmcp.protocol.tables import versions
+from humanmcp.protocol.tables.methods import PROGRESS
 from humanmcp.protocol.validation.captures import read_recording
 from humanmcp.server.forwarding import Addition, Forwarding, beside, growing
 from humanmcp.server.rules import LEFT_TO_A_PERSON, Acted, AutomaticAnswers
@@ -35,10 +35,10 @@ from humanmcp.server.waiting import Forward
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from humanmcp.protocol.answer_book.replay import Recorded
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.json.jsonrpc import Message
-    from humanmcp.protocol.rules.replay import Recorded
     from humanmcp.server.exchanges import ExchangeHandler
     from humanmcp.server.rules import ServerDefinition
     from humanmcp.server.waiting import ServeOptions

@@ -22,13 +22,13 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.inbox.contract import Answer, Order, UnknownItemError
+from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation.exchange import CUT, ExchangeState, Sent
 from humanmcp.protocol.conversation.transcript import DELIBERATE, HTTP, Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Message
-from humanmcp.protocol.rules.decision import Decision
 from humanmcp.protocol.session import Session
-from humanmcp.protocol.spec import methods
+from humanmcp.protocol.tables import methods
 from humanmcp.server.journal import (
     BY_US,
     CUT_OFF,

@@ -7,8 +7,8 @@
                    ◀── the answer, with what the client said in it
 
 In 2026-07-28 a question is a result, and nothing has to be remembered here
-(`protocol/rules/following.py`). The time between two steps is the request's own: it waits like any
-other, and a person may answer it meanwhile.
+(`protocol/answer_book/following.py`). The time between two steps is the request's own: it waits
+like any other, and a person may answer it meanwhile.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.protocol.answer_book.placeholders import fill
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.json.jsonrpc import Kind
-from humanmcp.protocol.rules.placeholders import fill
-from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.methods import LOG, PROGRESS, UPDATED
-from humanmcp.protocol.spec.objects import LOG_LEVEL
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import versions
+from humanmcp.protocol.tables.methods import LOG, PROGRESS, UPDATED
+from humanmcp.protocol.tables.objects import LOG_LEVEL
+from humanmcp.protocol.tables.versions import features
 from humanmcp.server.journal import BY_US
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from humanmcp.protocol.answer_book.decision import Decision
+    from humanmcp.protocol.answer_book.rule import Notice
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.json.jsonrpc import Message
-    from humanmcp.protocol.rules.decision import Decision
-    from humanmcp.protocol.rules.rule import Notice
     from humanmcp.protocol.session import Session
     from humanmcp.server.journal import Journal
 

@@ -13,6 +13,9 @@ import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.locales import describe, say
+from humanmcp.protocol.answer_book.book import Book, book_lists, changed_lists, server_info
+from humanmcp.protocol.answer_book.decide import HandshakePolicy, decide
+from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation.approvals import (
     APPROVAL,
     KIND,
@@ -25,20 +28,17 @@ from humanmcp.protocol.conversation.exchange import Refused, Sent
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.rules.answer_book import Book, book_lists, changed_lists, server_info
-from humanmcp.protocol.rules.decide import HandshakePolicy, decide
-from humanmcp.protocol.rules.decision import Decision
-from humanmcp.protocol.spec import methods
+from humanmcp.protocol.tables import methods
 from humanmcp.server.journal import BY_US
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.common.book_file import BookFile
+    from humanmcp.protocol.answer_book.following import BookMemory
+    from humanmcp.protocol.answer_book.rule import DefinitionChange
     from humanmcp.protocol.conversation.exchange import Exchange, Outcome
     from humanmcp.protocol.json.jsonrpc import Message
-    from humanmcp.protocol.rules.following import BookMemory
-    from humanmcp.protocol.rules.rule import DefinitionChange
     from humanmcp.protocol.session import Session
     from humanmcp.server.exchanges import ExchangeHandler
     from humanmcp.server.journal import Journal
@@ -175,7 +175,7 @@ class AutomaticAnswers:
             return permitted
         book = self.definition.book
         if self._memory is None and book.rules:
-            from humanmcp.protocol.rules.following import BookMemory  # noqa: PLC0415 - only with rules
+            from humanmcp.protocol.answer_book.following import BookMemory  # noqa: PLC0415 - only with rules
 
             self._memory = BookMemory(os.urandom(16), self._journal.clock.stamp)
         opens = methods.of(exchange.method).in_handshake
@@ -300,7 +300,7 @@ class AutomaticAnswers:
         """Act on a rule without an answer: do nothing, or end the server."""
         if not decision.fault:
             return False
-        from humanmcp.protocol.spec.faults import RuleFault  # noqa: PLC0415 - seldom wanted
+        from humanmcp.protocol.tables.faults import RuleFault  # noqa: PLC0415 - seldom wanted
 
         if decision.fault not in {one.value for one in RuleFault}:
             return False

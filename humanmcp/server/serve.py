@@ -21,9 +21,9 @@ from humanmcp.inbox.attendant import REST_EVERY, Attendant, SessionCount, on_a_b
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of, stopped
-from humanmcp.protocol.rules.decide import HandshakePolicy, Mode
+from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
 from humanmcp.protocol.session import Session
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.tables import versions
 from humanmcp.server.connection import PipeConnection
 from humanmcp.server.journal import Clock, Journal
 from humanmcp.server.session import ServedSession
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import ServerInbox
-    from humanmcp.protocol.rules.replay import Replay
+    from humanmcp.protocol.answer_book.replay import Replay
     from humanmcp.server.connection import Connection
     from humanmcp.server.resuming import Resumed
     from humanmcp.server.waiting import Forward

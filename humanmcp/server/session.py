@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Final, assert_never
 from humanmcp.common.line_pipe import Cut
 from humanmcp.inbox.attendant import FALLBACK_POLL, PollSchedule
 from humanmcp.inbox.contract import InboxError, Key, Order, Reply
+from humanmcp.protocol.answer_book.book import LISTED
+from humanmcp.protocol.answer_book.decide import Mode
 from humanmcp.protocol.conversation.approvals import DIGEST, approval_of
 from humanmcp.protocol.conversation.transcript import DELIBERATE, ON_PURPOSE, Direction
-from humanmcp.protocol.rules.answer_book import LISTED
-from humanmcp.protocol.rules.decide import Mode
 from humanmcp.server.connection import EndOfInput, HungUp
 from humanmcp.server.exchanges import ExchangeHandler
 from humanmcp.server.rules import AutomaticAnswers, ServerDefinition
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.attendant import SessionCount
-    from humanmcp.protocol.rules.rule import DefinitionChange
+    from humanmcp.protocol.answer_book.rule import DefinitionChange
     from humanmcp.protocol.session import Session
     from humanmcp.server.connection import Incoming
     from humanmcp.server.journal import Journal

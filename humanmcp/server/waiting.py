@@ -13,9 +13,9 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.inbox.contract import FOLLOWS, SUBSCRIBED, Waiting
-from humanmcp.protocol.rules import timeouts
-from humanmcp.protocol.rules.decide import HandshakePolicy, Mode
-from humanmcp.protocol.rules.timeouts import (
+from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
+from humanmcp.protocol.conversation import timeouts
+from humanmcp.protocol.conversation.timeouts import (
     ALL_KEEPALIVES,
     PROGRESS_EVERY,
     REPEAT_WITHIN,
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.contract import Draft, Key
+    from humanmcp.protocol.answer_book.decision import Decision
+    from humanmcp.protocol.answer_book.replay import Replay
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.rules.decision import Decision
-    from humanmcp.protocol.rules.replay import Replay
-    from humanmcp.protocol.rules.timeouts import TimeoutPlan
+    from humanmcp.protocol.conversation.timeouts import TimeoutPlan
     from humanmcp.protocol.session import Session
     from humanmcp.server.forwarding import Addition
     from humanmcp.server.journal import Journal

@@ -26,7 +26,7 @@ from urllib.parse import quote, urlencode
 
 from humanmcp.common.settings import PREFIX, Settings
 from humanmcp.common.toml_edit import table_text
-from humanmcp.protocol.rules import timeouts
+from humanmcp.protocol.conversation import timeouts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -82,7 +82,7 @@ class Host:
     `places` are the paths of its configuration, by `sys.platform`; "" means any other.
     `wait_keys` are the members of an entry that make it wait longer, with what a second counts
     there. `client` is how it names itself to a server: by that
-    `protocol/rules/timeouts.py` knows how long it waits. `members` are further members that
+    `protocol/conversation/timeouts.py` knows how long it waits. `members` are further members that
     an entry needs, `approval` the code of the sentence about what the host asks before our tools
     can be used. `user_places` are the paths for servers of all projects, if the host's `places`
     lie in one project. `project_keys` lead, in that file, to an object with a member for each

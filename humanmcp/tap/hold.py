@@ -31,9 +31,14 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
+from humanmcp.protocol.answer_book.decision import by_rule
+from humanmcp.protocol.answer_book.following import first_rule
+from humanmcp.protocol.answer_book.placeholders import fill_answer
+from humanmcp.protocol.answer_book.rule import Rule, RuleAction
 from humanmcp.protocol.conversation.approvals import approval_of, pattern_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.state import ConversationState
+from humanmcp.protocol.conversation.timeouts import timeout_plan
 from humanmcp.protocol.conversation.transcript import (
     CHANGED,
     DROPPED,
@@ -46,11 +51,6 @@ from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.tree import pretty, text_at
-from humanmcp.protocol.rules.decision import by_rule
-from humanmcp.protocol.rules.following import first_rule
-from humanmcp.protocol.rules.placeholders import fill_answer
-from humanmcp.protocol.rules.rule import Rule, RuleAction
-from humanmcp.protocol.rules.timeouts import timeout_plan
 from humanmcp.protocol.validation.held import (
     HeldMessage,
     PatternError,
@@ -71,11 +71,11 @@ if TYPE_CHECKING:
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import DeskInbox
     from humanmcp.inbox.inbox_session import InboxSession
+    from humanmcp.protocol.answer_book.book import Book
     from humanmcp.protocol.conversation.approvals import AllowPattern
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.conversation.state import ObservedMessage
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.rules.answer_book import Book
     from humanmcp.protocol.validation.held import Pattern
     from humanmcp.tap.pump import Sink
     from humanmcp.tap.recorder import TapRecorder

@@ -42,7 +42,7 @@ from humanmcp.protocol.json.jsonrpc import Message, compact, encoded
 from humanmcp.protocol.json.tree import text_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair import reading as json_reading
-from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.captures import decode_lines, read_capture, speaker
 from humanmcp.protocol.validation.envelope import failed

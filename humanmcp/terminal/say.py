@@ -19,7 +19,7 @@ from humanmcp.common.terminal import json_to_stdout, to_stderr, to_stdout
 from humanmcp.inbox.contract import Order, Reply
 from humanmcp.locales import say as sentence
 from humanmcp.locales.stop import REFUSED, stopped
-from humanmcp.protocol.spec import methods
+from humanmcp.protocol.tables import methods
 from humanmcp.protocol.validation import whole_conversation
 from humanmcp.terminal.inbox import choose, choose_session, open_inbox
 from humanmcp.terminal.problems import print_problems

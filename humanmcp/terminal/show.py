@@ -18,7 +18,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.jsonrpc import Malformed
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.protocol.spec import methods
+from humanmcp.protocol.tables import methods
 from humanmcp.terminal.inbox import (
     asker_of,
     choose,

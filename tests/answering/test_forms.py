@@ -14,7 +14,7 @@ from humanmcp.answering.forms import (
     value,
 )
 from humanmcp.protocol.json.tree import object_at
-from humanmcp.protocol.spec.schemas import Choice, Field
+from humanmcp.protocol.tables.schemas import Choice, Field
 
 SCHEMA = {
     "type": "object",

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
-from humanmcp.protocol.spec.faults import OF_HTTP
+from humanmcp.protocol.tables.faults import OF_HTTP
 from tests.serving_http import ServingHttp, call
 from tests.waiting import PATIENCE, until
 

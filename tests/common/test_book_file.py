@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from humanmcp.common.book_file import BookFile, BookFileError
-from humanmcp.protocol.rules.answer_book import Book
+from humanmcp.protocol.answer_book.book import Book
 
 
 def write(path: Path, text: str, stamp: int) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from humanmcp.protocol.answer_book.book import Book
+from humanmcp.protocol.answer_book.decide import decide
 from humanmcp.protocol.conversation.exchange import (
     Event,
     LineReady,
@@ -16,8 +18,6 @@ from humanmcp.protocol.conversation.exchange import (
 )
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
-from humanmcp.protocol.rules.answer_book import Book
-from humanmcp.protocol.rules.decide import decide
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.validation.addressing import addressed, id_of, kind_of, unaddressed
 from tests.conversations.script import Deed, Step

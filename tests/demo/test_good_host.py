@@ -17,7 +17,7 @@ from humanmcp.demo.good_host import (
 from humanmcp.locales import LANGUAGES, describe, say
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.spec.faults import Fault
+from humanmcp.protocol.tables.faults import Fault
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.faults import faults, with_fault
 from tests.support.speaking import said_in

@@ -12,7 +12,7 @@ from humanmcp.inbox.contract import Answer, Item, Key, Order, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.protocol.spec.faults import Fault
+from humanmcp.protocol.tables.faults import Fault
 from tests.browser.seats import begin, call
 from tests.desk.desking import Desking
 from tests.serving import Serving

@@ -10,7 +10,7 @@ import pytest
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES
-from humanmcp.protocol.spec.examples import PLACEHOLDERS
+from humanmcp.protocol.tables.examples import PLACEHOLDERS
 from tests.desk.desking import Desking
 from tests.waiting import PATIENCE
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.tables import versions
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until

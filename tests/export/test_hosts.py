@@ -7,7 +7,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.export import hosts
-from humanmcp.protocol.rules.timeouts import CLIENTS, find
+from humanmcp.protocol.conversation.timeouts import CLIENTS, find
 
 NONE: Final = "none"
 

@@ -1,6 +1,6 @@
 """How long a real host waits for one method: nobody answers, and the moment it gives up is taken.
 
-The figures belong into `humanmcp/protocol/rules/timeouts.py`, with the version and the date.
+The figures belong into `humanmcp/protocol/conversation/timeouts.py`, with the version and the date.
 """
 
 import time
@@ -11,7 +11,7 @@ from typing import Final
 from humanmcp.inbox.contract import Item
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.tables import versions
 from tests.hosts.installing import Installed
 from tests.hosts.model import Model
 from tests.hosts.playing import COMES_WITHIN, Room, client_of, started, wait, waiting

@@ -9,8 +9,8 @@ import pytest
 from humanmcp.inbox.contract import Role
 from humanmcp.locales import LANGUAGES
 from humanmcp.locales.explain import CLIENT_SIDE, Card, explain
-from humanmcp.protocol.spec.methods import NOTIFICATIONS, REQUESTS, MethodDirection
-from humanmcp.protocol.spec.versions import ALL
+from humanmcp.protocol.tables.methods import NOTIFICATIONS, REQUESTS, MethodDirection
+from humanmcp.protocol.tables.versions import ALL
 from tests.support.speaking import said_in
 
 YOU: Final = re.compile(r"\b[Yy]ou(r|rs)?\b|あなた")

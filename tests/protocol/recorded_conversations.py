@@ -17,8 +17,8 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Malformed, Message
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.schemas import SchemaRow, rows_of, schema_of
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.tables.schemas import SchemaRow, rows_of, schema_of
 from humanmcp.protocol.validation import (
     addressing,
     held,

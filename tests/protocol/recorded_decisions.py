@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, Final
 
+from humanmcp.protocol.answer_book import book_format, decide
+from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
+from humanmcp.protocol.answer_book.decision import BY_PERSON
+from humanmcp.protocol.conversation import timeouts
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.http.http_headers import Headers
 from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge, on_one_line
-from humanmcp.protocol.rules import book_format, decide, timeouts
-from humanmcp.protocol.rules.decide import HandshakePolicy, Mode
-from humanmcp.protocol.rules.decision import BY_PERSON
-from humanmcp.protocol.spec import methods
-from humanmcp.protocol.spec.schemas import choices, rows_of
+from humanmcp.protocol.tables import methods
+from humanmcp.protocol.tables.schemas import choices, rows_of
 from humanmcp.protocol.validation import addressing, secret_shapes
 from humanmcp.protocol.validation.json_schema import validator
 from tests.asking import R2025, R2026, asked, stating

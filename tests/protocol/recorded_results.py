@@ -5,9 +5,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from humanmcp.protocol.answer_book.following import BookMemory
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.rules.following import BookMemory
 from tests.asking import R2025, R2026, asked, stating
 
 _PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -114,7 +114,7 @@ PLAIN: Final = (
 
 def counted() -> Iterator[str]:
     """Yield what a session remembers of the rules that were followed."""
-    from humanmcp.protocol.rules.decision import Decision  # noqa: PLC0415 - here only
+    from humanmcp.protocol.answer_book.decision import Decision  # noqa: PLC0415 - here only
 
     memory = BookMemory(b"s", used={1: 1})
     for decision in (

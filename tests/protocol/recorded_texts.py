@@ -7,8 +7,8 @@ from typing import Final
 
 from humanmcp.protocol.json import jsonrpc, tree
 from humanmcp.protocol.repair import embedded, reading
-from humanmcp.protocol.spec import types
-from humanmcp.protocol.spec.schemas import expanded, template_form
+from humanmcp.protocol.tables import types
+from humanmcp.protocol.tables.schemas import expanded, template_form
 
 _VALUES: Final = (
     "X", "Xy z", "X1",

@@ -30,15 +30,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from humanmcp import __version__
+from humanmcp.protocol.answer_book import book_format
+from humanmcp.protocol.answer_book.book_format import BookError
+from humanmcp.protocol.answer_book.rule import Rule
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc, tree
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.rules import book_format
-from humanmcp.protocol.rules.book_format import BookError
-from humanmcp.protocol.rules.rule import Rule
-from humanmcp.protocol.spec import examples, methods
-from humanmcp.protocol.spec.schemas import Schemas
+from humanmcp.protocol.tables import examples, methods
+from humanmcp.protocol.tables.schemas import Schemas
 from humanmcp.protocol.validation import check, faults, starting_draft
 from tests.asking import R2024, R2025, R2025_03, R2025_06, R2026, asked, stating
 from tests.protocol import (

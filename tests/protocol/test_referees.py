@@ -17,8 +17,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.spec.methods import REQUESTS
-from humanmcp.protocol.spec.versions import R2025_11, R2026_07
+from humanmcp.protocol.tables.methods import REQUESTS
+from humanmcp.protocol.tables.versions import R2025_11, R2026_07
 from humanmcp.protocol.validation import check as draft_check
 from tests.asking import asked, check, stating
 

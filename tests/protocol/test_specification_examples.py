@@ -23,8 +23,8 @@ from humanmcp.protocol.diagnostics.problem import RawDiagnostic
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.repair.reading import read
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.objects import ASKS, CONTENT
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.tables.objects import ASKS, CONTENT
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.envelope import judge_error
 from humanmcp.protocol.validation.shape_checker import judge

@@ -15,8 +15,8 @@ from humanmcp.common.book_file import BookFile
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.rules.decide import HandshakePolicy, Mode
 from humanmcp.server.connection import MemoryConnection
 from humanmcp.server.exchanges import AT_ONCE
 from humanmcp.server.serve import ServerParts

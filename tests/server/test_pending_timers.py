@@ -3,8 +3,8 @@
 import math
 
 from humanmcp.inbox.contract import SUBSCRIBED, Waiting
-from humanmcp.protocol.rules.decision import Decision
-from humanmcp.protocol.rules.timeouts import TimeoutPlan
+from humanmcp.protocol.answer_book.decision import Decision
+from humanmcp.protocol.conversation.timeouts import TimeoutPlan
 from humanmcp.server.waiting import DueAction, PendingTimers
 
 NOTHING = TimeoutPlan(None, "unknown", "", "no-token")

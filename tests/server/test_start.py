@@ -52,9 +52,9 @@ NOT_FOR_THE_FIRST_ANSWER: Final = {
     "tomllib": "for a book, a settings file or a sentence",
     "uuid": "brings `platform`",
     "watchdog": "a server looks by itself",
-    "humanmcp.protocol.rules.book_format": "for a book",
+    "humanmcp.protocol.answer_book.book_format": "for a book",
     "humanmcp.protocol.repair.parser": "for a text that is no JSON",
-    "humanmcp.protocol.rules.replay": "for --replay",
+    "humanmcp.protocol.answer_book.replay": "for --replay",
     "humanmcp.server.replaying": "for --replay",
 }
 """What a start must not load, and why it is dear or what it is for."""

@@ -15,11 +15,11 @@ from humanmcp.inbox.contract import Key, Order, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import TransportNote
 from humanmcp.inbox.transcripts import TranscriptWriter
+from humanmcp.protocol.answer_book.decide import HandshakePolicy
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import request_part, response_part
 from humanmcp.protocol.http.outbound import EventId
-from humanmcp.protocol.rules.decide import HandshakePolicy
 from humanmcp.server import resuming  # noqa: F401 - imported once for every run
 from humanmcp.server.connection import MemoryConnection
 from humanmcp.server.http.connection import after

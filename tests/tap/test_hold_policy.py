@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
+from humanmcp.protocol.answer_book.book_format import parse
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.rules.book_format import parse
 from humanmcp.protocol.validation.held import parse_patterns
 from humanmcp.tap.hold import Cancelled, Held, HoldPolicy, Refused
 

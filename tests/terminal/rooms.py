@@ -16,9 +16,9 @@ from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.answer_book.book import APPROVE_TOOL, ASK_TOOL
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.rules.answer_book import APPROVE_TOOL, ASK_TOOL
 from tests.waiting import EVERY
 
 CALL: Final = (

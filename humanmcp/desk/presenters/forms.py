@@ -22,10 +22,10 @@ from humanmcp.protocol.diagnostics.problem import json_text
 from humanmcp.protocol.json.jsonrpc import Message, is_large
 from humanmcp.protocol.json.tree import follow, object_at
 from humanmcp.protocol.repair.reading import read
-from humanmcp.protocol.spec import methods, types
-from humanmcp.protocol.spec.examples import example
-from humanmcp.protocol.spec.objects import SHAPES
-from humanmcp.protocol.spec.schemas import KINDS, Field, SchemaRow
+from humanmcp.protocol.tables import methods, types
+from humanmcp.protocol.tables.examples import example
+from humanmcp.protocol.tables.objects import SHAPES
+from humanmcp.protocol.tables.schemas import KINDS, Field, SchemaRow
 from humanmcp.protocol.validation.results import plain_result
 from humanmcp.protocol.validation.starting_draft import calls, first_value, message, tools_in
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import JsonObject
-    from humanmcp.protocol.spec.types import Kind, Member
+    from humanmcp.protocol.tables.types import Kind, Member
 
 LARGEST_SCHEMA: Final = 200_000
 """The maximum size of a declared schema that becomes a form, in characters."""

@@ -16,7 +16,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import array_at, follow, object_at, objects_at
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.protocol.spec import methods
+from humanmcp.protocol.tables import methods
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

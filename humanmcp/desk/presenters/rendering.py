@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
-    from humanmcp.protocol.spec.faults import Fault
+    from humanmcp.protocol.tables.faults import Fault
 
 _FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
 _HEADING: Final = re.compile(r" {0,3}#{1,6} +([^ ].*)")

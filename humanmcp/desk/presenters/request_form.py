@@ -20,8 +20,8 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, pretty
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.protocol.spec.schemas import Field, expanded, template_form
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables.schemas import Field, expanded, template_form
+from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation import input_requests
 from humanmcp.protocol.validation.input_requests import AskedBack, InputRequest
 

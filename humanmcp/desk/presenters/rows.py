@@ -16,6 +16,7 @@ from humanmcp.answering.summary import GIST, line_kind, message_in, summary_of
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.export.readable import fenced
 from humanmcp.inbox.contract import Draft, Role
+from humanmcp.protocol.answer_book.book_writer import plain_text
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import carried, head_of, is_beside, part_in, words_of
@@ -23,8 +24,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import DecodedLine, Message
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.protocol.rules.book_writer import plain_text
-from humanmcp.protocol.spec.methods import PROGRESS
+from humanmcp.protocol.tables.methods import PROGRESS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -19,22 +19,22 @@ from humanmcp.common.person_files import read_regular, replace_regular
 from humanmcp.desk.presenters.server_definition import of_book
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.answer_book.book_format import ANSWERS, KEY_OF
+from humanmcp.protocol.answer_book.decision import by_rule
+from humanmcp.protocol.answer_book.rule import RuleAction
 from humanmcp.protocol.conversation.questions import NO_ANSWER_AFTER
 from humanmcp.protocol.diagnostics.model import TextForm, blocking
 from humanmcp.protocol.diagnostics.problem import quoted
 from humanmcp.protocol.json.tree import leaves, text_at, well_formed
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair.reading import read
-from humanmcp.protocol.rules.book_format import ANSWERS, KEY_OF
-from humanmcp.protocol.rules.decision import by_rule
-from humanmcp.protocol.rules.rule import RuleAction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from humanmcp.desk.presenters.server_definition import Lists
-    from humanmcp.protocol.rules.rule import Rule
+    from humanmcp.protocol.answer_book.rule import Rule
 
 _ARRAY: Final = "rules"
 _SWITCH: Final = re.compile(r"\s*on\s*=\s*(true|false)\s*(#.*)?$")

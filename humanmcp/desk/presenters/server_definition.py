@@ -15,11 +15,11 @@ from humanmcp.common.settings import home_folder
 from humanmcp.desk.presenters.forms import rows_in, values_of
 from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.answer_book.book import ATTRIBUTES, LISTED, Book
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.tree import object_at, objects_at, pretty
-from humanmcp.protocol.rules.answer_book import ATTRIBUTES, LISTED, Book
-from humanmcp.protocol.spec import methods
-from humanmcp.protocol.spec.schemas import SchemaRow, rows_of, schema_of
+from humanmcp.protocol.tables import methods
+from humanmcp.protocol.tables.schemas import SchemaRow, rows_of, schema_of
 from humanmcp.setup.hosts import HOSTS, HostEntry, manner_for, passed_on, place
 
 if TYPE_CHECKING:

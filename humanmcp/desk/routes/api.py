@@ -43,8 +43,8 @@ from humanmcp.protocol.json.jsonrpc import Message, RequestId, read
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.session import cancellation
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.schemas import Schemas
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.tables.schemas import Schemas
 from humanmcp.protocol.validation import starting_draft
 
 MOST_CALLS: Final = 1000

@@ -29,7 +29,7 @@ from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply, Writer
 from humanmcp.inbox.form_drafts import FormDraft
 from humanmcp.locales import say
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.spec.faults import Fault
+from humanmcp.protocol.tables.faults import Fault
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 

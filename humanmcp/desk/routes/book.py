@@ -28,10 +28,10 @@ from humanmcp.desk.routing import FormValues
 from humanmcp.inbox.contract import Draft, Key, UnknownItemError
 from humanmcp.locales import spoken_language
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.answer_book.book import Book
+from humanmcp.protocol.answer_book.placeholders import fill_answer
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.tree import object_at
-from humanmcp.protocol.rules.answer_book import Book
-from humanmcp.protocol.rules.placeholders import fill_answer
 
 router: Final = page_router()
 

@@ -35,7 +35,7 @@ from humanmcp.locales.explain import Card, explain
 from humanmcp.protocol.conversation.transcript import Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.tree import pretty
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables.versions import features
 
 router: Final = page_router()
 

@@ -71,14 +71,14 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.locales import UnknownSentenceError, describe, say, spoken_language
+from humanmcp.protocol.answer_book.placeholders import fill_answer
+from humanmcp.protocol.conversation import timeouts
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
 from humanmcp.protocol.json.tree import follow, pretty
-from humanmcp.protocol.rules import timeouts
-from humanmcp.protocol.rules.placeholders import fill_answer
-from humanmcp.protocol.spec.examples import PLACEHOLDERS
+from humanmcp.protocol.tables.examples import PLACEHOLDERS
 
 _LESSON: Final = 1500
 """The number of lines of a session from which its lesson is read, including notes of HTTP."""

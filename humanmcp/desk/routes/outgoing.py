@@ -53,9 +53,9 @@ from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.schemas import KINDS
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.tables.schemas import KINDS
+from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation import input_requests, starting_draft
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
 from humanmcp.protocol.validation.input_requests import InputRequest

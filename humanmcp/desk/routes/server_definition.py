@@ -28,13 +28,13 @@ from humanmcp.desk.presenters.rendering import decoded
 from humanmcp.desk.routing import FormValues
 from humanmcp.inbox.contract import Draft, Key, Order, Reply, UnknownItemError
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.answer_book.book import LISTED, Book
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.rules.answer_book import LISTED, Book
-from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.schemas import KINDS
+from humanmcp.protocol.tables import versions
+from humanmcp.protocol.tables.schemas import KINDS
 from humanmcp.protocol.validation import check
 
 router: Final = page_router()

@@ -35,8 +35,8 @@ from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
 from humanmcp.inbox.contract import InboxError, UnknownItemError
 from humanmcp.locales import spoken_language
+from humanmcp.protocol.conversation import timeouts
 from humanmcp.protocol.json.visible import visible_code
-from humanmcp.protocol.rules import timeouts
 
 router: Final = page_router()
 

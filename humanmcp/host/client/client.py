@@ -49,8 +49,8 @@ from humanmcp.protocol.http.client import named_after
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.session import Session, SessionRole
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.methods import PROGRESS
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.tables.methods import PROGRESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.http.server_address import CallError
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.answer_book.decide import UNSUPPORTED_VERSION
 from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId
 from humanmcp.protocol.json.tree import array_at, object_at, objects_at
-from humanmcp.protocol.rules.decide import UNSUPPORTED_VERSION
-from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.tables import methods, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

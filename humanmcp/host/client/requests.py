@@ -14,8 +14,8 @@ from humanmcp.host.terminal.typing import LeftError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import object_at, objects_at
-from humanmcp.protocol.spec import methods
-from humanmcp.protocol.spec.schemas import expanded, template_form
+from humanmcp.protocol.tables import methods
+from humanmcp.protocol.tables.schemas import expanded, template_form
 from humanmcp.protocol.validation import check, starting_draft
 
 if TYPE_CHECKING:

@@ -57,7 +57,7 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.tables import versions
 
 if TYPE_CHECKING:
     import argparse

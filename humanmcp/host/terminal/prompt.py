@@ -23,7 +23,7 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import Severity, blocking
 from humanmcp.protocol.repair.reading import read
-from humanmcp.protocol.spec.methods import REQUESTS
+from humanmcp.protocol.tables.methods import REQUESTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

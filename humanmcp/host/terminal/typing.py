@@ -21,7 +21,7 @@ from humanmcp.common.terminal import Painted, rewrite, to_stdout
 from humanmcp.locales import say
 from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.json.visible import visible
-from humanmcp.protocol.spec.schemas import Field
+from humanmcp.protocol.tables.schemas import Field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

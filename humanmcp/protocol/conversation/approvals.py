@@ -23,7 +23,7 @@ from humanmcp.protocol.conversation.transcript import sha256
 from humanmcp.protocol.json.jsonrpc import Kind, is_large, member, members
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
 from humanmcp.protocol.json.visible import visible
-from humanmcp.protocol.spec import bounded
+from humanmcp.protocol.tables import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import member
 from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.spec import methods
-from humanmcp.protocol.spec.versions import META_SUBSCRIPTION
+from humanmcp.protocol.tables import methods
+from humanmcp.protocol.tables.versions import META_SUBSCRIPTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -116,7 +116,7 @@ class Exchange(NamedTuple):
     exchange whose `input_required` this request answers, 0 for none. `make_remarks` checks the
     request; it runs only when somebody reads the remarks. `direction` is IN from the client, OUT
     from the server; a party and an observer keep the same record. `parked` says how the client
-    fetches the answer of a parked call later (`rules/parking.py`), "" for other calls.
+    fetches the answer of a parked call later (`parking.py`), "" for other calls.
     """
 
     number: int

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from humanmcp.protocol.json.tree import follow, text_at
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables.versions import features
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

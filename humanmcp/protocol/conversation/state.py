@@ -31,9 +31,9 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic, json_text, quoted
 from humanmcp.protocol.json.jsonrpc import Json, Kind, Message, RequestId, object_in
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.methods import CANCELLED, DISCOVER, INITIALIZED, PROGRESS
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.tables.methods import CANCELLED, DISCOVER, INITIALIZED, PROGRESS
+from humanmcp.protocol.tables.versions import features
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

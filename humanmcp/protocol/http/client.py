@@ -33,8 +33,8 @@ from humanmcp.protocol.http.outbound import EVENTS, JSON
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.json_schema.references import mirrored_headers
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.problem import quoted
 from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.spec import methods
-from humanmcp.protocol.spec.versions import META_VERSION
+from humanmcp.protocol.tables import methods
+from humanmcp.protocol.tables.versions import META_VERSION
 from humanmcp.protocol.validation.json_schema.references import mirrored_headers
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
+from humanmcp.protocol.answer_book.decide import HEADER_MISMATCH
 from humanmcp.protocol.conversation.exchange import TransportFacts
 from humanmcp.protocol.http import http_headers
 from humanmcp.protocol.http.http_headers import LAST_EVENT, SESSION, SPELLING, VERSION, Headers
@@ -31,8 +32,7 @@ from humanmcp.protocol.json.jsonrpc import (
     Message,
     has_many_values,
 )
-from humanmcp.protocol.rules.decide import HEADER_MISMATCH
-from humanmcp.protocol.spec import examples, versions
+from humanmcp.protocol.tables import examples, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

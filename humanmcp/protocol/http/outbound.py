@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 from humanmcp.protocol.http.http_headers import SESSION
 from humanmcp.protocol.json.jsonrpc import object_in
 from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.faults import OF_HTTP, Fault
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import versions
+from humanmcp.protocol.tables.faults import OF_HTTP, Fault
+from humanmcp.protocol.tables.versions import features
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

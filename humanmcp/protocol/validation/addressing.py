@@ -17,8 +17,8 @@ from humanmcp.protocol.diagnostics.problem import shown
 from humanmcp.protocol.json.jsonrpc import Kind, RequestId, closed_at, member, object_in
 from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.repair.reading import diagnostic, read
-from humanmcp.protocol.spec import methods
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import methods
+from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.check import TOO_LATE, check, in_order
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Message, item_spans, members
 from humanmcp.protocol.json.tree import objects_at, text_at
 from humanmcp.protocol.repair.reading import read
-from humanmcp.protocol.spec import methods
+from humanmcp.protocol.tables import methods
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

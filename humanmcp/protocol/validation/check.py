@@ -32,7 +32,7 @@ from humanmcp.protocol.repair.reading import (
     read,
     size_of,
 )
-from humanmcp.protocol.spec import methods
+from humanmcp.protocol.tables import methods
 from humanmcp.protocol.validation import rules
 from humanmcp.protocol.validation.envelope import is_bare, judge_envelope, judge_error, judging
 from humanmcp.protocol.validation.incoming import remarks, review, same_id

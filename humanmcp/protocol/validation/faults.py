@@ -11,9 +11,9 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.json.jsonrpc import members, object_in
-from humanmcp.protocol.spec import examples, methods
-from humanmcp.protocol.spec.faults import Fault
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import examples, methods
+from humanmcp.protocol.tables.faults import Fault
+from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.starting_draft import start
 
 if TYPE_CHECKING:

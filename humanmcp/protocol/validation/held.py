@@ -24,7 +24,7 @@ from humanmcp.protocol.json.jsonrpc import (
     wire_line,
 )
 from humanmcp.protocol.repair.reading import read, strict
-from humanmcp.protocol.spec import methods
+from humanmcp.protocol.tables import methods
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.addressing import kind_of
 from humanmcp.protocol.validation.secret_shapes import warn_of_secrets

@@ -17,8 +17,8 @@ from humanmcp.protocol.diagnostics.problem import RawDiagnostic, quoted, shown
 from humanmcp.protocol.json.jsonrpc import Kind, Message, is_large
 from humanmcp.protocol.json.tree import alike, follow
 from humanmcp.protocol.repair.reading import DEEPEST, strict
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.envelope import judge_envelope, remarking, version_member
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import judge_result, one_each

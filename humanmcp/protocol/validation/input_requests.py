@@ -16,10 +16,10 @@ from humanmcp.protocol.conversation.state import declared_by
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
-from humanmcp.protocol.spec import methods
-from humanmcp.protocol.spec.objects import ASKS
-from humanmcp.protocol.spec.schemas import SchemaRow, schema_of
-from humanmcp.protocol.spec.versions import META_RELATED_TASK, features
+from humanmcp.protocol.tables import methods
+from humanmcp.protocol.tables.objects import ASKS
+from humanmcp.protocol.tables.schemas import SchemaRow, schema_of
+from humanmcp.protocol.tables.versions import META_RELATED_TASK, features
 from humanmcp.protocol.validation.starting_draft import message
 
 if TYPE_CHECKING:

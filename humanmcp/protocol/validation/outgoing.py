@@ -21,9 +21,9 @@ from humanmcp.protocol.diagnostics.problem import (
 from humanmcp.protocol.json.jsonrpc import Kind, RequestId, compact, json_type, kind_of, wire_line
 from humanmcp.protocol.json.tree import alike, follow
 from humanmcp.protocol.repair.reading import read
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.methods import CANCELLED, LOG, PROGRESS
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.tables.methods import CANCELLED, LOG, PROGRESS
+from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.envelope import judge_error, judging, misspelt, version_member
 from humanmcp.protocol.validation.results import one_each
 from humanmcp.protocol.validation.rules.elicitation import declares_more

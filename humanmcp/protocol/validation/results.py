@@ -31,11 +31,11 @@ from humanmcp.protocol.diagnostics.problem import (
 )
 from humanmcp.protocol.json.jsonrpc import compact, json_type, member
 from humanmcp.protocol.json.tree import alike
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.examples import example_of, named
-from humanmcp.protocol.spec.objects import CONTENT, SHAPES
-from humanmcp.protocol.spec.types import ListOf
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.tables.examples import example_of, named
+from humanmcp.protocol.tables.objects import CONTENT, SHAPES
+from humanmcp.protocol.tables.types import ListOf
+from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation import rules
 from humanmcp.protocol.validation.shape_checker import judge
 

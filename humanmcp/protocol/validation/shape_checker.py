@@ -22,18 +22,18 @@ from humanmcp.protocol.diagnostics.problem import (
 )
 from humanmcp.protocol.json.jsonrpc import json_type
 from humanmcp.protocol.json.tree import alike, meant_by
-from humanmcp.protocol.spec import types
-from humanmcp.protocol.spec.examples import example, example_of
-from humanmcp.protocol.spec.objects import SHAPES
-from humanmcp.protocol.spec.types import FORMS, NAMES, members_in
-from humanmcp.protocol.spec.versions import R2025_06, R2025_11, STATELESS
+from humanmcp.protocol.tables import types
+from humanmcp.protocol.tables.examples import example, example_of
+from humanmcp.protocol.tables.objects import SHAPES
+from humanmcp.protocol.tables.types import FORMS, NAMES, members_in
+from humanmcp.protocol.tables.versions import R2025_06, R2025_11, STATELESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from humanmcp.protocol.diagnostics.problem import FixAction, Path, ProblemKind
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
-    from humanmcp.protocol.spec.types import FormatTrouble, Kind, Member, Shape
+    from humanmcp.protocol.tables.types import FormatTrouble, Kind, Member, Shape
 
 
 def name_of(path: Path) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
 from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
 from humanmcp.protocol.json.tree import follow, mapped, objects_at
-from humanmcp.protocol.spec import examples, methods, schemas, versions
-from humanmcp.protocol.spec.objects import SHAPES
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import examples, methods, schemas, versions
+from humanmcp.protocol.tables.objects import SHAPES
+from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import MODEL
 

@@ -21,9 +21,9 @@ from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Severity, unreadable
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message, ids_in
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.methods import LOG, PROGRESS
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.tables.methods import LOG, PROGRESS
+from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation import captures, check
 from humanmcp.protocol.validation.outgoing import gates
 

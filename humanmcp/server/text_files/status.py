@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.locales import say, titled, who
+from humanmcp.protocol.answer_book.decide import Mode
 from humanmcp.protocol.conversation.approvals import DIGEST, approval_of
 from humanmcp.protocol.conversation.exchange import (
     ExchangeState,
@@ -21,8 +22,7 @@ from humanmcp.protocol.conversation.exchange import (
 )
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json.visible import left_to_right, one_line
-from humanmcp.protocol.rules.decide import Mode
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables.versions import features
 from humanmcp.server.journal import BY_US
 
 if TYPE_CHECKING:

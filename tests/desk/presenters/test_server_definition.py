@@ -7,8 +7,8 @@ import pytest
 
 from humanmcp.desk.presenters import server_definition
 from humanmcp.desk.presenters.server_definition import ServerDefinitionError, entry_of, fields_of
+from humanmcp.protocol.answer_book.book import ASK_TOOL
 from humanmcp.protocol.conversation.exchange import NegotiatedState
-from humanmcp.protocol.rules.answer_book import ASK_TOOL
 
 PROMPT = {
     "name": "greet",

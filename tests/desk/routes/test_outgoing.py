@@ -13,7 +13,7 @@ import pytest
 from humanmcp.inbox.contract import Role
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.tables import versions
 from tests.desk.desking import Desking
 from tests.desk.seated import Seated
 from tests.serving import Serving

@@ -23,7 +23,7 @@ from humanmcp.protocol.conversation.approvals import (
 )
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.spec import bounded
+from humanmcp.protocol.tables import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from humanmcp.protocol.answer_book.book import ASK_TOOL, Book
+from humanmcp.protocol.answer_book.book_format import parse
+from humanmcp.protocol.answer_book.decide import Mode, decide
 from humanmcp.protocol.conversation.approvals import QUESTION, Approval, approval_of
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.conversation.questions import (
@@ -21,10 +24,7 @@ from humanmcp.protocol.conversation.questions import (
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.rules.answer_book import ASK_TOOL, Book
-from humanmcp.protocol.rules.book_format import parse
-from humanmcp.protocol.rules.decide import Mode, decide
-from humanmcp.protocol.spec.versions import R2024_11, R2025_11, R2026_07
+from humanmcp.protocol.tables.versions import R2024_11, R2025_11, R2026_07
 from humanmcp.protocol.validation.check import check
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import outcome_result

@@ -24,7 +24,7 @@ from humanmcp.protocol.http.http_headers import HIDDEN, Headers
 from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.tables import versions
 
 MODERN: Final = "2026-07-28"
 PACKED: Final = {"Content-Type": "application/json", "Content-Encoding": "gzip"}

@@ -26,7 +26,7 @@ from humanmcp.protocol.http.inbound import (
     repeated,
 )
 from humanmcp.protocol.http.outbound import EventId, event, priming
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.tables import versions
 
 JSON: Final = ("content-type", "application/json")
 SESSION: Final = ("Mcp-Session-Id", "s")

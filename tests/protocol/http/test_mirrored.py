@@ -19,7 +19,7 @@ from humanmcp.protocol.http.http_headers import (
 from humanmcp.protocol.http.inbound import stated_in
 from humanmcp.protocol.http.outbound import status_of
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation.json_schema.references import misplaced_header
 
 VERSIONS: Final = ["2026-07-28", "2025-11-25", "v999", ""]

@@ -23,7 +23,7 @@ from humanmcp.protocol.http.outbound import (
     silent,
     visitor_of,
 )
-from humanmcp.protocol.spec.faults import Fault
+from humanmcp.protocol.tables.faults import Fault
 from tests.asking import STATED, asked
 
 LINES = st.lists(

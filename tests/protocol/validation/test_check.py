@@ -12,7 +12,7 @@ from humanmcp import locales
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
-from humanmcp.protocol.spec import examples, methods
+from humanmcp.protocol.tables import examples, methods
 from humanmcp.protocol.validation import addressing
 from humanmcp.protocol.validation import check as draft_check
 from tests.asking import R2024, R2025, R2026, asked, check, codes, serious, stating, with_first_fix

@@ -2,7 +2,7 @@
 
 import pytest
 
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.tables import versions
 from humanmcp.protocol.validation import starting_draft
 
 REF = {"type": "ref/prompt", "name": "trip"}

@@ -15,7 +15,7 @@ from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Json, Message
 from humanmcp.protocol.session import Session, SessionRole
-from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check, incoming, outgoing, rules, starting_draft
 from tests.support.speaking import said_in
 

@@ -12,7 +12,7 @@ from humanmcp.protocol.conversation.exchange import Exchange, Sent
 from humanmcp.protocol.json import jsonrpc, tree
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.session import Session
-from humanmcp.protocol.spec.faults import Fault
+from humanmcp.protocol.tables.faults import Fault
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.faults import HUGE, LOG_LINE, faults, with_fault
 from humanmcp.protocol.validation.starting_draft import start

@@ -9,7 +9,7 @@ from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.spec.schemas import SchemaRow
+from humanmcp.protocol.tables.schemas import SchemaRow
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.input_requests import (
     InputRequest,

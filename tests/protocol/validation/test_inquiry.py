@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from humanmcp.protocol.answer_book.book import Book
 from humanmcp.protocol.conversation.questions import MOST_OPTIONS
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.rules.answer_book import Book
 from humanmcp.protocol.validation.incoming import (
     CONTEXT,
     FREE_TEXT,

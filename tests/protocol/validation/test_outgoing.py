@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.json.jsonrpc import Kind
-from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check, whole_conversation
 from tests.asking import R2024, R2025, R2026, asked, codes, hold, with_first_fix
 

@@ -9,7 +9,7 @@ import pytest
 from humanmcp import locales
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
-from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation.check import check_outgoing, remarks, start
 from tests.asking import R2024, R2025, R2026, asked, check, codes, serious, stating, with_first_fix
 

@@ -10,7 +10,7 @@ import pytest
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
-from humanmcp.protocol.spec import examples, methods, versions
+from humanmcp.protocol.tables import examples, methods, versions
 from humanmcp.protocol.validation.held import HeldMessage, judge
 from humanmcp.protocol.validation.outgoing import check_outgoing
 from humanmcp.protocol.validation.secret_shapes import is_secret, to_try, typed_secrets

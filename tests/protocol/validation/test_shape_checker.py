@@ -4,7 +4,7 @@ import pytest
 
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.problem import ProblemKind
-from humanmcp.protocol.spec.versions import R2025_11
+from humanmcp.protocol.tables.versions import R2025_11
 from humanmcp.protocol.validation.shape_checker import judge
 from tests.asking import asked, check
 

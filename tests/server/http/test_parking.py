@@ -9,7 +9,7 @@ import pytest
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.tables import versions
 from tests.serving_http import ServingHttp, answer_in, modern, own_port
 from tests.waiting import until
 

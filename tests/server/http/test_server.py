@@ -12,7 +12,7 @@ from humanmcp.inbox.contract import Key
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.client import part_in
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.tables import versions
 from tests.server.test_replaying import recorded_at
 from tests.serving import Serving
 from tests.serving_http import Modern, ServingHttp, answer_in, call, initialize, modern, own_port

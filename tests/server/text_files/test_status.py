@@ -12,7 +12,7 @@ from humanmcp.cli import main
 from humanmcp.desk.board import Board
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES, say
-from humanmcp.protocol.rules.decide import HandshakePolicy, Mode
+from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
 from humanmcp.server.text_files.files import TextFiles
 from humanmcp.server.text_files.folder import OpenFolder
 from humanmcp.server.text_files.out_txt import DocumentOutcome, decode

@@ -16,9 +16,9 @@ from humanmcp.protocol.diagnostics.problem import (
     shown,
 )
 from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.objects import SHAPES
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.tables.objects import SHAPES
+from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.rules.registry import rule
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from humanmcp.protocol.diagnostics.problem import (
 )
 from humanmcp.protocol.json.jsonrpc import is_large
 from humanmcp.protocol.json.tree import follow, leaves
-from humanmcp.protocol.spec import methods
-from humanmcp.protocol.spec.examples import PLACEHOLDERS
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.tables import methods
+from humanmcp.protocol.tables.examples import PLACEHOLDERS
+from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.json_schema.references import misplaced_header
 from humanmcp.protocol.validation.rules.registry import rule

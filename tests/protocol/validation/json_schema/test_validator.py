@@ -14,7 +14,7 @@ from hypothesis import assume, example, given
 
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.json.jsonrpc import Json
-from humanmcp.protocol.spec import schemas
+from humanmcp.protocol.tables import schemas
 from humanmcp.protocol.validation.json_schema import references, validator
 from tests.protocol.validation.json_schema.hostile_schemas import HOSTILE
 from tests.waiting import PATIENCE

@@ -1,0 +1,232 @@
+"""The answer book: what a server declares and lists, and the rules that answer without a person.
+
+`rule.py` defines a rule, `book_format.py` the format of a book, `decide.py` when it answers what.
+Objects of MCP are spelled as on the wire.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp import __version__
+from humanmcp.protocol.conversation.approvals import APPROVAL, KIND, QUESTION
+from humanmcp.protocol.conversation.questions import (
+    LIMIT,
+    LONGEST_LIMIT,
+    MOST_QUESTIONS,
+    NO_ANSWER_AFTER,
+    OUTCOME,
+)
+from humanmcp.protocol.tables import examples, methods, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.answer_book.rule import DefinitionChange, Rule
+
+
+_ASKED: Final[Mapping[str, Any]] = {  # see `conversation/questions.py`
+    "question": {"type": "string", "description": "What the person should answer"},
+    "context": {"type": "string", "description": "What the person needs to know to answer it"},
+    "options": {
+        "type": "array",
+        "items": {
+            "anyOf": [
+                {"type": "string"},
+                {
+                    "type": "object",
+                    "properties": {"label": {"type": "string"}, "description": {"type": "string"}},
+                    "required": ["label"],
+                },
+            ]
+        },
+        "description": "Answers to choose from. The chosen one comes back word for word",
+    },
+    "multiple": {"type": "boolean", "description": "Whether several options may be chosen"},
+    "allow_free_text": {
+        "type": "boolean",
+        "default": True,
+        "description": "Whether the person may answer in their own words as well",
+    },
+    "default": {
+        "type": "string",
+        "description": "What you take if nobody answers. It comes back as a default only",
+    },
+}
+ASK_TOOL: Final[Mapping[str, Any]] = {
+    "name": "ask_human",
+    "title": "Ask the human",
+    "description": "Ask a person a question, or several at once, and wait for the answers",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            **_ASKED,
+            "questions": {
+                "type": "array",
+                "maxItems": MOST_QUESTIONS,
+                "items": {"type": "object", "properties": _ASKED, "required": ["question"]},
+                "description": "Several questions at once, instead of `question`",
+            },
+            LIMIT: {
+                "type": "number",
+                "minimum": 1,
+                "maximum": LONGEST_LIMIT,
+                "description": "After so many seconds the result is no_answer. Without it, the "
+                "call waits for the person",
+            },
+        },
+    },
+    "outputSchema": OUTCOME,
+    # Without `readOnlyHint`, Claude Code asks several questions one after the other. Asking changes
+    # nothing; a person is not a closed system; asking twice disturbs twice.
+    "annotations": {"readOnlyHint": True, "idempotentHint": False, "openWorldHint": True},
+    "_meta": {KIND: QUESTION, NO_ANSWER_AFTER: LIMIT},
+}
+
+
+APPROVE_TOOL: Final[Mapping[str, Any]] = {
+    "name": "approve",
+    "title": "Ask the human for permission",
+    "description": "Hosts send permission prompts here. Not for the model",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "tool_name": {"type": "string", "description": "The tool that is to run"},
+            "input": {"type": "object", "description": "What it is to run with"},
+            "tool_use_id": {"type": "string"},
+        },
+        "required": ["tool_name", "input"],
+    },
+    "annotations": {"readOnlyHint": True, "idempotentHint": False, "openWorldHint": True},
+    "_meta": {KIND: APPROVAL},
+}
+"""The tool that `humanmcp serve --approvals` adds."""
+
+
+ATTRIBUTES: Final[Mapping[str, str]] = {
+    "tools": "tools",
+    "resources": "resources",
+    "resourceTemplates": "resource_templates",
+    "prompts": "prompts",
+}
+"""The key of each list in a book, by the member of the result."""
+LISTED: Final = {
+    one.listing.member: one.listing.key
+    for one in methods.LISTS
+    if one.listing and one.listing.member in ATTRIBUTES
+}
+"""The member that names an entry of each list."""
+
+
+class Book(NamedTuple):
+    """What is answered without a person. The defaults are those without an answer book."""
+
+    name: str = "humanmcp"
+    version: str = __version__
+    title: str = ""
+    instructions: str = "Every answer is typed by a person. Please allow several minutes per call."
+    protocol_versions: tuple[str, ...] = versions.ALL
+    capabilities: Mapping[str, Any] | None = None
+    """None: the capabilities of the lists below."""
+    tools: tuple[Mapping[str, Any], ...] = (ASK_TOOL,)
+    resources: tuple[Mapping[str, Any], ...] = ()
+    resource_templates: tuple[Mapping[str, Any], ...] = ()
+    prompts: tuple[Mapping[str, Any], ...] = ()
+    rules: tuple[Rule, ...] = ()
+    wait: Mapping[str, float | None] = MappingProxyType({})
+    """The seconds before the book answers a method, None for never; others have a default."""
+    progress: bool = True
+    """Send progress to the client while a person works on a request."""
+    park: float | None = None
+    """The seconds after which a call is parked (`parking.py`), None for never."""
+
+    def declared_capabilities(self, version: str = "") -> Mapping[str, Any]:
+        """Return the capabilities that the book declares; a person may change each list later.
+
+        A book that parks calls declares tasks in the form of this protocol version.
+        """
+        if self.capabilities is not None:
+            return self.capabilities
+        tasks: Mapping[str, Any] = {}
+        if self.park is not None:
+            from humanmcp.protocol.conversation.parking import CAPABILITIES  # noqa: PLC0415 - seldom wanted
+
+            tasks = CAPABILITIES.get(version, {})
+        resources = self.resources or self.resource_templates
+        wanted = {"tools": self.tools, "resources": resources, "prompts": self.prompts}
+        return {
+            **{name: {"listChanged": True} for name, entries in wanted.items() if entries},
+            **tasks,
+        }
+
+    def listed_tools(self, version: str = "") -> tuple[Mapping[str, Any], ...]:
+        """Return the tools in the list for a client; a book that parks calls adds one."""
+        tools = self.tools
+        if version and not versions.features(version).structured_content:
+            tools = tuple(
+                {name: part for name, part in one.items() if name != "outputSchema"}
+                for one in tools
+            )
+        if self.park is None:
+            return tools
+        from humanmcp.protocol.conversation.parking import with_result_tool  # noqa: PLC0415 - as above
+
+        return with_result_tool(tools, version)
+
+    def changed(self, change: DefinitionChange) -> Book:
+        """Return the changed book; an added entry replaces the one with its name."""
+        lists: dict[str, Any] = {}
+        for member, key in LISTED.items():
+            gone = {
+                *change.remove.get(member, ()),
+                *(one[key] for one in change.add.get(member, ())),
+            }
+            kept = [one for one in getattr(self, ATTRIBUTES[member]) if one.get(key) not in gone]
+            lists[ATTRIBUTES[member]] = (*kept, *change.add.get(member, ()))
+        return self._replace(**lists)
+
+
+def lists_of(book: Book, version: str = "") -> Mapping[str, Mapping[str, Any]]:
+    """Return the content of each list of a book, by method."""
+    book = book._replace(tools=book.listed_tools(version))
+    return {
+        one.name: {one.listing.member: list(getattr(book, ATTRIBUTES[one.listing.member]))}
+        for one in methods.LISTS
+        if one.listing
+    }
+
+
+def changed_lists(before: Book, after: Book) -> tuple[str, ...]:
+    """Return the capabilities whose lists differ between two books."""
+    pairs = {
+        "tools": (before.listed_tools(), after.listed_tools()),
+        "prompts": (before.prompts, after.prompts),
+        "resources": (
+            (before.resources, before.resource_templates),
+            (after.resources, after.resource_templates),
+        ),
+    }
+    return tuple(name for name, (old, new) in pairs.items() if old != new)
+
+
+def book_lists(book: Book) -> Mapping[str, Mapping[str, Any]]:
+    """Return the lists that a person wrote into a book; drafts do not start from empty ones."""
+    if book._replace(protocol_versions=versions.ALL) == Book():
+        return {}
+    return {method: part for method, part in lists_of(book).items() if any(part.values())}
+
+
+def with_result_envelope(
+    whole: Mapping[str, Any], method: str, version: str, book: Book
+) -> Mapping[str, Any]:
+    """Add the members that every 2026-07-28 result has, and the server's name."""
+    kind = methods.of(method).result_in(version)
+    # MCP: "Servers SHOULD include" it in the `_meta` of every result.
+    return examples.dated(dict(whole), kind, version, {versions.META_SERVER: server_info(book)})
+
+
+def server_info(book: Book) -> Mapping[str, Any]:
+    """Return our name and version from the book."""
+    title = {"title": book.title} if book.title else {}
+    return {"name": book.name, **title, "version": book.version}

@@ -1,0 +1,275 @@
+"""Turn a recorded session into an answer book: the server's definition, and rules.
+
+Frames in, a decoded book out, with a list of the omitted answers. `replay.py` finds the answer to
+each request.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.protocol.answer_book.book import ATTRIBUTES, LISTED
+from humanmcp.protocol.answer_book.book_format import KEY_OF, NAMED, SCHEMAS
+from humanmcp.protocol.answer_book.decide import EVERYTHING
+from humanmcp.protocol.answer_book.placeholders import placeholders
+from humanmcp.protocol.answer_book.replay import recorded
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.tree import leaves, well_formed
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.tables.methods import LOG, PROGRESS, UPDATED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from humanmcp.protocol.answer_book.replay import Recorded, RecordedMessage
+    from humanmcp.protocol.conversation.transcript import Frame
+
+_LISTS: Final = {
+    one.name: one.listing.member
+    for one in methods.LISTS
+    if one.listing and one.listing.member in ATTRIBUTES
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedBook:
+    """A book as TOML tables, and the answers that it cannot contain."""
+
+    server: Mapping[str, Any]
+    lists: Mapping[str, Sequence[Mapping[str, Any]]]
+    rules: Sequence[Mapping[str, Any]]
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def wait(self) -> Mapping[str, Any]:
+        """The waiting times: a copied server waits for no person."""
+        return {EVERYTHING: 0}
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An answer that a book cannot hold: `malformed` (not a message), or `null` (TOML has none)."""
+
+    why: str
+    method: str
+    name: str
+
+
+class _NullError(Exception):
+    """TOML has no null."""
+
+
+def copied(frames: Iterable[Frame]) -> CopiedBook:
+    """Return the book of a session."""
+    records = recorded(frames)
+    writer = _Rules()
+    for one in records:
+        if _is_answer(one):
+            writer.add(one)
+    return CopiedBook(
+        _without_nulls(_server(records)),
+        {member: _entries(records, member) for member in ATTRIBUTES},
+        writer.all(),
+        tuple(writer.left_out),
+    )
+
+
+def _is_answer(recorded: Recorded) -> bool:
+    """Return True if a rule must give this answer: not a list, nor a standard answer."""
+    record = methods.of(recorded.method)
+    is_ours = recorded.method in _LISTS or record.introduces or record.result == "EmptyResult"
+    return bool(recorded.id) and recorded.answered and not is_ours and not record.stays_open
+
+
+# -- server definition ---------------------------------------------------------------------------
+
+
+def _result(recorded: Recorded) -> Any:  # noqa: ANN401 - any JSON value
+    return (
+        json.loads(recorded.text)
+        if recorded.text is not None and recorded.form is TextForm.RESULT
+        else {}
+    )
+
+
+def _server(records: Sequence[Recorded]) -> dict[str, Any]:
+    """Return the name and the texts of the server."""
+    found: dict[str, Any] = {}
+    for one in records:
+        if not methods.of(one.method).introduces:
+            continue
+        result = _result(one)
+        info = result.get("serverInfo") or result.get("_meta", {}).get(versions.META_SERVER) or {}
+        found |= {key: info[key] for key in ("name", "version", "title") if info.get(key)}
+        found |= {key: result[key] for key in ("instructions", "capabilities") if result.get(key)}
+        if one.method == "server/discover" and one.form is TextForm.ERROR:
+            found["protocol_versions"] = list(versions.HANDSHAKE)
+    return {"instructions": "", **found} if found else found
+
+
+def _entries(records: Sequence[Recorded], member: str) -> list[dict[str, Any]]:
+    """Return the entries of a list from all pages; of repeated entries, the last one."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in records:
+        listed = _result(one).get(member) if _LISTS.get(one.method) == member else None
+        for entry in listed if isinstance(listed, list) else ():
+            key = entry.get(LISTED[member]) if isinstance(entry, dict) else None
+            if isinstance(key, str):
+                found[key] = _without_nulls(
+                    {
+                        name: _schema(part) if name in SCHEMAS else part
+                        for name, part in entry.items()
+                    }
+                )
+    return list(found.values())
+
+
+def _schema(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a schema; as JSON text if there is a null in it, which TOML has not."""
+    if isinstance(value, dict) and any(leaf is None for _path, leaf in leaves(value)):
+        return json.dumps(value, ensure_ascii=False)
+    return value
+
+
+def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    match value:
+        case dict():
+            return {key: _without_nulls(part) for key, part in value.items() if part is not None}
+        case list():
+            return [_without_nulls(part) for part in value if part is not None]
+        case _:
+            return value
+
+
+# -- the rules -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Rules:
+    """The rules so far, by their conditions."""
+
+    found: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def add(self, recorded: Recorded) -> None:
+        """Add an answer: the first one for a condition begins a rule, the next are its `then`."""
+        if recorded.text is None or recorded.raw is not None:
+            self.left_out.append(LeftOut("malformed", recorded.method, recorded.name))
+            return
+        try:
+            condition, turn = _held(_condition(recorded)), _held(_turn(recorded))
+        except _NullError:
+            self.left_out.append(LeftOut("null", recorded.method, recorded.name))
+            return
+        key = json.dumps(condition)
+        turns = self.found.setdefault(key, (condition, []))[1]
+        turns.append(turn)
+
+    def all(self) -> list[dict[str, Any]]:
+        """Return the rules. Those for retries come first, because they have more conditions."""
+        rules = [_rule(condition, turns) for condition, turns in self.found.values()]
+        return sorted(rules, key=lambda rule: rule.get("inputResponses") is not True)
+
+
+def _rule(condition: dict[str, Any], turns: list[dict[str, Any]]) -> dict[str, Any]:
+    first, *then = turns if any(one != turns[0] for one in turns) else turns[:1]
+    return {**condition, **first, **({"then": then} if then else {})}
+
+
+def _condition(recorded: Recorded) -> dict[str, Any]:
+    params = json.loads(recorded.params)
+    key = next((key for key, method in NAMED.items() if method == recorded.method), "method")
+    found: dict[str, Any] = {key: recorded.name if key != "method" else recorded.method}
+    if "inputResponses" in params:
+        found["inputResponses"] = True
+    elif _result(recorded).get("resultType") == "input_required":
+        found["inputResponses"] = False
+    if key == "resource" and "{" in recorded.name:  # a template would match other addresses, too
+        found = {**found, "method": recorded.method, "where": {"uri": recorded.name}}
+        del found["resource"]
+        return found
+    member = methods.of(recorded.method).arguments
+    where = params.get(member, {}) if member else params if key == "method" else {}
+    return {**found, **({"where": where} if where else {})}
+
+
+def _turn(recorded: Recorded) -> dict[str, Any]:
+    """Write one answer, and the messages that the server sent before it."""
+    turn: dict[str, Any] = _answer(recorded)
+    notices = [
+        _notice(recorded) for recorded in recorded.before if recorded.message and not recorded.asks
+    ]
+    asked = [
+        dict(_question(recorded, number)) for number, recorded in enumerate(_asked(recorded), 1)
+    ]
+    turn |= {"notify": notices} if notices else {}
+    turn |= {"ask": asked} if asked else {}
+    return turn | ({"fill": False} if any(placeholders(turn)) else {})
+
+
+def _answer(recorded: Recorded) -> dict[str, Any]:
+    value = json.loads(recorded.text or "{}")
+    if recorded.form is TextForm.ERROR:
+        return {"error": value}
+    plain = plain_text(value) if recorded.method == "tools/call" else None
+    return {KEY_OF[plain.form]: plain.text} if plain and plain.text.strip() else {"result": value}
+
+
+class TextOfTool(NamedTuple):
+    """The text of a simple tool result, and whether the tool failed."""
+
+    text: str
+    form: TextForm
+
+
+def plain_text(result: object) -> TextOfTool | None:
+    """Return the one text of a result; None if the result has other members."""
+    match result:
+        case {"content": [{"type": "text", "text": str(text), **rest}], **more} if not rest:
+            failed = more.pop("isError", False)
+            if not more.keys() - {"resultType", "_meta"} and isinstance(failed, bool):
+                return TextOfTool(text, TextForm.TOOL_ERROR if failed else TextForm.TEXT)
+    return None
+
+
+def _notice(recorded: RecordedMessage) -> dict[str, Any]:
+    """Write a notification in its shortest form in a book."""
+    method, params = (
+        (recorded.message.method, dict(recorded.message.params)) if recorded.message else ("", {})
+    )
+    if method == PROGRESS:
+        return {key: params[key] for key in ("progress", "total", "message") if key in params}
+    if method == LOG and "data" in params:
+        return {"log": params["data"]} | {
+            key: params[key] for key in ("level", "logger") if key in params
+        }
+    group, _, changed = method.removeprefix("notifications/").partition("/")
+    if changed == "list_changed":
+        return {"list_changed": group}
+    if method == UPDATED:
+        return {"updated": params.get("uri", "")}
+    return {"method": method, "params": params}
+
+
+def _asked(recorded: Recorded) -> Iterator[RecordedMessage]:
+    return (recorded for recorded in recorded.before if recorded.asks)
+
+
+def _question(recorded: RecordedMessage, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    if recorded.message is not None:
+        params = recorded.message.params
+        asked = {"method": recorded.message.method, **({"params": params} if params else {})}
+        yield f"question{number}", asked
+
+
+def _held(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a JSON value without unpaired surrogates, which TOML cannot contain.
+
+    Raises:
+        _NullError: there is a null in it.
+    """
+    if any(leaf is None for _path, leaf in leaves(value)):
+        raise _NullError
+    return well_formed(value)

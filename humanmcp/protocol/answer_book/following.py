@@ -1,0 +1,313 @@
+"""What the rules of an answer book do about one request: the steps before it, the answer."""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.protocol.answer_book.book import with_result_envelope
+from humanmcp.protocol.answer_book.decision import BY_PERSON, Decision, by_rule
+from humanmcp.protocol.answer_book.placeholders import fill, fill_text
+from humanmcp.protocol.answer_book.rule import RuleAction
+from humanmcp.protocol.conversation.state import declared_by
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.tables import methods
+from humanmcp.protocol.tables.versions import features
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from humanmcp.protocol.answer_book.book import Book
+    from humanmcp.protocol.answer_book.rule import Rule
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+
+BAD_STATE: Final[Mapping[str, Any]] = {
+    "code": -32602,
+    "message": "Invalid params: requestState is not one that this server gave for this request",
+}
+
+
+class Retry(NamedTuple):
+    """The content of a `requestState`: the rule, its turn, the round, the answers so far."""
+
+    rule: int
+    turn: int
+    round: int = 0
+    answers: Mapping[str, Any] = {}
+
+
+class NextRound(NamedTuple):
+    """The questions to ask now, {} if all are answered. `answers` are those so far."""
+
+    result: Mapping[str, Any] | None
+    answers: Mapping[str, Any]
+
+
+def read_state(state: object) -> Retry | None:
+    """Read a `requestState` without verifying it; None if it is not one of ours."""
+    import binascii  # noqa: PLC0415 - only rules that ask pay for it
+
+    if not isinstance(state, str) or "." not in state:
+        return None
+    try:
+        rule, turn, count, answers = json.loads(binascii.a2b_base64(state.split(".")[0]))
+        return Retry(int(rule), int(turn), int(count), dict(answers))
+    except (ValueError, TypeError):
+        return None
+
+
+def write_state(retry: Retry, rule: Rule, secret: bytes) -> str:
+    """Write a `requestState`, signed for the current content of this rule."""
+    import binascii  # noqa: PLC0415 - as above
+
+    text = json.dumps(retry, separators=(",", ":")).encode()
+    body = binascii.b2a_base64(text, newline=False).decode()
+    return f"{body}.{_signature(body, rule, secret)}"
+
+
+def is_ours(state: str, rule: Rule, secret: bytes) -> bool:
+    """Return True if the signature is ours, for the current content of this rule."""
+    import hmac  # noqa: PLC0415 - as above
+
+    body, _, signature = state.partition(".")
+    wanted = _signature(body, rule, secret)
+    return hmac.compare_digest(wanted.encode(), signature.encode("utf-8", "replace"))
+
+
+def next_round(exchange: Exchange, rule: Rule, retry: Retry, secret: bytes) -> NextRound:
+    """Read the answers in a request, and return the questions that are left.
+
+    Missing and invalid answers are asked again; other answers are ignored.
+    """
+    came = exchange.request.params.get("inputResponses")
+    answers = dict(retry.answers)
+    for number, questions in enumerate(rule.ask):
+        if isinstance(came, dict):
+            answers |= {name: came[name] for name in questions if isinstance(came.get(name), dict)}
+        missing = [name for name in questions if name not in answers]
+        if missing:
+            values = {**rule.values(exchange), **answers}
+            state = write_state(retry._replace(round=number, answers=answers), rule, secret)
+            asked = {
+                name: {
+                    "method": questions[name].method,
+                    "params": fill(questions[name].params, values),
+                }
+                for name in missing
+            }
+            result = {"resultType": "input_required", "inputRequests": asked}
+            return NextRound({**result, "requestState": state}, answers)
+    return NextRound(None, answers)
+
+
+def _signature(body: str, rule: Rule, secret: bytes) -> str:
+    import hmac  # noqa: PLC0415 - as above
+
+    return hmac.new(secret, f"{rule!r}\n{body}".encode(), "sha256").hexdigest()[:32]
+
+
+MOST_RECORDS: Final = 10_000
+"""The maximum number of kept records; the oldest is dropped."""
+
+GIVEN: Final = frozenset({"kept", "records", "new", "now"})
+"""The values of a rule beside those of its request, if it keeps records."""
+
+
+class BookMemory:
+    """What the rules of a book have done in a session. It is cleared when the rules change."""
+
+    def __init__(
+        self,
+        secret: bytes = b"",
+        now: Callable[[], str] = str,
+        used: Mapping[int, int] | None = None,
+    ) -> None:
+        """Start empty. `secret` signs the `requestState`, and must be unguessable."""
+        self.secret = secret
+        self.used = dict(used or {})
+        """The number of times that each rule was applied, by its index."""
+        self.records: dict[str, dict[str, Any]] = {}
+        self._now = now
+
+    def clear(self) -> None:
+        """Forget counts and records; signed states stay valid."""
+        self.used.clear()
+        self.records.clear()
+
+    def count(self, decision: Decision) -> None:
+        """Count one more use of a rule."""
+        if decision.rule is not None and decision.counts:
+            self.used[decision.rule] = self.used.get(decision.rule, 0) + 1
+
+    def keep(self, decision: Decision) -> None:
+        """Keep the record of a decision after its answer."""
+        if decision.keep:
+            self.records.setdefault(decision.key, {}).update(decision.keep)
+            if len(self.records) > MOST_RECORDS:
+                del self.records[next(iter(self.records))]
+
+    def values(self, rule: Rule, exchange: Exchange) -> Mapping[str, Any]:
+        """Return the values for the placeholders of a rule; those of its request come first."""
+        asked = rule.values(exchange)
+        if not rule.remembers:
+            return asked
+        return {
+            "kept": self.records.get(rule.key_for(exchange), {}),
+            "records": [*self.records.values()],
+            "new": self._new(exchange),
+            "now": self._now(),
+            **asked,
+        }
+
+    def _new(self, exchange: Exchange) -> str:
+        """Return a new unguessable key of a record, the same for each call with this request."""
+        import hmac  # noqa: PLC0415 - only rules that keep something pay for it
+
+        return hmac.new(self.secret, str(exchange.number).encode(), "sha256").hexdigest()[:24]
+
+
+def first_rule(
+    exchange: Exchange,
+    book: Book,
+    used: Mapping[int, int] = MappingProxyType({}),
+    negotiated: NegotiatedState | None = None,
+    records: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> tuple[int, Rule] | None:
+    """Return the action of the first rule that matches an exchange, and the rule's index.
+
+    None if no rule matches. `used` counts how often each rule was applied; `records` are the kept
+    ones.
+    """
+    for index, rule in enumerate(book.rules):
+        count = used.get(index, 0)
+        is_left = rule.times is None or count < rule.times
+        if is_left and rule.matches(exchange, negotiated, records):
+            return index, rule.turn(count)
+    return None
+
+
+def follow_rules(
+    exchange: Exchange, book: Book, negotiated: NegotiatedState, memory: BookMemory | None = None
+) -> Decision | None:
+    """Apply the first rule that matches a request; None if none does.
+
+    A request that answers a rule's questions continues with that rule. The secret of `memory`
+    verifies that we asked them.
+    """
+    memory = memory or BookMemory()
+    retry = _retry(exchange, book, negotiated, memory)
+    if retry is None:
+        found = first_rule(exchange, book, memory.used, negotiated, memory.records)
+        if found is None:
+            return None
+        index, rule = found
+        retry = Retry(index, book.rules[index].turns.index(rule))
+    rule = book.rules[retry.rule].turns[retry.turn]
+    return _followed(_Request(exchange, book, negotiated, memory), rule, retry)
+
+
+def _retry(
+    exchange: Exchange, book: Book, negotiated: NegotiatedState, memory: BookMemory
+) -> Retry | None:
+    """Return the state of the rule whose questions a request answers, unverified, else None."""
+    if not features(exchange.version).input_required:
+        return None
+    retry = read_state(exchange.request.params.get("requestState"))
+    if retry is None or not 0 <= retry.rule < len(book.rules):
+        return None
+    rule = book.rules[retry.rule]
+    is_turn = 0 <= retry.turn < len(rule.turns) and rule.turns[retry.turn].ask
+    return retry if is_turn and rule.matches(exchange, negotiated, memory.records) else None
+
+
+class _Request(NamedTuple):
+    """A request, and what is needed to apply a rule to it."""
+
+    exchange: Exchange
+    book: Book
+    negotiated: NegotiatedState
+    memory: BookMemory
+
+
+def _followed(request: _Request, rule: Rule, retry: Retry) -> Decision:
+    """Apply a rule: return its answer, or its questions."""
+    exchange = request.exchange
+    if rule.action is not RuleAction.ANSWER:
+        return BY_PERSON
+    values = request.memory.values(rule, exchange) if rule.fills or rule.keep else {}
+    decision = Decision(
+        rule.after,
+        rule.text,
+        rule.form,
+        by_rule(retry.rule),
+        retry.rule,
+        notices=rule.notices,
+        ask=rule.ask,
+        change=rule.change,
+        fault=rule.fault,
+        values=values if rule.fills else None,
+        key=fill_text(rule.key, values) if rule.keep else "",
+        keep=rule.keep,
+    )
+    if not rule.ask:
+        return _whole(decision.answered({}), exchange, request.book)
+    undeclared = _undeclared(exchange, rule, request.negotiated)
+    if undeclared:
+        return decision.refused(_lacks_capability(exchange.version, undeclared))
+    if features(exchange.version).input_required:
+        return _asked_back(request, rule, decision, retry)
+    return decision
+
+
+def _asked_back(request: _Request, rule: Rule, decision: Decision, retry: Retry) -> Decision:
+    """Ask the questions by a result (2026-07-28), or answer once all are answered."""
+    exchange, book, secret = request.exchange, request.book, request.memory.secret
+    state = exchange.request.params.get("requestState")
+    if state is not None and not is_ours(str(state), rule, secret):
+        return decision.refused(BAD_STATE)
+    if state is not None:
+        decision = decision._replace(notices=(), counts=False)
+    following = next_round(exchange, rule, retry, secret)
+    if following.result is None:
+        return _whole(decision.answered(following.answers), exchange, book)
+    text = json.dumps(following.result, ensure_ascii=False)
+    return decision._replace(
+        text=text, form=TextForm.RESULT, ask=(), change=None, fault="", keep={}
+    )
+
+
+def _undeclared(exchange: Exchange, rule: Rule, negotiated: NegotiatedState) -> str:
+    """Return a capability that the rule's questions need and the client did not declare, or ""."""
+    declared = declared_by(exchange, negotiated)
+    asked = (question for questions in rule.ask for question in questions.values())
+    lacking = (methods.undeclared(one.method, one.params, declared) for one in asked)
+    return next(filter(None, lacking), "")
+
+
+def _lacks_capability(version: str, capability: str) -> Mapping[str, Any]:
+    """Return the error for a request that needs an undeclared capability.
+
+    2026-07-28: "the server MUST return a MissingRequiredClientCapabilityError (-32021)".
+    """
+    message = f"The client has not declared {capability}"
+    if not features(version).error_codes:
+        return {"code": -32600, "message": message}
+    required: dict[str, Any] = {}
+    inner = required
+    for name in capability.split("."):
+        inner = inner.setdefault(name, {})
+    return {"code": -32021, "message": message, "data": {"requiredCapabilities": required}}
+
+
+def _whole(decision: Decision, exchange: Exchange, book: Book) -> Decision:
+    """Add the members that every result of its version has."""
+    if decision.form is not TextForm.RESULT or not features(exchange.version).result_types:
+        return decision
+    result = json.loads(decision.text)
+    if "inputRequests" in result and methods.of(exchange.method).asks_back:
+        return decision
+    text = json.dumps(
+        with_result_envelope(result, exchange.method, exchange.version, book), ensure_ascii=False
+    )
+    return decision._replace(text=text)

@@ -1,0 +1,287 @@
+"""A recorded session as an answer book: what becomes a rule, and what it cannot hold."""
+
+import json
+import tomllib
+from typing import Any
+
+import pytest
+
+from humanmcp.common.toml_edit import element_text
+from humanmcp.protocol.answer_book.book_format import parse
+from humanmcp.protocol.answer_book.book_writer import CopiedBook, LeftOut, copied
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+
+AT = "2026-11-20T00:00:00.000Z"
+
+
+def book(*lines: tuple[Direction, str]) -> CopiedBook:
+    """Copy a session of these lines."""
+    numbered = enumerate(lines, 1)
+    return copied([Frame(seq, AT, direction, line.encode()) for seq, (direction, line) in numbered])
+
+
+def asked(name: str, number: int = 1) -> tuple[Direction, str]:
+    """Write a call of a tool."""
+    params = f'{{"name":"{name}","arguments":{{"n":1}}}}'
+    line = f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{params}}}'
+    return Direction.IN, line
+
+
+def answered(result: str, number: int = 1) -> tuple[Direction, str]:
+    """Write an answer."""
+    return Direction.OUT, f'{{"jsonrpc":"2.0","id":{number},"result":{result}}}'
+
+
+SIX = '{"content":[{"type":"text","text":"six"}]}'
+
+
+def test_an_answer_becomes_a_rule_of_what_was_asked() -> None:
+    """The tool and its arguments are the condition, a plain text is written as one."""
+    (rule,) = book(asked("dice"), answered(SIX)).rules
+    assert (rule["tool"], rule["where"], rule["text"]) == ("dice", {"n": 1}, "six")
+
+
+def test_what_a_book_cannot_hold_is_named_with_its_reason() -> None:
+    """TOML has no null; a broken answer is none."""
+    assert book(asked("dice"), answered('{"content":[],"next":null}')).left_out == (
+        LeftOut("null", "tools/call", "dice"),
+    )
+    assert book(asked("dice"), (Direction.OUT, '{"id":1,"resu')).left_out == (
+        LeftOut("malformed", "tools/call", "dice"),
+    )
+
+
+def test_the_same_call_answered_otherwise_is_the_next_turn_of_its_rule() -> None:
+    """Equal answers stay one."""
+    one = '{"content":[{"type":"text","text":"one"}]}'
+    lines = (asked("dice"), answered(SIX), asked("dice", 2), answered(one, 2))
+    (rule,) = book(*lines).rules
+    assert (rule["text"], [turn["text"] for turn in rule["then"]]) == ("six", ["one"])
+    (rule,) = book(*lines[:3], answered(SIX, 2)).rules
+    assert "then" not in rule
+
+
+def test_an_error_becomes_the_error_of_a_rule() -> None:
+    """With its code, its words and its data."""
+    error = '{"code":-32602,"message":"no","data":{"a":1}}'
+    answer = f'{{"jsonrpc":"2.0","id":1,"error":{error}}}'
+    (rule,) = book(asked("dice"), (Direction.OUT, answer)).rules
+    assert rule["error"] == {"code": -32602, "message": "no", "data": {"a": 1}}
+    assert "text" not in rule
+
+
+def client(method: str, number: int = 1, **params: Any) -> tuple[Direction, str]:  # noqa: ANN401 - any JSON value
+    """Write a request of the client."""
+    asked = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    return Direction.IN, json.dumps(asked)
+
+
+def server(method: str, number: int | None = None, **params: Any) -> tuple[Direction, str]:  # noqa: ANN401 - any JSON value
+    """Write what the server says of its own: a notification, with a number a request."""
+    said = {"jsonrpc": "2.0", **({"id": number} if number else {}), "method": method}
+    return Direction.OUT, json.dumps({**said, "params": params} if params else said)
+
+
+def result(number: int = 1, **members: Any) -> tuple[Direction, str]:  # noqa: ANN401 - any JSON value
+    """Write an answer of the server."""
+    return answered(json.dumps(members), number)
+
+
+def test_who_the_server_is_stands_in_its_section() -> None:
+    """As its handshake said it; nothing empty, no null, nothing that it did not say."""
+    info = {"name": "s", "version": "1", "title": "", "icons": []}
+    hello = client("initialize", protocolVersion="2025-11-25")
+    capabilities: dict[str, Any] = {"tools": {}, "none": None}
+    told = result(serverInfo=info, instructions="Ask.", capabilities=capabilities)
+    found = book(hello, told)
+    assert dict(found.server) == {
+        "instructions": "Ask.",
+        "name": "s",
+        "version": "1",
+        "capabilities": {"tools": {}},
+    }
+    assert found.wait == {"*": 0}
+    assert found.rules == []
+    assert book(hello, result(serverInfo={"name": "s"})).server["instructions"] == ""
+    assert book(asked("dice"), answered(SIX)).server == {}
+
+
+def test_the_name_of_a_server_of_2026_stands_in_the_meta_of_its_answer() -> None:
+    """And one that refuses to be discovered knows the versions with a handshake."""
+    discover = client("server/discover")
+    meta = {"io.modelcontextprotocol/serverInfo": {"name": "s"}}
+    assert book(discover, result(_meta=meta)).server == {"instructions": "", "name": "s"}
+    refused = (Direction.OUT, '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}')
+    assert book(discover, refused).server == {
+        "instructions": "",
+        "protocol_versions": ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"],
+    }
+
+
+def test_a_list_is_collected_page_by_page_as_it_was_said_last() -> None:
+    """What has no name cannot be listed."""
+    found = book(
+        client("tools/list"),
+        result(tools=[{"name": "a", "title": "old"}, {"title": "?"}, 7], nextCursor="2"),
+        client("tools/list", 2, cursor="2"),
+        result(2, tools=[{"name": "b", "_meta": {"x": None, "y": [None, 1]}}]),
+        client("tools/list", 3),
+        result(3, tools=[{"name": "a", "title": "new"}]),
+        client("resources/templates/list", 4),
+        result(4, resourceTemplates="none"),
+    )
+    assert found.lists["tools"] == [
+        {"name": "a", "title": "new"},
+        {"name": "b", "_meta": {"y": [1]}},
+    ]
+    assert found.lists["resourceTemplates"] == []
+    assert found.rules == []
+
+
+@pytest.mark.parametrize(
+    ("request_", "condition"),
+    [
+        (client("tools/call", name="t"), {"tool": "t"}),
+        (
+            client("prompts/get", name="p", arguments={"a": "1"}),
+            {"prompt": "p", "where": {"a": "1"}},
+        ),
+        (client("resources/read", uri="file:///a"), {"resource": "file:///a"}),
+        (
+            client("resources/read", uri="file:///{a}"),
+            {"method": "resources/read", "where": {"uri": "file:///{a}"}},
+        ),
+        (client("x/y", a=1), {"method": "x/y", "where": {"a": 1}}),
+        (client("x/y"), {"method": "x/y"}),
+    ],
+)
+def test_a_rule_asks_for_what_the_request_named(
+    request_: tuple[Direction, str], condition: dict[str, Any]
+) -> None:
+    """An address with a brace would be read as a template, so it is compared as a parameter."""
+    (rule,) = book(request_, result(x=1)).rules
+    assert rule == {**condition, "result": {"x": 1}}
+
+
+def test_the_retry_with_answers_comes_first() -> None:
+    """2026-07-28: it asks for more than the request that it repeats."""
+    call: dict[str, Any] = {"name": "t", "arguments": {}}
+    asked_back: dict[str, Any] = {"resultType": "input_required", "inputRequests": {}}
+    first, second = book(
+        client("tools/call", **call),
+        result(**asked_back),
+        client("tools/call", 2, **call, inputResponses={"a": {}}),
+        answered(SIX, 2),
+    ).rules
+    assert first == {"tool": "t", "inputResponses": True, "text": "six"}
+    assert second == {"tool": "t", "inputResponses": False, "result": asked_back}
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        (
+            server("notifications/progress", progressToken=1, progress=1, total=2),
+            {"progress": 1, "total": 2},
+        ),
+        (
+            server("notifications/progress", progressToken=1, progress=1, message="m"),
+            {"progress": 1, "message": "m"},
+        ),
+        (
+            server("notifications/message", level="info", logger="l", data=[1]),
+            {"log": [1], "level": "info", "logger": "l"},
+        ),
+        (server("notifications/message", data="x"), {"log": "x"}),
+        (
+            server("notifications/message", level="info"),
+            {"method": "notifications/message", "params": {"level": "info"}},
+        ),
+        (server("notifications/tools/list_changed"), {"list_changed": "tools"}),
+        (server("notifications/resources/updated", uri="u"), {"updated": "u"}),
+        (server("notifications/resources/updated"), {"updated": ""}),
+        (server("notifications/x", a=1), {"method": "notifications/x", "params": {"a": 1}}),
+    ],
+)
+def test_a_notification_before_the_answer_is_written_in_the_shortest_way(
+    said: tuple[Direction, str], written: dict[str, Any]
+) -> None:
+    """`notify` of the rule has a word for each that is common."""
+    (rule,) = book(asked("dice"), said, answered(SIX)).rules
+    assert rule["notify"] == [written]
+    assert "ask" not in rule
+
+
+def test_a_question_before_the_answer_is_asked_by_the_rule() -> None:
+    """In their order, with the parameters where there are any."""
+    (rule,) = book(
+        asked("dice"),
+        server("roots/list", 7),
+        (Direction.IN, '{"jsonrpc":"2.0","id":7,"result":{"roots":[]}}'),
+        server("elicitation/create", 8, message="?"),
+        (Direction.IN, '{"jsonrpc":"2.0","id":8,"result":{"action":"cancel"}}'),
+        answered(SIX),
+    ).rules
+    assert rule["ask"] == [
+        {"question1": {"method": "roots/list"}},
+        {"question2": {"method": "elicitation/create", "params": {"message": "?"}}},
+    ]
+    assert "notify" not in rule
+
+
+@pytest.mark.parametrize(
+    ("answer", "written"),
+    [
+        ({"content": [{"type": "text", "text": "x"}], "isError": True}, {"tool_error": "x"}),
+        ({"content": [{"type": "text", "text": "x"}], "isError": False}, {"text": "x"}),
+        (
+            {"content": [{"type": "text", "text": "x"}], "resultType": "complete", "_meta": {}},
+            {"text": "x"},
+        ),
+        ({"content": [{"type": "text", "text": "x"}], "isError": 1}, None),
+        ({"content": [{"type": "text", "text": "x"}], "more": 1}, None),
+        ({"content": [{"type": "text", "text": "x", "annotations": {}}]}, None),
+        ({"content": [{"type": "text", "text": " "}]}, None),
+        ({"content": [{"type": "text", "text": "x"}, {"type": "text", "text": "y"}]}, None),
+    ],
+)
+def test_one_text_of_a_tool_is_written_as_words(
+    answer: dict[str, Any], written: dict[str, Any] | None
+) -> None:
+    """Whatever has more to it stays the result that it was."""
+    (rule,) = book(client("tools/call", name="t"), result(**answer)).rules
+    assert rule == {"tool": "t", **(written or {"result": answer})}
+
+
+def test_what_looks_like_a_placeholder_stays_as_it_was_said() -> None:
+    """The book would fill it in."""
+    said = '{"content":[{"type":"text","text":"{params.arguments.n}"}]}'
+    (rule,) = book(asked("dice"), answered(said)).rules
+    assert rule["fill"] is False
+
+
+def test_half_of_a_character_is_replaced() -> None:
+    """A file of TOML is UTF-8, which has no half of a surrogate pair."""
+    said = r'{"content":[{"type":"text","text":"a\ud83d"}]}'
+    (rule,) = book(asked("dice"), answered(said)).rules
+    assert rule["text"] == "a\ufffd"
+
+
+@pytest.mark.parametrize("member", ["inputSchema", "outputSchema"])
+@pytest.mark.parametrize(
+    "part",
+    ['{"default":null}', '{"enum":["a",null,"b"]}', '{"const":null}', '{"anyOf":[{"const":null}]}'],
+)
+def test_a_schema_with_null_is_read_again_as_it_was(member: str, part: str) -> None:
+    """The copy must take and refuse what the server does. A schema without null stays a table."""
+    schemas: dict[str, Any] = {name: {"type": "object"} for name in ("inputSchema", "outputSchema")}
+    schemas[member] = {"type": "object", "properties": {"q": json.loads(part)}}
+    listed = {"tools": [{"name": "find", "description": None, **schemas}]}
+    copy = book(
+        (Direction.IN, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'),
+        answered(json.dumps(listed)),
+    )
+    text = element_text("tools", copy.lists["tools"][0])
+    (written,) = tomllib.loads(text)["tools"]
+    assert [name for name in schemas if isinstance(written[name], str)] == [member]
+    assert parse({"tools": [written]}).tools == ({"name": "find", **schemas},)

@@ -1,0 +1,252 @@
+"""Recorded answers: by method and parameters, in order, by likeness."""
+
+import json
+from typing import Any
+
+import pytest
+
+from humanmcp.protocol.answer_book.decision import Decision
+from humanmcp.protocol.answer_book.replay import (
+    Match,
+    Otherwise,
+    Replay,
+    UnrecordedRequest,
+    recorded,
+)
+from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.conversation.transcript import (
+    CHANGED,
+    DROPPED,
+    HELD,
+    INSTEAD,
+    LET_GO,
+    Direction,
+    Frame,
+)
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.jsonrpc import Message, read
+
+
+def frame(seq: int, direction: Direction, text: str, number: int = 0, note: str = "") -> Frame:
+    """Make a frame."""
+    return Frame(seq, "2026-11-20T00:00:00.000Z", direction, text.encode(), number, note=note)
+
+
+def call(id: int, **arguments: Any) -> str:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+    """Write a call of the tool `weather`."""
+    params = {"name": "weather", "arguments": arguments, "_meta": {"progressToken": id}}
+    return json.dumps({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+
+
+def said(id: int, text: str) -> str:  # noqa: A002 - the protocol's own word
+    """Write an answer."""
+    return f'{{"jsonrpc":"2.0","id":{id},"result":{{"content":[],"said":"{text}","n":1.0}}}}'
+
+
+def session(*turns: tuple[str, str]) -> list[Frame]:
+    """Make a transcript of requests, each answered at once."""
+    frames: list[Frame] = []
+    for request, answer in turns:
+        frames.append(frame(len(frames) + 1, Direction.IN, request))
+        frames.append(frame(len(frames) + 1, Direction.OUT, answer))
+    return frames
+
+
+WEATHER = session(
+    (call(1, city="Tokyo"), said(1, "sunny")),
+    (call(2, city="Osaka"), said(2, "rain")),
+    (call(3, city="Tokyo"), said(3, "snow")),
+)
+
+
+def exchange(text: str, version: str = "2025-06-18") -> Exchange:
+    """Make the exchange of a request."""
+    found = read(text.encode())
+    assert isinstance(found, Message)
+    return Exchange(1, found, version)
+
+
+def played(replay: Replay, text: str) -> str | None:
+    """Ask, count the answer as given, and say which frame it was, with the hint."""
+    found = replay.find(exchange(text))
+    if found is None:
+        return None
+    replay.given(found.recorded.seq)
+    return found.by
+
+
+def test_the_same_question_gets_its_answers_in_turn() -> None:
+    """Ids and progress tokens do not count; after the last answer it is repeated."""
+    replay = Replay(recorded(WEATHER))
+    asked = call(77, city="Tokyo")
+    assert [played(replay, asked) for _ in range(3)] == ["replay: 2", "replay: 6", "replay: 6"]
+
+
+def test_the_answer_is_the_recorded_text() -> None:
+    """1.0 stays 1.0."""
+    found = Replay(recorded(WEATHER)).find(exchange(call(9, city="Osaka")))
+    assert found is not None
+    assert found.recorded.text == '{"content":[],"said":"rain","n":1.0}'
+    assert found.decision.form is TextForm.RESULT
+
+
+def test_what_was_not_asked_is_left_to_a_person() -> None:
+    """Another argument, another tool, another method."""
+    replay = Replay(recorded(WEATHER))
+    assert played(replay, call(1, city="Kyoto")) is None
+    assert played(replay, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}') is None
+
+
+def test_in_order_the_next_answer_for_the_same_tool_is_given() -> None:
+    """With a hint; when all were given the rest is left to a person."""
+    replay = Replay(recorded(WEATHER), Match.ORDER)
+    asked = call(1, city="Kyoto")
+    assert [played(replay, asked) for _ in range(4)] == [
+        "replay: 2 (in order)",
+        "replay: 4 (in order)",
+        "replay: 6 (in order)",
+        None,
+    ]
+
+
+def test_by_likeness_the_closest_answer_is_given_once_the_order_is_used_up() -> None:
+    """With a hint; what is like nothing is left to a person."""
+    replay = Replay(recorded(WEATHER), Match.SIMILAR)
+    for seq in (2, 4, 6):
+        replay.given(seq)
+    assert played(replay, call(1, city="Osaka!")) == "replay: 4 (similar)"
+    assert played(replay, call(1, something="else entirely", and_more=[1, 2, 3] * 20)) is None
+
+
+def test_what_the_client_saw_is_what_is_replayed() -> None:
+    """A changed answer, an answer instead of the server's; not what was dropped."""
+    frames = [
+        frame(1, Direction.IN, call(1, city="A")),
+        frame(2, Direction.OUT, said(1, "original"), 1, HELD),
+        frame(3, Direction.OUT, said(1, "edited"), 1, CHANGED),
+        frame(4, Direction.IN, call(2, city="B"), 2, HELD),
+        frame(5, Direction.OUT, said(2, "by a person"), 2, INSTEAD),
+        frame(6, Direction.IN, call(3, city="C")),
+        frame(7, Direction.OUT, said(3, "late"), 3, HELD),
+        frame(8, Direction.NOTE, "", 3, LET_GO),
+        frame(9, Direction.IN, call(4, city="D")),
+        frame(10, Direction.OUT, said(4, "never seen"), 4, HELD),
+        frame(11, Direction.NOTE, "", 4, DROPPED),
+    ]
+    assert [one.seq for one in recorded(frames)] == [3, 5, 7]
+
+
+@pytest.mark.parametrize("method", ["initialize", "server/discover"])
+def test_the_handshake_fits_every_client(method: str) -> None:
+    """Each client asks with its own name; the recorded answer is given all the same."""
+    asked = '{"jsonrpc":"2.0","id":0,"method":"%s","params":{"clientInfo":{"name":"%s"}}}'
+    frames = session((asked % (method, "a"), '{"jsonrpc":"2.0","id":0,"result":{}}'))
+    version = "2026-07-28" if method == "server/discover" else "2025-06-18"
+    found = Replay(recorded(frames)).find(exchange(asked % (method, "b"), version))
+    assert found is not None
+
+
+def test_a_handshake_recording_makes_a_modern_client_shake_hands() -> None:
+    """server/discover is answered "method not found": the client then sends initialize."""
+    discover = '{"jsonrpc":"2.0","id":0,"method":"server/discover"}'
+    found = Replay(recorded(WEATHER)).find(exchange(discover, "2026-07-28"))
+    assert found is not None
+    assert json.loads(found.decision.text)["code"] == -32601
+
+
+def test_an_answer_of_the_other_era_does_not_fit() -> None:
+    """2026-07-28 results have other members."""
+    assert Replay(recorded(WEATHER)).find(exchange(call(1, city="Tokyo"), "2026-07-28")) is None
+
+
+def test_what_is_not_recorded_is_asked_of_the_real_server_but_what_is_ours() -> None:
+    """A rule of the book comes first, a ping is answered here, and what it left is a person's."""
+    replay = Replay(recorded(WEATHER), otherwise=Otherwise.FORWARD)
+    asked = exchange(call(9, city="Kyoto"))
+    by_book, by_rule = Decision(0.0, by="book"), Decision(0.0, by="book: rule 1", rule=0)
+    assert replay.instead(asked, by_book).forward
+    assert replay.instead(asked, by_rule) == by_rule
+    assert replay.instead(exchange('{"jsonrpc":"2.0","id":1,"method":"ping"}'), by_book) == by_book
+    replay.leave(asked)
+    assert replay.instead(asked, by_book) == by_book
+    assert [unrecorded.words for unrecorded in replay.misses] == ["1 tools/call weather"]
+
+
+def test_what_is_not_recorded_is_refused_where_that_was_wished() -> None:
+    """And left to the answer book where it answers at once, or where nothing was wished."""
+    asked, late = exchange(call(9, city="Kyoto")), Decision(5.0, by="book")
+    refused = Replay(recorded(WEATHER), otherwise=Otherwise.ERROR).instead(asked, late)
+    assert (refused.after, refused.form) == (0.0, TextForm.ERROR)
+    assert json.loads(refused.text) == {
+        "code": -32602,
+        "message": "no answer was recorded for tools/call weather",
+    }
+    at_once = late._replace(after=0.0)
+    assert Replay((), otherwise=Otherwise.ERROR).instead(asked, at_once) == at_once
+    assert Replay(()).instead(asked, late) == late
+
+
+def test_a_request_that_was_recorded_without_an_answer_has_what_was_said_about_it() -> None:
+    """Each time in its turn, and then no more; it is no answer to be counted."""
+    log = '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}'
+    frames = [
+        frame(1, Direction.IN, call(1, city="Tokyo")),
+        frame(2, Direction.OUT, log),
+        frame(3, Direction.IN, '{"jsonrpc":"2.0","method":"notifications/initialized"}'),
+    ]
+    replay = Replay(recorded(frames))
+    assert len(replay) == 0
+    left = replay.unanswered(exchange(call(7, city="Tokyo")))
+    assert left is not None
+    assert [one.raw.decode() for one in left.before] == [log]
+    assert replay.unanswered(exchange(call(8, city="Tokyo"))) is None
+    assert Replay(recorded(frames[:2])).unanswered(exchange(call(7, city="Osaka"))) is None
+    assert Replay(recorded(WEATHER)).unanswered(exchange(call(7, city="Tokyo"))) is None
+
+
+def test_the_reaction_to_a_notification_is_said_again_in_its_turn() -> None:
+    """What a server says after `initialized`, say; of another method nothing."""
+    ready = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+    changed = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+    frames = [
+        *session((call(1), said(1, "x"))),
+        frame(3, Direction.IN, ready),
+        frame(4, Direction.OUT, changed),
+    ]
+    replay = Replay(recorded(frames))
+    assert replay.reaction("notifications/x") is None
+    reaction = replay.reaction("notifications/initialized")
+    assert reaction is not None
+    assert [one.raw.decode() for one in reaction.after] == [changed]
+    assert replay.reaction("notifications/initialized") is None
+    assert replay.reaction("tools/call") is None
+
+
+def test_a_recorded_answer_is_found_by_its_frame_and_counted() -> None:
+    """With all that was said around it."""
+    replay = Replay(recorded(WEATHER))
+    assert len(replay) == 3
+    around = replay.around(4)
+    assert around is not None
+    assert (around.seq, around.id) == (4, "2")
+    assert replay.around(3) is None
+
+
+def test_what_was_missing_is_told_without_pings_and_in_a_line() -> None:
+    """A ping asks for nothing that is recorded; a name may be as long as it likes."""
+    replay = Replay(())
+    for text in ('{"jsonrpc":"2.0","id":1,"method":"ping"}', call(1)):
+        replay.miss(exchange(text))
+    assert [unrecorded.words for unrecorded in replay.misses] == ["1 tools/call weather"]
+    assert UnrecordedRequest(3, "tools/list", "").words == "3 tools/list"
+    assert len(UnrecordedRequest(3, "tools/call", "x" * 500).words) <= 120
+
+
+def test_a_recording_of_the_newest_version_has_its_own_discovery() -> None:
+    """No "method not found" is made up where the server spoke without a handshake."""
+    meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}, "name": "t"}
+    asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": meta})
+    replay = Replay(recorded(session((asked, said(1, "x")))))
+    discover = '{"jsonrpc":"2.0","id":0,"method":"server/discover"}'
+    assert replay.find(exchange(discover, "2026-07-28")) is None
+    assert Replay(recorded(WEATHER)).find(exchange(call(1, city="Tokyo"))) is not None

@@ -1,0 +1,478 @@
+"""What a rule of the answer book is meant for, and what it says, call after call."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from humanmcp.common.book_file import BookFileError, parse_book
+from humanmcp.protocol.answer_book.book import Book
+from humanmcp.protocol.answer_book.book_format import parse
+from humanmcp.protocol.answer_book.decide import decide
+from humanmcp.protocol.answer_book.decision import Decision
+from humanmcp.protocol.answer_book.following import MOST_RECORDS, BookMemory
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+from humanmcp.protocol.diagnostics.model import TextForm
+from tests.asking import R2025, R2026, asked, stating
+from tests.support.speaking import said_in
+
+SECRET = b"secret"
+
+
+def book(text: str) -> Book:
+    """Read a book from TOML."""
+    return parse(tomllib.loads(text))
+
+
+def call(
+    tool: str = "greet",
+    version: str = R2025,
+    client: Any = None,  # noqa: ANN401 - any JSON value
+    arguments: Any = None,  # noqa: ANN401 - any JSON value
+    **more: Any,  # noqa: ANN401 - any JSON value
+) -> Exchange:
+    """Make a call of a tool."""
+    meta = {"_meta": stating(client)} if version == R2026 else {}
+    params = {"name": tool, "arguments": arguments or {}, **meta, **more}
+    return asked("tools/call", params, version=version)
+
+
+def said(
+    text: str,
+    exchange: Exchange,
+    *,
+    used: dict[int, int] | None = None,
+    memory: BookMemory | None = None,
+) -> Decision:
+    """Decide by a book of these rules."""
+    memory = memory or BookMemory(SECRET, used=used)
+    return decide(exchange, book(text), NegotiatedState(), memory=memory)
+
+
+# -- values -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_filled"),
+    [
+        ('text = "sunny"', False),
+        ('text = "{} and {"', True),
+        ('text = "{city}"', True),
+        ('result = {content = [{type = "text", text = "{city}"}]}', True),
+        ('result = {content = [{type = "text", text = "sunny"}], _meta = {}}', False),
+        ('text = "sunny"\n[[rules.notify]]\nlog = "{city}"', True),
+    ],
+)
+def test_a_rule_without_placeholders_is_told_when_the_book_is_read(
+    answer: str, is_filled: object
+) -> None:
+    """Nothing is looked for in its answer when a call comes."""
+    decision = said(f"[[rules]]\n{answer}\n", call(arguments={"city": "Oslo"}))
+    assert (decision.values is not None) is is_filled
+
+
+@pytest.mark.parametrize(
+    ("template", "filled"),
+    [
+        ("It is {sky} in {city}.", "It is grey in Oslo."),
+        ("{where.street} {list.1} {list}", 'Main b ["a", "b"]'),
+        ("{n} degrees", "3 degrees"),
+        ('{nobody} {} {"sky"} {list.7} {{sky}}', '{nobody} {} {"sky"} {list.7} {grey}'),
+    ],
+)
+def test_a_text_is_filled_from_the_arguments(template: str, filled: str) -> None:
+    """What the request does not have stays as it is written: braces are no mistake."""
+    arguments = {"sky": "grey", "city": "Oslo", "where": {"street": "Main"}, "n": 3}
+    arguments["list"] = ["a", "b"]
+    rule = f"[[rules]]\ntool = 'greet'\ntext = '''{template}'''"
+    assert said(rule, call(arguments=arguments)).text == filled
+    assert said(f"{rule}\nfill = false", call(arguments=arguments)).text == template
+
+
+def test_a_value_keeps_its_type_where_it_stands_alone_in_a_result() -> None:
+    """Nested, too; a value is filled once, whatever stands in it."""
+    rule = """
+    [[rules]]
+    tool = "greet"
+    result = { content = [{ type = "text", text = "{n}!" }], structuredContent = { n = "{n}" } }
+    """
+    found = json.loads(said(rule, call(arguments={"n": 3})).text)
+    assert found == {"content": [{"type": "text", "text": "3!"}], "structuredContent": {"n": 3}}
+    found = json.loads(said(rule, call(arguments={"n": "{n}"})).text)
+    assert found["structuredContent"] == {"n": "{n}"}
+
+
+def test_a_result_says_what_every_result_of_its_version_says() -> None:
+    """One book for both eras: nothing of it has to be written twice."""
+    rule = "[[rules]]\ntool = 'greet'\nresult = { content = [] }"
+    assert json.loads(said(rule, call()).text) == {"content": []}
+    modern = json.loads(said(rule, call(version=R2026)).text)
+    assert (modern["resultType"], modern["content"]) == ("complete", [])
+    typed = "[[rules]]\ntool = 'greet'\nresult = { resultType = 'odd', content = [] }"
+    assert json.loads(said(typed, call(version=R2026)).text)["resultType"] == "odd"
+
+
+# -- conditions ---------------------------------------------------------------------------------
+
+
+def test_an_address_is_matched_by_a_template_and_gives_its_parts() -> None:
+    """`{id}` is no slash; the address itself is a value, too."""
+    rules = """
+    [[rules]]
+    resource = "test://{kind}/{id}/data"
+    result = { contents = [{ uri = "{uri}", text = "{kind}: {id}" }] }
+    [[rules]]
+    resource = "test://{+rest}"
+    result = { contents = [{ uri = "{uri}", text = "all of {rest}" }] }
+    """
+    for uri, text in (("test://a/1/data", "a: 1"), ("test://a/1/2/data", "all of a/1/2/data")):
+        found = json.loads(said(rules, asked("resources/read", {"uri": uri})).text)
+        assert found["contents"] == [{"uri": uri, "text": text}]
+    assert said(rules, asked("resources/read", {"uri": "other://a"})).after is None
+
+
+def test_a_prompt_is_no_tool_of_the_same_name() -> None:
+    """`tool` means either where the method says which."""
+    rules = "[[rules]]\nprompt = 'greet'\nresult = { messages = [] }"
+    assert said(rules, call()).after is None
+    assert said(rules, asked("prompts/get", {"name": "greet"})).rule == 0
+
+
+def test_a_rule_may_ask_for_what_the_client_has_declared() -> None:
+    """In 2026-07-28 the request says it, before that the handshake."""
+    rules = "[[rules]]\ntool = 'greet'\nclient_has = ['sampling.tools']\ntext = 'a'"
+    assert said(rules, call(version=R2026, client={"sampling": {"tools": {}}})).rule == 0
+    assert said(rules, call(version=R2026, client={"sampling": {}})).after is None
+    negotiated = NegotiatedState(client_capabilities={"sampling": {"tools": {}}})
+    assert decide(call(), book(rules), negotiated).rule == 0
+    assert said(rules, call()).after is None
+
+
+def test_a_retry_can_be_told_by_what_it_carries() -> None:
+    """A question back to the user by hand: `inputResponses` and `requestState` as on the wire."""
+    rules = """
+    [[rules]]
+    tool = "greet"
+    requestState = "one"
+    inputResponses = { ok = { action = "accept" } }
+    text = "accepted"
+    [[rules]]
+    tool = "greet"
+    inputResponses = true
+    text = "something else"
+    [[rules]]
+    tool = "greet"
+    requestState = false
+    result = { resultType = "input_required", requestState = "one" }
+    """
+    accepted = {"ok": {"action": "accept", "content": {"a": 1}}, "more": 1}
+    for more, text in (
+        ({"requestState": "one", "inputResponses": accepted}, "accepted"),
+        ({"requestState": "two", "inputResponses": accepted}, "something else"),
+        ({"inputResponses": {"ok": {"action": "decline"}}}, "something else"),
+    ):
+        assert said(rules, call(version=R2026, **more)).text == text
+    first = json.loads(said(rules, call(version=R2026)).text)
+    assert (first["resultType"], first["requestState"]) == ("input_required", "one")
+    assert said(rules, call(version=R2026, requestState="three")).after is None
+
+
+# -- counts -------------------------------------------------------------------------------------
+
+
+def test_the_first_call_gets_one_answer_and_the_next_another() -> None:
+    """The last `then` is for all that follow; with `cycle` it begins again."""
+    rules = """
+    [[rules]]
+    tool = "greet"
+    text = "one"
+    [[rules.then]]
+    tool_error = "two"
+    after = 1
+    [[rules.then]]
+    text = "three"
+    """
+    texts = [said(rules, call(), used={0: count}).text for count in range(5)]
+    assert texts == ["one", "two", "three", "three", "three"]
+    second = said(rules, call(), used={0: 1})
+    assert (second.form, second.after) == (TextForm.TOOL_ERROR, 1.0)
+    again = rules.replace("[[rules.then]]", "cycle = true\n[[rules.then]]", 1)
+    texts = [said(again, call(), used={0: count}).text for count in range(5)]
+    assert texts == ["one", "two", "three", "one", "two"]
+
+
+def test_a_rule_for_one_call_leaves_the_next_to_the_rules_below() -> None:
+    """`once` is `times = 1`."""
+    rules = "[[rules]]\ntool = 'greet'\nonce = true\ntext = 'a'\n[[rules]]\ntext = 'b'"
+    assert [said(rules, call(), used={0: count}).text for count in range(2)] == ["a", "b"]
+
+
+# -- records -------------------------------------------------------------------------------------
+
+ORDERS = """
+[[rules]]
+tool = "order"
+key = "{new}"
+keep = { dish = "{dish}", state = "in the oven" }
+text = "{new}"
+[[rules]]
+tool = "fetch"
+key = "{order}"
+kept = { state = "in the oven" }
+keep = { state = "ready" }
+text = "wait"
+[[rules]]
+tool = "fetch"
+key = "{order}"
+kept = true
+text = "{kept.dish}"
+[[rules]]
+tool = "menu"
+kept = false
+keep = { seen = true }
+text = "a menu"
+[[rules]]
+tool = "menu"
+key = ""
+kept = { seen = true }
+text = "again at {now}?"
+[[rules]]
+method = "tasks/list"
+result = { tasks = "{records}" }
+[[rules]]
+text = "none such"
+"""
+
+
+def test_what_a_rule_keeps_decides_which_rule_is_meant_later_and_what_it_says() -> None:
+    """Each key has its record; one that was not answered has kept nothing."""
+    memory = BookMemory(SECRET, lambda: "noon")
+
+    def played(exchange: Exchange) -> str:
+        found = said(ORDERS, exchange, memory=memory)
+        memory.keep(found)
+        return found.text
+
+    pizza, soup = (
+        played(call("order", arguments={"dish": dish})._replace(number=number))
+        for number, dish in enumerate(("pizza", "soup"), 1)
+    )
+    assert (len(pizza), pizza != soup) == (24, True)
+    fetch = call("fetch", arguments={"order": pizza})
+    assert [said(ORDERS, fetch, memory=memory).text for _ in range(2)] == ["wait", "wait"]
+    assert [played(fetch) for _ in range(3)] == ["wait", "pizza", "pizza"]
+    assert played(call("fetch", arguments={"order": soup})) == "wait"
+    assert played(call("fetch", arguments={"order": "{new}"})) == "none such"
+    assert json.loads(played(asked("tasks/list", {})))["tasks"] == [
+        {"dish": "pizza", "state": "ready"},
+        {"dish": "soup", "state": "ready"},
+    ]
+    assert [played(call("menu")) for _ in range(2)] == ["a menu", "again at noon?"]
+    memory.clear()
+    assert played(fetch) == "none such"
+
+
+def test_a_rule_keeps_what_its_questions_brought_and_an_argument_comes_before_a_new_value() -> None:
+    """And as many records as there is room for."""
+    memory = BookMemory(SECRET)
+    given = call(version=R2026, client={"elicitation": {}}, inputResponses={"who": {"a": 1}})
+    found = said(ASKS.replace("text =", "keep = { by = '{who.a}' }\ntext ="), given, memory=memory)
+    assert (found.key, found.keep) == ("", {"by": 1})
+    own = "[[rules]]\ntool = 'greet'\nkey = '{now}'\nkeep = { a = '{now}', b = '{no}' }\ntext = ''"
+    for number in range(MOST_RECORDS + 1):
+        memory.keep(said(own, call(arguments={"now": str(number)}), memory=memory))
+    assert memory.records.popitem() == (str(MOST_RECORDS), {"a": str(MOST_RECORDS), "b": "{no}"})
+    assert "0" not in memory.records
+
+
+def test_an_answer_to_a_later_call_knows_the_gaps_of_the_address_and_the_record() -> None:
+    """What stands in `then` is the same rule, which does something else."""
+    rules = """
+    [[rules]]
+    resource = "note://{id}"
+    key = "{id}"
+    result = { contents = [] }
+    [[rules.then]]
+    result = { contents = ["{id}", "{kept}"] }
+    """
+    read = asked("resources/read", {"uri": "note://7"})
+    found = said(rules, read, used={0: 1})
+    assert json.loads(found.text)["contents"] == ["7", {}]
+
+
+def test_a_text_of_a_rule_goes_out_with_its_own_characters() -> None:
+    """Also where what every result of 2026-07-28 carries is added to it."""
+    rules = "[[rules]]\ntool = 'greet'\n[[rules.then]]\nresult = { content = ['東京'] }"
+    later = said(rules + "\n[rules.result]\ncontent = ['大阪']", call(version=R2026), used={0: 1})
+    assert "東京" in later.text
+    assert '"resultType"' in later.text
+
+
+def test_a_name_of_a_capability_may_have_dots_in_it() -> None:
+    """Those of extensions do."""
+    rules = "[[rules]]\nclient_has = ['extensions.io.example/a']\ntext = 'a'\n[[rules]]\ntext = 'b'"
+    declared: tuple[Any, ...] = ({"io.example/a": {}}, {"io": {"example/a": {}}}, {"io.b": {}}, [])
+    calls = [call(version=R2026, client={"extensions": one}) for one in declared]
+    assert [said(rules, one).rule for one in calls] == [0, 1, 1, 1]
+
+
+# -- questions ----------------------------------------------------------------------------------
+
+ASKS = """
+[[rules]]
+tool = "greet"
+text = "{greeting} {who.content.name}"
+once = true
+notify = [{ log = "asking" }]
+[rules.ask.who]
+method = "elicitation/create"
+params = { message = "Who, {greeting}?", requestedSchema = { type = "object", properties = {} } }
+"""
+
+
+def test_a_question_is_a_request_before_2026_and_a_result_since() -> None:
+    """One rule for both: what is filled is filled when it is known."""
+    negotiated = NegotiatedState(client_capabilities={"elicitation": {}})
+    old = decide(call(arguments={"greeting": "Hi"}), book(ASKS), negotiated)
+    assert (old.ask[0]["who"].method, old.text) == (
+        "elicitation/create",
+        "{greeting} {who.content.name}",
+    )
+    assert old.answered({"who": {"content": {"name": "Ann"}}}).text == "Hi Ann"
+    client: dict[str, Any] = {"elicitation": {}}
+    given = {"greeting": "Hi"}
+    first = said(ASKS, call(version=R2026, client=client, arguments=given))
+    result = json.loads(first.text)
+    assert result["inputRequests"]["who"]["params"]["message"] == "Who, Hi?"
+    assert (first.counts, len(first.notices)) == (True, 1)
+    retry = call(
+        version=R2026,
+        client=client,
+        arguments=given,
+        inputResponses={"who": {"content": {"name": "Ann"}}},
+        requestState=result["requestState"],
+    )
+    last = said(ASKS, retry, used={0: 1})  # it goes on with the rule, which is used up for others
+    assert (last.text, last.counts, last.notices) == ("Hi Ann", False, ())
+
+
+def test_a_result_of_a_rule_says_what_each_of_2026_says_unless_it_asks_back() -> None:
+    """Who answers, and that it is complete; what asks back is left as the rule has it."""
+    rule = "[[rules]]\ntool = 'greet'\nresult = {inputRequests = {a = {}}}"
+    asks_back = said(rule, call(version=R2026))
+    assert json.loads(asks_back.text) == {"inputRequests": {"a": {}}}
+    whole = json.loads(said(rule.replace("inputRequests", "x"), call(version=R2026)).text)
+    assert (whole["resultType"], whole["x"]) == ("complete", {"a": {}})
+    assert json.loads(said(rule, call()).text) == {"inputRequests": {"a": {}}}
+    for_all = rule.replace("tool = 'greet'", "method = 'tools/list'")
+    listed = said(for_all, asked("tools/list", {"_meta": stating()}, version=R2026))
+    assert json.loads(listed.text)["resultType"] == "complete"
+
+
+def test_a_rule_that_is_switched_off_is_meant_for_nothing() -> None:
+    """`on = false` keeps it in the file."""
+    rules = "[[rules]]\ntool = 'greet'\ntext = 'a'\non = false\n[[rules]]\ntext = 'b'"
+    assert said(rules, call()).text == "b"
+
+
+@pytest.mark.parametrize(
+    ("more", "plain", "remembers"),
+    [
+        ("text = 'a'", True, False),
+        ("do = 'hold'", True, False),
+        ("text = 'a'\nfault = 'wrong-id'", False, False),
+        ("text = 'a'\nnotify = [{log = 'x'}]", False, False),
+        ("text = 'a'\nask = [{q = {method = 'roots/list'}}]", False, False),
+        ("text = 'a'\nadd = {tools = [{name = 'w'}]}", False, False),
+        ("text = '{records}'", False, True),
+    ],
+)
+def test_a_rule_knows_whether_it_does_more_than_answer(
+    more: str, *, plain: bool, remembers: bool
+) -> None:
+    """What is said before, asked, changed, broken or kept."""
+    (rule,) = book(f"[[rules]]\ntool = 'greet'\n{more}").rules
+    assert (rule.is_plain, rule.remembers) == (plain, remembers)
+
+
+def test_a_state_is_of_no_use_to_anyone_who_changes_it() -> None:
+    """MCP: servers "MUST treat `requestState` as an attacker-controlled input"."""
+    first = said(ASKS, call(version=R2026, client={"elicitation": {}}))
+    state = json.loads(first.text)["requestState"]
+    body, _, signature = state.partition(".")
+    given = {"who": {"content": {"name": "Ann"}}}
+    changed = ASKS.replace("Who,", "Who else,")
+    for brought, rules, secret in (
+        (f"{body}.{signature[::-1]}", ASKS, SECRET),
+        (f"{body}A.{signature}", ASKS, SECRET),
+        (state, ASKS, b"another"),
+        (state, changed, SECRET),
+        ("", ASKS, SECRET),
+        ("WzAsMF0=.x", ASKS, SECRET),
+    ):
+        retry = call(
+            version=R2026, client={"elicitation": {}}, inputResponses=given, requestState=brought
+        )
+        found = decide(retry, book(rules), NegotiatedState(), memory=BookMemory(secret))
+        assert json.loads(found.text)["code"] == -32602, brought
+
+
+def test_who_declared_nothing_is_asked_nothing() -> None:
+    """-32021 names the capability; before 2026-07-28 there is no such code."""
+    error = json.loads(said(ASKS, call(version=R2026)).text)
+    assert (error["code"], error["data"]) == (-32021, {"requiredCapabilities": {"elicitation": {}}})
+    assert json.loads(said(ASKS, call()).text)["code"] == -32600
+
+
+# -- mistakes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "line", "place", "words"),
+    [
+        ("notify = [{ log = 'a', total = 3 }]", 4, "rules[0].notify[0]", "total is not allowed"),
+        ("notify = [{ after = 1 }]", 4, "rules[0].notify[0]", "exactly one of these: log"),
+        ("notify = [\n  { log = 'a', level = 'loud' }]", 4, "rules[0].notify[0].level", "debug"),
+        ("ask = { a = { method = 'ping' } }", 4, "rules[0].ask.a.method", "elicitation/create"),
+        ("fault = 'wrong'", 4, "rules[0].fault", "cut-in-half"),
+        ("once = true\ntimes = 2", 4, "rules[0].once", "only one of these: times, once"),
+        ("inputResponses = 3", 4, "rules[0].inputResponses", "true for any value"),
+        ("client_has = 'sampling'", 4, "rules[0].client_has", "array of strings"),
+        ("[[rules.then]]\ntext = 'b'\ntool = 'c'", 6, "rules[0].then[0]", "tool is not allowed"),
+        (
+            "[[rules.then]]\ndo = 'hold'\nfault = 'huge'",
+            6,
+            "rules[0].then[0].fault",
+            "in the same rule",
+        ),
+        ("[rules.add]\ntools = 3", 5, "rules[0].add.tools", "array of tables"),
+        ("[rules.remove]\ntool = ['a']", 5, "rules[0].remove", "tool is not allowed"),
+        ("prompt = 'a'", 4, "rules[0].prompt", "only one of these: tool, resource, prompt"),
+        (
+            "requestState = true\nask = { a = { method = 'roots/list' } }",
+            5,
+            "rules[0].ask",
+            "remove inputResponses and requestState",
+        ),
+    ],
+)
+def test_a_mistake_in_a_rule_is_told_with_its_line(
+    rule: str, line: int, place: str, words: str
+) -> None:
+    """Which line, what is wrong, and what to write."""
+    text = f"[[rules]]\ntool = 'a'\ntext = 'b'\n{rule}\n"
+    with pytest.raises(BookFileError) as caught:
+        parse_book(text, Path("book.toml"))
+    sentence = caught.value.sentence()
+    assert sentence.startswith(f"book.toml: line {line}, {place}: "), sentence
+    assert words in sentence
+    assert f"{line} 行目の {place}: " in said_in("ja", caught.value.sentence)
+
+
+def test_a_rule_that_asks_says_what_it_is_asked_for() -> None:
+    """A question needs a request that may be answered by one."""
+    text = "[[rules]]\nmethod = 'tools/list'\ntext = 'b'\nask = { a = { method = 'roots/list' } }"
+    with pytest.raises(BookFileError, match="only in these methods: tools/call"):
+        parse_book(text, Path("book.toml"))
