@@ -22,7 +22,7 @@ from humanmcp.desk.routing import FormValues
 from humanmcp.inbox.contract import Life, UnknownItemError
 from humanmcp.locales import spoken_language
 from humanmcp.protocol.json.visible import visible
-from humanmcp.room import practice
+from humanmcp.room import results
 from humanmcp.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom
 from humanmcp.room.records import DoorState, Visitor, VisitorKind, fits, login, login_path
 from humanmcp.room.seat import RoomSeat
@@ -349,14 +349,14 @@ def export(request: Request) -> Response:
     """Return a zip: a page for each seat, and a table of steps, tries and mistakes."""
     classroom = room_of(request)
     attached = {"Content-Disposition": f'attachment; filename="room-{classroom.record.name}.zip"'}
-    packed = practice.packed(classroom)
+    packed = results.packed(classroom)
     return Response(packed, media_type="application/zip", headers=attached)
 
 
 @router.get("/room/seats.csv")
 def table(request: Request) -> Response:
     """Return the table alone."""
-    text = practice.table(room_of(request))
+    text = results.table(room_of(request))
     attached = {"Content-Disposition": 'attachment; filename="seats.csv"'}
     return Response(text.encode("utf-8-sig"), media_type="text/csv", headers=attached)
 
