@@ -16,7 +16,7 @@ LOCKED := tools/locked
 
 # How many tests run at once: one more than there are cores, as tests often wait for one another.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
-# Which hosts, and more words for `make hosts`: see tests/hosts/README.md.
+# Which hosts, and more words for `make hosts`: see tools/hosts/README.md.
 HOSTS ?=
 # More words for pytest: make test PYTEST="-k weather".
 PYTEST ?=
@@ -41,7 +41,7 @@ test: $(DEV) node browser programs editor ## run every test, with real clients i
 # Before a change of what is installed, or of how tests start, is merged: it takes half an hour.
 FRESH ?=
 fresh: ## run the README's commands on an empty Debian: make fresh FRESH="-u trixie"
-	@tests/fresh.sh $(FRESH)
+	@tools/fresh.sh $(FRESH)
 
 # The linters of the workflows are tests, too: a fault of either is told with its line.
 check: $(DEV) node ## check style, types, scripts, workflows, layers, documentation
@@ -67,7 +67,7 @@ bench: $(DEV) ## measure the figures of bench/README.md
 # Fewer, or other ones, and which test noticed each: make mutants MUTANTS="-n 50 --seed 2 --tell".
 .PHONY: mutants
 mutants: $(DEV) ## count which mistakes in the core no test notices (some minutes)
-	@$(BIN)/python -m tests.mutants $(MUTANTS)
+	@$(BIN)/python -m tools.mutants $(MUTANTS)
 
 docs: $(DEV) ## write the generated pages of docs/reference, and build/
 	@$(BIN)/python docs/make_reference.py
@@ -75,12 +75,12 @@ docs: $(DEV) ## write the generated pages of docs/reference, and build/
 site: $(DEV) ## build the manual as a site, in both languages, in build/site
 	@$(BIN)/python -m docs.make_site build
 
-hosts: $(DEV) ## let real hosts from npm ask a person (2 GB, no account); see tests/hosts
-	@$(BIN)/python -m tests.hosts $(HOSTS)
+hosts: $(DEV) ## let real hosts from npm ask a person (2 GB, no account); see tools/hosts
+	@$(BIN)/python -m tools.hosts $(HOSTS)
 
 screenshots: $(DEV) browser editor ## take a picture of every view: light, dark, phone, Japanese
-	@$(BIN)/python -m tests.browser.screenshots
-	@$(BIN)/python -m tests.browser.screenshots --manual
+	@$(BIN)/python -m tools.screenshots
+	@$(BIN)/python -m tools.screenshots --manual
 
 dist: $(DEV) editor ## build the wheel and the source distribution, in dist/
 	@rm -rf dist
@@ -102,13 +102,13 @@ mcpb: dist node ## build a whole release in dist/: bundle, plugins, server.json
 	@$(BIN)/python -m docs.make_manifests dist
 
 node: $(DEV) ## install the SDK clients and the conformance suite, from npm and PyPI
-	@$(BIN)/python -m tests.install clients
+	@$(BIN)/python -m tools.install clients
 
 browser: $(DEV) ## install Chromium for the tests of the page, from npm
-	@$(BIN)/python -m tests.install browser
+	@$(BIN)/python -m tools.install browser
 
 programs: ## install what some tests need: nginx, HAProxy, vim, shells
-	@sh tests/install.sh nginx haproxy vim zsh fish groff
+	@sh tools/install.sh nginx haproxy vim zsh fish groff
 
 editor: $(RUN) ## build the JSON editor of the page; without Node.js, it is a text area
 	@$(BIN)/python editor/build.py --fetch

@@ -26,9 +26,9 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame
 from tests.browser import chromium
 from tests.browser.seats import Window, begin, call, request
 from tests.browser.test_content import DROP, PNG
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

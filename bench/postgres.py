@@ -27,7 +27,7 @@ from humanmcp.inbox.contract import InboxError, Item, Key, Reply, SessionFacts
 from humanmcp.inbox.postgres import database
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from tests.postgres_server import PostgresServer, why_no_postgres
+from tests.support.postgres_server import PostgresServer, why_no_postgres
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,11 +17,11 @@ from hypothesis import settings
 from editor.build import find_npm
 from humanmcp.cli import main
 from humanmcp.locales import speak
-from tests import install
 from tests.browser import chromium
-from tests.postgres_server import PostgresServer, why_no_postgres
-from tests.proxying import PROXIES, proxy_program
-from tests.terminal.rooms import Room, Shell
+from tests.support.inbox_folder import Room, Shell
+from tests.support.postgres_server import PostgresServer, why_no_postgres
+from tests.support.proxies import PROXIES, proxy_program
+from tools import install
 
 NPM: Final = find_npm()
 if NPM is not None:

@@ -10,9 +10,9 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.common.book_file import read_book
-from tests.asking import R2025
 from tests.http.peer import Peer, answer
-from tests.serving import Serving
+from tests.support.serve_process import Serving
+from tests.support.verdicts import R2025
 
 ROOT: Final = Path(__file__).parents[1]
 CONFORMANCE: Final = ROOT / "samples" / "conformance.toml"

@@ -12,8 +12,8 @@ from typing import Final
 import pytest
 
 from humanmcp.cli import COMMANDS, main
-from tests.serving import bare_environment
-from tests.waiting import until
+from tests.support.serve_process import bare_environment
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shells of Unix")
 

@@ -74,7 +74,7 @@ def manual() -> tuple[Path, ...]:
 def committed() -> tuple[Path, ...]:
     """List every text file of the project; what is made or fetched is none of them."""
     made = {".venv", "node_modules", "__pycache__", "build", "compiled", "dist", "vendor"}
-    folders = ("humanmcp", "web", "samples", "tests", "bench", "docs", ".ci", ".github")
+    folders = ("humanmcp", "web", "samples", "tests", "tools", "bench", "docs", ".ci", ".github")
     # In a second worktree of git, `.git` is a file that holds a path of the machine.
     found = [path for path in ROOT.iterdir() if path.is_file() and path.name != ".git"]
     for folder in folders:
@@ -594,11 +594,14 @@ def test_the_lesson_in_the_manual_can_be_played(name: str) -> None:
     assert len(lesson.requests) == 3
 
 
-FILES: Final = re.compile(r"`((?:humanmcp|tests|bench|docs|samples|web|editor)/[\w/.-]+)`")
+FILES: Final = re.compile(
+    r"`((?:humanmcp|tests|tools(?!/call|/list)|bench|docs|samples|web|editor)/[\w/.-]+)`"
+)
+NAMING: Final = ("AGENTS.md", "CONTRIBUTING.md", "tests/support/README.md", "tools/README.md")
 
 
 @pytest.mark.parametrize(
-    "page", [ROOT / "AGENTS.md", *sorted(ROOT.glob("docs/*/*.md"))], ids=lambda one: one.name
+    "page", [*(ROOT / one for one in NAMING), *sorted(ROOT.glob("docs/*/*.md"))], ids=rel
 )
 def test_every_file_that_a_page_names_is_there(page: Path) -> None:
     """A module that moved takes its name in the manual along."""

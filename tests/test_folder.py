@@ -8,12 +8,12 @@ from humanmcp.inbox import records
 from humanmcp.inbox.contract import Role
 from humanmcp.server.text_files.files import OUT
 from tests.browser.seats import call
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.tap.tapped import Tapped, server
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.tap_process import Tapped, server
+from tests.support.waiting import until
 from tests.test_docs import names_on_the_page, numberless
 from tests.test_play import Playing
-from tests.waiting import until
 
 CALL: Final = call("1", city="Tokyo")
 

@@ -89,12 +89,12 @@ DEEDS: Final = {
 
 
 class Killer:
-    """Runs commands that are killed; see `tests/killing.py`."""
+    """Runs commands that are killed; see `tests/support/killed_process.py`."""
 
     def __init__(self) -> None:
         """Start the process that all of them are forks of."""
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.killing"],
+            [sys.executable, "-m", "tests.support.killed_process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=ROOT,

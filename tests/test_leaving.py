@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 import pytest
 
 from humanmcp import launch
-from tests.desk.desking import JSON
-from tests.serving import HUMANMCP, bare_environment
-from tests.serving_http import ask_http
-from tests.waiting import PATIENCE, until
+from tests.support.desk_process import JSON
+from tests.support.serve_http import ask_http
+from tests.support.serve_process import HUMANMCP, bare_environment
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="no /proc")
 

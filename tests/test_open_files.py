@@ -14,9 +14,9 @@ import pytest
 from humanmcp.inbox import records
 from humanmcp.inbox.transcripts import MOST_OPEN
 from humanmcp.server.text_files.folder import LOCK_NAME
-from tests.desk.desking import Desking
-from tests.serving_http import ServingHttp
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_http import ServingHttp
+from tests.support.waiting import until
 
 OPEN_FILES = Path("/proc/self/fd")
 

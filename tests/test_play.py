@@ -18,9 +18,9 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.play import PlayError, people_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.desk.desking import Desking
-from tests.serving import bare_environment
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import bare_environment
+from tests.support.waiting import until
 
 SCHEMA = {"type": "object", "properties": {"location": {"type": "string"}}}
 TOOL = {"name": "get-japan-forecast", "inputSchema": SCHEMA}

@@ -18,8 +18,8 @@ from humanmcp import __version__
 from humanmcp.common import published
 from humanmcp.common.settings import Settings
 from humanmcp.setup.hosts import HOSTS
-from tests.serving import HUMANMCP, run_command
-from tests.serving_http import INITIALIZED, initialize
+from tests.support.serve_http import INITIALIZED, initialize
+from tests.support.serve_process import HUMANMCP, run_command
 
 ROOT: Final = Path(__file__).parent.parent
 NODE: Final = ROOT / "tests" / "clients" / "node"

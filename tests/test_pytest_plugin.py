@@ -17,9 +17,9 @@ import pytest
 
 from humanmcp.common.book_file import BookFileError
 from humanmcp.pytest import MockServer, humanmcp_server
-from tests.asking import R2025
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.serve_process import Serving
+from tests.support.verdicts import R2025
+from tests.support.waiting import until
 
 __all__ = ["humanmcp_server"]
 

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from humanmcp.welcome import COMMANDS
-from tests.desk.desking import Desking
-from tests.serving import Serving, bare_environment
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving, bare_environment
 
 PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 

@@ -14,12 +14,12 @@ from humanmcp.desk.ntfy import buttons_of, words_of
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.json.visible import left_to_right
-from tests.desk.desking import Desking
 from tests.desk.test_devices import Browser, link_of
-from tests.shown_inputs import REFUSED, SHOWN, UNREAD, Shown
-from tests.tap.tapped import Tapped, server
-from tests.terminal.rooms import Room, Shell, approving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.inbox_folder import Room, Shell, approving
+from tests.support.misleading_inputs import REFUSED, SHOWN, UNREAD, Shown
+from tests.support.tap_process import Tapped, server
+from tests.support.waiting import until
 
 EACH = pytest.mark.parametrize("shown", SHOWN.values(), ids=list(SHOWN))
 

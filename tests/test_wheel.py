@@ -23,9 +23,9 @@ from humanmcp.common import mistakes
 from humanmcp.locales import LANGUAGES, compiling
 from tests.conversations.converse import converse
 from tests.conversations.script import read
-from tests.desk.desking import Desking
-from tests.serving import Serving, bare_environment
-from tests.waiting import PATIENCE
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving, bare_environment
+from tests.support.waiting import PATIENCE
 
 ROOT: Final = Path(__file__).parent.parent
 WEATHER: Final = ROOT / "tests" / "conversations" / "weather.txt"

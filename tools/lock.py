@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from editor.build import need_npm
-from tests.install import CLIENTS, SDK_1, SDK_1_LOCKED
+from tools.install import CLIENTS, SDK_1, SDK_1_LOCKED
 
 ROOT: Final = Path(__file__).parent.parent
 LOCKED: Final = Path(__file__).parent / "locked"

@@ -9,9 +9,9 @@ import pytest
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 MESSAGE, TEXT, RESULT = TextForm.MESSAGE, TextForm.TEXT, TextForm.RESULT
 _FLAGS = {

@@ -14,8 +14,8 @@ from humanmcp.answering.service import Outcome
 from humanmcp.inbox.contract import Action, Purpose, Role
 from humanmcp.protocol.conversation.approvals import Approval, patterns_for
 from humanmcp.protocol.diagnostics.model import TextForm
+from tests.support.inbox_folder import Room, approving, permission
 from tests.support.speaking import said_in
-from tests.terminal.rooms import Room, approving, permission
 
 
 def asked(room: Room, tool: str = "Bash", **given: Any) -> tuple[OpenExchange, Approval]:  # noqa: ANN401 - any JSON value

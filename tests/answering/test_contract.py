@@ -21,10 +21,10 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.answering.contract import MESSAGE, RESULT, TEXT, Files, Page, Seat, Terminal, Told
 from tests.browser.seats import call, request
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.terminal.rooms import Taker
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.inbox_folder import Taker
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 RIGHT = '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"晴れ"}]}}'
 WRONG = '{"jsonrpc":"2.0","id":%s,"result":{"content":"sunny","isError":"no"}}'

@@ -18,7 +18,7 @@ from humanmcp.answering.schema import (
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Waiting
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit
-from tests.terminal.rooms import CALL, Room, Shell
+from tests.support.inbox_folder import CALL, Room, Shell
 
 
 def test_a_problem_that_a_newer_humanmcp_found_is_told_by_its_code() -> None:

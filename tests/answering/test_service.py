@@ -12,7 +12,7 @@ from humanmcp.inbox.contract import Action, Answer, Draft, Key, Life, Purpose, R
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
-from tests.terminal.rooms import CALL, Room, ago
+from tests.support.inbox_folder import CALL, Room, ago
 
 SAMPLING = (
     '{"jsonrpc":"2.0","id":3,"method":"sampling/createMessage","params":{"maxTokens":9,'

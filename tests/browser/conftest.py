@@ -8,9 +8,9 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 
 from tests.browser import chromium
 from tests.browser.seats import Opened, Sitting, Window, Windows, begin
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import PATIENCE, until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import PATIENCE, until
 
 expect.set_options(timeout=PATIENCE * 1000)
 

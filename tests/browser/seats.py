@@ -16,9 +16,9 @@ from playwright.sync_api import (
     expect,
 )
 
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import PATIENCE, until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import PATIENCE, until
 
 OPTIONS: Final[dict[str, Any]] = {
     "viewport": {"width": 1280, "height": 800},

@@ -8,9 +8,9 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser.seats import Opened, call, open_menu
 from tests.browser.test_answering import read_json
 from tests.browser.test_page import AXE, violations
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 

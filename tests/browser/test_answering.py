@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.seats import INITIALIZE, Opened, Windows, call, request
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 

@@ -18,8 +18,8 @@ from tests.browser.seats import (
     request,
     until_keys_act,
 )
-from tests.desk.desking import Desking
-from tests.serving import Serving
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
 
 pytestmark = pytest.mark.browser
 

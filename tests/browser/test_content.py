@@ -13,7 +13,7 @@ from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import Sitting, call, request
 from tests.browser.test_answering import read_json
 from tests.browser.test_page import AXE, violations
-from tests.waiting import until
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("content")]
 

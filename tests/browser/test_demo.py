@@ -13,8 +13,8 @@ from mcp.client.stdio import stdio_client
 from playwright.sync_api import expect
 
 from tests.browser.seats import Windows, until_keys_act
-from tests.desk.desking import Desking
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
 from tests.browser.seats import OPTIONS, PHONE, begin, call, close
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import PATIENCE, until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.browser
 

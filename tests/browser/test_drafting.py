@@ -7,9 +7,9 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.seats import INITIALIZE, Opened, Windows, begin, call, request
 from tests.browser.test_answering import read_json, write_json
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.seats import INITIALIZE, Window, call, decided, outcome, until_keys_act
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 

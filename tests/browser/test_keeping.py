@@ -8,8 +8,8 @@ from playwright.sync_api import Page, expect
 
 from humanmcp.common.book_file import read_book
 from tests.browser.seats import Opened, Windows, begin, call, open_menu
-from tests.desk.desking import Desking
-from tests.serving import Serving
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
 
 pytestmark = pytest.mark.browser
 

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.seats import Opened, Windows, begin, call, open_menu, until_keys_act
-from tests.desk.desking import Desking
-from tests.serving import Serving
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
 
 pytestmark = pytest.mark.browser
 

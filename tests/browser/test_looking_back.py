@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.seats import Windows, begin, call, request
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.tap.tapped import Tapped, server
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.tap_process import Tapped, server
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 

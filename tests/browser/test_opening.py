@@ -9,10 +9,10 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.asking import stating
 from tests.browser.seats import PHONE, Windows, begin, call, decided, request, until_keys_act
-from tests.desk.desking import Desking
-from tests.serving import Serving
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.verdicts import stating
 
 pytestmark = pytest.mark.browser
 

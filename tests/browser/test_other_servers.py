@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from tests.browser.seats import Window, begin, call
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 TRAP = b"""<!doctype html><title>a harmless page</title>
 <iframe src="/api/state"></iframe><img src="/m/a/1"><script>

@@ -14,9 +14,9 @@ from playwright.sync_api import Browser, Error, Page, Playwright, expect
 from humanmcp.desk.presenters.rendering import web_folder
 from tests.browser.chromium import NPM, launch
 from tests.browser.seats import INITIALIZE, PHONE, Window, Windows, begin, call, open_menu, request
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 EDITOR: Final = web_folder() / "static" / "vendor" / "editor.js"
 

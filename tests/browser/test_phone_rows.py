@@ -10,9 +10,9 @@ from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.browser.seats import PHONE, Window, begin, call
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 SENTENCE = "Sunny all day, with a light wind from the south-west and 23 degrees at noon."
 

@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.test_page import AXE, violations
-from tests.room.rooming import Rooming, own_port
-from tests.waiting import PATIENCE
+from tests.support.room_process import Rooming, own_port
+from tests.support.waiting import PATIENCE
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.seats import Sitting, call, request
 from tests.browser.test_answering import EDITOR, write_json
-from tests.waiting import until
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("saying-why")]
 

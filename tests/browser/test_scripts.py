@@ -18,10 +18,10 @@ from tests.browser.seats import (
     until_keys_act,
 )
 from tests.browser.test_answering import read_json
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.shown_inputs import SHOWN
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.misleading_inputs import SHOWN
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 

@@ -18,10 +18,10 @@ from humanmcp.locales import sentences_of
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.browser.seats import Windows, close
-from tests.desk.desking import Desking
 from tests.desk.seated import Seated
-from tests.serving import bare_environment
-from tests.waiting import PATIENCE, until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import bare_environment
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.browser
 

@@ -7,11 +7,11 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from humanmcp.common.book_file import read_book
-from tests.asking import stating
 from tests.browser.seats import Opened, Windows, begin, request
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.verdicts import stating
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 

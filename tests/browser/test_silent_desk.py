@@ -7,9 +7,9 @@ from collections.abc import Callable
 from playwright.sync_api import Route, expect
 
 from tests.browser.seats import INITIALIZE, Opened, Window, call
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 
 def test_a_desk_that_hangs_is_not_called_live(

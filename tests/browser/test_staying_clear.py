@@ -10,9 +10,9 @@ from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import Opened, Windows, begin, call, request, until_keys_act
 from tests.browser.test_answering import read_json, write_json
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 

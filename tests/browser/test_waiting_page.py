@@ -10,11 +10,11 @@ from playwright.sync_api import Page, expect
 
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
-from tests.asking import stating
 from tests.browser.seats import INITIALIZE, Windows, begin, call, request, until_keys_act
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.verdicts import stating
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 

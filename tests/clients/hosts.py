@@ -12,8 +12,8 @@ import mcp_types as types
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
-from tests.serving import COMMAND, bare_environment
-from tests.waiting import PATIENCE
+from tests.support.serve_process import COMMAND, bare_environment
+from tests.support.waiting import PATIENCE
 
 NODE: Final = Path(__file__).parent / "node"
 LOCATIONS: Final = ("東京", "大阪", "北海道")

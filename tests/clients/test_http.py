@@ -19,9 +19,9 @@ from tests.clients.hosts import (
     with_node,
 )
 from tests.clients.test_weather import check_weather
-from tests.serving import bare_environment
-from tests.serving_http import ServingHttp
 from tests.support.person import Person
+from tests.support.serve_http import ServingHttp
+from tests.support.serve_process import bare_environment
 
 CONFORMANCE: Final = Path(__file__).parents[2] / "samples" / "conformance.toml"
 SUITE: Final = ("node", str(NODE / "conformance.mjs"), "server")

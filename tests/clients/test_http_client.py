@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from tests.clients.hosts import NODE
-from tests.serving import bare_environment
+from tests.support.serve_process import bare_environment
 
 SCENARIOS: Final = Path(__file__).parent / "scenarios"
 SUITE: Final = ("node", str(NODE / "conformance.mjs"), "client")

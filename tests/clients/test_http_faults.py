@@ -12,8 +12,8 @@ import pytest
 from mcp import Client, MCPError
 
 from humanmcp.protocol.tables.faults import OF_HTTP
-from tests.serving_http import ServingHttp, call
-from tests.waiting import PATIENCE, until
+from tests.support.serve_http import ServingHttp, call
+from tests.support.waiting import PATIENCE, until
 
 RULE: Final = """
 [[tools]]

@@ -8,9 +8,9 @@ from mcp import Client, MCPError, StdioServerParameters
 
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from tests.serving import COMMAND, Serving, bare_environment
 from tests.support.person import Person, weather
-from tests.waiting import until
+from tests.support.serve_process import COMMAND, Serving, bare_environment
+from tests.support.waiting import until
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.clients.hosts import CLIENT_2_LEGACY, PYTHON_LEGACY, Host, Understood
-from tests.serving import COMMAND, bare_environment
-from tests.waiting import PATIENCE, until
+from tests.support.serve_process import COMMAND, bare_environment
+from tests.support.waiting import PATIENCE, until
 
 BOOK: Final = """
 [[tools]]

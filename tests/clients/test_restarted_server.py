@@ -23,10 +23,10 @@ from humanmcp.protocol.conversation.transcript import BY_CHECK
 from humanmcp.protocol.json import jsonrpc
 from tests.clients.hosts import NODE
 from tests.http.test_transport import HttpNotes
-from tests.install import sdk_1
-from tests.serving import bare_environment
-from tests.tap.tapped import COMMAND, Tapped
-from tests.waiting import PATIENCE, until
+from tests.support.serve_process import bare_environment
+from tests.support.tap_process import COMMAND, Tapped
+from tests.support.waiting import PATIENCE, until
+from tools.install import sdk_1
 
 SDK_1: Final = """
 import sys

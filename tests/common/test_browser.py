@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 
 from humanmcp.common import browser
-from tests.serving import bare_environment
 from tests.support.desktop import SCREEN, Desktop
+from tests.support.serve_process import bare_environment
 
 pytestmark = pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="no xdg-open")
 

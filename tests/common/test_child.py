@@ -22,7 +22,7 @@ from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import SessionStart
 from tests.host.seats import Notes, sample
-from tests.waiting import PATIENCE, until
+from tests.support.waiting import PATIENCE, until
 
 HARD_TO_END: Final = Path(__file__).parent / "child_of_child.py"
 

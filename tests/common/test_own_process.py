@@ -15,7 +15,7 @@ import pytest
 
 from humanmcp.common import own_process
 from humanmcp.common.own_process import ToldToStopError, in_order
-from tests.waiting import PATIENCE, until
+from tests.support.waiting import PATIENCE, until
 
 
 @contextmanager

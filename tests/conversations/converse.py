@@ -6,8 +6,8 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm, blocking
 from tests.conversations.play import Played, Player
 from tests.conversations.script import Conversation, Deed, Step
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 
 def converse(serving: Serving, conversation: Conversation) -> None:

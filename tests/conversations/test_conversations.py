@@ -8,7 +8,7 @@ import pytest
 from tests.conversations.converse import converse
 from tests.conversations.play import Played, Player
 from tests.conversations.script import ScriptError, Step, read
-from tests.serving import Serving
+from tests.support.serve_process import Serving
 
 FILES: Final = sorted(Path(__file__).parent.glob("*.txt"))
 

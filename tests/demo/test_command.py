@@ -18,9 +18,9 @@ from humanmcp import launch
 from humanmcp.cli import main
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales.stop import REFUSED
-from tests.serving import bare_environment
 from tests.support.desktop import Desktop
-from tests.waiting import PATIENCE, until
+from tests.support.serve_process import bare_environment
+from tests.support.waiting import PATIENCE, until
 
 TYPED = re.compile(r"^ +(\{\"jsonrpc\": .+)$")
 TYPED_AT_TERMINAL = re.compile(r"^ +(\{\"jsonrpc\": .+)$", re.MULTILINE)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.desk.desking import Desking
+from tests.support.desk_process import Desking
 
 
 @pytest.fixture(scope="module")

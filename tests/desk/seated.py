@@ -13,8 +13,8 @@ from humanmcp.inbox.contract import Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from tests.desk.desking import Desking
-from tests.serving_http import Got
+from tests.support.desk_process import Desking
+from tests.support.serve_http import Got
 
 
 class Seated:

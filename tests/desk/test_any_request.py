@@ -24,11 +24,11 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.room.app import _ROUTERS
-from tests.desk.desking import Desking
 from tests.desk.test_devices import Browser, link_of
 from tests.desk.test_guard import flat
 from tests.desk.test_rights import PEOPLE, Script, Seat
-from tests.room.rooming import Rooming
+from tests.support.desk_process import Desking
+from tests.support.room_process import Rooming
 
 EXAMPLES: Final = 160
 """The number of requests of each visitor."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.desk.desking import JSON, Desking
-from tests.postgres_server import PostgresServer
-from tests.waiting import PATIENCE, until
+from tests.support.desk_process import JSON, Desking
+from tests.support.postgres_server import PostgresServer
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
 

@@ -24,7 +24,7 @@ from humanmcp.inbox.contract import (
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.json import jsonrpc
-from tests.waiting import PATIENCE
+from tests.support.waiting import PATIENCE
 
 AT = "2026-11-20T18:49:07.123Z"
 

@@ -12,8 +12,8 @@ from starlette.types import Message, Receive
 
 from humanmcp.http import listening
 from humanmcp.http.listening import Bodies, Body, BodyError, BodyTrouble
-from tests.desk.desking import JSON, Desking
-from tests.waiting import until
+from tests.support.desk_process import JSON, Desking
+from tests.support.waiting import until
 
 
 def part(content: bytes, *, more: bool) -> Message:

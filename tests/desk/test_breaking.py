@@ -14,9 +14,9 @@ from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedSta
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.tables.faults import Fault
 from tests.browser.seats import begin, call
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 LINE = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"weather","arguments":{}}}'
 

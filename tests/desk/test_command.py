@@ -17,9 +17,9 @@ from humanmcp import launch
 from humanmcp.cli import main
 from humanmcp.common import browser
 from humanmcp.inbox.atomic import LifeLock
-from tests.desk.desking import COMMAND, Desking
+from tests.support.desk_process import COMMAND, Desking
 from tests.support.desktop import Desktop
-from tests.waiting import PATIENCE, until
+from tests.support.waiting import PATIENCE, until
 
 
 def test_a_second_desk_points_to_the_first(home: Path) -> None:

@@ -12,11 +12,11 @@ import pytest
 
 from humanmcp.desk.login import DEVICE_IDLE, DEVICE_KEY_LIFE, LONGEST, Door
 from humanmcp.inbox.contract import Order, Role
-from tests.desk.desking import JSON, Desking
 from tests.desk.test_login import Clock
-from tests.serving_http import Got
-from tests.terminal.rooms import Room
-from tests.waiting import PATIENCE, until
+from tests.support.desk_process import JSON, Desking
+from tests.support.inbox_folder import Room
+from tests.support.serve_http import Got
+from tests.support.waiting import PATIENCE, until
 
 
 class Browser:

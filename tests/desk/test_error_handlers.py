@@ -12,8 +12,8 @@ import pytest
 from humanmcp import launch
 from humanmcp.common.own_process import LARGEST_LOG
 from humanmcp.desk import context
-from tests.desk.desking import JSON, Desking
-from tests.waiting import until
+from tests.support.desk_process import JSON, Desking
+from tests.support.waiting import until
 
 FAILING: Final = """
 import sys

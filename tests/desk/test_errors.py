@@ -11,7 +11,7 @@ from humanmcp.desk.guard import Refusal
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES, sentences_of
-from tests.desk.desking import Desking
+from tests.support.desk_process import Desking
 
 LINE = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}'
 

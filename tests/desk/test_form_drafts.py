@@ -25,10 +25,10 @@ from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.form_drafts import FormDraft, FormDrafts
 from tests.browser.seats import INITIALIZE, call
-from tests.desk.desking import Desking
 from tests.desk.seated import Seated
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 TEMPLATES: Final = web_folder() / "templates"
 NOT_KEPT: Final = {

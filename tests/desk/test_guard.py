@@ -18,7 +18,7 @@ from humanmcp.desk import command, guard, rights
 from humanmcp.desk.app import Speaking, make_app
 from humanmcp.desk.guard import Address, Guard, judge
 from humanmcp.http import listening
-from tests.desk.desking import COMMAND, JSON, Desking
+from tests.support.desk_process import COMMAND, JSON, Desking
 
 
 def scope(path: str = "/", method: str = "GET", **headers: str) -> dict[str, Any]:

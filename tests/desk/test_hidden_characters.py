@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 HIDDEN = "\u202e\u200b\u2028\u0085\u0007\u180b\ufff0\U000e0100"
 _TO_SEND = re.compile(

@@ -11,8 +11,8 @@ from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES
 from humanmcp.protocol.tables.examples import PLACEHOLDERS
-from tests.desk.desking import Desking
-from tests.waiting import PATIENCE
+from tests.support.desk_process import Desking
+from tests.support.waiting import PATIENCE
 
 READERS: Final = {
     "en": ("Settings", "No matches", "This message or page does not exist"),

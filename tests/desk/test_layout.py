@@ -25,8 +25,8 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import BEGINNING, MOST_VALUES
 from humanmcp.protocol.repair.reading import strict
-from tests.desk.desking import Desking
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.waiting import until
 
 
 def test_a_change_that_comes_while_a_page_is_made_is_asked_for_again(

@@ -19,9 +19,9 @@ from humanmcp.desk.live import EventStream, Live, report
 from humanmcp.desk.login import Door
 from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import call
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import PATIENCE, until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import PATIENCE, until
 
 PING: Final = "event: ping\ndata: {}\n\n"
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from humanmcp.desk.login import IDLE, KEY_LIFE, LONGEST, PAUSE, TRIES, Door
-from tests.desk.desking import Desking
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.waiting import until
 
 
 class Clock:

@@ -13,10 +13,10 @@ from humanmcp.desk.login import (
     within,
     without_login_path,
 )
-from tests.desk.desking import JSON, Desking
-from tests.serving import Serving
-from tests.serving_http import Got
-from tests.waiting import until
+from tests.support.desk_process import JSON, Desking
+from tests.support.serve_http import Got
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 LOGIN_PATH = "/~0123456789abcdefABCDEF"
 

@@ -26,9 +26,9 @@ from humanmcp.desk.notices import (
 from humanmcp.inbox.contract import Key, Purpose, Waiting
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.browser.seats import begin, call
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import PATIENCE, until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import PATIENCE, until
 
 # Apprise looks for it where Python still has it.
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")

@@ -24,11 +24,11 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.browser.seats import INITIALIZE, begin, call
-from tests.desk.desking import Desking
-from tests.serving import Serving
+from tests.support.desk_process import Desking
+from tests.support.inbox_folder import QUESTION, Room, approving, permission
 from tests.support.ntfy import Ntfy, code, labels, press
-from tests.terminal.rooms import QUESTION, Room, approving, permission
-from tests.waiting import PATIENCE, until
+from tests.support.serve_process import Serving
+from tests.support.waiting import PATIENCE, until
 
 DEVICE: Final = "Aya's phone"
 

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 from humanmcp.protocol.tables import versions
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 
 def test_a_client_that_only_asked_server_discover_is_named(tmp_path: Path) -> None:

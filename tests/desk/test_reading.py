@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from humanmcp.desk import rights, routing
 from humanmcp.desk.routing import MOST_FIELDS, SMALL, read_form, read_record
 from humanmcp.http.listening import Bodies, BodyError
-from tests.desk.desking import JSON, Desking
 from tests.desk.test_devices import Browser, link_of
-from tests.room.rooming import Rooming
+from tests.support.desk_process import JSON, Desking
+from tests.support.room_process import Rooming
 
 TEXTS = st.text() | st.sampled_from(["%", "%4", "a%41b", "é\u202e", "x" * 70_000])
 

@@ -20,11 +20,11 @@ from humanmcp.desk.rights import TABLE, Who
 from humanmcp.desk.routing import DeskRoute
 from humanmcp.inbox.contract import Order
 from humanmcp.room.app import _ROUTERS
-from tests.desk.desking import Desking
 from tests.desk.test_devices import Browser, link_of
 from tests.desk.test_guard import flat
-from tests.room.rooming import Rooming, Visitor
-from tests.serving_http import Got
+from tests.support.desk_process import Desking
+from tests.support.room_process import Rooming, Visitor
+from tests.support.serve_http import Got
 
 ENDPOINTS: Final = {
     f"{method} {route.path}": route.endpoint

@@ -6,7 +6,7 @@ from humanmcp.export.diff import MessageChange, differences
 from humanmcp.export.recording import Recording, build_conversation
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.export.recordings import HANDSHAKE, answer, ask, call, recording, text, write
-from tests.serving import HUMANMCP, run_command
+from tests.support.serve_process import HUMANMCP, run_command
 
 BEFORE = recording(
     *HANDSHAKE, call(2, "A"), answer(2, result=text("sunny")), ask(3, "ping"), answer(3, result={})

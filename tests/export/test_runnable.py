@@ -42,7 +42,7 @@ from tests.export.recordings import (
     text,
     write,
 )
-from tests.waiting import PATIENCE, until
+from tests.support.waiting import PATIENCE, until
 
 
 def exported_server(folder: Path, recorded: Recording, was: str = "", now: str = "") -> Path:

@@ -10,8 +10,8 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from tests.serving import bare_environment
-from tests.waiting import until
+from tests.support.serve_process import bare_environment
+from tests.support.waiting import until
 
 PROMPT: Final = "Enter method :  "
 CTRL_D: Final = "\x04"

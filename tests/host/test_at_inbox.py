@@ -18,8 +18,8 @@ from humanmcp.inbox.contract import Answer, Item, Key, Reply, Role, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
-from tests.serving import given_back
-from tests.waiting import PATIENCE, until
+from tests.support.serve_process import given_back
+from tests.support.waiting import PATIENCE, until
 
 PARAMS = {"maxTokens": 9, "messages": [{"role": "user", "content": {"type": "text", "text": "?"}}]}
 

@@ -28,8 +28,8 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.host.hosting import configuration, entry, says, use
 from tests.host.seats import SCRIPTED
-from tests.serving import bare_environment, run_command
-from tests.waiting import PATIENCE, until
+from tests.support.serve_process import bare_environment, run_command
+from tests.support.waiting import PATIENCE, until
 
 ROLL: Final = use("dice__dice", sides=6)
 SLOW_PERSON: Final = ServerEntry("kim", ChildCommand(("humanmcp", "serve", "--title", "kim")))

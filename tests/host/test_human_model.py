@@ -21,7 +21,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation import check
 from tests.host.hosting import Table, says, table, use
-from tests.waiting import until
+from tests.support.waiting import until
 
 IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
 DICE_TOOL = ModelTool("dice__dice", "Roll a dice", {"type": "object"})

@@ -16,7 +16,7 @@ from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import SessionStart
 from humanmcp.host.commands.client import ExitStatus, OneShot, RequestKind
 from tests.host.seats import SAMPLES, SCRIPTED, as_process
-from tests.serving import HUMANMCP, run_command
+from tests.support.serve_process import HUMANMCP, run_command
 
 LIBRARY: Final = (sys.executable, str(Path(__file__).parent / "sdk_library.py"))
 CALCULATE: Final = (sys.executable, str(SAMPLES / "servers" / "calculate.py"))

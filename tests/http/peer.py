@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Self
 
-from tests.waiting import PATIENCE
+from tests.support.waiting import PATIENCE
 
 EVENTS: Final = "text/event-stream"
 SESSION: Final = (("Mcp-Session-Id", "s-1"),)

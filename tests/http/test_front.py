@@ -10,7 +10,7 @@ from humanmcp.http.front import LARGE, HttpApp
 from humanmcp.http.responses import ResponseNotes, Stream, Streams
 from humanmcp.protocol.http.inbound import HttpAddress, Posted
 from humanmcp.server.http.connection import HttpConnection
-from tests.waiting import PATIENCE
+from tests.support.waiting import PATIENCE
 
 HEADERS: Final = {
     b"host": b"127.0.0.1:1",

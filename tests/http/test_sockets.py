@@ -8,7 +8,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from humanmcp.http.listening import WRITTEN, Patient, QuietServer, Written, listen
-from tests.waiting import PATIENCE
+from tests.support.waiting import PATIENCE
 
 
 def test_small_writes_of_an_accepted_connection_are_not_kept_back() -> None:

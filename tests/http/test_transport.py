@@ -32,7 +32,7 @@ from tests.http.peer import (
     response,
     stream,
 )
-from tests.waiting import until
+from tests.support.waiting import until
 
 Say = Callable[[Asked], Any]
 

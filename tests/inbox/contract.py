@@ -32,7 +32,7 @@ from humanmcp.inbox.contract import (
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit, TextForm
-from tests.waiting import until
+from tests.support.waiting import until
 
 
 class Store(Protocol):

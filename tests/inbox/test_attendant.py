@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from humanmcp.inbox.attendant import Attendant
-from tests.waiting import PATIENCE, until
+from tests.support.waiting import PATIENCE, until
 
 
 class Guest:

@@ -13,7 +13,7 @@ from humanmcp.inbox import records
 from humanmcp.inbox.bell import Bell, ring
 from humanmcp.inbox.contract import Draft, Item, Key, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from tests.waiting import PATIENCE, until
+from tests.support.waiting import PATIENCE, until
 
 AT = "2026-11-20T18:49:07.123Z"
 CALL = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"forecast"}}'

@@ -19,8 +19,8 @@ from humanmcp.inbox.contract import Reply, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.server.test_serve import INITIALIZE, call
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 
 @pytest.fixture

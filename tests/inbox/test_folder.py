@@ -34,7 +34,7 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.inbox.contract import AT, HINT, InboxContract, frame_of, item_of
-from tests.waiting import until
+from tests.support.waiting import until
 
 POSIX: Final = pytest.mark.skipif(os.name == "nt", reason="POSIX modes and links")
 

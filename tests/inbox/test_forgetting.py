@@ -11,8 +11,8 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import FORGOTTEN, Direction
-from tests.serving import AtFiles, Serving
-from tests.waiting import until
+from tests.support.serve_process import AtFiles, Serving
+from tests.support.waiting import until
 
 SECRET: Final = "hunter2-秘密"
 ASKED: Final = "what-is-the-password"

@@ -14,7 +14,7 @@ from humanmcp.inbox.contract import Key, Life, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.inbox.contract import AT, item_of
-from tests.waiting import until
+from tests.support.waiting import until
 
 ROOT: Final = Path(__file__).parents[2]
 ROUNDS: Final = 200

@@ -37,9 +37,9 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import FORGOTTEN
 from humanmcp.server.journal import Clock, Journal
 from tests.inbox.contract import AT, InboxContract, frame_of, item_of
-from tests.postgres_server import PostgresServer
+from tests.support.postgres_server import PostgresServer
 from tests.support.speaking import said_in
-from tests.waiting import PATIENCE, until
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
 

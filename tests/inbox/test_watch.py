@@ -17,7 +17,7 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.watch import FolderEvents, Watch
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.inbox.contract import AT, frame_of, item_of
-from tests.waiting import until
+from tests.support.waiting import until
 
 NEVER: Final = 3600.0
 """Seconds between two polls where the test is about events."""

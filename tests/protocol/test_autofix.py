@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from humanmcp.protocol.diagnostics.autofix import Autofix, autofix, suggestion
 from humanmcp.protocol.diagnostics.model import Applicability
 from humanmcp.protocol.validation.check import check
-from tests.asking import asked
-from tests.protocol.damaging import Typed, carelessly, plainly
+from tests.support.damaged_answers import Typed, carelessly, plainly
+from tests.support.verdicts import asked
 
 PLAIN: Final = tuple(plainly())
 CARELESS: Final = tuple(carelessly())

@@ -20,7 +20,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.tables.methods import REQUESTS
 from humanmcp.protocol.tables.versions import R2025_11, R2026_07
 from humanmcp.protocol.validation import check as draft_check
-from tests.asking import asked, check, stating
+from tests.support.verdicts import asked, check, stating
 
 EVERYTHING: Final[dict[str, Any]] = {
     "roots": {},

@@ -28,7 +28,7 @@ from humanmcp.protocol.tables.objects import ASKS, CONTENT
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.envelope import judge_error
 from humanmcp.protocol.validation.shape_checker import judge
-from tests.asking import R2025, R2026
+from tests.support.verdicts import R2025, R2026
 
 SETTING: Final = "HUMANMCP_SPECIFICATION"
 FOLDERS: Final = (

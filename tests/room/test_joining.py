@@ -16,9 +16,9 @@ from humanmcp.room import records
 from humanmcp.room.classroom import MOST_SEATS
 from humanmcp.room.records import JOINS, RateLimit, RoomDoor, Visitor, VisitorKind, fits, login
 from humanmcp.room.seat import ANIMALS, COLOURS, mark_of
-from tests.room.rooming import FORM, Rooming, own_port
-from tests.serving_http import initialize
-from tests.waiting import until
+from tests.support.room_process import FORM, Rooming, own_port
+from tests.support.serve_http import initialize
+from tests.support.waiting import until
 
 
 @pytest.fixture(scope="module")

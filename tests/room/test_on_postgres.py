@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from humanmcp.inbox import open_inbox
-from tests.postgres_server import PostgresServer
-from tests.room.rooming import Rooming
-from tests.waiting import until
+from tests.support.postgres_server import PostgresServer
+from tests.support.room_process import Rooming
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
 

@@ -12,9 +12,9 @@ from humanmcp.desk.guard import Address
 from humanmcp.inbox.contract import Key
 from humanmcp.room import pages
 from humanmcp.room.classroom import GONE_AFTER, UNUSED_AFTER, Classroom
-from tests.room.rooming import Rooming, Visitor
 from tests.room.test_teaching import card
-from tests.waiting import until
+from tests.support.room_process import Rooming, Visitor
+from tests.support.waiting import until
 
 LATER: Final = GONE_AFTER + 1
 MUCH_LATER: Final = UNUSED_AFTER + 1

@@ -9,8 +9,8 @@ from typing import Final
 
 import pytest
 
-from tests.room.rooming import Rooming, Visitor
-from tests.waiting import PATIENCE
+from tests.support.room_process import Rooming, Visitor
+from tests.support.waiting import PATIENCE
 
 LONGEST_WAIT: Final = 0.1
 """Seconds, in the middle of the measured ones: ten times what it is on a busy machine."""

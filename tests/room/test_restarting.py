@@ -23,10 +23,10 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.room.classroom import Classroom
 from humanmcp.room.pages import page_context
 from humanmcp.room.practice import Outcome
-from tests.room.rooming import Rooming, Visitor, own_port
 from tests.room.test_teaching import rows_of, table_of
-from tests.serving_http import initialize
-from tests.waiting import until
+from tests.support.room_process import Rooming, Visitor, own_port
+from tests.support.serve_http import initialize
+from tests.support.waiting import until
 
 WRONG: Final = '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"nam":"x"}]}}'
 

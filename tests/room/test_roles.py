@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 
 from humanmcp.desk.rights import PUBLIC
 from humanmcp.room.app import _ROUTERS
-from tests.room.rooming import Rooming, Visitor
+from tests.support.room_process import Rooming, Visitor
 
 SECRET = "the-word-that-only-seat-A-has-typed"
 

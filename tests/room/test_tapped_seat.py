@@ -8,10 +8,10 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
-from tests.room.rooming import Rooming, Visitor
-from tests.serving import bare_environment
-from tests.tap.tapped import COMMAND
-from tests.waiting import PATIENCE
+from tests.support.room_process import Rooming, Visitor
+from tests.support.serve_process import bare_environment
+from tests.support.tap_process import COMMAND
+from tests.support.waiting import PATIENCE
 
 TOOLS = json.dumps({"tools": [{"name": "mine", "inputSchema": {"type": "object"}}]})
 

@@ -18,9 +18,9 @@ from humanmcp.demo.lesson import find_lesson
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.room.pages import _urgency
 from humanmcp.room.practice import LessonStanding
-from tests.room.rooming import Rooming, Visitor, is_over
-from tests.serving_http import initialize
-from tests.waiting import until
+from tests.support.room_process import Rooming, Visitor, is_over
+from tests.support.serve_http import initialize
+from tests.support.waiting import until
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from typing import Final
 
 import pytest
 
-from tests.room.rooming import Rooming, Visitor
-from tests.serving_http import Got, initialize
-from tests.waiting import until
+from tests.support.room_process import Rooming, Visitor
+from tests.support.serve_http import Got, initialize
+from tests.support.waiting import until
 
 LEARNERS: Final = 30
 

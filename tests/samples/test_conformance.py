@@ -13,9 +13,9 @@ import pytest
 from humanmcp.common.book_file import read_book
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.validation import check
-from tests.asking import R2025, R2026, STATED, asked
 from tests.samples.test_servers import SAMPLES
-from tests.serving import Serving
+from tests.support.serve_process import Serving
+from tests.support.verdicts import R2025, R2026, STATED, asked
 
 BOOK: Final = SAMPLES / "conformance.toml"
 EVERYTHING: Final = {"sampling": {}, "elicitation": {}, "roots": {"listChanged": True}}

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.asking import R2025
 from tests.samples.test_conformance import Suite
 from tests.samples.test_servers import SAMPLES
-from tests.serving import Serving
+from tests.support.serve_process import Serving
+from tests.support.verdicts import R2025
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
-from tests.serving import COMMAND, Serving, bare_environment
-from tests.waiting import until
+from tests.support.serve_process import COMMAND, Serving, bare_environment
+from tests.support.waiting import until
 
 SLOW: Final = [HealthCheck.too_slow]
 

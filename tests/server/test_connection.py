@@ -18,7 +18,7 @@ import pytest
 from humanmcp.common.own_process import StopSignals
 from humanmcp.server.connection import EndOfInput, LineError, PipeConnection
 from humanmcp.server.serve import Stderr
-from tests.waiting import PATIENCE, until
+from tests.support.waiting import PATIENCE, until
 
 ROOT: Final = Path(__file__).parents[2]
 MIB: Final = 1024 * 1024

@@ -15,9 +15,9 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import verify_decisions
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.browser.seats import INITIALIZE, request
-from tests.serving import Serving
-from tests.terminal.rooms import permission, question
-from tests.waiting import PATIENCE, until
+from tests.support.inbox_folder import permission, question
+from tests.support.serve_process import Serving
+from tests.support.waiting import PATIENCE, until
 
 LS: Final = permission("Bash", command="ls")
 TEA: Final = question(question="Tea?", options=["yes", "no"])

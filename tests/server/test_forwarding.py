@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json, to_json
-from tests.serving import COMMAND, Serving, bare_environment
-from tests.waiting import PATIENCE, until
+from tests.support.serve_process import COMMAND, Serving, bare_environment
+from tests.support.waiting import PATIENCE, until
 
 SAMPLES: Final = Path(__file__).parent.parent.parent / "samples" / "servers"
 CALCULATE: Final = (sys.executable, str(SAMPLES / "calculate.py"))

@@ -22,8 +22,8 @@ from humanmcp.server.exchanges import AT_ONCE
 from humanmcp.server.serve import ServerParts
 from humanmcp.server.session import ServedSession
 from humanmcp.server.waiting import ServeOptions
-from tests.serving_http import initialize
-from tests.waiting import PATIENCE, until
+from tests.support.serve_http import initialize
+from tests.support.waiting import PATIENCE, until
 
 SESSIONS: Final = 200
 CALLS: Final = 3

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 CALL: Final = '"tools/call","params":{"name":"dice","arguments":{"location":"東京"}}'
 LIST: Final = '"tools/list","params":{}'

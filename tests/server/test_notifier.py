@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from humanmcp.server.notifier import Notifier, NotifyError
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 SCRIPT = """
 import os, sys

@@ -10,10 +10,10 @@ from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Inbox, Key, Reply
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.postgres_server import PostgresServer
-from tests.serving import Serving
-from tests.serving_http import Got, ServingHttp, initialize
-from tests.waiting import until
+from tests.support.postgres_server import PostgresServer
+from tests.support.serve_http import Got, ServingHttp, initialize
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
 

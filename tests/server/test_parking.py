@@ -19,10 +19,10 @@ from humanmcp.protocol.conversation.transcript import sha256
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation import input_requests
 from humanmcp.protocol.validation.input_requests import InputRequest
-from tests.asking import stating
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import PATIENCE, until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.verdicts import stating
+from tests.support.waiting import PATIENCE, until
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 TASKS: Final[dict[str, Any]] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}

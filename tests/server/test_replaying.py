@@ -9,8 +9,8 @@ from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 from humanmcp.server.replaying import NoReplayError, Recording, read_replay
-from tests.postgres_server import PostgresServer
-from tests.serving import Serving
+from tests.support.postgres_server import PostgresServer
+from tests.support.serve_process import Serving
 
 AT = "2026-11-20T00:00:00.000Z"
 ASKED = (

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.asking import R2025, R2026, stating
-from tests.serving import Serving
+from tests.support.serve_process import Serving
+from tests.support.verdicts import R2025, R2026, stating
 
 BOOK = """
 [server.capabilities]

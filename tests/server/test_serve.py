@@ -21,8 +21,8 @@ from humanmcp.inbox.contract import Draft, Key, Life, OutgoingResult, Reply, Tak
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.serving import COMMAND, Serving, bare_environment, given_back, pending
-from tests.waiting import PATIENCE, until
+from tests.support.serve_process import COMMAND, Serving, bare_environment, given_back, pending
+from tests.support.waiting import PATIENCE, until
 
 INITIALIZE = json.dumps(
     {

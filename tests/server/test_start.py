@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from tests.asking import stating
-from tests.serving import COMMAND, bare_environment
-from tests.waiting import PATIENCE, until
+from tests.support.serve_process import COMMAND, bare_environment
+from tests.support.verdicts import stating
+from tests.support.waiting import PATIENCE, until
 
 INITIALIZE: Final = (
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'

@@ -14,8 +14,8 @@ from humanmcp.inbox.contract import Item, Key, Life, Order, OutgoingResult, Repl
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.serving import Serving
-from tests.waiting import PATIENCE, until
+from tests.support.serve_process import Serving
+from tests.support.waiting import PATIENCE, until
 
 CALL: Final = (
     '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"sky","arguments":{},'

@@ -26,10 +26,17 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import from_json
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
-from tests.full_disk import empty, fill
-from tests.serving import COMMAND, PASSED_ON, Serving, bare_environment, given_back, pending
 from tests.support.desktop import SCREEN, Desktop
-from tests.waiting import PATIENCE, until
+from tests.support.full_disk import empty, fill
+from tests.support.serve_process import (
+    COMMAND,
+    PASSED_ON,
+    Serving,
+    bare_environment,
+    given_back,
+    pending,
+)
+from tests.support.waiting import PATIENCE, until
 
 INVALID: Final = '{"jsonrpc":"2.0","id":77,"error":{"code":-32600,"message":"Invalid Request"}}'
 

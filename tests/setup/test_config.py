@@ -17,9 +17,9 @@ from humanmcp.cli import main
 from humanmcp.setup import config
 from humanmcp.setup.config import ConfigFileError, parsed
 from humanmcp.setup.hosts import BY_NAME, HOSTS, Format
+from tests.support.inbox_folder import Ran
 from tests.support.speaking import said_in
-from tests.terminal.rooms import Ran
-from tests.waiting import PATIENCE
+from tests.support.waiting import PATIENCE
 
 TRAILING_COMMA = """{
   "mcpServers": {

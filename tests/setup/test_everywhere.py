@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.terminal.rooms import Ran
+from tests.support.inbox_folder import Ran
 
 CURSOR = """{
   "mcpServers": {

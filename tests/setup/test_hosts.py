@@ -31,7 +31,7 @@ from humanmcp.setup.hosts import (
     snippet,
     yaml_entry,
 )
-from tests.desk.desking import Desking
+from tests.support.desk_process import Desking
 
 COMMAND = HostCommand("/opt/human mcp/humanmcp", ("serve", "--lang", "ja"))
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.setup.wrap import is_wrapped, unwrapped, wrapped
-from tests.serving import HUMANMCP, run_command
-from tests.terminal.rooms import Ran
+from tests.support.inbox_folder import Ran
+from tests.support.serve_process import HUMANMCP, run_command
 
 STARTER = ("/opt/bin/humanmcp",)
 

@@ -25,8 +25,8 @@ from humanmcp.server.connection import MemoryConnection
 from humanmcp.server.http.connection import after
 from humanmcp.server.serve import ServerParts
 from humanmcp.server.waiting import ServeOptions
-from tests.serving_http import INITIALIZED, call, initialize
-from tests.waiting import PATIENCE
+from tests.support.serve_http import INITIALIZED, call, initialize
+from tests.support.waiting import PATIENCE
 
 VERSION: Final = "2025-03-26"
 PING: Final = '{"jsonrpc":"2.0","id":4,"method":"ping"}'

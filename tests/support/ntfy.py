@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import Request, urlopen
 
-from tests.waiting import PATIENCE, until
+from tests.support.waiting import PATIENCE, until
 
 _HANG_UP: Final = b""
 

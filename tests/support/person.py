@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
-from tests.waiting import EVERY, until
+from tests.support.waiting import EVERY, until
 
 Answers: TypeAlias = Callable[[dict[str, Any]], str | None]
 """From a request to what belongs beside its id: `"result":{…}` or `"error":{…}`, or nothing."""

@@ -17,8 +17,8 @@ from humanmcp.inbox.contract import Life, Role
 from humanmcp.protocol.conversation.transcript import COMMAND as COMMAND_NOTE
 from humanmcp.protocol.conversation.transcript import Direction, command_in
 from tests.support.person import Person
-from tests.tap.tapped import COMMAND, Tapped, python, server
-from tests.waiting import PATIENCE, until
+from tests.support.tap_process import COMMAND, Tapped, python, server
+from tests.support.waiting import PATIENCE, until
 
 SEED: Final = Path(__file__).parents[1] / "export" / "seed" / "demo-app.log"
 ENTRY: Final = re.compile(

@@ -16,8 +16,8 @@ import pytest
 
 from humanmcp.protocol.conversation.transcript import HELD, Direction
 from humanmcp.tap.real_server import exit_status
-from tests.tap.tapped import COMMAND, Tapped, python, server
-from tests.waiting import PATIENCE, until
+from tests.support.tap_process import COMMAND, Tapped, python, server
+from tests.support.waiting import PATIENCE, until
 
 STUBBORN: Final = """
 import os, signal, time

@@ -44,10 +44,10 @@ from tests.http.peer import (
     response,
     stream,
 )
-from tests.serving import bare_environment
-from tests.serving_http import INITIALIZED, initialize, modern
-from tests.tap.tapped import COMMAND, Tapped
-from tests.waiting import PATIENCE, until
+from tests.support.serve_http import INITIALIZED, initialize, modern
+from tests.support.serve_process import bare_environment
+from tests.support.tap_process import COMMAND, Tapped
+from tests.support.waiting import PATIENCE, until
 
 USUAL: Final = {"Content-Type": "application/json", "Accept": "*/*"}
 LIST: Final = b'{"jsonrpc":"2.0","id":8,"method":"tools/list"}\n'

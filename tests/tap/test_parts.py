@@ -9,7 +9,7 @@ from humanmcp.common.line_pipe import Cut
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.tap.pump import Pump, Sink
 from humanmcp.tap.recorder import TapRecorder
-from tests.waiting import PATIENCE, until
+from tests.support.waiting import PATIENCE, until
 
 
 def test_a_whole_line_never_lands_inside_another() -> None:

@@ -28,9 +28,9 @@ from tests.clients.hosts import (
     SDK_1,
     Host,
 )
-from tests.serving import bare_environment
-from tests.tap.tapped import COMMAND
-from tests.waiting import EVERY, PATIENCE
+from tests.support.serve_process import bare_environment
+from tests.support.tap_process import COMMAND
+from tests.support.waiting import EVERY, PATIENCE
 
 HERE: Final = Path(__file__).parents[1]
 EVERYTHING: Final = NODE / "node_modules/@modelcontextprotocol/server-everything/dist/index.js"

@@ -14,10 +14,10 @@ from humanmcp.protocol.conversation.approvals import patterns_for
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, sha256, verify_decisions
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm
-from tests.full_disk import empty, fill
-from tests.serving import HUMANMCP, run_command
-from tests.tap.tapped import Tapped, python, server
-from tests.waiting import until
+from tests.support.full_disk import empty, fill
+from tests.support.serve_process import HUMANMCP, run_command
+from tests.support.tap_process import Tapped, python, server
+from tests.support.waiting import until
 
 CALL: Final = (
     b'{ "jsonrpc":"2.0", "id":7, "method":"tools/call",'

@@ -15,9 +15,9 @@ from humanmcp.inbox.contract import Draft, Key, Reply, Role
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.terminal import answer, replying
-from tests.serving import Serving
-from tests.terminal.rooms import CALL, INITIALIZE, QUESTION, Room, Shell
-from tests.waiting import until
+from tests.support.inbox_folder import CALL, INITIALIZE, QUESTION, Room, Shell
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 SUNNY = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sunny"}]}}'
 

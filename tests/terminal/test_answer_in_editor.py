@@ -15,9 +15,9 @@ import pytest
 from humanmcp.inbox.contract import Key
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.terminal.replying import same, with_comments, without_comments
-from tests.serving import Serving
-from tests.terminal.rooms import CALL
-from tests.waiting import until
+from tests.support.inbox_folder import CALL
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 EDITOR: Final = """
 import pathlib, sys

@@ -16,8 +16,8 @@ from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.terminal.replying import Answering, ask, read_key
-from tests.terminal.rooms import Room, Shell, approving, outcome, permission, question
-from tests.waiting import PATIENCE, until
+from tests.support.inbox_folder import Room, Shell, approving, outcome, permission, question
+from tests.support.waiting import PATIENCE, until
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.terminal.check import guessed_method, open_exchange_of
-from tests.terminal.rooms import Ran
+from tests.support.inbox_folder import Ran
 
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "check")
 GOOD: Final = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sunny"}]}}'

@@ -4,8 +4,8 @@ import pytest
 
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal.inbox import ChoiceError, choose, label, listed_sessions
+from tests.support.inbox_folder import Room
 from tests.support.speaking import said_in
-from tests.terminal.rooms import Room
 
 
 def why(room: Room, wanted: str) -> ChoiceError:

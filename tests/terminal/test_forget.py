@@ -4,7 +4,7 @@ import pytest
 
 from humanmcp.inbox.contract import Answer, Key
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from tests.terminal.rooms import CALL, Room, Shell, ago
+from tests.support.inbox_folder import CALL, Room, Shell, ago
 
 
 def answered(room: Room, session: str, number: int, at: str) -> Key:

@@ -14,8 +14,8 @@ import pytest
 from humanmcp.inbox.contract import Answer, Draft, Role, Waiting, Writer
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal.inbox import request_in_short
-from tests.terminal.rooms import CALL, INITIALIZE, Room, Shell, ago, waiting
-from tests.waiting import PATIENCE, until
+from tests.support.inbox_folder import CALL, INITIALIZE, Room, Shell, ago, waiting
+from tests.support.waiting import PATIENCE, until
 
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "inbox", "--watch")
 HOSTILE: Final = "\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u202eevil\r\u0085"

@@ -7,7 +7,7 @@ import pytest
 
 from humanmcp.cli import main
 from tests.server.test_serve import INITIALIZE
-from tests.serving import Serving
+from tests.support.serve_process import Serving
 
 
 def test_the_verdict_on_the_client_stands_in_the_terminal(

@@ -15,10 +15,10 @@ from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextE
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.terminal.inbox import kept_waiting, outlook, waited
 from humanmcp.terminal.problems import columns, cut, explained, fix_in_words, pad, summary
-from tests.serving import Serving
+from tests.support.inbox_folder import CALL, INITIALIZE, QUESTION, Room, Shell, ago, waiting
+from tests.support.serve_process import Serving
 from tests.support.speaking import said_in
-from tests.terminal.rooms import CALL, INITIALIZE, QUESTION, Room, Shell, ago, waiting
-from tests.waiting import until
+from tests.support.waiting import until
 
 
 def test_a_message_is_explained_with_what_happens_if_nobody_answers(

@@ -8,7 +8,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
-from tests.terminal.rooms import Ran
+from tests.support.inbox_folder import Ran
 
 INITIALIZE = (
     '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",'

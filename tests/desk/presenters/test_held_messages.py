@@ -7,7 +7,7 @@ from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.service import Outcome, Task, draft_for, task_of
 from humanmcp.inbox.contract import Action, Draft, Key, Purpose, Reply, Role
 from humanmcp.protocol.conversation.transcript import Direction
-from tests.terminal.rooms import CALL, Room
+from tests.support.inbox_folder import CALL, Room
 
 ANSWER = '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
 

@@ -15,8 +15,8 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.validation.input_requests import InputRequest
-from tests.desk.desking import Desking
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.waiting import until
 
 AT = "2026-11-21T01:00:00.000Z"
 LINE = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"weather"}}'

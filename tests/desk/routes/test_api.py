@@ -14,10 +14,10 @@ from humanmcp.desk.app import CALLS
 from humanmcp.inbox.contract import Key, Writer
 from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import call
-from tests.desk.desking import Desking
 from tests.desk.test_guard import flat
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.common.timestamps import now
 from humanmcp.inbox.contract import Draft, Key
 from humanmcp.protocol.conversation.approvals import digest_of
-from tests.desk.desking import Desking
-from tests.terminal.rooms import Room, approving, outcome, permission, question
+from tests.support.desk_process import Desking
+from tests.support.inbox_folder import Room, approving, outcome, permission, question
 
 
 def _asked(room: Room, line: str) -> Key:

@@ -11,9 +11,9 @@ import pytest
 
 from humanmcp.common.book_file import read_book
 from tests.browser.seats import begin, call
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 RULE = '# the sun\n[[rules]]\ntool = "get_forecast"\ntext = "sunny in {city}"\n'
 

@@ -1,7 +1,7 @@
 """The page under *Connect*: who opens a session, said and changed."""
 
 from humanmcp.inbox.folder import FolderInbox
-from tests.desk.desking import Desking
+from tests.support.desk_process import Desking
 
 
 def test_who_opens_a_session_is_said_and_changed_on_the_page(desking: Desking) -> None:

@@ -5,8 +5,8 @@ import html
 from humanmcp.inbox.contract import Action, Item, Key, Purpose, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction
-from tests.desk.desking import Desking
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.waiting import until
 
 LINE = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"weather","arguments":{}}}'
 

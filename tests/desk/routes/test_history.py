@@ -11,7 +11,7 @@ from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 from humanmcp.protocol.http.client import request_part, response_part
-from tests.desk.desking import Desking
+from tests.support.desk_process import Desking
 
 SECRET = "sk-ant-api03-" + "a1B2" * 12
 LINE = (

@@ -7,7 +7,7 @@ import pytest
 
 from humanmcp.common import mistakes, published
 from humanmcp.locales import sentences_of
-from tests.desk.desking import Desking
+from tests.support.desk_process import Desking
 from tests.support.speaking import said_in
 
 

@@ -14,10 +14,10 @@ from humanmcp.inbox.contract import Role
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.tables import versions
-from tests.desk.desking import Desking
 from tests.desk.seated import Seated
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 TOOL: Final = {
     "name": "weather",

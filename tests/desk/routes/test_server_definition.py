@@ -12,9 +12,9 @@ from humanmcp.common.book_file import read_book
 from humanmcp.inbox.contract import Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import begin, request
-from tests.desk.desking import Desking
-from tests.serving import Serving
-from tests.waiting import until
+from tests.support.desk_process import Desking
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from tests.desk.desking import Desking
+from tests.support.desk_process import Desking
 
 
 def test_old_sessions_are_found_by_client_and_removed(tmp_path: Path) -> None:

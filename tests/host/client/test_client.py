@@ -31,10 +31,10 @@ from humanmcp.protocol.conversation.exchange import (
 from humanmcp.protocol.conversation.state import StrayCause
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
-from tests.asking import asked
 from tests.host.seats import Notes, Way, as_process, in_memory
 from tests.support.speaking import said_in
-from tests.waiting import PATIENCE, until
+from tests.support.verdicts import asked
+from tests.support.waiting import PATIENCE, until
 
 ROOTS = ({"uri": "file:///example/root1", "name": "Root 1"},)
 

@@ -14,7 +14,7 @@ from humanmcp.protocol.conversation.exchange import ResponseArrived
 from tests.host.client.test_client import seat
 from tests.host.seats import Notes, in_memory
 from tests.host.test_sdk_servers import PYTHON_2
-from tests.waiting import until
+from tests.support.waiting import until
 
 SLOW = "late-discover"
 LOST = "lost-discover"

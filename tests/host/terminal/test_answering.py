@@ -31,9 +31,9 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.session import Session, SessionRole
 from tests.host.at_keys import Terminal
 from tests.host.seats import SCRIPTED, Way, as_process, in_memory
-from tests.serving import given_back
+from tests.support.serve_process import given_back
 from tests.support.speaking import said_in
-from tests.waiting import until
+from tests.support.waiting import until
 
 FORM = {
     "type": "object",

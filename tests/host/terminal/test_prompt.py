@@ -12,8 +12,8 @@ import pytest
 from humanmcp.cli import main
 from tests.host.at_keys import CTRL_D, PROMPT, Terminal
 from tests.host.seats import SAMPLES, SCRIPTED
-from tests.serving import HUMANMCP, run_command
 from tests.support.person import Person
+from tests.support.serve_process import HUMANMCP, run_command
 
 CALCULATE: Final = (sys.executable, str(SAMPLES / "servers" / "calculate.py"))
 DICE: Final = (sys.executable, str(SAMPLES / "servers" / "dice.py"))

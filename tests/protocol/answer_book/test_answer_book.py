@@ -20,7 +20,7 @@ from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, T
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation.starting_draft import start
-from tests.asking import asked, stating
+from tests.support.verdicts import asked, stating
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 

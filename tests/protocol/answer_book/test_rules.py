@@ -15,8 +15,8 @@ from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.answer_book.following import MOST_RECORDS, BookMemory
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.asking import R2025, R2026, asked, stating
 from tests.support.speaking import said_in
+from tests.support.verdicts import R2025, R2026, asked, stating
 
 SECRET = b"secret"
 

@@ -14,7 +14,7 @@ from humanmcp.protocol.conversation.parking import ParkedAs, ParkedCall, Ticket
 from humanmcp.protocol.conversation.timeouts import TimeoutPlan
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation import check
-from tests.asking import asked, stating
+from tests.support.verdicts import asked, stating
 
 TASKS: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
 CREATED = "2026-11-20T18:49:07.123Z"

@@ -38,7 +38,7 @@ from humanmcp.protocol.conversation.transcript import (
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.validation.addressing import unaddressed
-from tests.asking import asked
+from tests.support.verdicts import asked
 
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 

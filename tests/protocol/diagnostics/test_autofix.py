@@ -13,7 +13,7 @@ from humanmcp.protocol.diagnostics.autofix import (
 )
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity, TextEdit
 from humanmcp.protocol.validation.check import check
-from tests.asking import asked
+from tests.support.verdicts import asked
 
 CALL = asked("tools/call")
 

@@ -7,7 +7,7 @@ import pytest
 
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import Placer, Source
-from tests.asking import R2024, R2025, R2026, asked, check
+from tests.support.verdicts import R2024, R2025, R2026, asked, check
 
 HELLO: dict[str, Any] = {
     "protocolVersion": R2025,

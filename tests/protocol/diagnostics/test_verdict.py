@@ -18,8 +18,8 @@ from humanmcp.protocol.diagnostics.model import (
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic
 from humanmcp.protocol.json.jsonrpc import Malformed, read
 from humanmcp.protocol.validation.shape_checker import ENOUGH
-from tests.asking import R2024, R2025, asked, check
 from tests.support.speaking import said_in
+from tests.support.verdicts import R2024, R2025, asked, check
 
 LIST = "tools/list"
 

@@ -24,7 +24,7 @@ from humanmcp.protocol.http.outbound import (
     visitor_of,
 )
 from humanmcp.protocol.tables.faults import Fault
-from tests.asking import STATED, asked
+from tests.support.verdicts import STATED, asked
 
 LINES = st.lists(
     st.sampled_from(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.repair.reading import decode
-from tests.asking import hold_diagnostic
+from tests.support.verdicts import hold_diagnostic
 
 OSAKA = '{"error":{"code":-32602,"message":"遠い。自分で調べて"},"jsonrpc":"2.0","id":4}'
 

@@ -9,8 +9,8 @@ from humanmcp.protocol.diagnostics.autofix import autofix, suggestion
 from humanmcp.protocol.diagnostics.model import Applicability
 from humanmcp.protocol.repair.embedded import find, quote_marks, unescaped
 from humanmcp.protocol.validation.check import check
-from tests.asking import asked, codes, hold
 from tests.support.speaking import said_in
+from tests.support.verdicts import asked, codes, hold
 
 SUNNY = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sunny"}]}}'
 LINES = json.dumps(json.loads(SUNNY), indent=1).split("\n")

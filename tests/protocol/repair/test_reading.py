@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.repair import reading as json_reading
-from tests.asking import hold_diagnostic
+from tests.support.verdicts import hold_diagnostic
 
 VALID: Final = (
     '{"a":1}',

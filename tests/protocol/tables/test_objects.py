@@ -15,7 +15,7 @@ from humanmcp.protocol.tables.schemas import Schemas
 from humanmcp.protocol.tables.types import FORMS, ListOf, OneOf, Text
 from humanmcp.protocol.tables.versions import R2024_11, R2025_11, R2026_07
 from humanmcp.protocol.validation.shape_checker import ENOUGH, fits, judge, name_of
-from tests.asking import R2024, R2025, R2026
+from tests.support.verdicts import R2024, R2025, R2026
 
 
 def named_in(kind: types.Kind) -> Iterator[str]:

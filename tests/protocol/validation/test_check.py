@@ -15,8 +15,18 @@ from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.tables import examples, methods
 from humanmcp.protocol.validation import addressing
 from humanmcp.protocol.validation import check as draft_check
-from tests.asking import R2024, R2025, R2026, asked, check, codes, serious, stating, with_first_fix
 from tests.support.speaking import said_in
+from tests.support.verdicts import (
+    R2024,
+    R2025,
+    R2026,
+    asked,
+    check,
+    codes,
+    serious,
+    stating,
+    with_first_fix,
+)
 
 CALL: Final = "tools/call"
 METHODS: Final = [

@@ -7,7 +7,7 @@ import pytest
 
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
-from tests.asking import R2025_03, R2026, asked, check, codes, serious, with_first_fix
+from tests.support.verdicts import R2025_03, R2026, asked, check, codes, serious, with_first_fix
 
 
 class Row(NamedTuple):

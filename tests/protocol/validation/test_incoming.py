@@ -13,7 +13,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check
-from tests.asking import R2024, R2025, R2026, asked, hold_diagnostic, stating
+from tests.support.verdicts import R2024, R2025, R2026, asked, hold_diagnostic, stating
 
 READY = NegotiatedState(initialized=True)
 DICE = {

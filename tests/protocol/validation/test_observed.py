@@ -10,7 +10,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation.whole_conversation import hints
-from tests.asking import R2025, R2026, stating
+from tests.support.verdicts import R2025, R2026, stating
 
 
 def said(*messages: tuple[Direction, dict[str, Any]], version: str = "2025-06-18") -> list[str]:

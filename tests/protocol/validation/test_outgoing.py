@@ -11,7 +11,7 @@ from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check, whole_conversation
-from tests.asking import R2024, R2025, R2026, asked, codes, hold, with_first_fix
+from tests.support.verdicts import R2024, R2025, R2026, asked, codes, hold, with_first_fix
 
 ABLE: Final = NegotiatedState(
     client_capabilities={

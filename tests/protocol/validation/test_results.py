@@ -11,7 +11,17 @@ from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation.check import check_outgoing, remarks, start
-from tests.asking import R2024, R2025, R2026, asked, check, codes, serious, stating, with_first_fix
+from tests.support.verdicts import (
+    R2024,
+    R2025,
+    R2026,
+    asked,
+    check,
+    codes,
+    serious,
+    stating,
+    with_first_fix,
+)
 
 ERROR, WARNING, HINT = Severity.ERROR, Severity.WARNING, Severity.HINT
 

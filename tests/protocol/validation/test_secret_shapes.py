@@ -14,7 +14,7 @@ from humanmcp.protocol.tables import examples, methods, versions
 from humanmcp.protocol.validation.held import HeldMessage, judge
 from humanmcp.protocol.validation.outgoing import check_outgoing
 from humanmcp.protocol.validation.secret_shapes import is_secret, to_try, typed_secrets
-from tests.asking import R2025, asked, check, codes
+from tests.support.verdicts import R2025, asked, check, codes
 
 CALL = "tools/call"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abcDEF123_-x"

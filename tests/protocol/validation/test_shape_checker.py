@@ -6,7 +6,7 @@ from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.problem import ProblemKind
 from humanmcp.protocol.tables.versions import R2025_11
 from humanmcp.protocol.validation.shape_checker import judge
-from tests.asking import asked, check
+from tests.support.verdicts import asked, check
 
 
 @pytest.mark.parametrize(("count", "said"), [(100, []), (101, [kinds.too_many_values])])

@@ -11,7 +11,7 @@ from hypothesis import given
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Json
 from humanmcp.protocol.validation.starting_draft import calls, empty_arguments, message, start
-from tests.asking import asked, check
+from tests.support.verdicts import asked, check
 
 
 @pytest.mark.parametrize(

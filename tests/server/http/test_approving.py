@@ -10,8 +10,8 @@ from humanmcp.answering.approvals import ApprovalError
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.approvals import patterns_for
-from tests.serving_http import ServingHttp, modern
-from tests.waiting import until
+from tests.support.serve_http import ServingHttp, modern
+from tests.support.waiting import until
 
 PROMPT = {"tool_name": "Bash", "input": {"command": "git status"}}
 

@@ -12,10 +12,10 @@ import pytest
 from mcp import Client
 
 from humanmcp.inbox.contract import Inbox
-from tests.proxying import PROXIES, proxy_program
 from tests.server.http.test_two_servers import asked, desk, running, where
-from tests.serving_http import JSON, Got, ServingHttp, ask_http, initialize, own_port
-from tests.waiting import PATIENCE, until
+from tests.support.proxies import PROXIES, proxy_program
+from tests.support.serve_http import JSON, Got, ServingHttp, ask_http, initialize, own_port
+from tests.support.waiting import PATIENCE, until
 
 __all__ = ["desk", "where"]  # fixtures
 

@@ -9,8 +9,8 @@ import pytest
 
 from humanmcp.http.listening import HttpServeError, address_of, bind, own_addresses, own_names
 from humanmcp.server.http.sessions import read_key
-from tests.serving_http import JSON, MODERN, Got, ServingHttp, call, initialize
-from tests.waiting import PATIENCE, until
+from tests.support.serve_http import JSON, MODERN, Got, ServingHttp, call, initialize
+from tests.support.waiting import PATIENCE, until
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from humanmcp.protocol.conversation.transcript import HTTP
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import part_in
 from humanmcp.protocol.http.http_headers import HIDDEN
-from tests.serving_http import INITIALIZED, ServingHttp, call, initialize, modern
-from tests.waiting import until
+from tests.support.serve_http import INITIALIZED, ServingHttp, call, initialize, modern
+from tests.support.waiting import until
 
 FAULTS: Final = ("wrong-status 418", "wrong-type", "unauthorized", "redirect", "cut-stream 7")
 BOOK: Final = "".join(

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from tests.serving_http import JSON, ServingHttp, ask_http, call
+from tests.support.serve_http import JSON, ServingHttp, ask_http, call
 
 
 @contextmanager

@@ -14,9 +14,17 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.client import part_in
 from humanmcp.protocol.tables import versions
 from tests.server.test_replaying import recorded_at
-from tests.serving import Serving
-from tests.serving_http import Modern, ServingHttp, answer_in, call, initialize, modern, own_port
-from tests.waiting import PATIENCE, until
+from tests.support.serve_http import (
+    Modern,
+    ServingHttp,
+    answer_in,
+    call,
+    initialize,
+    modern,
+    own_port,
+)
+from tests.support.serve_process import Serving
+from tests.support.waiting import PATIENCE, until
 
 ANSWER = '{"content":[{"type":"text","text":"天気"}],"x":1e5,"b":1.0,"a":9007199254740993}'
 NEW_TOOL = '[[tools]]\nname = "new"\ninputSchema = { type = "object" }'

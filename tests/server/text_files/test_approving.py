@@ -11,9 +11,9 @@ from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.browser.seats import INITIALIZE, decided, outcome, request
-from tests.serving import Serving
-from tests.terminal.rooms import permission, question
-from tests.waiting import until
+from tests.support.inbox_folder import permission, question
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Sever
 from humanmcp.server.text_files.files import TextFiles
 from humanmcp.server.text_files.folder import OpenFolder
 from humanmcp.server.text_files.out_txt import Document, DocumentOutcome, decode
-from tests.waiting import until
+from tests.support.waiting import until
 
 ONE: Final = '{"jsonrpc":"2.0","id":1,"result":{}}'
 TWO: Final = '{"jsonrpc":"2.0","id":2,"result":{"text":"東京"}}'

@@ -17,8 +17,8 @@ from humanmcp.server.text_files.folder import Mark, OpenFolder, SentFolder
 from humanmcp.server.text_files.out_txt import decode
 from tests.inbox.crashing import killed_at
 from tests.server.text_files.test_status import CALL
-from tests.serving import AtFiles
-from tests.waiting import PATIENCE, until
+from tests.support.serve_process import AtFiles
+from tests.support.waiting import PATIENCE, until
 
 WRONG: Final = '{"jsonrpc":"2.0","id":7,"result":{"content":"sunny"}}'
 

@@ -16,9 +16,9 @@ from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
 from humanmcp.server.text_files.files import TextFiles
 from humanmcp.server.text_files.folder import OpenFolder
 from humanmcp.server.text_files.out_txt import DocumentOutcome, decode
-from tests.asking import stating
-from tests.serving import AtFiles
-from tests.waiting import until
+from tests.support.serve_process import AtFiles
+from tests.support.verdicts import stating
+from tests.support.waiting import until
 
 CALL: Final = (
     '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"sky","arguments":{}}}'

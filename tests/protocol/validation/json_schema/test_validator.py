@@ -17,7 +17,7 @@ from humanmcp.protocol.json.jsonrpc import Json
 from humanmcp.protocol.tables import schemas
 from humanmcp.protocol.validation.json_schema import references, validator
 from tests.protocol.validation.json_schema.hostile_schemas import HOSTILE
-from tests.waiting import PATIENCE
+from tests.support.waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation import check as draft_check
-from tests.asking import R2025, R2026, asked, check, codes, stating
+from tests.support.verdicts import R2025, R2026, asked, check, codes, stating
 
 DIGEST = "sha256:" + "0" * 64
 URI = "skill://acme/refunds/SKILL.md"

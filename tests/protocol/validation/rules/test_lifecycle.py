@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.asking import R2025, R2026, asked, check, stating
+from tests.support.verdicts import R2025, R2026, asked, check, stating
 
 TASK = {
     "taskId": "1",

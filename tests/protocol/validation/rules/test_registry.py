@@ -11,7 +11,7 @@ from humanmcp.protocol.diagnostics.problem import RawDiagnostic
 from humanmcp.protocol.validation import outgoing
 from humanmcp.protocol.validation.rules import elicitation, lifecycle, registry, tools
 from humanmcp.protocol.validation.rules.registry import JudgedAnswer, Rule, judge, rule
-from tests.asking import R2026, asked, check, codes, stating
+from tests.support.verdicts import R2026, asked, check, codes, stating
 
 TWICE = {"tools": [{"name": "a"}, {"name": "a"}], "nextCursor": ""}
 

@@ -9,7 +9,7 @@ from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.rules.elicitation import TEXT_ONLY
-from tests.asking import asked
+from tests.support.verdicts import asked
 
 SIDES = {
     "type": "object",

@@ -7,7 +7,7 @@ import pytest
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation.json_schema.validator import MOST_SHOWN
 from humanmcp.protocol.validation.rules.tools import mime_of
-from tests.asking import asked, check
+from tests.support.verdicts import asked, check
 
 
 @pytest.mark.parametrize(
