@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the arguments of `book`."""
     flag = parser.flags(SECTION, "help ")
     flag("words", code="file", nargs="*", metavar="FILE")
     flag("--check", action="store_true")

@@ -143,7 +143,6 @@ def _ordered(words: Sequence[str]) -> list[str]:
 
 
 def _flag(words: Sequence[str], name: str) -> str:
-    """Return the value of a flag, or ""."""
     for word, after in itertools.pairwise((*words, "")):
         if word == "--":
             break

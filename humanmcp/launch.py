@@ -189,7 +189,6 @@ def _wait_for_end(folder: Path, facts: DeskFacts) -> None:
 
 
 def write_facts(folder: Path, facts: DeskFacts) -> None:
-    """Write the address and the token of this desk."""
     write_private(folder / FACTS_NAME, json.dumps(asdict(facts)))
 
 

@@ -44,7 +44,6 @@ class PlayError(StopError):
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the arguments of this command."""
     flag = parser.flags(SECTION, "help ")
     flag("--people", metavar="ROLES", default=DEFAULT, said={"default": DEFAULT})
     flag("--model", metavar="MODEL", default="")

@@ -37,7 +37,6 @@ def default_of(field: Field) -> str:
 
 
 def choices_of(field: Field) -> tuple[Choice, ...]:
-    """Return the choices of a field, each with its title."""
     found = field.item.choices if field.item is not None else ()
     if not found and "const" not in field.schema:
         found = field.choices

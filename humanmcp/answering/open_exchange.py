@@ -58,7 +58,6 @@ class Decoded:
         self._lock = threading.Lock()
 
     def read(self, line: str) -> DecodedLine:
-        """Return the message of a line."""
         with self._lock:
             found = self._known.pop(line, None)
             if found is not None:
@@ -105,12 +104,10 @@ class OpenExchange:
 
     @property
     def key(self) -> Key:
-        """Its key in the inbox."""
         return self.item.key
 
     @property
     def negotiated(self) -> NegotiatedState:
-        """The negotiated state of its conversation."""
         return self.inbox.negotiated(self.key.session)
 
     @property

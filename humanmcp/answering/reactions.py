@@ -68,7 +68,6 @@ class Reaction:
         return self.became.startswith(_OF_AN_ANSWER)
 
     def sentence(self) -> str:
-        """Return it as a sentence."""
         fillings = {"what": self.what, "name": self.name, "times": self.times}
         return say("reaction", self.became, seconds=f"{round(self.after, 2):g}", **fillings)
 

@@ -405,7 +405,6 @@ def row_shape(row: Row) -> RowShape:
 
 
 def waiting_row_shape(row: Row) -> WaitingRowShape:
-    """Write a row of what waits, for the interface."""
     return filled(WaitingRowShape, row, **row_shape(row), letter=row.badge.letter)
 
 
@@ -466,7 +465,6 @@ def shown_shape(
 
 
 def exchange_shape(opened: OpenExchange) -> ExchangeShape:
-    """Write an exchange."""
     item = opened.item
     draft = item.draft or service.starting_draft(opened)
     return filled(

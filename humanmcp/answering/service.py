@@ -216,7 +216,6 @@ def with_fault(opened: OpenExchange, draft: Draft, fault: Fault) -> str:
 
 
 def remove_http_fault(opened: OpenExchange, by: str) -> None:
-    """Remove the HTTP fault from the next answer."""
     if opened.facts.http_at:
         order = Reply(TAKEN_BACK, by=by, order=Order.HTTP)
         submit_outgoing(opened.inbox, opened.key.session, order, within=0)

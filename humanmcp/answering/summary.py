@@ -82,7 +82,6 @@ def message_in(frame: Frame) -> DecodedLine | None:
 
 
 def line_kind(frame: Frame, found: DecodedLine | None) -> LineKind:
-    """Return the kind of a recorded line from its decoded message."""
     match found:
         case None:
             return LineKind(frame.direction.value)
@@ -312,7 +311,6 @@ def summary_of_item(item: Item, read: ReadLine = read_line) -> Summary:
 
 
 def row(item: Item, badge: Badge, read: ReadLine = read_line) -> Row:
-    """Return the row of an exchange."""
     said, draft = summary_of_item(item, read), item.draft
     return Row(
         key=item.key,

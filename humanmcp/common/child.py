@@ -142,7 +142,6 @@ class ChildTransport:
     # -- lines ---------------------------------------------------------------------------------
 
     def start(self, listener: OutputListener) -> None:
-        """Start the threads that pass the child's lines to the listener."""
         stdin, stdout, stderr = self.process.stdin, self.process.stdout, self.process.stderr
         assert stdin is not None  # noqa: S101 - Popen made a pipe for each of the three
         assert stdout is not None  # noqa: S101 - as above

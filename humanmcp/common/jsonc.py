@@ -198,7 +198,6 @@ def _names_by_end(clear: str) -> dict[int, str]:
 
 
 def _on_own_line(clear: str, inside: Sequence[_Member]) -> bool:
-    """Return True if each member of an object is on a separate line."""
     if not inside:
         return False
     return not clear[clear.rfind("\n", 0, inside[0].start) + 1 : inside[0].start].strip()

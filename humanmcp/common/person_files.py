@@ -209,7 +209,6 @@ class ApiKey:
     secret: str
 
     def __repr__(self) -> str:
-        """Hide the key."""
         return "Key(…)"
 
     def hidden_in(self, text: str) -> str:

@@ -36,7 +36,6 @@ class CommandFormatter(string.Formatter):
 
 
 def command_line(*words: str) -> str:
-    """Return a command line of these words."""
     return " ".join(map(quoted, words))
 
 

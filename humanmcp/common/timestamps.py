@@ -21,7 +21,6 @@ def now() -> str:
 
 
 def read_stamp(at: str) -> datetime | None:
-    """Read a stamp; None if it is invalid."""
     try:
         moment = datetime.fromisoformat(at)
     except ValueError:

@@ -139,7 +139,6 @@ def _counted(keys: Keys, counts: dict[Keys, int], header: str) -> tuple[str | in
 def _keys_in(
     section: Section, line: int, path: tuple[str | int, ...]
 ) -> Iterator[tuple[int, tuple[str | int, ...]]]:
-    """Yield the keys that a section sets, each with its line."""
     line += section.header.count("\n")
     for number, text in enumerate(_lines(section.body), line):
         name = re.match(r"""\s*(?:"([^"]+)"|'([^']+)'|([\w-]+))\s*[=.]""", text)
@@ -453,7 +452,6 @@ def _changed(text: str, steps: Iterable[_Step]) -> str:
 
 
 def _done(step: _Step, sections: list[Section], end: str) -> str:
-    """Apply a step, and return the new end of the text."""
     if step.act is not _Act.ADD:
         end = without(step.keys, sections, end)
     place = next(
@@ -469,7 +467,6 @@ def _done(step: _Step, sections: list[Section], end: str) -> str:
 
 
 def _edit(section: Section, step: _Step) -> None:
-    """Apply a step to its section."""
     import tomlkit  # noqa: PLC0415 - as above
 
     document = tomlkit.parse(section.body)

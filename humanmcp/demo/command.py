@@ -64,7 +64,6 @@ BETWEEN_STEPS: Final = 2.5
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the flags of `demo`."""
     flag = parser.flags("demo", "help ")
     add_flags(parser, "home", "files", "book", "lang")
     flag("--by-hand", action="store_true")

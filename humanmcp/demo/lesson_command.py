@@ -28,7 +28,6 @@ SECTION = "lesson"
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the arguments of `lesson`."""
     flag = parser.flags(SECTION, "help ")
     flag("name", nargs="?", default="", metavar="LESSON")
     flag("--check", action="store_true")

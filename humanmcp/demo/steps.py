@@ -163,7 +163,6 @@ class DemoStep:
 
     @property
     def line(self) -> str:
-        """The line of a step without an answer."""
         return json.dumps({"method": self.method, "jsonrpc": "2.0"}, separators=(",", ":"))
 
     @property
@@ -207,7 +206,6 @@ class LessonSteps:
         return replace(self, steps=(replace(first, params=params), *rest))
 
     def host(self, strictness: Strictness = Strictness.STRICT) -> GoodHost:
-        """Make the host that plays it."""
         return GoodHost(strictness, self.answers)
 
     def params(

@@ -280,7 +280,6 @@ class Board:
             self.poke()
 
     def wait(self, seconds: float) -> None:
-        """Wait for the next change, or for `seconds`."""
         with self._changed:
             self._changed.wait(seconds)
 
@@ -303,7 +302,6 @@ class Board:
             return tuple(change for change in self._changes if change.version > version)
 
     def sessions(self) -> list[SessionView]:
-        """List the sessions, newest first."""
         with self._lock:
             views = [
                 SessionView(seen.facts, seen.badge, _count(seen), seen.holds)
@@ -342,7 +340,6 @@ class Board:
         return sorted(rows, key=lambda one: (one.subscription, one.parked, one.arrived, one.key))
 
     def waits(self, key: Key) -> bool:
-        """Return True if an exchange waits."""
         seen = self._sessions.get(key.session)
         return seen is not None and key.number in seen.rows
 

@@ -60,7 +60,6 @@ class NotLoopbackError(Exception):
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the flags of `desk`."""
     add_flags(parser, "home", "inbox", "host", "port", "book", "lang")
     flag = parser.flags("desk", "help.")
     flag("--open", action="store_true")

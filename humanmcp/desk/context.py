@@ -1,7 +1,5 @@
 """The values and functions that every page and call needs: `Desk`, rendering, errors."""
 
-# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
-
 from __future__ import annotations
 
 import json
@@ -99,7 +97,6 @@ class Desk:
 
     @property
     def inbox(self) -> DeskInbox:
-        """The inbox of the desk."""
         return self.board.inbox
 
     @property
@@ -163,7 +160,6 @@ class AsciiJson(JSONResponse):
     """JSON in ASCII: JSON may contain a lone surrogate, and UTF-8 may not."""
 
     def render(self, content: Any) -> bytes:  # noqa: ANN401 - any JSON value
-        """Return the value as JSON."""
         return json.dumps(
             content, ensure_ascii=True, separators=(",", ":"), default=asdict
         ).encode()
@@ -222,7 +218,6 @@ def view_of(request: Request) -> str:
 
 
 def is_quiet(request: Request, session: str) -> bool:
-    """Return True if a session is shown in the quiet view."""
     return bool(session) and session in request.cookies.get(QUIET, "").split(".")
 
 
@@ -326,7 +321,6 @@ class _FirstLine(logging.Formatter):
     """Formats the first line of a record; the traceback is only in the log."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         return super().format(record).partition("\n")[0]
 
 

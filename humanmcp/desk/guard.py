@@ -244,7 +244,6 @@ class Guard:
         tell: Callable[[str], str],
         note: Callable[[Scope, Exception], None],
     ) -> None:
-        """Guard `app`."""
         self._app = app
         self._address = address
         self._door = door

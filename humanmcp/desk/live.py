@@ -42,7 +42,6 @@ class Live:
 
     @property
     def ending(self) -> bool:
-        """True if the desk is ending."""
         return self._ending
 
     def end(self) -> None:

@@ -351,5 +351,4 @@ def _same(given: str, ours: str) -> bool:
 
 
 def new_code() -> str:
-    """Return a new random code."""
     return "".join(secrets.choice(LETTERS) for _ in range(8))

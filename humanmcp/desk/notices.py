@@ -231,7 +231,6 @@ class Service(Target):
     """A service of Apprise."""
 
     def __init__(self, rule: Rule, send: Callable[[str, str, str], bool] = deliver) -> None:
-        """Send by this rule."""
         super().__init__(rule, rule.to.partition("://")[0])
         self._send = send
 

@@ -168,7 +168,6 @@ class PressNote(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Return the sentence."""
         return say(
             SECTION,
             f"press {self.code}",
@@ -194,11 +193,9 @@ class PressNotes:
         self._notes.appendleft(note)
 
     def all(self) -> tuple[PressNote, ...]:
-        """Return all notes."""
         return tuple(self._notes)
 
     def of(self, key: Key) -> tuple[PressNote, ...]:
-        """Return the notes for one request."""
         return tuple(note for note in self.all() if note.key == key)
 
 

@@ -69,7 +69,6 @@ class DeskRoute(APIRoute):
         }
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what answers a request."""
         handle = super().get_route_handler()
 
         async def handle_if_allowed(request: Request) -> Response:

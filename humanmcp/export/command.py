@@ -67,7 +67,6 @@ FORMATS: Final = MappingProxyType(
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the flags of `export`."""
     flag = parser.flags("export")
     add_flags(parser, "home", "inbox", "lang")
     flag("session", nargs="?", default=LAST, metavar="SESSION")
@@ -112,7 +111,6 @@ def without_secrets(
 
 
 def written(form: ExportFormat, recording: Recording, options: ExportOptions) -> str:
-    """Write a recording in one of the formats."""
     module, _, function = form.writer.partition(".")
     write = getattr(importlib.import_module(f"humanmcp.export.{module}"), function)
     text: str = write(recording, options)

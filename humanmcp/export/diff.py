@@ -151,7 +151,6 @@ _SIGNS: Final = {MessageChange.ONLY_BEFORE: "-", MessageChange.ONLY_NOW: "+"}
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the flags of `diff`."""
     flag = parser.flags("diff")
     add_flags(parser, "home", "lang")
     flag("before", metavar="BEFORE")

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
-    """Write the archive."""
     conversation = build_conversation(recording)
     records = exchanges_in(recording.frames)
     speakers = f"{conversation.client} and {conversation.server}"
@@ -119,7 +118,6 @@ def _archived(
 
 
 def _over_http(entry: dict[str, Any], record: HttpRecord) -> None:
-    """Add the recorded HTTP to an entry."""
     asked, found = record.request, record.response
     waited = _milliseconds(record.frame.at, str(found.get("at", "")))
     whole = max(waited, entry["time"])

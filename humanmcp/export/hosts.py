@@ -23,7 +23,6 @@ COLUMNS: Final = ("name", "version", "opens", "start", "call", "token", "progres
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the flags of `hosts`."""
     flag = parser.flags(SECTION, "help ")
     add_flags(parser, "lang")
     flag("--json", action="store_true")

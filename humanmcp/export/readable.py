@@ -102,7 +102,6 @@ TAP_NOTES = frozenset({HELD, LET_GO, CHANGED, DROPPED, INSTEAD, SAID_AGAIN})
 
 
 def write_markdown(recording: Recording, options: ExportOptions) -> str:
-    """Write the document."""
     return "\n".join(_document(build_conversation(recording), options)) + "\n"
 
 
@@ -274,7 +273,6 @@ KINDS: Final = ASKING | ANSWERING | {LineKind.BATCH, LineKind.MALFORMED}
 
 
 def write_html(recording: Recording, options: ExportOptions) -> str:
-    """Write the page."""
     return "\n".join(_page(build_conversation(recording), options)) + "\n"
 
 

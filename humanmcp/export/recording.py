@@ -208,7 +208,6 @@ class Conversation:
 
     @property
     def server(self) -> str:
-        """The server's name, or ""."""
         return text_at(self.server_info, "name")
 
     @property

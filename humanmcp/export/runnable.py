@@ -80,7 +80,6 @@ _TAKEN: Final = frozenset(
 
 
 def write_server(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
-    """Write the server."""
     around = {one.seq: one for one in recorded(recording.frames)}
     return "\n".join(_server(build_conversation(recording), around)) + "\n"
 
@@ -161,7 +160,6 @@ def _listed(conversation: Conversation, method: str, member: str) -> list[dict[s
 
 
 def _tools(conversation: Conversation) -> list[dict[str, Any]]:
-    """Return the tools that were listed."""
     return [
         tool if "inputSchema" in tool else {**tool, "inputSchema": {"type": "object"}}
         for tool in _listed(conversation, "tools/list", "tools")
@@ -260,7 +258,6 @@ def _finished(call: Call) -> bool:
 
 
 def write_test(recording: Recording, options: ExportOptions) -> str:
-    """Write the test."""
     known = options.command or command_in(recording.frames)
     conversation = build_conversation(recording, Direction.OUT)
     return "\n".join(_test(conversation, replace(options, command=known))) + "\n"

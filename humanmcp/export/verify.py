@@ -25,7 +25,6 @@ FAILED: Final = 1
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the arguments of `verify`."""
     flag = parser.flags(SECTION)
     add_flags(parser, "home", "inbox", "lang")
     flag("file", metavar="FILE")

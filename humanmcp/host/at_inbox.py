@@ -288,7 +288,6 @@ class PersonAsked:
         return found[0] if found else None
 
     def end(self) -> None:
-        """End the session."""
         self.desk.end()
 
 
@@ -314,17 +313,14 @@ class SessionRecorder(ClientObserver):
         self.session.describe(client.stated or session.version, session.negotiated)
 
     def line_sent(self, line: str) -> None:
-        """Record a line that goes to the server."""
         self.session.record(Direction.IN, line.encode("utf-8", "surrogatepass"))
         self.observer.line_sent(line)
 
     def line_arrived(self, line: bytes) -> None:
-        """Record a line of the server's."""
         self.session.record(Direction.OUT, line)
         self.observer.line_arrived(line)
 
     def stderr_line(self, line: bytes) -> None:
-        """Record a line of the server's stderr."""
         self.session.record(Direction.ERR, line)
         self.observer.stderr_line(line)
 
@@ -348,6 +344,5 @@ class SessionRecorder(ClientObserver):
         self.observer.answer_went_astray(response)
 
     def server_ended(self, error: EndedError) -> None:
-        """Record that the server is gone."""
         self.session.record(Direction.NOTE, b"", note=error.sentence())
         self.observer.server_ended(error)

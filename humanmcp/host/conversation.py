@@ -96,7 +96,6 @@ class Turn:
 
     @property
     def calls(self) -> tuple[ToolUse, ...]:
-        """The tools that are asked for in it."""
         return tuple(block for block in self.blocks if isinstance(block, ToolUse))
 
 
@@ -204,7 +203,6 @@ class ToolFilter:
     denied: tuple[str, ...] = ()
 
     def lets(self, tool: ToolAddress) -> bool:
-        """Return True if a tool is offered."""
         whole = f"{tool.server}{BETWEEN}{tool.tool}"
         names = {whole, _FORBIDDEN.sub("_", whole)}
 

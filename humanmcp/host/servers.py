@@ -121,7 +121,6 @@ class Server:
 
     @property
     def name(self) -> str:
-        """Its name in the configuration."""
         return self.entry.name
 
     @property

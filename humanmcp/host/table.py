@@ -113,7 +113,6 @@ class HostPerson:
         return object_at(result, "content")
 
     def end(self) -> None:
-        """End the session."""
         self.person.end()
 
 

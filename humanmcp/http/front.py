@@ -205,7 +205,6 @@ class HttpApp(Generic[_Session]):
         return refusal
 
     async def _answer(self, request: HttpRequest, response: HttpResponse) -> HttpRefusal | None:
-        """Answer a request whose body is complete."""
         headers = request.headers
         key, host = inbound.bearer(headers), headers.get("host") or ""
         judging = partial(judge, request, lambda call: self._sessions.schema_of(call, key, host))
@@ -365,7 +364,6 @@ def _noted(
     response: HttpResponse,
     message: DecodedLine | None = None,
 ) -> ResponseNotes:
-    """Start the notes of an HTTP exchange of this session."""
     response.notes = session.begin_notes(request, message)
     return response.notes
 

@@ -127,7 +127,6 @@ class Stream:
             self.end()
 
     def end(self) -> None:
-        """End the stream."""
         self._begun.set()
         self.processed.set()
         self._events.put_nowait(None)
@@ -240,7 +239,6 @@ class Streams:
         return fault
 
     def cut(self) -> None:
-        """Cut every stream in the middle."""
         for stream in set(self._open.values()):
             stream.put(OutEvent(b"", last=True, fault=HttpFault(Fault.CUT_STREAM)))
         self._open.clear()
@@ -391,7 +389,6 @@ class HttpResponse:
         await self.send({"type": DROP})
 
     async def begin(self) -> None:
-        """Begin a stream."""
         await self._start(
             200,
             [
@@ -419,13 +416,11 @@ class HttpResponse:
         self.notes.event("" if event_id is None else str(event_id), retry)
 
     async def send_content(self, content: bytes, written: Written | None = None) -> None:
-        """Send more content on a stream."""
         await self.send(
             {"type": "http.response.body", "body": content, "more_body": True, WRITTEN: written}
         )
 
     async def end(self) -> None:
-        """End a stream."""
         await self.send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _start(self, status: int, headers: list[tuple[str, str]]) -> None:

@@ -133,7 +133,6 @@ class ServerAddress:
 
     @property
     def parts(self) -> SplitResult:
-        """The parts of its URL."""
         return urlsplit(self.url)
 
     def check(self) -> None:

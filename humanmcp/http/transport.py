@@ -93,7 +93,6 @@ class HttpExchange:
         return self.message.method if isinstance(self.message, Message) else ""
 
     def has_id(self, value: object) -> bool:
-        """Return True if this is the id of its request."""
         return self.request is not None and self.request.body.get("id") == value
 
     def drop(self) -> None:

@@ -179,7 +179,6 @@ class _Beside:
         self._attendant: Attendant | None = None
 
     def attend(self, attended: Attended) -> None:
-        """Attend to `attended` in that thread."""
         with self._beginning:
             if self._attendant is None:
                 self._attendant = Attendant()
@@ -204,7 +203,7 @@ LOOKING: Final = 0.1
 QUICK: Final = 0.025
 """Seconds between two looks at `out.txt` while a person is probably writing there.
 
-With the time that a text needs to settle (`file_watch.STABLE`) an answer is out within 50 ms.
+With the time that a text needs to settle (`folder.STABLE`) an answer is out within 50 ms.
 """
 
 SAVING: Final = 0.5

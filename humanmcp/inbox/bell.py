@@ -94,7 +94,6 @@ class _BellListener:
         self._wake = -1
 
     def add(self, descriptor: int, bell: Bell, rung: Callable[[], object]) -> None:
-        """Listen to one more bell."""
         with self._changing:
             if self._poll is None:
                 self._poll = select.epoll() if hasattr(select, "epoll") else select.poll()

@@ -29,14 +29,12 @@ class ClientSeconds:
     """The seconds of each client, by its `clientInfo.name`: those it waited for a call."""
 
     def __init__(self, home: Path, file: str = records.LEARNED) -> None:
-        """Use a file of the home."""
         self._file = home / file
         self._temporary = home / records.TEMPORARY
         self._read_as: object = None
         self._seconds: dict[str, float] = {}
 
     def of(self, client: str) -> float | None:
-        """Return the seconds of this client, None when there are none."""
         return self.all().get(client[:LONGEST_NAME])
 
     def put(self, client: str, seconds: float) -> None:
@@ -51,7 +49,6 @@ class ClientSeconds:
         self._keep({**dict(newest), name: round(seconds, 1)})
 
     def forget(self, client: str) -> None:
-        """Forget a client's seconds."""
         name = client[:LONGEST_NAME]
         if name in self.all():
             self._keep(self._others(name))

@@ -72,7 +72,6 @@ class Role(enum.StrEnum):
 
     @property
     def traits(self) -> RoleTraits:
-        """The traits of its sessions."""
         return _TRAITS[self]
 
 
@@ -332,7 +331,6 @@ class OutgoingResult(NamedTuple):
 
     @property
     def sent(self) -> bool:
-        """Return True if it was sent."""
         return not self.problems
 
 

@@ -639,7 +639,6 @@ class ReplyReader:
             poll.torn = None
 
     def drafts(self) -> Sequence[tuple[Key, Draft]]:
-        """Return the drafts that were saved since the last call."""
         found: list[tuple[Key, Draft]] = []
         for number, poll in self._current():
             seen = signature(poll.draft)

@@ -148,7 +148,6 @@ class FolderInbox:
     # -- the server's side ----------------------------------------------------------------------
 
     def begin(self, facts: SessionFacts) -> str:
-        """Open a session that this process owns. Return its name."""
         with keeping("new session"):
             self._make_folders()  # somebody may have deleted them
             folder = self._make(facts.name)
@@ -181,7 +180,6 @@ class FolderInbox:
                 return folder
 
     def orphaned_sessions(self, at: str) -> Sequence[SessionFacts]:
-        """List the open sessions at this port that no process owns."""
         return [
             facts for facts in self._all_facts() if facts.life is Life.GONE and facts.comes_back(at)
         ]
@@ -203,7 +201,6 @@ class FolderInbox:
         return (facts for facts in found if facts is not None)
 
     def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
-        """Take over a session whose process is gone."""
         folder = self._folder(session)
         with keeping("session", session=session):
             owned = self._open(folder, None)
@@ -228,7 +225,6 @@ class FolderInbox:
         self._let_go(self._owned(session))
 
     def describe(self, facts: SessionFacts, negotiated: NegotiatedState) -> None:
-        """Replace the facts of a session."""
         owned = self._owned(facts.name)
         with keeping("session", session=facts.name):
             if negotiated != owned.negotiated:
@@ -246,7 +242,6 @@ class FolderInbox:
         self._owned(session).transcript.append(*frames, durable=durable)
 
     def deliver(self, item: Item) -> None:
-        """Put an exchange where people can see it."""
         owned = self._owned(item.key.session)
         if item.key.number < 1:
             raise ValueError(item.key)
@@ -259,7 +254,6 @@ class FolderInbox:
                 reader.add(item.key.number, draft)
 
     def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
-        """Replace the request and how long it may wait. After it was closed nothing changes."""
         folder = self._folder(key.session)
         with keeping("item", number=key.number):
             try:
@@ -275,11 +269,9 @@ class FolderInbox:
         ring(self._folder(session).path / records.BELL)
 
     def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
-        """Return the replies that were sent since the last call, oldest first."""
         return self._polls_of(session).replies()
 
     def drafts(self, session: str) -> Sequence[tuple[Key, Draft]]:
-        """Return the drafts that were saved since the last call."""
         return self._polls_of(session).drafts()
 
     def _polls_of(self, session: str) -> ReplyReader:
@@ -289,7 +281,6 @@ class FolderInbox:
         return reader
 
     def refuse(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
-        """Return the taken reply to the person, as the draft, with its problems."""
         folder = self._folder(key.session)
         with keeping("refusal", number=key.number):
             try:
@@ -312,21 +303,17 @@ class FolderInbox:
         reader.drop(key.number)
 
     def take_parked(self, key: Key) -> Reply | None:
-        """Take the reply to a parked call of a session that is over; None while there is none."""
         found = self._polls_of(key.session).replies(key.number)
         return found[0][1] if found else None
 
     def fetched(self, key: Key, at: str) -> None:
-        """Note when the client came for the answer to a parked call, the first time."""
         with keeping("end", number=key.number):
             self._folder(key.session).fetched(key.number, at)
 
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
-        """Return the outgoing messages of people, as (ticket, text), each until it is settled."""
         return self._outbox(session).outgoing()
 
     def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
-        """Store the result of an outgoing message."""
         with keeping("settled", ticket=ticket):
             self._outbox(session).settle(ticket, diagnostics)
 
@@ -337,16 +324,13 @@ class FolderInbox:
         return outbox
 
     def holds(self, session: str) -> Sequence[str]:
-        """Return what a tap is to hold."""
         path = self._folder(session).path / records.HOLDS
         return self._holds.read(path, records.read_holds) or ()
 
     def handshake_is_by_hand(self) -> bool:
-        """Return True if people answer the handshake of every session."""
         return (self.home / records.HANDSHAKE_BY_HAND).exists()
 
     def answer_handshake_by_hand(self, *, on: bool) -> None:
-        """Let people answer the handshake of every session, or stop that."""
         file = self.home / records.HANDSHAKE_BY_HAND
         with keeping("handshake"):
             if on:
@@ -355,7 +339,6 @@ class FolderInbox:
                 file.unlink(missing_ok=True)
 
     def end(self, session: str) -> None:
-        """Close a session in order. What is still pending and not parked becomes abandoned."""
         owned = self._own.get(session)
         if owned is None:
             self.facts(session)  # ended before, or never there
@@ -416,7 +399,6 @@ class FolderInbox:
     # -- the desk's side ----------------------------------------------------------------------
 
     def sessions(self) -> Sequence[SessionFacts]:
-        """List the sessions, newest first."""
         self._look_at_home()
         found = (self._sessions.facts(name) for name in self._sessions.names())
         shown = [facts for facts in found if facts is not None and not facts.probe]
@@ -426,7 +408,6 @@ class FolderInbox:
         return sorted(lettered, key=lambda facts: rank_of(facts.letter), reverse=True)
 
     def probes(self) -> Sequence[SessionFacts]:
-        """List the open sessions that were asked nothing but `server/discover` so far."""
         found = (self._sessions.facts(name) for name in self._sessions.names())
         return [one for one in found if one is not None and one.probe and one.is_open]
 
@@ -441,7 +422,6 @@ class FolderInbox:
             raise UnsafeFolderError("link", folder=self._path, place=self._path.resolve())
 
     def facts(self, session: str) -> SessionFacts:
-        """Return the facts of one session."""
         facts = self._sessions.facts(self._folder(session).name)
         if facts is None:
             raise UnknownItemError(session)
@@ -452,15 +432,12 @@ class FolderInbox:
         return self._sessions.negotiated(self._folder(session).name)
 
     def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
-        """List the exchanges of a session in one state, oldest first."""
         return list(self._items.items(self._folder(session), state))
 
     def item(self, key: Key) -> Item:
-        """Return one exchange, whatever its state."""
         return self._items.item(self._folder(key.session), key.number)
 
     def save(self, key: Key, draft: Draft) -> None:
-        """Save the person's draft, even after the exchange was closed."""
         with keeping("draft", number=key.number):
             self._folder(key.session).save(key.number, draft)
         self._ring(key.session)
@@ -471,34 +448,28 @@ class FolderInbox:
             self._folder(key.session).put_aside(key.number, draft)
 
     def send(self, key: Key, reply: Reply) -> None:
-        """Send a reply. The server checks it; a refused one comes back as the draft."""
         with keeping("reply", number=key.number):
             self._folder(key.session).send(key.number, reply)
         self._ring(key.session)
 
     def note_writer(self, key: Key, writer: Writer) -> None:
-        """Note that somebody is writing an answer."""
         self._folder(key.session)
         with keeping("draft", number=key.number):
             self._writers.note(key, writer)
 
     def clear_writer(self, page: str) -> None:
-        """Note that a window writes no answer any more."""
         self._writers.clear(page)
 
     def writers(self) -> Mapping[Key, tuple[Writer, ...]]:
-        """Return who is writing an answer, by exchange."""
         return self._writers.lately()
 
     def submit(self, session: str, reply: Reply) -> str:
-        """Submit an outgoing message. Return its ticket."""
         with keeping("saying"):
             ticket = self._outbox(session).submit(reply)
         self._ring(session)
         return ticket
 
     def hold(self, session: str, patterns: Sequence[str]) -> None:
-        """Replace the patterns of messages that a tap holds."""
         folder = self._folder(session)
         content = records.encode(records.holds_record(patterns))
         with keeping("holds", session=session):
@@ -520,7 +491,6 @@ class FolderInbox:
             FormDrafts(self.home).forget_place(f"{key.session}/{key.number}")
 
     def forget_session(self, session: str) -> None:
-        """Forget a session that is over, with everything in its folder."""
         from humanmcp.inbox.forgetting import forget_session  # noqa: PLC0415 - no server does it
         from humanmcp.inbox.form_drafts import FormDrafts  # noqa: PLC0415 - likewise
 
@@ -531,7 +501,6 @@ class FolderInbox:
             self._letters.sweep(self._path)
 
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
-        """Read the frames of the transcript whose `seq` is greater than `after`."""
         folder = self._folder(session)
         reader = self._transcripts.get(session)
         if reader is None:
@@ -542,7 +511,6 @@ class FolderInbox:
     def last_frames_before(
         self, session: str, seq: int, count: int, word: str = ""
     ) -> Sequence[Frame]:
-        """Read the last `count` frames of the transcript before number `seq`."""
         from humanmcp.inbox.transcripts import frames_before  # noqa: PLC0415 - no server does it
 
         return frames_before(self._folder(session).path / records.TRANSCRIPT, seq, count, word)

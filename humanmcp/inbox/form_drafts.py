@@ -75,7 +75,6 @@ class FormDrafts:
         return sorted(mine, key=lambda one: one.at)
 
     def forget(self, key: str) -> None:
-        """Delete the draft of a form, if there is one."""
         self._file(key).unlink(missing_ok=True)
 
     def forget_place(self, place: str) -> None:
@@ -91,7 +90,6 @@ def _digest(text: str) -> str:
 
 
 def _read(file: Path) -> FormDraft | None:
-    """Read a draft; None if there is no readable one."""
     try:
         record: Any = json.loads(read_file(file))  # what a process of ours wrote
         fields = {str(name): str(value) for name, value in record["fields"].items()}

@@ -45,7 +45,6 @@ class Stamps:
         self._until_the_second = ""
 
     def at(self, milliseconds: int) -> str:
-        """Return the stamp of a moment, in milliseconds since 1970."""
         # `datetime` would write this as well, and costs every start a millisecond.
         second, rest = divmod(milliseconds, 1000)
         if second != self._second:
@@ -105,7 +104,6 @@ class InboxSession:
 
     @property
     def name(self) -> str:
-        """The session's name in the inbox."""
         return self.facts.name
 
     def key(self, number: int) -> Key:
@@ -235,7 +233,6 @@ class InboxSession:
         return [one for one in waiting if one[0] not in self._settling]
 
     def take(self) -> Sequence[tuple[Key, Reply]]:
-        """Return the replies that were sent since the last call, oldest first."""
         return self.inbox.take(self.name)
 
     def submissions(self) -> Sequence[tuple[Key | str, Reply]]:

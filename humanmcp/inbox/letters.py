@@ -39,7 +39,6 @@ class Letters:
     """The letters of an inbox."""
 
     def __init__(self, home: Path) -> None:
-        """Give the letters of the inbox in `home`."""
         self._path = home / records.LETTERS
 
     def give(self, folder: SessionFolder) -> str:

@@ -62,7 +62,6 @@ class SessionCache:
     """Reads the facts of sessions, and which ones are alive."""
 
     def __init__(self, path: Path) -> None:
-        """Read the sessions in `path`."""
         self._path = path
         self._remembered = RecordCache()
         self._gone: dict[str, SessionFacts] = {}
@@ -107,7 +106,6 @@ class SessionCache:
         return found
 
     def negotiated(self, name: str) -> NegotiatedState:
-        """Return the negotiated state of the conversation."""
         path = self._path / name / records.KNOWN
         return (
             self._remembered.read(path, partial(records.read, NegotiatedState)) or NegotiatedState()
@@ -122,7 +120,6 @@ class ItemCache:
         self._lock = threading.Lock()
 
     def item(self, folder: SessionFolder, number: int) -> Item:
-        """Return one exchange, whatever its state."""
         found = folder.follow(
             number, lambda state, path: self._item(Key(folder.name, number), state, path)
         )

@@ -80,7 +80,6 @@ class Watch:
         self._inboxes = {**self._inboxes, path: _Watched(wake, look)}
 
     def __enter__(self) -> Self:
-        """Start to watch."""
         for one in self._inboxes.values():
             one.look.changed()
         self._observe()

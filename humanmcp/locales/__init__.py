@@ -35,7 +35,6 @@ class UnknownSentenceError(LookupError):
         self.code = code
 
     def __str__(self) -> str:
-        """Return what to do."""
         return f"no sentence for {self.section}.{self.code}: add it to humanmcp/locales/*/*.toml"
 
 

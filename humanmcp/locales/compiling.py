@@ -26,7 +26,6 @@ PLAIN: Final = "says"
 
 
 def languages(folder: Path = FOLDER) -> list[str]:
-    """List the languages that there are sources in."""
     return sorted({file.parent.name for file in folder.glob("*/*.toml")})
 
 

@@ -79,7 +79,6 @@ class Phrase(NamedTuple):
     fillings: Mapping[str, object] = MappingProxyType({})
 
     def sentence(self) -> str:
-        """Return the sentence in this language."""
         return say(self.section, self.code, **self.fillings)
 
 

@@ -122,7 +122,6 @@ class Session:
 
     @property
     def negotiated(self) -> NegotiatedState:
-        """The negotiated state of the conversation."""
         return self.state.negotiated
 
     @negotiated.setter

@@ -216,7 +216,6 @@ class HostSeats:
         sessions.close()
 
     def close(self) -> None:
-        """End every stream: the server is about to end."""
         for _, sessions, silence in self._open.values():
             silence.cancel()
             sessions.close()

@@ -149,7 +149,6 @@ class Classroom:
     # -- opening and closing --------------------------------------------------------------------
 
     def open(self, address: Address, url: str) -> None:
-        """Open the room at an address; `url` is the address that people type."""
         self.address, self.url = address, url
         self.teacher = self._make_seat(SeatRecord(0, self.record.teacher), "teacher")
         self.wall = self._make_seat(SeatRecord(0, self.record.wall), "wall")
@@ -227,7 +226,6 @@ class Classroom:
         return [self._seats[number] for number in sorted(self._seats)]
 
     def seat(self, number: int) -> RoomSeat | None:
-        """Return a learner's seat, or None."""
         return self._seats.get(number)
 
     def seat_of(self, visitor: Visitor) -> RoomSeat | None:
@@ -331,7 +329,6 @@ class Classroom:
         return open_inbox(folder, self._database, f"{self.record.name}/{folder.name}")
 
     def link(self, key: str) -> str:
-        """Return the personal link of a key."""
         return f"{self.url}/r/{self.record.name}/s/{key}"
 
     @property
@@ -405,7 +402,6 @@ class Classroom:
         return self._lessons[name](language or language_of(self.language))
 
     def lesson_of(self, record: SeatRecord) -> str:
-        """Return the name of the lesson of a seat."""
         return record.lesson or self.record.lesson
 
     def plays(self, lesson: str) -> None:

@@ -45,7 +45,6 @@ EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 - only on request
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the flags of `room`."""
     flag = parser.flags(SECTION, "help ")
     flag("name", nargs="?", default="class", metavar="NAME")
     flag("--lesson", metavar="LESSON", default="")
@@ -174,7 +173,6 @@ class _RoomServer(QuietServer):
         ready: Callable[[], object],
         tls: Sequence[str],
     ) -> None:
-        """Serve a room."""
         super().__init__(
             make_app(classroom, hosts),
             ready,

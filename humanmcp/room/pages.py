@@ -79,7 +79,6 @@ def _draft(seat: RoomSeat) -> dict[str, Any] | None:
 
 
 def room_of(request: Request) -> Classroom:
-    """Return the room that a request came to."""
     room = request.app.state.room
     if not isinstance(room, Classroom):  # `make_app` puts it there
         raise TypeError(type(room))
@@ -355,7 +354,6 @@ def export(request: Request) -> Response:
 
 @router.get("/room/seats.csv")
 def table(request: Request) -> Response:
-    """Return the table alone."""
     text = results.table(room_of(request))
     attached = {"Content-Disposition": 'attachment; filename="seats.csv"'}
     return Response(text.encode("utf-8-sig"), media_type="text/csv", headers=attached)

@@ -329,7 +329,6 @@ class PracticeSession:
         return self._server
 
     def step(self, now: float) -> float | None:
-        """Step the session."""
         server = None if self._leaves else self._begun()
         if server is None:
             return None if self._leaves else now + _ASKS_AGAIN

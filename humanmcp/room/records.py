@@ -234,7 +234,6 @@ class RoomDoor(Door):
             self._by_key[digest(key)] = visitor
 
     def dismiss(self, visitor: Visitor) -> None:
-        """Forget a visitor."""
         for known in (self._visitors, self._by_key):
             for gone in [one for one, who in known.items() if who == visitor]:
                 del known[gone]

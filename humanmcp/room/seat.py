@@ -80,7 +80,6 @@ class SeatMark(NamedTuple):
     animal: str
 
     def words(self) -> str:
-        """Return the mark in words."""
         animal = say("room", f"animal.{self.animal}")
         return say("room", f"colour.{self.colour}", animal=animal)
 
@@ -162,7 +161,6 @@ class RoomSeat:
 
     @property
     def board(self) -> Board:
-        """What waits in this seat."""
         return self.desk.board
 
     def _changed(self) -> None:

@@ -261,13 +261,11 @@ class MemoryConnection:
     def send(
         self, line: bytes, *, related_to: int = 0, deliberate: bool = False, receipt: int = 0
     ) -> None:
-        """Send a line to the client."""
         if receipt:
             self._receipts.put(receipt)
         self._go(SentLine(as_one_line(line, deliberate=deliberate)[:-1], related_to))
 
     def send_raw(self, content: bytes) -> None:
-        """Send bytes to the client."""
         self._go(SentLine(content))
 
     def _go(self, what: SentLine) -> None:
@@ -355,7 +353,6 @@ class PipeConnection:
     # -- the session's side -------------------------------------------------------------------
 
     def listen(self, arrived: Callable[[], object]) -> None:
-        """Call `arrived`, from any thread, whenever there is something to get; now, if there is."""
         self._arrived = arrived
         if not self._coming.empty():
             arrived()
@@ -439,13 +436,11 @@ class PipeConnection:
         self._arrived()
 
     def flush(self, timeout: float) -> None:
-        """Wait until everything is written or has failed, at most `timeout` seconds."""
         done = threading.Event()
         self._leaving.put(done)
         done.wait(timeout)
 
     def drain(self) -> Iterator[bytes]:
-        """Yield the unread lines at the end of the session."""
         with suppress(Empty):
             while True:
                 item = self._coming.get_nowait()

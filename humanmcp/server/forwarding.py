@@ -111,11 +111,9 @@ class _Run:
         self._tell(_ServerEvent(self, line.removesuffix(b"\r")))
 
     def stderr_line(self, line: bytes) -> None:
-        """Queue a line of its stderr."""
         self._tell(_ServerEvent(self, line, aside=True))
 
     def ended(self) -> None:
-        """Queue the end of the run."""
         self._tell(_ServerEvent(self, None))
 
     def send(self, line: str) -> None:

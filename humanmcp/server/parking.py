@@ -73,7 +73,6 @@ class ParkedCalls:
     # -- a call is parked -----------------------------------------------------------------------
 
     def waits(self, exchange: Exchange, timers: PendingTimers) -> None:
-        """Plan when a call that waits is parked."""
         seconds, number = self._seconds, exchange.number
         timers.follows = number in self._followers
         timers.park_at, timers.can_park = None, ""
@@ -130,7 +129,6 @@ class ParkedCalls:
         return bool(timers.ticket)
 
     def has(self, number: int) -> bool:
-        """Return True for a parked call of this session."""
         return number in self._own
 
     def park(self, number: int) -> bool:

@@ -75,7 +75,6 @@ class ServerDefinition:
 
     @property
     def book(self) -> Book:
-        """The book as it is now."""
         return self._book_file.book
 
     def _prepare(self) -> None:

@@ -128,7 +128,6 @@ class ParentWatch:
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the flags of `serve`."""
     flag = parser.flags("serve")
     add_flags(parser, "home", "inbox", "files", "book", "title", "versions")
     add_flags(parser, "client_limit", "notify", "lang")
@@ -223,7 +222,6 @@ def _ended(options: ServeOptions, status: int, stderr: Stderr) -> int:
 
 
 def _notifier(command: str) -> Callable[[str, int, str], object] | None:
-    """Return the notifier, or None without a command."""
     if not command.strip():
         return None
     from humanmcp.server.notifier import Notifier  # noqa: PLC0415 - only who wants it pays for it

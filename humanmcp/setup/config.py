@@ -76,12 +76,10 @@ class Wanted(HostEntry):
         return (*self.host.keys, self.name)
 
     def sentence(self, code: str, **fillings: object) -> str:
-        """Return a sentence of this command."""
         return say(SECTION, code, **fillings)
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the arguments of this command."""
     flag = parser.flags(SECTION, "help ")
     flag("host", metavar="HOST", nargs="?", choices=tuple(BY_NAME))
     flag("--name", default=DEFAULT_NAME)
@@ -703,7 +701,6 @@ def backup(path: Path) -> Path:
 
 
 def newest_backups(path: Path) -> list[Path]:
-    """Return the newest backups of a file, the newest first."""
     real = path.resolve()
     return sorted(real.parent.glob(f"{real.name}.humanmcp-*.bak"), reverse=True)[:_BACKUPS_READ]
 

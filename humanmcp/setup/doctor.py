@@ -274,7 +274,6 @@ class Trial:
         self.stray.append(line.decode("utf-8", "replace"))
 
     def stderr_line(self, line: bytes) -> None:
-        """Keep a line of its stderr."""
         self.stderr += line.decode("utf-8", "replace") + "\n"
 
     def ended(self) -> None:
@@ -417,7 +416,6 @@ _COLOUR: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.PROBLEM: "re
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the flags of this command."""
     parser.flags(SECTION, "help ")("--json", action="store_true")
     add_flags(parser, "home", "files", "book", "lang")
 

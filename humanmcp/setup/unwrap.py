@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the flags of `unwrap`."""
     add_place(parser, "unwrap all")
     add_flags(parser, "lang")
 

@@ -224,7 +224,6 @@ class WrapError(ConfigFileError):
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the flags of `wrap`."""
     flag = parser.flags("tap")
     add_place(parser)
     flag("--hold", action="append", default=[], metavar="PATTERN")

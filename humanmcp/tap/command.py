@@ -35,7 +35,7 @@ from humanmcp.tap.hold import Held, HeldQueue, HoldPolicy, Refused
 from humanmcp.tap.pump import Sink
 from humanmcp.tap.real_server import NOT_EXECUTABLE, NOT_FOUND, RemoteServer, ServerProcess
 from humanmcp.tap.recorder import Listening, Output, TapRecorder, TextLog
-from humanmcp.tap.tapping import Tap, TapEvents, TappedSession
+from humanmcp.tap.tapping import VISITOR, Tap, TapEvents, TappedSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +58,6 @@ SWITCH_EVERY: Final = 0.0001
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the flags of `tap`."""
     flag = parser.flags("tap")
     add_flags(parser, "home", "title", "book", "lang")
     flag("--http", nargs="?", const="", metavar="ADDRESS:PORT")
@@ -264,7 +263,7 @@ def _begin(settings: Settings, wanted: _Wanted) -> InboxSession:
         title=title,
         probe=True,
         folder=str(Path.cwd()),
-        http_visitor=os.environ.get("HUMANMCP_TAP_VISITOR", ""),
+        http_visitor=os.environ.get(VISITOR, ""),
     )
     inbox_session = InboxSession.begin(open_inbox(home), facts, now)
     inbox_session.inbox.hold(inbox_session.name, tuple(pattern.text for pattern in wanted.patterns))

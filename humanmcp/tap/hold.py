@@ -647,7 +647,6 @@ FAILED: Final = 1
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the flags of `hold`."""
     flag = parser.flags("hold")
     add_flags(parser, "home", "lang")
     flag("patterns", nargs="*", metavar="PATTERN")
@@ -699,7 +698,6 @@ def one_tap(inbox: DeskInbox, wanted: str = "") -> str:
 
 
 def held(inbox: DeskInbox, sessions: Sequence[str]) -> Iterator[Item]:
-    """Yield the held messages of these sessions, oldest first, session by session."""
     for session in sessions:
         for item in inbox.items(session):
             if item.purpose is Purpose.HELD:

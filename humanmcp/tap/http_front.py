@@ -28,6 +28,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.json.tree import object_at, text_at
 from humanmcp.protocol.session import cancellation
+from humanmcp.tap.tapping import VISITOR
 
 if TYPE_CHECKING:
     import socket
@@ -50,9 +51,6 @@ MOST_CONNECTIONS: Final = 1_000
 AUTHORIZATION: Final = "HUMANMCP_TAP_AUTHORIZATION"
 """The variable that brings a client's key to the tap of its session: no command line shows it."""
 
-VISITOR: Final = "HUMANMCP_TAP_VISITOR"
-"""The variable that tells a tap that its client has no session (`SessionFacts.http_visitor`)."""
-
 BUSY: Final = HttpRefusal(503, "busy", -32603)
 ENDED: Final = HttpRefusal(502, "ended", -32603)
 
@@ -66,7 +64,6 @@ class TappedClient:
     resumes: Final = False
 
     def __init__(self, tap: ChildTransport, name: str, visitor: str, version: str) -> None:
-        """Listen to the tap."""
         self.id = name
         self.visitor = visitor
         self.version = version
@@ -129,7 +126,6 @@ class TappedClient:
         return self.streams.is_idle
 
     def unanswered(self, stream: Stream) -> HttpRefusal | None:
-        """Return why a stream ended without an answer; None if none was owed."""
         return ENDED if stream.numbers else None
 
     def missed(self, last_event_id: EventId) -> list[OutEvent]:  # noqa: ARG002 - nothing is resumed
@@ -137,7 +133,6 @@ class TappedClient:
         return [OutEvent(self._kept.popleft()) for _ in range(len(self._kept))]
 
     def done(self, stream: Stream) -> None:
-        """Note that a response is complete."""
         self.seen()
         self.streams.leave(stream)
 
@@ -279,11 +274,9 @@ class TapFront:
         self._sessions: list[TappedClient] = []
 
     def known(self, name: str | None) -> TappedClient | None:
-        """Return the session of a name."""
         return next((one for one in self._sessions if name and one.id == name), None)
 
     async def session_of(self, posted: Posted, request: HttpRequest) -> TappedClient | HttpRefusal:
-        """Return the session that a message belongs to, a new one where it begins one."""
         facts, message, address = posted.transport_facts, posted.message, request.address
         if facts is not None and facts.error is not None:
             why = (("why", text_at(facts.error, "message").rstrip(".")),)
@@ -322,7 +315,6 @@ class TapFront:
         return client
 
     async def find(self, name: str, address: str) -> TappedClient | HttpRefusal:
-        """Return the session of a name."""
         found = self.known(name)
         if found is None or found.is_over:
             return UNKNOWN_SESSION

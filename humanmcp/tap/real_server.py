@@ -74,7 +74,6 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """The number of its process."""
         return self._process.pid
 
     def watch(self, ended: Callable[[], object]) -> None:
@@ -230,7 +229,6 @@ class RemoteServer:
     # -- what comes back -------------------------------------------------------------------------
 
     def line_arrived(self, line: bytes, asked: str = "") -> None:
-        """Take a line from the server."""
         if not _is_own(line):
             self._said_again.discard("")
             named = named_after(line, asked) if asked else line
@@ -292,11 +290,9 @@ class RemoteServer:
         return self._transport.send_now(line)
 
     def stderr_line(self, line: bytes) -> None:
-        """Write a line to stderr."""
         self._write(self._aside, line)
 
     def http_passed(self, number: int, what: HttpPart) -> None:
-        """Record a part of an HTTP exchange."""
         self._record(as_json(number, what).encode("utf-8", "replace"), HTTP)
 
     def ended(self) -> None:

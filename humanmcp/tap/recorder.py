@@ -350,7 +350,6 @@ class Listening:
         self._inbox_session.inbox.record(self._inbox_session.name, frame)
 
     def hear(self, frame: Frame) -> None:
-        """Hear what a frame says."""
         if self._hurried:
             return
         for seen in self._view.feed(frame):
@@ -524,7 +523,6 @@ class TextLog:
         """Say nothing: what is known at the end only is no line of the wire."""
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 

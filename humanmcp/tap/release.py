@@ -27,7 +27,6 @@ NOTHING: Final = 1
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the flags of `release`."""
     flag = parser.flags("release")
     add_flags(parser, "home", "lang")
     flag("numbers", nargs="*", type=int, metavar="NUMBER")

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+VISITOR: Final = "HUMANMCP_TAP_VISITOR"
+"""The variable that tells a tap that its client has no session (`SessionFacts.http_visitor`)."""
+
 QUIET: Final = 0.3
 """Seconds without a byte until a pipe that outlived its server counts as another program's."""
 
@@ -74,12 +77,10 @@ class TapEvents:
         self._waiting: deque[TapEvent] = deque()
 
     def put(self, event: TapEvent) -> None:
-        """Add an event."""
         self._waiting.append(event)
         self.wake()
 
     def take(self) -> TapEvent | None:
-        """Take the oldest event; None if there is none."""
         return self._waiting.popleft() if self._waiting else None
 
 

@@ -116,7 +116,6 @@ SECTION: Final = "answer"
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the arguments of this command."""
     flag = parser.flags(SECTION, "help ")
     parser.flags("choose", "help ")("number", nargs="?", default="", metavar="N")
     ways = parser.add_mutually_exclusive_group()

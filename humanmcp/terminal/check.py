@@ -178,7 +178,6 @@ def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa
 
 
 def _line_error(error: Exception) -> CheckedShape:
-    """Write the error of a line in the shape of all answers."""
     if isinstance(error, CaseError):
         message = error.sentence()
     else:
@@ -191,7 +190,6 @@ def _line_error(error: Exception) -> CheckedShape:
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the arguments of this command."""
     flag = parser.flags(SECTION, "help ")
     flag("files", code="file", nargs="*", metavar="FILE|-")
     flag("--method", metavar="METHOD")
@@ -492,7 +490,6 @@ _WIDTH: Final = 80
 
 
 def _is_request(text: str) -> bool:
-    """Return True for one request or notification."""
     reading = json_reading.read(text)
     value = reading.value if reading.readable and not reading.edits else None
     return isinstance(value, dict) and isinstance(value.get("method"), str)

@@ -50,7 +50,6 @@ class Target:
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the arguments of this command."""
     flag = parser.flags(SECTION, "help ")
     flag("what", nargs="?", default="", metavar="WHAT")
     flag("--older-than", type=float, metavar="DAYS")

@@ -72,7 +72,6 @@ class TerminalRow:
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the flags of this command."""
     flag = parser.flags(SECTION, "help ")
     flag("--all", action="store_true")
     flag("--watch", action="store_true")
@@ -175,7 +174,6 @@ def _list(sessions: Sequence[SessionFacts], found: Sequence[TerminalRow]) -> Non
 
 
 def _shown(inbox: DeskInbox, *, everything: bool) -> list[SessionFacts]:
-    """Return the sessions that are listed: the live ones, or all."""
     return [facts for facts in listed_sessions(inbox) if everything or facts.is_open]
 
 
@@ -291,7 +289,6 @@ class Outlook:
 
 
 def utc_now() -> datetime:
-    """Return this moment, in UTC."""
     return datetime.now(UTC)
 
 
@@ -390,7 +387,6 @@ class ChoiceError(StopError):
 
 
 def open_inbox(settings: Settings) -> DeskInbox:
-    """Open the inbox of these settings."""
     # The import is here, so that `--help` and `check` do not pay for it.
     from humanmcp.inbox import open_inbox  # noqa: PLC0415 - see above
 

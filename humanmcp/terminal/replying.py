@@ -79,7 +79,6 @@ class Answering:
         return self.sentence("the server") if to_server else self.who
 
     def sentence(self, code: str, **fillings: object) -> str:
-        """Return a sentence of this command."""
         return say(SECTION, code, **fillings)
 
 
@@ -239,7 +238,6 @@ def _print_questions(questions: Sequence[AskedQuestion]) -> None:
 
 
 def next_commands(opened: OpenExchange, name: str) -> str:
-    """Return the commands that decide."""
     asks = opened.approval is not None and opened.approval.questions
     return say(approvals.SECTION, "next answers" if asks else "next", name=name)
 

@@ -40,7 +40,6 @@ LOOK_EVERY: Final = 0.2
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the arguments of this command."""
     flag = parser.flags(SECTION, "help ")
     ways = parser.add_mutually_exclusive_group()
     flag("message", to=ways, nargs="?", metavar="MESSAGE")

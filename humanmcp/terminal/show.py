@@ -100,12 +100,10 @@ class ShownExchange(NamedTuple):
 
     @property
     def item(self) -> Item:
-        """The exchange."""
         return self.opened.item
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the arguments of this command."""
     flag = parser.flags(SECTION, "help ")
     parser.flags("choose", "help ")("number", nargs="?", default="", metavar="N")
     flag("--unreadable", code="bad", action="store_true")

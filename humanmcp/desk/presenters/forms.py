@@ -264,7 +264,6 @@ class ArmShape(TypedDict):
 
 
 def field_of(schema: Any) -> FieldShape:  # noqa: ANN401 - it came over a wire
-    """Return the field of a schema for the page."""
     return shape_of(Field("", object_at(schema)))
 
 

@@ -306,7 +306,6 @@ def decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def is_text(value: object) -> TypeGuard[str]:
-    """Return True if a decoded value is a string."""
     return isinstance(value, str) and not isinstance(value, WrittenNumber)
 
 

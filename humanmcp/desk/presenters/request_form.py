@@ -96,7 +96,6 @@ def lists_of(frames: Iterable[Frame]) -> dict[str, list[dict[str, Any]]]:
 
 
 def tool_form(name: str, entry: object) -> RequestForm:
-    """Return the form of a tool call."""
     form = field_of(object_at(entry, "inputSchema"))
     return RequestForm("tools/call", name, {"name": name, "arguments": {}}, tuple(form["fields"]))
 

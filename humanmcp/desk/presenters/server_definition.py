@@ -61,7 +61,6 @@ Lists = dict[str, tuple["Mapping[str, Any]", ...]]
 
 
 def of_book(book: Book) -> Lists:
-    """Return the lists of an answer book."""
     return {member: tuple(getattr(book, ATTRIBUTES[member])) for member in MEMBERS}
 
 

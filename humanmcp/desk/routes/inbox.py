@@ -4,8 +4,6 @@ Scripts extend these pages. They fetch parts of them (`/list`, `…/status`), an
 and elements, never as markup from strings.
 """
 
-# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
-
 from __future__ import annotations
 
 from contextlib import suppress

@@ -4,8 +4,6 @@ A client sends requests, a server notifications, requests, and faults such as by
 end. The owner of the session sends them, or reports why not; the response is in the transcript.
 """
 
-# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
-
 from __future__ import annotations
 
 import base64

@@ -4,8 +4,6 @@ The lists belong to a session, to the answer book (for all sessions), or to an a
 writes. A session is notified at once; sessions with the book notice a change within a second.
 """
 
-# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
-
 from __future__ import annotations
 
 import json

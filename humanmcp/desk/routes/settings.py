@@ -1,7 +1,5 @@
 """The page of settings: folders, limits of clients, the view, old sessions."""
 
-# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
-
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -100,7 +100,6 @@ class Nobody:
         self.roots = roots
 
     def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:  # noqa: ARG002 - Respondent
-        """Answer immediately."""
         answer, form = self.ready_answer(exchange)
         judge(json.dumps(answer, ensure_ascii=False), form)
 
@@ -140,6 +139,5 @@ class WhenAsked:
             self._session.withdraw(exchange, reason)
 
     def end(self) -> None:
-        """End the session."""
         if self._session is not None:
             self._session.end()

@@ -285,7 +285,6 @@ class Client:
 
     @property
     def server_capabilities(self) -> Mapping[str, Any]:
-        """The capabilities that the server declared."""
         return self.session.negotiated.server_capabilities or {}
 
     # -- asking --------------------------------------------------------------------------------
@@ -645,6 +644,5 @@ class ServerSession:
         self.open(session_start)
 
     def close(self) -> None:
-        """End the server, if there is one."""
         if self._client is not None:
             self._client.close()

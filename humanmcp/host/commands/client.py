@@ -87,7 +87,6 @@ class ClientError(StopError):
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the arguments of this command."""
     flag = parser.flags(SECTION, "help ")
     flag("words", code="command", nargs="*", metavar="COMMAND")
     flag("--server", metavar="NAME", default="")
@@ -362,7 +361,6 @@ _METAVARS: Final = {
 
 
 def _add_request_arguments(parser: Parser) -> None:
-    """Add the flags of one request."""
     flag = parser.flags(SECTION, "help ")
     one_of = parser.add_mutually_exclusive_group()
     for kind, metavars in _METAVARS.items():
@@ -410,7 +408,6 @@ def _arguments_before_the_server(words: list[str]) -> list[str]:
 
 
 def status_of(error: StopError) -> ExitStatus:
-    """Return the exit status for an error."""
     match error:
         case NoAnswerError():
             return ExitStatus.LATE

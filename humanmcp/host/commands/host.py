@@ -46,7 +46,6 @@ NAME: Final = Identity("humanmcp-host", "1.0.0")
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the arguments of this command."""
     flag = parser.flags(SECTION, "help ")
     flag("--config", metavar="FILE", default="")
     flag("--start", choices=[one.value for one in SessionStart], default=SessionStart.PROBE.value)

@@ -89,7 +89,6 @@ class ServiceModel(ABC):
             self._client = make(api_key=secret, base_url=base_url, max_retries=0)
 
     def close(self) -> None:
-        """Close the connections."""
         self._client.close()
 
     def turn(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:

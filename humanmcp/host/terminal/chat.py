@@ -148,7 +148,6 @@ def ending_of(turn: Turn) -> Phrase | None:
 
 
 def state_of(server: Server) -> str:
-    """Return the state of a server."""
     if server.entry.trouble is not None:
         return server.entry.trouble.sentence()
     if server.entry.disabled:
@@ -320,7 +319,6 @@ class AtHostOnce(AtHost):
         return Refuse()
 
     def calling(self, use: ToolUse, tool: ToolAddress) -> None:
-        """Report the call."""
         to_stderr(Painted(call_of(use, tool), "cyan"))
 
 

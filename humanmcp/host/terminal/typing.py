@@ -202,7 +202,6 @@ class Typist:
 
 
 def _line_editor() -> ModuleType | None:
-    """Return the line editor of this system; None where there is none."""
     try:
         import readline  # noqa: PLC0415 - not everywhere, and only where somebody types
     except ImportError:  # pragma: no cover - Windows

@@ -65,7 +65,6 @@ class Ringer:
         self._thread: threading.Thread | None = None
 
     def ring(self, inbox: int) -> None:
-        """Ring for this inbox."""
         with self._changing:
             now = time.monotonic()
             if now - self._rung.get(inbox, -PAUSE) < PAUSE:
@@ -286,7 +285,6 @@ class PostgresWatch:
     """
 
     def __init__(self, database: Database, inbox: int, wake: Callable[[str, int], None]) -> None:
-        """Watch one inbox of the database."""
         self._db = database
         self._inbox = inbox
         self._wake = wake
@@ -301,7 +299,6 @@ class PostgresWatch:
         return self._db.follower.why_polling
 
     def __enter__(self) -> Self:
-        """Start to watch."""
         self._since = self._db.run(SINCE)[0][0]
         self._db.follower.follow(self._inbox, self._look)
         return self

@@ -202,12 +202,10 @@ class ExchangeRows(SessionRows):
             self._owned(key.session)
 
     def take_parked(self, key: Key) -> Reply | None:
-        """Take the reply to a parked call of a session that is over; None while there is none."""
         rows = self._db.run(_TAKE_PARKED, **self._this(key), owner=self._db.follower.lease)
         return records.read_reply(records.decode(rows[0][0])) if rows else None
 
     def fetched(self, key: Key, at: str) -> None:
-        """Note when the client came for the answer to a parked call, the first time."""
         item = self.item(key)
         if item.answer is not None and not item.answer.fetched:
             answer = item.answer._replace(fetched=at)
@@ -218,7 +216,6 @@ class ExchangeRows(SessionRows):
     # -- the desk's side ------------------------------------------------------------------------
 
     def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
-        """List the exchanges of a session in one state, oldest first."""
         number = self._id(session)
         sql = f"{_ITEMS} e.state = %(state)s ORDER BY e.number"
         rows = self._db.run(sql, session=number, state=state.value)
@@ -235,7 +232,6 @@ class ExchangeRows(SessionRows):
         return _item(key.session, rows[0])
 
     def save(self, key: Key, draft: Draft) -> None:
-        """Save the person's draft, even after the exchange was closed."""
         record = text_of(records.record_of(draft))
         if not self._db.run(_SAVE, **self._this(key), record=record):
             raise UnknownItemError(f"{key.session}/{key.number}")
@@ -247,7 +243,6 @@ class ExchangeRows(SessionRows):
         self._db.run(_NOTE_WRITER, inbox=self._inbox, **named, **self._this(key))
 
     def clear_writer(self, page: str) -> None:
-        """Note that a window writes no answer any more."""
         self._db.run(_CLEAR_WRITER, inbox=self._inbox, page=page)
 
     def writers(self) -> Mapping[Key, tuple[Writer, ...]]:
@@ -344,7 +339,6 @@ class PostgresBell:
     """The bell of a session of this process."""
 
     def __init__(self, inbox: Taking, session: str) -> None:
-        """Make the bell of this session."""
         self._inbox = inbox
         self._session = session
 
@@ -357,7 +351,6 @@ class Taking(ExchangeRows):
     """The part of the inbox that delivers what people submit to a session."""
 
     def __init__(self, database: Database, name: str) -> None:
-        """Use the inbox of this name in the database."""
         super().__init__(database, name)
         self._looking = threading.RLock()
         self._rung: dict[str, Callable[[], object]] = {}
@@ -452,11 +445,9 @@ class Taking(ExchangeRows):
     # -- the server's side ------------------------------------------------------------------------
 
     def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
-        """Return the replies that were sent since the last call, oldest first."""
         return self._come(session, self._replies)
 
     def drafts(self, session: str) -> Sequence[tuple[Key, Draft]]:
-        """Return the drafts that were saved since the last call."""
         return self._come(session, self._drafts)
 
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
@@ -490,7 +481,6 @@ class Taking(ExchangeRows):
         return self._handshake_by_hand if self._is_followed else super().handshake_is_by_hand()
 
     def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
-        """Store the result of an outgoing message."""
         result = text_of(records.diagnostics_record(diagnostics))
         this = self._outgoing_place(session, ticket)
         if not self._db.run(_SETTLE, **this, result=result):
@@ -503,7 +493,6 @@ class Taking(ExchangeRows):
     # -- the desk's side ------------------------------------------------------------------------
 
     def submit(self, session: str, reply: Reply) -> str:
-        """Submit an outgoing message. Return its ticket."""
         record = text_of(records.record_of(reply))
         found = self._db.run(_SAY, session=self._id(session), record=record)
         if not found:
@@ -512,7 +501,6 @@ class Taking(ExchangeRows):
         return records.exchange_name(found[0][0])
 
     def outgoing_result(self, session: str, ticket: str) -> OutgoingResult | None:
-        """Return what became of an outgoing message; None while it waits."""
         found = self._db.run(_RESULT, **self._outgoing_place(session, ticket))
         if not found:
             raise UnknownItemError(f"{session}/{ticket}")
@@ -571,7 +559,6 @@ class PostgresInbox(Taking):
         self.home = home
 
     def folder(self, session: str) -> Path:
-        """Return the folder on this machine for the text files of a session."""
         self._id(session)
         return make_private(make_private(self.home / TEXTS) / session)
 
@@ -606,7 +593,6 @@ class PostgresInbox(Taking):
         self._ring()
 
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
-        """Read the frames of the transcript whose `seq` is greater than `after`."""
         return self._frames(self._id(session), after)
 
     def _frames(self, session: int, after: int) -> Iterator[Frame]:
@@ -618,7 +604,6 @@ class PostgresInbox(Taking):
     def last_frames_before(
         self, session: str, seq: int, count: int, word: str = ""
     ) -> Sequence[Frame]:
-        """Read the last `count` frames of the transcript before number `seq`."""
         bound = "AND seq < %(seq)s" if seq else ""
         held = "AND humanmcp.whole(record) ILIKE %(held)s" if word else ""
         sql = f"{_FRAMES} {bound} {held} ORDER BY seq DESC LIMIT %(count)s"
@@ -629,7 +614,6 @@ class PostgresInbox(Taking):
     # -- the end --------------------------------------------------------------------------------
 
     def end(self, session: str) -> None:
-        """Close a session in order. What is still pending and not parked becomes abandoned."""
         owned = self._own.get(self._id(session))
         if owned is None:
             self.facts(session)  # ended before, or never there
@@ -659,7 +643,6 @@ class PostgresInbox(Taking):
         self._ring()
 
     def forget_session(self, session: str) -> None:
-        """Forget a session that is over, with everything in it."""
         facts = self.facts(session)
         if facts.life is Life.OPEN:
             raise forgetting.NotForgottenError("still runs", session=facts.letter or facts.name)

@@ -83,7 +83,6 @@ class SessionRows:
     """The part of the inbox that knows sessions; the other parts stand on it."""
 
     def __init__(self, database: Database, name: str) -> None:
-        """Use the inbox of this name in the database."""
         self._db = database
         self._inbox = int(database.run(_INBOX, name=name)[0][0])
         self._ids: dict[str, int] = {}
@@ -150,7 +149,6 @@ class SessionRows:
         return owned
 
     def orphaned_sessions(self, at: str) -> Sequence[SessionFacts]:
-        """List the open sessions at this port that no process owns."""
         rows = self._db.run(
             f"{_FACTS} AND NOT ended AND NOT humanmcp.lives(owner)",
             inbox=self._inbox,
@@ -158,7 +156,6 @@ class SessionRows:
         return [facts for facts in map(_facts, rows) if facts.comes_back(at)]
 
     def session_by_http_id(self, http_id: str) -> SessionFacts | None:
-        """Return the open session with this HTTP session id, of any process."""
         if not http_id.isascii() or "\0" in http_id:
             return None
         rows = self._db.run(f"{_FACTS} AND http_id = %(id)s", inbox=self._inbox, id=http_id)
@@ -208,7 +205,6 @@ class SessionRows:
         self._own.pop(number, None)
 
     def describe(self, facts: SessionFacts, negotiated: NegotiatedState) -> None:
-        """Replace the facts of a session."""
         owned = self._owned(facts.name)
         facts = facts._replace(life=Life.OPEN, letter="")
         if facts != owned.facts or negotiated != owned.negotiated:
@@ -245,7 +241,6 @@ class SessionRows:
     # -- everybody ------------------------------------------------------------------------------
 
     def sessions(self) -> Sequence[SessionFacts]:
-        """List the sessions, newest first."""
         rows = self._db.run(f"{_FACTS} AND NOT probe ORDER BY letter DESC", inbox=self._inbox)
         return [_facts(row) for row in rows]
 
@@ -255,7 +250,6 @@ class SessionRows:
         return [one for one in map(_facts, rows) if one.is_open]
 
     def facts(self, session: str) -> SessionFacts:
-        """Return the facts of one session."""
         number = self._id(session)
         rows = self._db.run(f"{_FACTS} AND id = %(session)s", inbox=self._inbox, session=number)
         if not rows:
@@ -273,7 +267,6 @@ class SessionRows:
         return kept
 
     def negotiated(self, session: str) -> NegotiatedState:
-        """Return the negotiated state of the conversation."""
         kept = self._column(session, "negotiated")
         return (
             NegotiatedState()
@@ -293,7 +286,6 @@ class SessionRows:
         self._ring()
 
     def handshake_is_by_hand(self) -> bool:
-        """Return True if people answer the handshake of every session."""
         sql = "SELECT handshake_by_hand FROM humanmcp.inboxes WHERE id = %(inbox)s"
         return bool(self._db.run(sql, inbox=self._inbox)[0][0])
 

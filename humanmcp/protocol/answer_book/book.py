@@ -188,7 +188,6 @@ class Book(NamedTuple):
 
 
 def lists_of(book: Book, version: str = "") -> Mapping[str, Mapping[str, Any]]:
-    """Return the content of each list of a book, by method."""
     book = book._replace(tools=book.listed_tools(version))
     return {
         one.name: {one.listing.member: list(getattr(book, ATTRIBUTES[one.listing.member]))}

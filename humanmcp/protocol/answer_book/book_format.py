@@ -58,21 +58,18 @@ def only(found: Mapping[str, Any], allowed: frozenset[str], place: str) -> None:
 
 
 def table(value: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401 - TOML's types
-    """Read a table."""
     if not isinstance(value, dict):
         raise BookError(place, "table")
     return value
 
 
 def tables(value: Any, place: str) -> list[Mapping[str, Any]]:  # noqa: ANN401 - TOML's types
-    """Read a list of tables."""
     if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
         raise BookError(place, "tables")
     return value
 
 
 def text(value: Any, place: str) -> str:  # noqa: ANN401 - TOML's types
-    """Read a text."""
     if not isinstance(value, str):
         raise BookError(place, "text")
     return value
@@ -133,7 +130,6 @@ def text_or_flag(value: Any, place: str) -> str | bool:  # noqa: ANN401 - TOML's
 
 
 def protocol_versions(value: Any, place: str) -> tuple[str, ...]:  # noqa: ANN401 - TOML's types
-    """Read a list of protocol versions."""
     if not isinstance(value, list) or not value or any(one not in versions.ALL for one in value):
         raise BookError(place, "versions", known=", ".join(versions.ALL))
     return tuple(one for one in versions.ALL if one in value)

@@ -62,7 +62,6 @@ class _NullError(Exception):
 
 
 def copied(frames: Iterable[Frame]) -> CopiedBook:
-    """Return the book of a session."""
     records = recorded(frames)
     writer = _Rules()
     for one in records:

@@ -78,7 +78,6 @@ class Recorded:
 
     @property
     def answered(self) -> bool:
-        """True if there is an answer."""
         return self.text is not None or self.raw is not None
 
 
@@ -368,7 +367,6 @@ class UnrecordedRequest:
 
     @property
     def words(self) -> str:
-        """The request on one line."""
         return one_line(f"{self.number} {self.method} {self.name}".rstrip(), _SHOWN)
 
 

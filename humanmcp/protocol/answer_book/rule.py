@@ -170,7 +170,6 @@ class Rule(NamedTuple):
         negotiated: NegotiatedState | None = None,
         records: Mapping[str, Mapping[str, Any]] = _NONE,
     ) -> bool:
-        """Return True if the rule is on and matches this exchange."""
         if not self.on:
             return False
         if self.method and self.method != exchange.method:

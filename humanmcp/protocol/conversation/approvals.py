@@ -217,7 +217,6 @@ def answered(approval: Approval, answers: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def as_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Return a value as JSON."""
     return json.dumps(value, ensure_ascii=False)
 
 

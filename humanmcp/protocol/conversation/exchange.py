@@ -146,7 +146,6 @@ class Exchange(NamedTuple):
 
     @property
     def method(self) -> str:
-        """The method of the request."""
         return self.request.method
 
     @property
@@ -194,7 +193,6 @@ class NoIdError(LookupError):
         self.number = number
 
     def __str__(self) -> str:
-        """Return the error text."""
         return f"exchange {self.number} has no request id: make exchanges of requests only"
 
 

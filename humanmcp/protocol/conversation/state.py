@@ -147,7 +147,6 @@ class Progress:
         self._taken_over: set[tuple[str, str | int | float]] = set()
 
     def copy(self) -> Progress:
-        """Return an independent copy."""
         other = Progress()
         other._last = self._last.copy()
         other._taken_over = self._taken_over.copy()
@@ -384,7 +383,6 @@ class ConversationState:
             self._forget(request)
 
     def copy(self) -> ConversationState:
-        """Return an independent copy."""
         other = ConversationState(self._most_open)
         other.negotiated, other.negotiated_version, other.count = (
             self.negotiated,

@@ -76,11 +76,9 @@ class Fix(NamedTuple):
 
     @property
     def in_order(self) -> list[TextEdit]:
-        """The edits in the order of the text."""
         return sorted(self.edits, key=itemgetter(0, 1))
 
     def apply(self, text: str) -> str:
-        """Return the fixed text."""
         return applied(text, self.in_order)
 
 

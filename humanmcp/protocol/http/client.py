@@ -138,7 +138,6 @@ class HttpConversation:
     # -- requests --------------------------------------------------------------------------------
 
     def posted(self, line: bytes) -> OutgoingRequest:
-        """Return the POST of a message."""
         message = jsonrpc.read(line)
         said = self._said_of(message) if isinstance(message, Message) else self._of_session()
         headers = (("Content-Type", JSON), ("Accept", f"{JSON}, {EVENTS}"), *said)

@@ -345,7 +345,6 @@ class HttpAddress:
 
     @property
     def url(self) -> str:
-        """The address for clients."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{shown}:{self.port}{PATH}"
 

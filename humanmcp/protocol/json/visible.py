@@ -81,7 +81,6 @@ def one_line(text: str, longest: int = 0) -> str:
 
 
 def code_point(char: str) -> str:
-    """Return a character as its code point."""
     return f"⟦U+{ord(char):04X}⟧"
 
 

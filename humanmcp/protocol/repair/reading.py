@@ -137,7 +137,6 @@ def strict(text: str) -> Json:
 
 
 def read(text: str) -> Reading:
-    """Read a text as JSON."""
     size = size_of(text)
     if size > LONGEST:
         found = diagnostic(kinds.answer_too_large(size=f"{size / 1048576:.1f}"), text)
@@ -335,7 +334,6 @@ def _unexpected(text: str, at: int) -> Diagnostic:
 
 
 def _moved(edits: tuple[TextEdit, ...], by: int) -> tuple[TextEdit, ...]:
-    """Return edits of a part of a text as edits of the whole text."""
     return tuple(TextEdit(e.start + by, e.end + by, e.new) for e in edits) if by else edits
 
 

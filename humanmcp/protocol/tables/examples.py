@@ -286,7 +286,6 @@ class _ErrorExample(NamedTuple):
 
     @property
     def body(self) -> JsonObject:
-        """Return the value of `"error"`."""
         body: JsonObject = {"code": self.code, "message": self.message}
         return body if self.data is None else {**body, "data": self.data}
 

@@ -122,12 +122,10 @@ class Method(NamedTuple):
         return tuple(one for one in ALL if one in self.to_server or one in self.to_client)
 
     def is_in(self, version: str) -> bool:
-        """Return True if a version has it."""
         return version in self.to_server or version in self.to_client
 
     @property
     def direction(self) -> MethodDirection:
-        """The direction in all versions."""
         if self.to_server and self.to_client:
             return MethodDirection.BOTH
         return MethodDirection.TO_SERVER if self.to_server else MethodDirection.TO_CLIENT

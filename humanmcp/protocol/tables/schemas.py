@@ -220,7 +220,6 @@ def schema_of(rows: Iterable[SchemaRow], base: Any = None) -> JsonObject:  # noq
 
 
 def _put(place: JsonObject, steps: list[str], row: SchemaRow, base: Any) -> None:  # noqa: ANN401 - as above
-    """Write a row into the schema of its object."""
     step, *deeper = steps
     name, many = step.removesuffix(_EACH), step.endswith(_EACH)
     properties, before = place["properties"], _at(_at(base, "properties"), name)
@@ -370,7 +369,6 @@ class Field(NamedTuple):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The fields of an object."""
         needed = array_at(self.schema, "required")
         return tuple(
             Field(str(name), object_at(part), name in needed)

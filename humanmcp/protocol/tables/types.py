@@ -141,7 +141,6 @@ class Member(Record):
         return begun[-1] if begun else self.kinds[0][1]
 
     def exists(self, version: str) -> bool:
-        """Return True if the version has the member."""
         return self.since <= version <= self.until
 
 
@@ -333,15 +332,12 @@ def _moment(text: str) -> FormatTrouble | None:
 
 
 def _days(year: int, month: int) -> int:
-    """Return the number of days of a month."""
     if month == 2:
         return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
     return 30 if month in (4, 6, 9, 11) else 31
 
 
 def _shaped(pattern: str, kind: ProblemKind) -> Callable[[str], FormatTrouble | None]:
-    """Return a check by a pattern."""
-
     def judge(text: str) -> FormatTrouble | None:
         return None if _compiled(pattern).fullmatch(text) else FormatTrouble(kind)
 

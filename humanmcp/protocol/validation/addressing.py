@@ -218,7 +218,6 @@ def _with_fix(diagnostic: Diagnostic, spot: tuple[int, int] | None, token: str) 
 
 
 def _id_spot(text: str) -> tuple[int, int] | None:
-    """Return the place of the id in the text as typed."""
     reading = read(text)
     if not reading.readable or not isinstance(reading.value, dict) or "id" not in reading.value:
         return None

@@ -52,7 +52,6 @@ class AnswerEnvelope(NamedTuple):
 
     @property
     def strange(self) -> list[str]:
-        """The members that no answer has."""
         return [name for name in self.value if name not in MEMBERS]
 
 

@@ -158,7 +158,6 @@ class HeldMessage:
 
     @property
     def answered(self) -> Exchange | None:
-        """The exchange of a held response; None for other messages."""
         held, asked = self.message, read_text(self.asked)
         is_answer = isinstance(held, Message) and held.kind.is_answer
         if is_answer and isinstance(asked, Message) and asked.id is not None:
@@ -339,7 +338,6 @@ class Pattern:
     once: bool = False
 
     def fits(self, observed: ObservedMessage) -> bool:
-        """Return True if a message matches."""
         if self.direction is not None and observed.direction is not self.direction:
             return False
         if self.tool:

@@ -48,7 +48,6 @@ class HeardMessage(NamedTuple):
 
     @property
     def params(self) -> JsonObject:
-        """Its parameters."""
         return self.message.params
 
 

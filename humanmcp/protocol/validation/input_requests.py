@@ -38,7 +38,6 @@ class InputRequest(enum.Enum):
 
     @property
     def method(self) -> str:
-        """The method of the request."""
         return _METHODS[self]
 
 

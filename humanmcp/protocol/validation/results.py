@@ -50,7 +50,6 @@ _CONTENT: Final = ListOf(CONTENT)
 def judge_result(
     exchange: Exchange, value: Json, negotiated: NegotiatedState, path: Path = ("result",)
 ) -> list[RawDiagnostic]:
-    """Return the problems of the result of an exchange."""
     misplaced = _misplaced(exchange, value, negotiated, path)
     if misplaced is not None:
         return [misplaced]

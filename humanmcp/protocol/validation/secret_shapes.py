@@ -160,7 +160,6 @@ class Typed(NamedTuple):
 
 @cache
 def shapes() -> tuple[re.Pattern[str], ...]:
-    """Return all patterns, compiled."""
     return tuple(map(re.compile, _SHAPES))
 
 

@@ -67,7 +67,6 @@ class HttpNotes:
     # -- the event loop's side ------------------------------------------------------------------
 
     def begin(self, request: HttpRequest, message: DecodedLine | None = None) -> ExchangeNotes:
-        """Begin the notes of an exchange, by its request and the message in it."""
         self._calls += 1
         headers = without_keys(request.headers.pairs)
         head = request_part(self._calls, request.method, request.url, headers, carried(message))
@@ -89,7 +88,6 @@ class HttpNotes:
     # -- the session's side ---------------------------------------------------------------------
 
     def take(self) -> Iterable[TransportNote]:
-        """Return the notes to write."""
         self.are_due = False
         while self._waiting:
             yield self._waiting.popleft()
@@ -105,20 +103,16 @@ class ExchangeNotes(ResponseNotes):
         self._call = call
 
     def no_line(self) -> None:
-        """Store the head alone: the request has no line for the session."""
         self._soon(lambda: self.head)
 
     def response(self, status: int, headers: Sequence[tuple[str, str]]) -> None:
-        """Note the head of the response."""
         reason = responses.get(status, "")
         self._soon(lambda: response_part(self._call, status, reason, without_keys(headers)))
 
     def event(self, name: str, retry: int | None = None) -> None:
-        """Note an event by its id."""
         self._soon(lambda: event_part(self._call, name, retry=retry))
 
     def cut(self, by: str) -> None:
-        """Note that one side hung up before the response was whole."""
         self._soon(lambda: cut_part(self._call, by))
 
     def _soon(self, part: Callable[[], str]) -> None:
@@ -166,7 +160,6 @@ class HttpConnection:
         return stream
 
     def gone(self, stream: Stream, *, cancels: bool) -> None:
-        """Note that the client of a stream is gone, and whether that means a cancellation."""
         stream.is_gone = True
         numbers = sorted(stream.numbers)
         self.streams.leave(stream)
@@ -238,13 +231,11 @@ class HttpConnection:
     def send(
         self, line: bytes, *, related_to: int = 0, deliberate: bool = False, receipt: int = 0
     ) -> None:
-        """Send a line on the stream of its request."""
         written = partial(self.receive_receipt, receipt) if receipt else None
         content = as_one_line(line, deliberate=deliberate)[:-1]
         self._soon(self.streams.send, content, related_to, written)
 
     def send_raw(self, content: bytes) -> None:
-        """Send bytes unchanged."""
         self._soon(self.streams.send_raw, content)
 
     def carry_wrongly(self, fault: HttpFault | None) -> None:

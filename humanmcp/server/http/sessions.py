@@ -95,7 +95,6 @@ class HttpSession:
     # -- for the attendant ----------------------------------------------------------------------
 
     def begin(self, wake: Callable[[], object]) -> None:
-        """Begin the session."""
         self.server.begin(wake)
 
     def step(self, now: float) -> float | None:
@@ -135,7 +134,6 @@ class HttpSession:
 
     @property
     def version(self) -> str:
-        """The version that was agreed on."""
         return self.server.session.agreed
 
     def post(self, posted: Posted, head: str) -> Stream:
@@ -153,15 +151,12 @@ class HttpSession:
     def begin_notes(
         self, request: HttpRequest, message: DecodedLine | None = None
     ) -> ExchangeNotes:
-        """Begin the notes of an exchange."""
         return self.connection.notes.begin(request, message)
 
     def gone(self, stream: Stream, *, cancels: bool) -> None:
-        """Note that the client of a stream is gone, and whether that means a cancellation."""
         self.connection.gone(stream, cancels=cancels)
 
     def unanswered(self, stream: Stream) -> HttpRefusal | None:
-        """Return why a stream ended without an answer; None if none was owed."""
         if self.is_lost and not stream.taken:
             return HELD_ELSEWHERE
         if stream.numbers or not stream.taken:
@@ -222,7 +217,6 @@ def _left_open(server: ServedSession) -> tuple[dict[int, int], dict[int, int]]:
 
 
 def _visited(open_ones: Sequence[HttpSession], message: Message) -> HttpSession | None:
-    """Return the visitor's session that a message is for, None for a new one."""
     for one in open_ones:
         if one.goes_on_with(message):
             return one
@@ -268,7 +262,6 @@ class HttpSessions:
         self._ended: deque[str] = deque(maxlen=MOST_SESSIONS)  # the inbox may not know it yet
 
     async def session_of(self, posted: Posted, request: HttpRequest) -> HttpSession | HttpRefusal:
-        """Return the session that a message belongs to, a new one where it begins one."""
         if posted.transport_facts is not None and isinstance(posted.message, Message):
             key, host = bearer(request.headers), request.headers.get("host") or ""
             return await self.visit(posted.message, key, host, request.address)
@@ -392,7 +385,6 @@ class HttpSessions:
         return [*self._by_id.values(), *visiting]
 
     def end(self, session: HttpSession) -> None:
-        """End a session and forget its id."""
         self.forget(session)
         session.connection.hang_up()
 
@@ -419,7 +411,6 @@ class HttpSessions:
         session.connection.streams.close(goes_on=session.is_lost)
 
     def close(self) -> None:
-        """End every stream: the server is about to end."""
         for one in self._all():
             one.connection.streams.close(goes_on=True)
 
@@ -431,11 +422,9 @@ class HttpSessions:
                 one.connection.hang_up()
 
     def known(self, name: str | None) -> HttpSession | None:
-        """Return the session of an id that this process runs now; None for any other."""
         return self._by_id.get(name or "")
 
     def schema_of(self, message: Message, key: str, host: str) -> Json:
-        """Return the inputSchema of the tool that a visitor calls, None where it is not known."""
         tool = message.params.get("name")
         ones = self._visits.get(visitor_of(message, key, host), [])
         found = (one.schema_of(tool) for one in ones if isinstance(tool, str))

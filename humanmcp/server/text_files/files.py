@@ -296,7 +296,6 @@ class TextFiles:
 
     @property
     def folder(self) -> Path:
-        """The folder with the files."""
         return self._folder.path
 
     def release(self) -> None:

@@ -498,7 +498,6 @@ class SentFolder:
     """The folder `sent` in the archive, or in the folder itself if that is not possible."""
 
     def __init__(self, folder: OpenFolder, archive: Path | None = None) -> None:
-        """Keep the sent files of `folder` in `archive`."""
         self._place = folder
         self._folder = SENT if archive is None else str(archive / SENT)
         self._count = 0

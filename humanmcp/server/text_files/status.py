@@ -74,7 +74,6 @@ class StatusTxt:
         self._warned: set[int] = set()
 
     def arrived(self, line: int, events: Iterable[Event]) -> None:
-        """Add a line of `in.txt`."""
         for event in events:
             entry = self._entry(line, event)
             if entry is not None:

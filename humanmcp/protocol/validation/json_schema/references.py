@@ -100,13 +100,11 @@ class References:
             reference.targets = _one(value_at(self._resources[address], fragment))
 
     def of(self, holder: JsonObject) -> list[Json]:
-        """Return the targets of the references of one schema object."""
         found = self._by_holder.get(id(holder), [])
         return [target for each in found for target in each.targets]
 
     @property
     def targets(self) -> list[Json]:
-        """All targets, each once."""
         return list({id(one): one for each in self.all for one in each.targets}.values())
 
     @property

@@ -35,7 +35,6 @@ class JudgedAnswer(NamedTuple):
         return "resultType" in self.value and bool(self.value["resultType"] == "input_required")
 
     def at(self, *steps: str | int) -> Path:
-        """Return the path of a part of the answer."""
         return (*self.path, *steps)
 
 
