@@ -325,7 +325,10 @@ class FolderInbox:
 
     def holds(self, session: str) -> Sequence[str]:
         path = self._folder(session).path / records.HOLDS
-        return self._holds.read(path, records.read_holds) or ()
+        found = self._holds.read(path, records.read_holds)
+        if found is None and path.exists():  # unreadable: nothing may pass that a person held
+            return ("in", "out")
+        return found or ()
 
     def handshake_is_by_hand(self) -> bool:
         return (self.home / records.HANDSHAKE_BY_HAND).exists()

@@ -189,7 +189,11 @@ def _tap(
     try:
         inbox_session = _begin(settings, wanted)
     except (OSError, InboxError, UnsafeFolderError) as error:
-        to_stderr(say("tap", "no-inbox", why=sentence_of(error)))
+        holds_any = bool(wanted.patterns or wanted.book_file)
+        to_stderr(say("tap", "no-hold" if holds_any else "no-inbox", why=sentence_of(error)))
+        if holds_any:
+            child.kill()
+            return USAGE_ERROR
     else:
         listening = Listening(inbox_session, remark=remark, command=wanted.command)
         hold_policy = HoldPolicy(

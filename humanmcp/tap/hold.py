@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +23,6 @@ from humanmcp.inbox.contract import (
     Action,
     Answer,
     Draft,
-    InboxError,
     Item,
     Life,
     Purpose,
@@ -404,6 +404,8 @@ class HeldQueue:
         self._inbox_session = inbox_session
         self._waiting: dict[int, _HeldLine] = {}
         self._delivered: set[int] = set()
+        self._unseen: set[int] = set()
+        """What the inbox does not take: nobody can read it, so nothing releases it."""
         self._ended: set[Direction] = set()
 
     def __len__(self) -> int:
@@ -416,24 +418,36 @@ class HeldQueue:
         passing = HeldMessage(
             _text(held.raw), held.direction, held.version, _asked(held), bool(held.unread)
         )
-        after = held.rule[1].after if held.rule else self._release_after or None
-        due = None if after is None else now + after
-        held_line = self._waiting[held.number] = _HeldLine(held, passing, due)
+        held_line = self._waiting[held.number] = _HeldLine(held, passing, None)
         if held.direction in self._ended:
             self._last_word(held_line, at)
-            return
-        if after == 0:  # nobody needs to see it wait: it stands in the transcript
+        elif held.rule and held.rule[1].after == 0:  # nobody needs to see it wait
             self._come_due(held_line, at)
-            return
-        try:
-            self._inbox_session.deliver(self._item(held, passing, at))
-        except InboxError as error:
-            logger.error("a held message cannot be kept, so it goes on: %s", error)  # noqa: TRY400 - the sentence says it
-            self._let_go(held, BY_TAP, at)
         else:
-            self._delivered.add(held.number)
+            self._show(held_line, now, at)
 
-    def _item(self, held: Held, passing: HeldMessage, at: str) -> Item:
+    def _show(self, held_line: _HeldLine, now: float, at: str) -> None:
+        """Put a message into the inbox, maybe later: until it is there, it stays held."""
+        held = held_line.held
+        item = self._item(held_line, at)
+
+        def deliver() -> None:
+            if held.number in self._waiting:
+                self._inbox_session.deliver(item)
+                self._delivered.add(held.number)
+                after = item.waiting.book_at
+                # Nobody could read it before this moment.
+                begins = time.monotonic() if held.number in self._unseen else now
+                held_line.due = None if after is None else begins + after
+            self._unseen.discard(held.number)
+
+        self._inbox_session.keep(f"held message {held.number}", deliver)
+        if held.number not in self._delivered:
+            self._unseen.add(held.number)
+            to_stderr(say("tap", "held unseen", number=held.number))
+
+    def _item(self, held_line: _HeldLine, at: str) -> Item:
+        held, passing = held_line.held, held_line.passing
         plain = None if held.batch or held.unread else held.observed
         token = plain.message.id if plain else None
         text = passing.line if held.unread else pretty(passing.line)
@@ -454,7 +468,7 @@ class HeldQueue:
 
     def _waits(self, held: Held) -> Waiting:
         """Return how long the client will wait, and when the message is released automatically."""
-        release = self._release_after or None
+        release = None if held.unread else self._release_after or None
         request = held.request
         if request is None or request.direction is not Direction.IN:
             return Waiting(book_at=release)
@@ -517,8 +531,10 @@ class HeldQueue:
         negotiated = self._inbox_session.negotiated
         verdict = judge(held.passing, prepared.text, prepared.form, negotiated, answer=True)
         if verdict.line is None:
-            logger.warning("%s does not pass the check: it goes on instead", by_rule(index))
-            self._let_go(held.held, BY_TAP, at)
+            logger.warning("%s does not pass the check: a person decides", by_rule(index))
+            held.held, held.due = replace(held.held, rule=None), None
+            if held.held.number not in self._delivered:
+                self._show(held, time.monotonic(), at)
         else:
             self._answer(held.held, Answer(verdict.line, by_rule(index), at))
 
@@ -608,8 +624,8 @@ class HeldQueue:
     def side_ended(self, direction: Direction, at: str) -> None:
         """One side says nothing more. What it said last is let go, if anybody reads it.
 
-        A request of a client that is gone is not: its answer is not awaited. What comes after
-        this was said before the end, and is treated alike.
+        A request of a client that is gone is not: its answer is not awaited. Nor is what no person
+        could read. What comes after this was said before the end, and is treated alike.
         """
         self._ended.add(direction)
         for held in tuple(self._waiting.values()):
@@ -618,10 +634,12 @@ class HeldQueue:
 
     def _last_word(self, held_line: _HeldLine, at: str) -> None:
         held = held_line.held
-        may_ask = bool(held.requests or (held.unread and held.direction is Direction.IN))
-        if may_ask or not self._sinks[held.direction].open:
+        is_known = not (held.unread or held.number in self._unseen)
+        if held.requests or not (is_known and self._sinks[held.direction].open):
             del self._waiting[held.number]
             self._close(held.number, ExchangeState.ABANDONED)
+            if not is_known:
+                to_stderr(say("tap", "not released", number=held.number))
         else:
             self._let_go(held, BY_TAP, at)
 

@@ -227,6 +227,20 @@ def test_a_person_says_while_it_runs_what_is_to_be_held(home: Path) -> None:
         until(is_held, "a held message")
 
 
+def test_a_hold_setting_that_cannot_be_read_holds_everything(home: Path) -> None:
+    """It counted as none, and everything passed."""
+    with Tapped(home, server("echo"), "--hold", "ping") as tapped:
+        tapped.say(LIST)
+        assert tapped.hear() == LIST
+        (home / "sessions" / tapped.session / "holds.json").write_text("[")
+        until(lambda: _is_held(tapped, LIST), "the tap to hold everything")
+
+
+def _is_held(tapped: Tapped, line: bytes) -> bool:
+    tapped.say(line)
+    return bool(tapped.inbox.items(tapped.session))
+
+
 def test_a_call_that_was_allowed_for_the_session_passes_and_any_other_is_held(home: Path) -> None:
     """A denied call never arrives: the model reads the reason as a tool error."""
     with Tapped(home, server("echo"), "--hold", "tools/call") as tapped:
@@ -580,7 +594,7 @@ def test_the_end_of_a_held_message_is_kept_when_the_disk_has_room_again(
 
 def test_problems_of_a_held_message_come_back_when_the_disk_has_room_again(home: Path) -> None:
     """Its reply would count as being on its way for ever."""
-    with Tapped(home, server("echo"), "--hold", "tool:dice") as tapped:
+    with Tapped(home, server("echo"), "--hold", "in:tool:dice") as tapped:
         hold_call(tapped)
         second = CALL.replace(b'"id":7', b'"id":70')
         tapped.say(second)
@@ -592,6 +606,42 @@ def test_problems_of_a_held_message_come_back_when_the_disk_has_room_again(home:
         assert not tapped.inbox.item(wrong.key).diagnostics
         empty(tapped.process)
         assert until(lambda: tapped.inbox.item(wrong.key).diagnostics, "the problems")
+
+
+def test_what_cannot_be_stored_is_held_until_a_person_can_see_it(home: Path) -> None:
+    """It went on, and `--release-after` released what nobody could read."""
+    with Tapped(home, server("echo"), "--hold", "in:tool:dice", "--release-after", "0.1") as tapped:
+        tapped.say(LIST)
+        assert tapped.hear() == LIST
+        fill(tapped.process)
+        tapped.say(CALL)
+        tapped.say(LIST)
+        assert tapped.hear() == LIST
+        empty(tapped.process)
+        assert tapped.held()
+        assert tapped.hear() == CALL
+
+
+def test_what_cannot_be_stored_is_not_released_by_the_end_of_its_side(home: Path) -> None:
+    """The client gets nothing that no person could read, and stderr says why."""
+    with Tapped(home, server("echo", "3"), "--hold", "out:tools/call") as tapped:
+        tapped.say(LIST)
+        assert tapped.hear() == LIST
+        fill(tapped.process)
+        tapped.say(CALL + LIST)
+        assert tapped.hear() == LIST
+        status, rest, errors = tapped.close()
+    assert (status, rest) == (3, b"")
+    assert b"held message 1 cannot be stored" in errors
+
+
+def test_a_tap_that_cannot_hold_ends_with_a_sentence(home: Path) -> None:
+    """It said that nothing is held, and passed everything."""
+    home.write_text("no folder")
+    with Tapped(home, server("echo"), "--hold", "in") as tapped:
+        status, rest, errors = tapped.ended()
+    assert (status, rest) == (2, b"")
+    assert b"no message is forwarded" in errors
 
 
 UNREAD: Final = (
@@ -651,6 +701,17 @@ def test_a_client_that_leaves_releases_nothing_that_is_not_understood(home: Path
         assert tapped.close()[:2] == (0, b"")
 
 
+def test_no_time_releases_what_is_not_understood(home: Path) -> None:
+    """`--release-after` released lines that nobody could read; the server's end did, too."""
+    code = "import sys; print('42', flush=True); sys.stdin.read()"
+    with Tapped(home, python(code), "--hold", "out", "--release-after", "0.1") as tapped:
+        (item,) = tapped.held()
+        assert (item.unread[0].code, item.waiting.book_at) == ("N05", None)
+        _, rest, errors = tapped.close()
+    assert rest == b""
+    assert b"held message 1 was not forwarded" in errors
+
+
 def test_a_line_that_is_too_long_to_be_held_is_refused_and_said(home: Path) -> None:
     """Nobody could look at it. Who waits for its answer is told; the next line passes."""
     size = LONGEST_LINE + 1
@@ -687,7 +748,8 @@ def test_the_servers_line_that_is_too_long_to_be_held_becomes_an_error(home: Pat
 def test_a_line_that_no_hold_is_about_passes_however_long_it_is(home: Path) -> None:
     """A hold of what the server says holds up nothing that the client says."""
     size = LONGEST_LINE + 1
-    counts = python("import sys; print(len(sys.stdin.buffer.readline()))")
+    answer = '\'{"jsonrpc":"2.0","id":%d,"result":{}}\''
+    counts = python(f"import sys; print({answer} % len(sys.stdin.buffer.readline()))")
     with Tapped(home, counts, "--hold", "out:ping") as tapped:
         tapped.say(b"x" * size + b"\n")
-        assert tapped.hear() == b"%d\n" % (size + 1)
+        assert json.loads(tapped.hear())["id"] == size + 1
