@@ -11,7 +11,7 @@ import functools
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -179,27 +179,28 @@ def modules(source: Path) -> list[tuple[str, Path, ast.Module]]:
 @functools.cache
 def imports(source: Path) -> list[Import]:
     """List every import of every module, also those inside functions and for types only."""
-    found = []
-    for package, file, tree in modules(source):
-        lazy = {
-            id(inner)
-            for node in ast.walk(tree)
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.If))
-            for inner in ast.walk(node)
-        }
-        for node in ast.walk(tree):
-            for name in _imported(node, file, source):
-                place = f"{file.relative_to(source)}:{getattr(node, 'lineno', 0)}"
-                found.append(Import(package, place, name, id(node) in lazy))
-    return found
+    return [
+        Import(package, f"{file.relative_to(source)}:{node.lineno}", name, lazy)
+        for package, file, tree in modules(source)
+        for node, lazy in _imports_in(tree, lazy=False)
+        for name in _imported(node, file, source)
+    ]
 
 
-def _imported(node: ast.AST, file: Path, source: Path) -> list[str]:
+def _imports_in(node: ast.AST, *, lazy: bool) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """Yield the imports below a node, each with whether it runs when needed only."""
+    lazy = lazy or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.If))
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.Import, ast.ImportFrom)):
+            yield child, lazy
+        elif isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from _imports_in(child, lazy=lazy)
+
+
+def _imported(node: ast.Import | ast.ImportFrom, file: Path, source: Path) -> list[str]:
     """Return the full names that one statement imports; `from humanmcp import x` names x."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
-    if not isinstance(node, ast.ImportFrom):
-        return []
     if node.level:
         above = file.relative_to(source.parent).parts[: -node.level]
         base = ".".join((*above, *([node.module] if node.module else [])))
@@ -234,10 +235,10 @@ def knots(source: Path) -> list[set[str]]:
             edges.setdefault(each.place.partition(":")[0], set()).add(
                 file.relative_to(source).as_posix()
             )
-    reached = {file: _reached(edges, file) for file in edges}
+    reached = {one: _reached(edges, one) for one in edges}
     found: list[set[str]] = []
-    for file in sorted(edges):
-        knot = {other for other in reached[file] if file in reached.get(other, ())}
+    for one in sorted(edges):
+        knot = {other for other in reached[one] if one in reached.get(other, ())}
         if len(knot) > 1 and knot not in found:
             found.append(knot)
     return found
