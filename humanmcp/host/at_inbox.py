@@ -246,6 +246,31 @@ class AskedSession:
             question.over.put(None)
 
 
+class WhenAsked:
+    """Opens a session in the inbox at the first request: most servers never ask anything."""
+
+    def __init__(self, sit_down: Callable[[], AskedSession]) -> None:
+        self._sit_down = sit_down
+        self._session: AskedSession | None = None
+        self._lock = threading.Lock()
+
+    def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
+        """Answer at the desk."""
+        with self._lock:
+            self._session = self._session or self._sit_down()
+        self._session.answer(exchange, negotiated, judge)
+
+    def withdraw(self, exchange: Exchange, reason: Reason) -> None:
+        """Withdraw the request from the inbox."""
+        if self._session is not None:
+            self._session.withdraw(exchange, reason)
+
+    def end(self) -> None:
+        """End the session."""
+        if self._session is not None:
+            self._session.end()
+
+
 class PersonAsked:
     """A person who is asked by this program: the host is the peer of their session.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -11,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from humanmcp.common.child import EndedError
-    from humanmcp.host.at_inbox import AskedSession
     from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import Reason, StopError
     from humanmcp.protocol.conversation.exchange import Event, Exchange, NegotiatedState, Outcome
@@ -117,27 +115,3 @@ class Nobody:
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Do nothing: the request is answered already."""
-
-
-class WhenAsked:
-    """Opens a session in the inbox at the first request: most servers never ask anything."""
-
-    def __init__(self, sit_down: Callable[[], AskedSession]) -> None:
-        self._sit_down = sit_down
-        self._session: AskedSession | None = None
-        self._lock = threading.Lock()
-
-    def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
-        """Answer at the desk."""
-        with self._lock:
-            self._session = self._session or self._sit_down()
-        self._session.answer(exchange, negotiated, judge)
-
-    def withdraw(self, exchange: Exchange, reason: Reason) -> None:
-        """Withdraw the request from the inbox."""
-        if self._session is not None:
-            self._session.withdraw(exchange, reason)
-
-    def end(self) -> None:
-        if self._session is not None:
-            self._session.end()

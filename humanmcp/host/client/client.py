@@ -17,11 +17,12 @@ from collections import OrderedDict
 from concurrent import futures
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
 from humanmcp.host.client.callbacks import ClientObserver, MisdirectedResponse
 from humanmcp.host.client.handshake import (
+    Begun,
     Identity,
     Key,
     NoAnswerError,
@@ -181,27 +182,6 @@ class Wait(Protocol):
 def first_done(waited: Sequence[Future[Any]], timeout: float, /) -> None:
     """Wait until one of several futures is done, and do nothing else meanwhile."""
     futures.wait(waited, timeout, futures.FIRST_COMPLETED)
-
-
-class Begun(NamedTuple):
-    """A request that was sent, and where its answer will be."""
-
-    request: Message
-    future: Future[Response]
-
-    @property
-    def is_answered(self) -> bool:
-        """Return True if its answer is there, or will never be."""
-        return self.future.done()
-
-    @property
-    def response(self) -> Response:
-        """The answer, once it is there.
-
-        Raises:
-            EndedError: the server ended before it answered.
-        """
-        return self.future.result()
 
 
 class Client:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from humanmcp.http.server_address import CallError
 from humanmcp.locales.stop import StopError
@@ -15,8 +15,8 @@ from humanmcp.protocol.tables import methods, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from concurrent.futures import Future
 
-    from humanmcp.host.client.client import Begun, Client
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
@@ -73,6 +73,27 @@ class Response:
             return None, str(error)
         code = error.get("code")
         return code if isinstance(code, int) else None, str(error.get("message", ""))
+
+
+class Begun(NamedTuple):
+    """A request that was sent, and where its answer will be."""
+
+    request: Message
+    future: Future[Response]
+
+    @property
+    def is_answered(self) -> bool:
+        """Return True if its answer is there, or will never be."""
+        return self.future.done()
+
+    @property
+    def response(self) -> Response:
+        """The answer, once it is there.
+
+        Raises:
+            EndedError: the server ended before it answered.
+        """
+        return self.future.result()
 
 
 def entries_of(page: Response, member: str) -> list[dict[str, Any]]:
@@ -175,7 +196,33 @@ PROBE_TIMEOUT: Final = 10.0
 """Seconds that the first `server/discover` of a probe may take, as with the official Python SDK."""
 
 
-def initialize(client: Client, session_start: SessionStart, version: str) -> None:
+class OpeningClient(Protocol):
+    """What opening a session needs of a client."""
+
+    identity: Identity
+    timeout: float
+    stated: str
+    """The version that every request carries; "" in a session with a handshake."""
+    server: Mapping[str, Any]
+    """What the server said of itself: the result of `initialize` or `server/discover`."""
+
+    def begin(self, method: str, params: Mapping[str, Any] | None = None) -> Begun:
+        """Ask without waiting."""
+
+    def wait(self, begun: Begun) -> Response:
+        """Wait for the response."""
+
+    def wait_for_first(self, *begun: Begun, timeout: float = 0) -> bool:
+        """Wait until one of several requests is answered. False when none was in time."""
+
+    def give_up(self, request: Message, reason: str = "") -> None:
+        """Stop waiting for one answer, and tell the server."""
+
+    def notify(self, method: str) -> None:
+        """Send a notification."""
+
+
+def initialize(client: OpeningClient, session_start: SessionStart, version: str) -> None:
     """Open the session in the way that was chosen. `version` is the one of a handshake.
 
     Raises:
@@ -193,7 +240,7 @@ def initialize(client: Client, session_start: SessionStart, version: str) -> Non
             _probe(client, version)
 
 
-def _probe(client: Client, version: str) -> None:
+def _probe(client: OpeningClient, version: str) -> None:
     """Ask what the server speaks, and fall back to the handshake, as today's SDKs do."""
     probe = _discovery(client)
     # Longer than this it is slow to start, or silent about methods that it does not know: greet it.
@@ -212,7 +259,7 @@ def _probe(client: Client, version: str) -> None:
         client.give_up(probe.request, "the server has chosen the handshake")
 
 
-def _is_late(client: Client, probe: Begun, begun: Begun) -> bool:
+def _is_late(client: OpeningClient, probe: Begun, begun: Begun) -> bool:
     """Wait for the probe's answer beside that of the handshake: a late answer is an answer."""
     if not client.wait_for_first(probe, begun):
         client.give_up(begun.request)
@@ -233,7 +280,7 @@ def _shows_modern(refusal: Response) -> bool:
     return number == UNSUPPORTED_VERSION or bool(_spoken_by_both(refusal))
 
 
-def _probe_again(client: Client, probe: Begun, refusal: Response) -> None:
+def _probe_again(client: OpeningClient, probe: Begun, refusal: Response) -> None:
     """Ask once more what the server speaks, as the official Python SDK does: now it is up."""
     if _is_adopted(client, probe):
         return
@@ -244,7 +291,7 @@ def _probe_again(client: Client, probe: Begun, refusal: Response) -> None:
         raise _refused(refusal)
 
 
-def _discovery(client: Client) -> Begun:
+def _discovery(client: OpeningClient) -> Begun:
     """Ask what the server speaks."""
     client.stated = versions.LATEST_STATELESS
     try:
@@ -253,7 +300,7 @@ def _discovery(client: Client) -> Begun:
         client.stated = ""
 
 
-def _is_adopted(client: Client, probe: Begun) -> bool:
+def _is_adopted(client: OpeningClient, probe: Begun) -> bool:
     """Speak 2026-07-28 from now on, when the answer is there and says so.
 
     Over HTTP a probe may end without one: an older server refuses what it does not know.
@@ -270,7 +317,7 @@ def _spoken_by_both(response: Response) -> list[str]:
     return [one for one in versions.STATELESS if one in named]
 
 
-def _adopt(client: Client, response: Response) -> bool:
+def _adopt(client: OpeningClient, response: Response) -> bool:
     """Speak the newest version without a handshake from now on, when the server has one, too."""
     both = _spoken_by_both(response)
     if not both:
@@ -280,7 +327,7 @@ def _adopt(client: Client, response: Response) -> bool:
     return True
 
 
-def _hello(client: Client, version: str) -> Begun:
+def _hello(client: OpeningClient, version: str) -> Begun:
     asked = {
         "protocolVersion": version,
         "capabilities": client.identity.capabilities,
@@ -289,7 +336,7 @@ def _hello(client: Client, version: str) -> Begun:
     return client.begin("initialize", asked)
 
 
-def _accept(client: Client, answer: Response, version: str) -> None:
+def _accept(client: OpeningClient, answer: Response, version: str) -> None:
     """End the handshake, when the server has agreed to it."""
     if answer.result is None:
         raise _refused(answer)

@@ -12,8 +12,8 @@ from humanmcp.common.own_process import undisturbed
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stderr
-from humanmcp.host.at_inbox import AskedSession
-from humanmcp.host.client.callbacks import ClientObserver, WhenAsked
+from humanmcp.host.at_inbox import AskedSession, WhenAsked
+from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.client import LONGEST, TIMEOUT
 from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.host.config import DEFAULT_NAME, read_config
