@@ -29,12 +29,12 @@ from humanmcp.inbox.contract import InboxError, Role, SessionFacts
 from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.locales import say, titled
 from humanmcp.locales.stop import StopError, sentence_of, trouble
-from humanmcp.protocol.conversation.transcript import BY_CHECK, HELD, Direction
+from humanmcp.protocol.conversation.transcript import HELD, Direction
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
 from humanmcp.tap.hold import Held, HeldQueue, HoldPolicy, Refused
 from humanmcp.tap.pump import Sink
 from humanmcp.tap.real_server import NOT_EXECUTABLE, NOT_FOUND, RemoteServer, ServerProcess
-from humanmcp.tap.recorder import Listening, Output, TapRecorder, TextLog
+from humanmcp.tap.recorder import Listening, TapRecorder, TextLog
 from humanmcp.tap.tapping import VISITOR, Tap, TapEvents, TappedSession
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.protocol.conversation.state import ConversationState
     from humanmcp.protocol.validation.held import Pattern
+    from humanmcp.protocol.validation.whole_conversation import NeverAnswered
 
 logger = logging.getLogger(__name__)
 
@@ -166,16 +166,12 @@ def _tap(
     client: tuple[int, int],
 ) -> int:
     sys.setswitchinterval(SWITCH_EVERY)
-    outputs: list[Output] = []
-    recorder = TapRecorder(outputs)
+    recorder = TapRecorder()
     events = TapEvents()
 
     def record(held: Held | Refused) -> None:
         raw = held.raw if isinstance(held, Held) else held.cut.line
         recorder.put(held.direction, raw, number=held.number, note=HELD)
-
-    def remark(raw: bytes, note: str) -> None:
-        recorder.put(Direction.NOTE, raw, by=BY_CHECK, note=note)
 
     source, sink = client
     child = start(lambda raw, note: recorder.put(Direction.NOTE, raw, note=note))
@@ -184,7 +180,6 @@ def _tap(
         Direction.OUT: Sink(sink),
         Direction.ERR: Sink(os.dup(2)),
     }
-    listening: Listening | None = None
     session, hold_policy = None, HoldPolicy(record=record, keep=events.put)
     try:
         inbox_session = _begin(settings, wanted)
@@ -195,10 +190,8 @@ def _tap(
             child.kill()
             return USAGE_ERROR
     else:
-        listening = Listening(inbox_session, remark=remark, command=wanted.command)
-        hold_policy = HoldPolicy(
-            record=record, keep=events.put, passed=partial(_so_far, recorder, listening)
-        )
+        listening = Listening(inbox_session, recorder, wanted.command)
+        hold_policy = HoldPolicy(record=record, keep=events.put, passed=listening.so_far)
         holds = HeldQueue(
             inbox_session=inbox_session,
             recorder=recorder,
@@ -206,14 +199,11 @@ def _tap(
             sinks=sinks,
             release_after=wanted.release_after,
         )
-        session = TappedSession(inbox_session, holds, wanted.book_file)
-        outputs.append(listening)
-        recorder.read_again = inbox_session.frames
+        session = TappedSession(inbox_session, holds, listening, wanted.book_file)
         hold_policy.hold(wanted.patterns)
         if wanted.book_file is not None:
             hold_policy.follow(wanted.book_file.book)
-    log = _text_log(arguments)
-    outputs += [log] if log else []
+    _add_text_log(recorder, arguments)
     if not arguments.quiet:
         to_stderr(say("tap", "hello", session=session.inbox_session.name if session else "-"))
     tap = Tap(
@@ -231,26 +221,21 @@ def _tap(
         attendant.run()
     status = child.status or 0
     logger.info("the server has ended with status %s", status)
-    _say_what_is_left(listening, recorder, quiet=arguments.quiet)
+    unanswered = session.listening.unanswered if session and not arguments.quiet else ()
+    _say_what_is_left(unanswered, recorder)
     return status
 
 
-def _say_what_is_left(listening: Listening | None, recorder: TapRecorder, *, quiet: bool) -> None:
+def _say_what_is_left(unanswered: Sequence[NeverAnswered], recorder: TapRecorder) -> None:
     """Name the requests without an answer, and what the record misses."""
-    if listening is not None and listening.unanswered and not quiet:
-        to_stderr(say("tap", "unanswered", count=len(listening.unanswered)))
-        for one in listening.unanswered[:MOST_NAMED]:
+    if unanswered:
+        to_stderr(say("tap", "unanswered", count=len(unanswered)))
+        for one in unanswered[:MOST_NAMED]:
             to_stderr("  ", f"{one.seq}: {titled(one.diagnostic)}")
     if recorder.missing:
         logger.error("%s lines are missing: %s", recorder.missing, recorder.trouble or "-")
         why = sentence_of(recorder.trouble) if recorder.trouble else "-"
         to_stderr(say("tap", "lost", count=recorder.missing, why=why))
-
-
-def _so_far(recorder: TapRecorder, listening: Listening) -> ConversationState:
-    """Return the state of the conversation after every line so far."""
-    recorder.catch_up()
-    return listening.so_far()
 
 
 def _begin(settings: Settings, wanted: _Wanted) -> InboxSession:
@@ -275,11 +260,11 @@ def _begin(settings: Settings, wanted: _Wanted) -> InboxSession:
     return inbox_session
 
 
-def _text_log(arguments: argparse.Namespace) -> TextLog | None:
-    if not arguments.log_dir:
-        return None
-    try:
-        return TextLog(Path(arguments.log_dir).expanduser(), time.time())
-    except OSError as error:
-        to_stderr(say("tap", "no-log", why=trouble(error)))
-        return None
+def _add_text_log(recorder: TapRecorder, arguments: argparse.Namespace) -> None:
+    if arguments.log_dir:
+        try:
+            log = TextLog(Path(arguments.log_dir).expanduser(), time.time())
+        except OSError as error:
+            to_stderr(say("tap", "no-log", why=trouble(error)))
+        else:
+            recorder.outputs.append(log.write)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from humanmcp.tap.hold import HeldQueue, HoldPolicy
     from humanmcp.tap.pump import Sink
     from humanmcp.tap.real_server import RemoteServer, ServerProcess
-    from humanmcp.tap.recorder import TapRecorder
+    from humanmcp.tap.recorder import Listening, TapRecorder
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ KILL_GRACE: Final = 1.5
 """Seconds between a signal and the end by force. Hosts wait 2 s before they end us that way."""
 
 RECORDS_WITHIN: Final = 10.0
-"""Seconds that the record may take to be complete once all else has ended. It seldom takes any."""
+"""Seconds that the last remarks may take once all else has ended. They seldom take any."""
 
 RECORDS_SOON: Final = 0.3
 """The same when we were told to stop."""
@@ -90,6 +90,7 @@ class TappedSession:
 
     inbox_session: InboxSession
     holds: HeldQueue
+    listening: Listening
     book_file: BookFile | None = None
 
 
@@ -141,7 +142,8 @@ class Tap:
         """Start the pumps and the server's watch."""
         self._events.wake = wake
         self._schedule.listen(wake)
-        self._recorder.start()
+        if self._session is not None:
+            self._session.listening.start()
         for pump in self._pumps.values():
             pump.start()
         self._child.watch(lambda: self._events.put(ChildEnded()))
@@ -296,12 +298,13 @@ class Tap:
         return any(self._sinks[direction].open for direction in (Direction.OUT, Direction.ERR))
 
     def leave(self) -> None:
-        """Write the waiting lines within the time limit, and end the session."""
-        self._recorder.stop()
+        """Hear the last lines within the time limit, and end the session."""
+        if self._session is None:
+            return
+        self._session.listening.stop()
         began = time.monotonic()
-        while not self._recorder.wait(FALLBACK_POLL):
+        while not self._session.listening.wait(FALLBACK_POLL):
             timeout = RECORDS_WITHIN if self._kill_at is None else RECORDS_SOON
             if time.monotonic() - began > timeout:
                 break
-        if self._session is not None:
-            self._recorder.trouble = self._session.inbox_session.end() or self._recorder.trouble
+        self._recorder.trouble = self._session.inbox_session.end() or self._recorder.trouble

@@ -5,10 +5,16 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from humanmcp.common.line_pipe import Cut
-from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.common.timestamps import now
+from humanmcp.inbox.contract import Role, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.inbox_session import InboxSession
+from humanmcp.protocol.conversation.transcript import BY_CHECK, COMMAND, Direction, Frame
 from humanmcp.tap.pump import Pump, Sink
-from humanmcp.tap.recorder import TapRecorder
+from humanmcp.tap.recorder import MOST_UNCHECKED, Listening, TapRecorder
 from tests.support.waiting import PATIENCE, until
 
 
@@ -38,150 +44,125 @@ def test_a_reader_that_went_away_is_no_error() -> None:
 
 
 class Kept:
-    """An output that keeps what it is given; it hears only when it may."""
+    """An output that keeps what it is given."""
 
     def __init__(self) -> None:
-        """Let it hear from the start."""
-        self.go = threading.Event()
-        self.go.set()
+        """Begin with nothing."""
         self.frames: list[Frame] = []
-        self.told: list[Frame] = []
-        self.hurried = False
 
     def write(self, frame: Frame) -> None:
         """Keep it."""
         self.frames.append(frame)
 
-    def hear(self, frame: Frame) -> None:
-        """Hear it when it may."""
-        assert self.go.wait(PATIENCE)
-        self.told.append(frame)
 
-    def idle(self) -> bool:
-        """Do nothing more."""
-        return False
-
-    def hurry(self) -> None:
-        """Remember that it was asked for."""
-        self.hurried = True
-
-    def last_words(self) -> None:
-        """Have nothing to say."""
-
-    def close(self) -> None:
-        """Finish."""
+def recorder_with(*outputs: Callable[[Frame], object]) -> TapRecorder:
+    """Make a recorder that writes there."""
+    recorder = TapRecorder()
+    recorder.outputs.extend(outputs)
+    return recorder
 
 
 def test_a_line_is_written_down_when_put_returns() -> None:
-    """Before it passes, and although nobody hears anything yet; in the order of the numbers."""
+    """Before it passes, and although nobody hears anything; in the order of the numbers."""
     kept = Kept()
-    recorder = TapRecorder([kept])
+    recorder = recorder_with(kept.write)
     for number in range(100):
         recorder.heard(Direction.IN, Cut(b"%d" % number, ended=True, size=2))
     assert [frame.raw for frame in kept.frames] == [b"%d" % number for number in range(100)]
     assert [frame.seq for frame in kept.frames] == list(range(1, 101))
-    assert kept.told == []
 
 
-def test_what_nobody_had_time_to_hear_is_counted_and_said() -> None:
-    """It is in the record all the same: nothing is dropped from that."""
-    kept = Kept()
-    kept.go.clear()
-    recorder = TapRecorder([kept], most=5000)
-    recorder.start()
-    for number in range(100):
-        recorder.heard(Direction.IN, Cut(b"%d" % number, ended=True, size=2))
-    kept.go.set()
-    recorder.stop()
-    assert recorder.wait(PATIENCE)
-    lines = [frame for frame in kept.frames if frame.direction is Direction.IN]
-    said = [frame.note for frame in kept.frames if frame.direction is Direction.NOTE]
-    heard = [frame for frame in kept.told if frame.direction is Direction.IN]
-    assert (len(lines), recorder.missing) == (100, 0)
-    assert 0 < len(heard) < 100
-    assert said == [
-        f"{100 - len(heard)} lines were not checked here: too many came; an export checks them"
-    ]
+@pytest.fixture
+def inbox_session(tmp_path: Path) -> InboxSession:
+    """Begin a session of a tap."""
+    facts = SessionFacts(name="", started=now(), role=Role.TAP, pid=os.getpid(), title="tap")
+    return InboxSession.begin(FolderInbox(tmp_path / "home"), facts, now)
 
 
-def test_what_waits_beyond_the_limit_is_read_again_from_the_record() -> None:
-    """Every line is heard once, in order, while lines go on passing; few of them are in memory."""
-    kept = Kept()
-    kept.go.clear()
-    recorder = TapRecorder([kept], most=5000)
-    recorder.read_again = lambda after: iter(kept.frames[after:])
-    recorder.start()
-    for number in range(1500):
-        recorder.heard(Direction.IN, Cut(b"%d" % number, ended=True, size=4))
-    kept.go.set()
-    until(lambda: kept.told, "a line is heard")
-    for number in range(1500, 1600):
-        recorder.heard(Direction.IN, Cut(b"%d" % number, ended=True, size=4))
-    until(lambda: len(kept.told) == 1600, "all are heard")
-    recorder.stop()
-    assert recorder.wait(PATIENCE)
-    assert [frame.raw for frame in kept.told] == [b"%d" % number for number in range(1600)]
-    assert [frame.note for frame in kept.frames] == [""] * 1600
+def notes_of(inbox_session: InboxSession) -> list[str]:
+    """Return what the check says in the transcript."""
+    return [frame.note for frame in inbox_session.frames() if frame.by == BY_CHECK]
 
 
-def test_who_must_know_what_has_passed_hears_it_at_once() -> None:
+ASKED = b'{"jsonrpc":"2.0","id":%d,"method":"tools/list"}'
+UNASKED = b'{"jsonrpc":"2.0","id":%d,"result":{"tools":[]}}'
+
+
+def test_what_passed_is_heard_and_checked_in_order(inbox_session: InboxSession) -> None:
+    """What came before the thread began, what comes while it dozes, and what is last."""
+    recorder = TapRecorder()
+    listening = Listening(inbox_session, recorder)
+    recorder.put(Direction.OUT, UNASKED % 1)
+    listening.start()
+    until(lambda: recorder.waking is not None, "nothing is left to hear")
+    recorder.put(Direction.OUT, UNASKED % 2)
+    until(lambda: len(notes_of(inbox_session)) == 2, "the second is checked")
+    recorder.put(Direction.IN, ASKED % 3)
+    recorder.put(Direction.OUT, UNASKED % 4)
+    listening.stop()
+    assert listening.wait(PATIENCE)
+    about = [int(note.partition(":")[0]) for note in notes_of(inbox_session)]
+    lines = {frame.seq: frame.raw for frame in inbox_session.frames() if frame.raw}
+    assert [lines[seq] for seq in about] == [UNASKED % 1, UNASKED % 2, UNASKED % 4, ASKED % 3]
+    assert [one.seq for one in listening.unanswered] == [about[-1]]
+
+
+def test_of_a_flood_the_last_lines_are_checked(inbox_session: InboxSession) -> None:
+    """All are heard: a response to one of the first requests is known as one."""
+    recorder = TapRecorder()
+    listening = Listening(inbox_session, recorder)
+    recorder.put(Direction.IN, ASKED % 0)
+    for number in range(1, MOST_UNCHECKED + 10):
+        recorder.put(Direction.OUT, UNASKED % number)
+    recorder.put(Direction.OUT, UNASKED % 0)
+    listening.stop()
+    listening.start()
+    assert listening.wait(PATIENCE)
+    assert listening.unanswered == ()
+    about = [int(note.partition(":")[0]) for note in notes_of(inbox_session)]
+    assert about
+    assert about == list(range(about[0], MOST_UNCHECKED + 11))
+    assert about[0] > 2
+
+
+def test_a_long_backlog_at_the_end_is_left_to_an_export(inbox_session: InboxSession) -> None:
+    """Others wait for our end; every line is in the record."""
+    recorder = TapRecorder()
+    listening = Listening(inbox_session, recorder, ("server",))
+    for number in range(3000):
+        recorder.put(Direction.OUT, UNASKED % number)
+    listening.stop()
+    listening.start()
+    assert listening.wait(PATIENCE)
+    assert sum(frame.direction is Direction.OUT for frame in inbox_session.frames()) == 3000
+    assert notes_of(inbox_session) == [COMMAND]
+
+
+def test_who_must_know_what_has_passed_learns_it_at_once(inbox_session: InboxSession) -> None:
     """A pattern that is set while lines pass: the requests that are open are known."""
-    kept = Kept()
-    recorder = TapRecorder([kept])
-    recorder.put(Direction.IN, b"{}")
-    recorder.catch_up()
-    assert [frame.raw for frame in kept.told] == [b"{}"]
+    recorder = TapRecorder()
+    listening = Listening(inbox_session, recorder)
+    recorder.put(Direction.IN, ASKED % 7)
+    assert [one.id.token for one in listening.so_far().open] == ["7"]
+    recorder.put(Direction.OUT, UNASKED % 7)
+    assert list(listening.so_far().open) == []
 
 
-def test_a_flood_of_two_hundred_thousand_messages_is_recorded() -> None:
-    """Whoever hears is told to hurry at the end."""
-    kept = Kept()
-    recorder = TapRecorder([kept])
-    recorder.read_again = lambda after: iter(kept.frames[after:])
-    line = b"x" * 110
-    for _ in range(200_000):
-        recorder.heard(Direction.IN, Cut(line, ended=True, size=len(line)))
-    recorder.stop()
-    recorder.start()
-    assert recorder.wait(PATIENCE)
-    assert (len(kept.frames), recorder.missing) == (200_000, 0)
-    assert kept.hurried
-
-
-class Remarking(Kept):
-    """An output that has something to say about each line, but only when it has a moment."""
-
-    def __init__(self) -> None:
-        """Have nothing to say yet."""
-        super().__init__()
-        self.say: Callable[[], object] = list
-        self.unsaid = 0
-
-    def hear(self, frame: Frame) -> None:
-        """Keep a line for later."""
-        super().hear(frame)
-        self.unsaid += frame.direction is not Direction.NOTE
-
-    def idle(self) -> bool:
-        """Say something about one line."""
-        if self.unsaid:
-            self.unsaid -= 1
-            self.say()
-        return self.unsaid > 0
-
-
-def test_what_is_said_of_the_last_lines_is_in_the_record() -> None:
-    """What the check finds after the end is written down, and counts as no missing line."""
-    output = Remarking()
-    recorder = TapRecorder([output])
-    output.say = lambda: recorder.put(Direction.NOTE, b"", note="odd")
-    for number in range(5):
-        recorder.put(Direction.IN, b"%d" % number)
-    recorder.stop()
-    recorder.start()
-    assert recorder.wait(PATIENCE)
-    assert [frame.note for frame in output.frames] == [""] * 5 + ["odd"] * 5
-    assert recorder.missing == 0
+def test_what_the_disk_refused_is_passed_over(inbox_session: InboxSession) -> None:
+    """What comes after it is heard, and checked."""
+    recorder = TapRecorder()
+    listening = Listening(inbox_session, recorder)
+    (write,) = recorder.outputs
+    recorder.outputs = [Full().write]
+    recorder.put(Direction.OUT, UNASKED % 1)
+    listening.start()
+    until(lambda: recorder.waking is not None, "nothing is left to hear")
+    recorder.outputs = [write]
+    recorder.put(Direction.OUT, UNASKED % 2)
+    until(lambda: notes_of(inbox_session), "the second is checked")
+    listening.stop()
+    assert listening.wait(PATIENCE)
+    assert [note.partition(":")[0] for note in notes_of(inbox_session)] == ["2"]
 
 
 class Thoughtful:
@@ -218,7 +199,7 @@ def test_a_line_that_is_looked_at_for_long_is_no_silence() -> None:
         source,
         sink,
         gate=gate,
-        listener=TapRecorder([Kept()]),
+        listener=TapRecorder(),
         ended=lambda _way: ended.set(),
     )
     pump.start()
@@ -242,7 +223,7 @@ def test_what_waits_unread_in_a_pipe_is_no_silence() -> None:
         source,
         Sink(1),
         gate=Thoughtful(),
-        listener=TapRecorder([]),
+        listener=TapRecorder(),
         ended=lambda _way: None,
     )
     assert pump.silent_for(0.0)
@@ -259,31 +240,12 @@ class Full:
         """Fail."""
         raise OSError(28, f"No space left on device for line {frame.seq}")
 
-    def hear(self, frame: Frame) -> None:
-        """Hear nothing."""
 
-    def idle(self) -> bool:
-        """Do nothing more."""
-        return False
-
-    def hurry(self) -> None:
-        """Go on as before."""
-
-    def last_words(self) -> None:
-        """Have nothing to say."""
-
-    def close(self) -> None:
-        """Finish."""
-
-
-def test_a_full_disk_is_counted_and_the_other_output_goes_on(tmp_path: Path) -> None:
+def test_a_full_disk_is_counted_and_the_other_output_goes_on() -> None:
     """One output that fails does not take the other with it."""
     kept = Kept()
-    recorder = TapRecorder([Full(), kept])
-    recorder.start()
+    recorder = recorder_with(Full().write, kept.write)
     recorder.put(Direction.IN, b"{}")
-    recorder.stop()
-    assert recorder.wait(PATIENCE)
     assert len(kept.frames) == 1
     assert recorder.missing == 1
     assert "No space left" in str(recorder.trouble)

@@ -209,31 +209,38 @@ class Judged(NamedTuple):
 class ConversationJudge:
     """Checks line after line. `version` applies until the two sides have negotiated one."""
 
-    def __init__(self, version: str = "", *, initialized: bool = False) -> None:
-        """Start without any message; `initialized` for messages without their handshake."""
-        self._conversation = ConversationState()
-        self._conversation.negotiated_version = version
+    def __init__(
+        self, version: str = "", *, initialized: bool = False, strict: bool = True
+    ) -> None:
+        """Start without any message; `initialized` for messages without their handshake.
+
+        With `strict`, an error stays an error also in the peer's messages.
+        """
+        self.conversation = ConversationState()
+        self.conversation.negotiated_version = version
         if initialized:
-            self._conversation.negotiated = self._conversation.negotiated._replace(initialized=True)
+            self.conversation.negotiated = self.conversation.negotiated._replace(initialized=True)
         self._unanswered = Unanswered()
+        self._strict = strict
 
     @property
     def version(self) -> str:
         """The current protocol version."""
-        return self._conversation.version or versions.LATEST_HANDSHAKE
+        return self.conversation.version or versions.LATEST_HANDSHAKE
 
     def line(self, number: int, direction: Direction, raw: bytes) -> tuple[Judged, ...]:
         """Check one line: the line as such, and each message in it."""
         if not raw.strip():
             return ()
         found = jsonrpc.read(raw)
-        about = line_hints(raw, found, self.version, strict=True)
+        about = line_hints(raw, found, self.version, strict=self._strict)
         match found:
             case Message() as message:
-                return (self._message(number, direction, message, about),)
+                judged = self._message(number, direction, message, about)
+                return (judged._replace(diagnostics=(*about, *judged.diagnostics)),)
             case Batch() as batch:
                 items = [
-                    self._message(number, direction, item, ())
+                    self._message(number, direction, item, about)
                     if isinstance(item, Message)
                     else self._broken(number, direction, item)
                     for item in batch.items
@@ -245,14 +252,21 @@ class ConversationJudge:
     def _message(
         self, number: int, direction: Direction, message: Message, about: tuple[Diagnostic, ...]
     ) -> Judged:
-        observed = self._conversation.observe(direction, message)
-        self._unanswered.heard(number, observed)
-        found = (
-            *about,
-            *hints(observed, self._conversation.negotiated, self.version, strict=True),
-        )
-        unanswered = self._unanswered.checked(number, observed, found)
+        observed = self._observe(number, direction, message)
+        found = hints(observed, self.conversation.negotiated, self.version, strict=self._strict)
+        unanswered = self._unanswered.checked(number, observed, (*about, *found))
         return _judged(number, observed, (*found, *_effect(unanswered)))
+
+    def _observe(self, number: int, direction: Direction, message: Message) -> ObservedMessage:
+        observed = self.conversation.observe(direction, message)
+        self._unanswered.heard(number, observed)
+        return observed
+
+    def follow(self, number: int, direction: Direction, raw: bytes) -> None:
+        """Take note of a line without checking it."""
+        for message in jsonrpc.items_in(raw):
+            if isinstance(message, Message):
+                self._observe(number, direction, message)
 
     def _broken(
         self,
@@ -262,13 +276,17 @@ class ConversationJudge:
         about: tuple[Diagnostic, ...] = (),
     ) -> Judged:
         waiting = [
-            request for request in self._conversation.open if request.direction is not direction
+            request for request in self.conversation.open if request.direction is not direction
         ]
         unanswered = self._unanswered.malformed(number, malformed, waiting)
-        found = hints(malformed, self._conversation.negotiated, self.version)
+        found = hints(malformed, self.conversation.negotiated, self.version)
         return Judged(
             number, direction, malformed.text, diagnostics=(*about, *found, *_effect(unanswered))
         )
+
+    def unanswered(self) -> tuple[NeverAnswered, ...]:
+        """List the requests that got no response, at the end."""
+        return self._unanswered.left(self.conversation)
 
     def end(self) -> tuple[Judged, ...]:
         """Return the requests without a response; a dropped response was already reported."""
@@ -279,13 +297,13 @@ class ConversationJudge:
                 one.request.request.raw,
                 diagnostics=(one.diagnostic,),
             )._replace(method=one.request.method)
-            for one in self._unanswered.left(self._conversation)
+            for one in self.unanswered()
             if not one.dropped
         )
 
     def speaker(self, raw: bytes) -> Direction:
         """Guess the sender of a line without a direction."""
-        return captures.speaker(self._conversation, raw)
+        return captures.speaker(self.conversation, raw)
 
 
 def _judged(number: int, observed: ObservedMessage, diagnostics: tuple[Diagnostic, ...]) -> Judged:
