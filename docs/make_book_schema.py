@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.answer_book import book_format as book
 from humanmcp.protocol.answer_book.book import ATTRIBUTES
-from humanmcp.protocol.answer_book.rule import RuleAction
+from humanmcp.protocol.answer_book.book_entry import EntryAction
 from humanmcp.protocol.tables import versions
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ TOGETHER: Final[Schema] = {
     **dict.fromkeys(("result", "error", "remove"), _TABLE),
     "add": {"type": "object", "additionalProperties": _TABLES},
     "remove": {"type": "object", "additionalProperties": _TEXTS},
-    "do": {"enum": [RuleAction.HOLD.value, RuleAction.FORWARD.value]},
+    "do": {"enum": [EntryAction.HOLD.value, EntryAction.FORWARD.value]},
     "fault": {"type": "string", "pattern": f"^({'|'.join(book.FAULTS)})( |$)"},
     "fill": _FLAG,
     "times": _COUNT,
@@ -71,9 +71,9 @@ def schema() -> Schema:
     turn = _closed("What a rule does", book.TURN_KEYS)
     notice = {"type": "object", "oneOf": [{"required": [kind]} for kind in book.NOTICES]}
     turn["properties"]["notify"] |= {"type": "array", "items": notice}
-    rule = _closed("", book.RULE_KEYS)
-    rule["properties"]["notify"] = turn["properties"]["notify"]
-    rule["properties"]["then"] |= {"type": "array", "items": {"$ref": "#/$defs/turn"}}
+    entry = _closed("", book.ENTRY_KEYS)
+    entry["properties"]["notify"] = turn["properties"]["notify"]
+    entry["properties"]["then"] |= {"type": "array", "items": {"$ref": "#/$defs/turn"}}
     answers = [{"required": [key]} for key in (*book.ANSWERS, "do")]
     wait = {"anyOf": [_SECONDS, {"const": False}]}
     return {
@@ -87,7 +87,7 @@ def schema() -> Schema:
             "rules": {"type": "array", "items": {"$ref": "#/$defs/rule"}},
             **dict.fromkeys(ATTRIBUTES, _TABLES),
         },
-        "$defs": {"rule": rule | {"oneOf": answers}, "turn": turn | {"oneOf": answers}},
+        "$defs": {"rule": entry | {"oneOf": answers}, "turn": turn | {"oneOf": answers}},
     }
 
 

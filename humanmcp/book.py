@@ -25,11 +25,11 @@ from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.locales import say
 from humanmcp.locales.stop import stopped, trouble
+from humanmcp.protocol.answer_book.book_entry import EntryAction
 from humanmcp.protocol.answer_book.book_format import KEY_OF
 from humanmcp.protocol.answer_book.book_writer import copied
 from humanmcp.protocol.answer_book.following import GIVEN
 from humanmcp.protocol.answer_book.placeholders import fill_answer, placeholders
-from humanmcp.protocol.answer_book.rule import RuleAction
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.diagnostics.problem import json_text
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from humanmcp.common.settings import Settings
     from humanmcp.host.client.client import ServerTarget
     from humanmcp.protocol.answer_book.book import Book
+    from humanmcp.protocol.answer_book.book_entry import BookEntry
     from humanmcp.protocol.answer_book.book_writer import CopiedBook
-    from humanmcp.protocol.answer_book.rule import Rule
 
 
 def add_arguments(parser: Parser) -> None:
@@ -76,7 +76,7 @@ def _check(path: Path) -> int:
     lists = (book.tools, book.prompts, (*book.resources, *book.resource_templates))
     tools, prompts, resources = map(len, lists)
     counts = {"tools": tools, "prompts": prompts, "resources": resources}
-    to_stdout(say(SECTION, "good", file=path, rules=len(book.rules), **counts))
+    to_stdout(say(SECTION, "good", file=path, rules=len(book.entries), **counts))
     for line in rule_lines(book):
         to_stdout(line)
     for doubt in doubts(book):
@@ -188,8 +188,8 @@ def _sections(book: CopiedBook) -> Iterator[str]:
     for member, entries in book.lists.items():
         for entry in entries:
             yield element_text(member, entry)
-    for rule in book.rules:
-        yield element_text("rules", rule)
+    for entry in book.entries:
+        yield element_text("rules", entry)
 
 
 SECTION: Final = "book_command"
@@ -199,73 +199,73 @@ _SHOWN: Final = 160
 
 def rule_lines(book: Book) -> Iterator[str]:
     """Write each rule on a line: when it applies, and what it answers."""
-    width = len(str(len(book.rules)))
-    for number, rule in enumerate(book.rules, 1):
-        turns = " | ".join(_does(turn, rule.where) for turn in rule.turns)
-        yield one_line(f"{number:>{width}}  {_meant_for(rule)}  →  {turns}", _SHOWN)
+    width = len(str(len(book.entries)))
+    for number, entry in enumerate(book.entries, 1):
+        turns = " | ".join(_does(turn, entry.where) for turn in entry.turns)
+        yield one_line(f"{number:>{width}}  {_meant_for(entry)}  →  {turns}", _SHOWN)
 
 
-def _meant_for(rule: Rule) -> str:
+def _meant_for(entry: BookEntry) -> str:
     """Write the conditions of a rule."""
-    parts = [rule.method or "*", rule.tool or rule.resource]
-    parts += [f"{name} = {json_text(value)}" for name, value in rule.where.items()]
-    parts += [f"{name} ∋ {json_text(value)}" for name, value in rule.contains.items()]
-    parts += [f"client_has {name}" for name in rule.client_has]
-    parts += [f"inputResponses {json_text(rule.responses)}"] if rule.responses is not None else []
-    parts += [f"requestState {json_text(rule.state)}"] if rule.state is not None else []
-    parts += [f"key {rule.key}"] if rule.key else []
-    parts += [f"kept {json_text(rule.kept)}"] if rule.kept is not None else []
-    parts += [f"times {rule.times}"] if rule.times is not None else []
+    parts = [entry.method or "*", entry.tool or entry.resource]
+    parts += [f"{name} = {json_text(value)}" for name, value in entry.where.items()]
+    parts += [f"{name} ∋ {json_text(value)}" for name, value in entry.contains.items()]
+    parts += [f"client_has {name}" for name in entry.client_has]
+    parts += [f"inputResponses {json_text(entry.responses)}"] if entry.responses is not None else []
+    parts += [f"requestState {json_text(entry.state)}"] if entry.state is not None else []
+    parts += [f"key {entry.key}"] if entry.key else []
+    parts += [f"kept {json_text(entry.kept)}"] if entry.kept is not None else []
+    parts += [f"times {entry.times}"] if entry.times is not None else []
     return " ".join(filter(None, parts))
 
 
-def _does(rule: Rule, where: Mapping[str, Any]) -> str:
+def _does(entry: BookEntry, where: Mapping[str, Any]) -> str:
     """Write what is done about one call."""
-    steps = [f"notify {notice.method.removeprefix('notifications/')}" for notice in rule.notices]
-    steps += [f"ask {', '.join(questions)}" for questions in rule.ask]
-    if rule.change is not None:
-        steps += [f"{word} {', '.join(found)}" for word, found in _changes(rule) if found]
-    if rule.action is not RuleAction.ANSWER:
-        return str(rule.action.value)
-    text: str = fill_answer(rule.text, rule.form, where) if rule.fills else rule.text
-    steps.append(f"{KEY_OF[rule.form]} {text}")
-    steps += [f"fault {rule.fault}"] if rule.fault else []
-    steps += [f"keep {json_text(rule.keep)}"] if rule.keep else []
+    steps = [f"notify {notice.method.removeprefix('notifications/')}" for notice in entry.notices]
+    steps += [f"ask {', '.join(questions)}" for questions in entry.ask]
+    if entry.change is not None:
+        steps += [f"{word} {', '.join(found)}" for word, found in _changes(entry) if found]
+    if entry.action is not EntryAction.ANSWER:
+        return str(entry.action.value)
+    text: str = fill_answer(entry.text, entry.form, where) if entry.fills else entry.text
+    steps.append(f"{KEY_OF[entry.form]} {text}")
+    steps += [f"fault {entry.fault}"] if entry.fault else []
+    steps += [f"keep {json_text(entry.keep)}"] if entry.keep else []
     return "; ".join(steps)
 
 
-def _changes(rule: Rule) -> Iterator[tuple[str, list[str]]]:
-    if rule.change is not None:
-        added = (one for each in rule.change.add.values() for one in each)
+def _changes(entry: BookEntry) -> Iterator[tuple[str, list[str]]]:
+    if entry.change is not None:
+        added = (one for each in entry.change.add.values() for one in each)
         yield "add", [str(one.get("name") or one) for one in added]
-        yield "remove", [name for each in rule.change.remove.values() for name in each]
+        yield "remove", [name for each in entry.change.remove.values() for name in each]
 
 
 def doubts(book: Book) -> Iterator[str]:
     """Warn about probable mistakes in a usable book."""
     added = [
         tool
-        for rule in book.rules
-        for turn in rule.turns
+        for entry in book.entries
+        for turn in entry.turns
         for tool in (turn.change.add.get("tools", ()) if turn.change else ())
     ]
     tools = {str(tool.get("name")): tool for tool in (*book.tools, *added)}
-    for number, rule in enumerate(book.rules, 1):
-        if rule.method == "tools/call" and rule.tool:
-            if rule.tool in tools:
-                yield from _unknown_names(rule, tools[rule.tool], number)
+    for number, entry in enumerate(book.entries, 1):
+        if entry.method == "tools/call" and entry.tool:
+            if entry.tool in tools:
+                yield from _unknown_names(entry, tools[entry.tool], number)
             elif not _is_for_a_tap(book):
-                yield say(SECTION, "no tool", rule=number, tool=rule.tool)
+                yield say(SECTION, "no tool", rule=number, tool=entry.tool)
 
 
 def _is_for_a_tap(book: Book) -> bool:
     """Return True if a rule forwards a request: the tools are those of a real server."""
-    return any(turn.action is RuleAction.FORWARD for rule in book.rules for turn in rule.turns)
+    return any(turn.action is EntryAction.FORWARD for entry in book.entries for turn in entry.turns)
 
 
-def _unknown_names(rule: Rule, tool: Mapping[str, Any], number: int) -> Iterator[str]:
+def _unknown_names(entry: BookEntry, tool: Mapping[str, Any], number: int) -> Iterator[str]:
     known = {*object_at(tool.get("inputSchema"), "properties"), "params"}
-    for turn in rule.turns:
+    for turn in entry.turns:
         names = (
             known
             | (GIVEN if turn.remembers else frozenset())
@@ -279,5 +279,5 @@ def _unknown_names(rule: Rule, tool: Mapping[str, Any], number: int) -> Iterator
                 )
 
 
-def _decoded(rule: Rule) -> Any:  # noqa: ANN401 - any JSON value
-    return json.loads(rule.text) if rule.text else ""
+def _decoded(entry: BookEntry) -> Any:  # noqa: ANN401 - any JSON value
+    return json.loads(entry.text) if entry.text else ""

@@ -88,7 +88,7 @@ def test_a_running_server_becomes_a_book_that_offers_the_same(
     assert (copy.tools, copy.prompts, copy.resources) == (own.tools, own.prompts, own.resources)
     assert copy.resource_templates == own.resource_templates
     assert (copy.name, copy.version, copy.instructions) == (own.name, own.version, own.instructions)
-    assert (copy.capabilities, copy.protocol_versions, copy.rules) == (
+    assert (copy.capabilities, copy.protocol_versions, copy.entries) == (
         own.capabilities,
         own.protocol_versions,
         (),

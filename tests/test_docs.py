@@ -37,7 +37,7 @@ from humanmcp.desk.app import CALLS
 from humanmcp.inbox import form_drafts, records
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import sentences
-from humanmcp.protocol.answer_book.book_format import NOTICES, RULE_KEYS, SERVER
+from humanmcp.protocol.answer_book.book_format import ENTRY_KEYS, NOTICES, SERVER
 from humanmcp.protocol.conversation.timeouts import CLIENTS
 from humanmcp.protocol.diagnostics.kinds import KINDS
 from humanmcp.room.command import ROOMS
@@ -571,10 +571,10 @@ def test_nothing_names_the_machine_it_was_written_on() -> None:
 def test_every_key_of_a_book_is_documented_and_every_example_can_be_used(name: str) -> None:
     """The reference of the answer book is read against what reads a book."""
     page = (ROOT / "docs" / "reference" / name).read_text("utf-8")
-    keys = {*RULE_KEYS, *SERVER, *NOTICES}
+    keys = {*ENTRY_KEYS, *SERVER, *NOTICES}
     assert {key for key in keys if not re.search(rf"[`{{ ]{key}[` ]", page)} == set()
     for example in re.findall(r"```toml\n(.*?)```", page, re.DOTALL):
-        assert parse_book(example, Path(name)).rules
+        assert parse_book(example, Path(name)).entries
 
 
 @pytest.mark.parametrize("name", ["lesson.md"])

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
     Wake: TypeAlias = Callable[[float], object]
     """Waits until something may have changed, and no longer than so many seconds."""
-    from humanmcp.protocol.answer_book.rule import DefinitionChange
+    from humanmcp.protocol.answer_book.book_entry import DefinitionChange
 
 T = TypeVar("T")
 

@@ -441,7 +441,7 @@ class ExchangeHandler:
             self._turn_away_unkept(exchange, error)
             return
         self.timers[exchange.number] = timers
-        is_for_people = decision.rule is None and not subscribed and not timers.follows
+        is_for_people = decision.entry is None and not subscribed and not timers.follows
         if self.options.notify is not None and is_for_people:
             self.options.notify(self.journal.name, exchange.number, exchange.tool)
         self.texts.waits(exchange)

@@ -29,8 +29,8 @@ from humanmcp.server.journal import BY_US
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from humanmcp.protocol.answer_book.book_entry import Notice
     from humanmcp.protocol.answer_book.decision import Decision
-    from humanmcp.protocol.answer_book.rule import Notice
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.session import Session

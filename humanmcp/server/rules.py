@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.common.book_file import BookFile
+    from humanmcp.protocol.answer_book.book_entry import DefinitionChange
     from humanmcp.protocol.answer_book.following import BookMemory
-    from humanmcp.protocol.answer_book.rule import DefinitionChange
     from humanmcp.protocol.conversation.exchange import Exchange, Outcome
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.session import Session
@@ -149,7 +149,7 @@ class AutomaticAnswers:
         self._steps: RuleSteps | None = None
         self._memory: BookMemory | None = None
         """What its rules have done and keep; None until there are rules."""
-        self._rules = definition.book.rules
+        self._rules = definition.book.entries
         self._handshake_by_hand = definition.journal.inbox.handshake_is_by_hand()
 
     # -- the moments of an exchange --------------------------------------------------------------
@@ -173,7 +173,7 @@ class AutomaticAnswers:
         if (permitted := self._allowed(exchange)) is not None:
             return permitted
         book = self.definition.book
-        if self._memory is None and book.rules:
+        if self._memory is None and book.entries:
             from humanmcp.protocol.answer_book.following import BookMemory  # noqa: PLC0415 - only with rules
 
             self._memory = BookMemory(os.urandom(16), self._journal.clock.stamp)
@@ -269,8 +269,8 @@ class AutomaticAnswers:
         held, was_held = self._journal.inbox.handshake_is_by_hand(), self._handshake_by_hand
         self._handshake_by_hand = held
         changed = self.definition.follow(now)
-        if self.definition.book.rules is not self._rules:
-            self._rules = self.definition.book.rules
+        if self.definition.book.entries is not self._rules:
+            self._rules = self.definition.book.entries
             if self._memory is not None:
                 self._memory.clear()
         return changed or held != was_held
@@ -299,14 +299,14 @@ class AutomaticAnswers:
         """Act on a rule without an answer: do nothing, or end the server."""
         if not decision.fault:
             return False
-        from humanmcp.protocol.tables.faults import RuleFault  # noqa: PLC0415 - seldom wanted
+        from humanmcp.protocol.tables.faults import EntryFault  # noqa: PLC0415 - seldom wanted
 
-        if decision.fault not in {one.value for one in RuleFault}:
+        if decision.fault not in {one.value for one in EntryFault}:
             return False
         self._count(decision)
-        if decision.fault == RuleFault.EXIT.value:
+        if decision.fault == EntryFault.EXIT.value:
             self._end_session(0)
-        elif decision.fault == RuleFault.CRASH.value:
+        elif decision.fault == EntryFault.CRASH.value:
             self._journal.connection.crash()
         return True
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.attendant import SessionCount
-    from humanmcp.protocol.answer_book.rule import DefinitionChange
+    from humanmcp.protocol.answer_book.book_entry import DefinitionChange
     from humanmcp.protocol.session import Session
     from humanmcp.server.connection import Incoming
     from humanmcp.server.journal import Journal

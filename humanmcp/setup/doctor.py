@@ -202,7 +202,7 @@ def check_book(settings: Settings) -> Iterator[Finding]:
     except BookFileError as error:
         yield problem("book bad", why=error)
     else:
-        yield ok("book", path=path, tools=len(book.tools), rules=len(book.rules))
+        yield ok("book", path=path, tools=len(book.tools), rules=len(book.entries))
 
 
 def check_files(settings: Settings) -> Iterator[Finding]:

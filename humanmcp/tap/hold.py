@@ -31,10 +31,10 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
-from humanmcp.protocol.answer_book.decision import by_rule
-from humanmcp.protocol.answer_book.following import first_rule
+from humanmcp.protocol.answer_book.book_entry import BookEntry, EntryAction
+from humanmcp.protocol.answer_book.decision import by_entry
+from humanmcp.protocol.answer_book.following import first_entry
 from humanmcp.protocol.answer_book.placeholders import fill_answer
-from humanmcp.protocol.answer_book.rule import Rule, RuleAction
 from humanmcp.protocol.conversation.approvals import approval_of, pattern_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.state import ConversationState
@@ -102,7 +102,7 @@ class Held:
     observed: ObservedMessage | None
     version: str
     batch: bool = False
-    rule: tuple[int, Rule] | None = None
+    entry: tuple[int, BookEntry] | None = None
     requests: tuple[Exchange, ...] = ()
     unread: tuple[Diagnostic, ...] = ()
 
@@ -187,7 +187,7 @@ class HoldPolicy:
     def follow(self, book: Book) -> None:
         """Follow the rules of this book from now on."""
         with self._lock:
-            self._book = book if book.rules else None
+            self._book = book if book.entries else None
             self._used.clear()
             self._see()
 
@@ -199,8 +199,8 @@ class HoldPolicy:
         self._unread = frozenset(
             side for side in _OTHER if any(one.covers(side) for one in holding)
         )
-        rules = self._book.rules if self._book else ()
-        if any(rule.action is not RuleAction.FORWARD for rule in rules):
+        entries = self._book.entries if self._book else ()
+        if any(entry.action is not EntryAction.FORWARD for entry in entries):
             self._unread |= {Direction.IN}
         if self.closed and not was_closed:
             self._conversation = self._passed()
@@ -267,14 +267,14 @@ class HoldPolicy:
             return self._hold(direction, line, observed, unread=unread)
         if message.method == "notifications/cancelled":
             self._pass_on_cancel(observed)
-        found = self._rule(observed)
+        found = self._entry(observed)
         if found is not None:
-            index, rule = found
+            index, entry = found
             self._used[index] = self._used.get(index, 0) + 1
-            if rule.action is RuleAction.FORWARD:
+            if entry.action is EntryAction.FORWARD:
                 return None
             held = self._hold(direction, line, observed)
-            return replace(held, rule=found) if rule.action is RuleAction.ANSWER else held
+            return replace(held, entry=found) if entry.action is EntryAction.ANSWER else held
         return self._hold(direction, line, observed) if self._wanted(observed) else None
 
     def _look_at_batch(
@@ -289,28 +289,28 @@ class HoldPolicy:
                 asked += _asks(observed)
                 if wanted is not None or unread:
                     continue
-                found = self._rule(observed)
-                is_ruled = found is not None and found[1].action is not RuleAction.FORWARD
+                found = self._entry(observed)
+                is_ruled = found is not None and found[1].action is not EntryAction.FORWARD
                 if is_ruled or self._wanted(observed):
                     wanted = observed
         if wanted is None and not unread:
             return None
         return self._hold(direction, line, wanted, batch=tuple(asked), unread=unread)
 
-    def _rule(self, observed: ObservedMessage) -> tuple[int, Rule] | None:
+    def _entry(self, observed: ObservedMessage) -> tuple[int, BookEntry] | None:
         """Find the rule that matches a request of the client."""
         request = observed.request
         is_request = observed.message.kind is Kind.REQUEST and observed.direction is Direction.IN
         if self._book is None or request is None or not is_request:
             return None
-        found = first_rule(request, self._book, self._used, self._conversation.negotiated)
+        found = first_entry(request, self._book, self._used, self._conversation.negotiated)
         if found is None:
             return None
-        index, rule = found
-        if not rule.is_plain:  # a tap says nothing of its own, and asks nobody: a person does
-            return index, rule._replace(action=RuleAction.HOLD)
-        values = rule.values(request) if rule.fills else {}
-        return index, rule._replace(text=fill_answer(rule.text, rule.form, values))
+        index, entry = found
+        if not entry.is_plain:  # a tap says nothing of its own, and asks nobody: a person does
+            return index, entry._replace(action=EntryAction.HOLD)
+        values = entry.values(request) if entry.fills else {}
+        return index, entry._replace(text=fill_answer(entry.text, entry.form, values))
 
     def _is_allowed(self, observed: ObservedMessage) -> bool:
         """Return True for a call that a person has allowed for the session."""
@@ -421,7 +421,7 @@ class HeldQueue:
         held_line = self._waiting[held.number] = _HeldLine(held, passing, None)
         if held.direction in self._ended:
             self._last_word(held_line, at)
-        elif held.rule and held.rule[1].after == 0:  # nobody needs to see it wait
+        elif held.entry and held.entry[1].after == 0:  # nobody needs to see it wait
             self._come_due(held_line, at)
         else:
             self._show(held_line, now, at)
@@ -473,7 +473,7 @@ class HeldQueue:
         if request is None or request.direction is not Direction.IN:
             return Waiting(book_at=release)
         timeout = timeout_plan(request, self._inbox_session.negotiated.client_name, 0.0)
-        book_at = held.rule[1].after if held.rule else release
+        book_at = held.entry[1].after if held.entry else release
         return Waiting(limit=timeout.limit, source=timeout.source, book_at=book_at)
 
     def cancelled(self, cancelled: Cancelled) -> None:
@@ -523,20 +523,20 @@ class HeldQueue:
                 self._come_due(held, at)
 
     def _come_due(self, held: _HeldLine, at: str) -> None:
-        rule = held.held.rule
-        if rule is None:
+        entry = held.held.entry
+        if entry is None:
             self._let_go(held.held, BY_TAP, at)
             return
-        index, prepared = rule
+        index, prepared = entry
         negotiated = self._inbox_session.negotiated
         verdict = judge(held.passing, prepared.text, prepared.form, negotiated, answer=True)
         if verdict.line is None:
-            logger.warning("%s does not pass the check: a person decides", by_rule(index))
-            held.held, held.due = replace(held.held, rule=None), None
+            logger.warning("%s does not pass the check: a person decides", by_entry(index))
+            held.held, held.due = replace(held.held, entry=None), None
             if held.held.number not in self._delivered:
                 self._show(held, time.monotonic(), at)
         else:
-            self._answer(held.held, Answer(verdict.line, by_rule(index), at))
+            self._answer(held.held, Answer(verdict.line, by_entry(index), at))
 
     def _settle(self, held_line: _HeldLine, reply: Reply, at: str) -> None:
         """Do what a reply asks for, unless the check finds errors in it."""

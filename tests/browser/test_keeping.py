@@ -49,7 +49,7 @@ def test_a_rule_is_made_of_an_answer_and_removed(desk: Desking, opened: Opened) 
     expect(page.locator(".reads")).to_contain_text('with city = "Tokyo", answer “sunny”')
     page.get_by_role("button", name="Save the rule").click()
     expect(page.locator("ol.kept-things li")).to_contain_text("get_forecast")
-    assert dict(read_book(desk.home / "book.toml").rules[0].where) == {"city": "Tokyo"}
+    assert dict(read_book(desk.home / "book.toml").entries[0].where) == {"city": "Tokyo"}
     page.get_by_role("button", name="Remove").click()
     expect(page.locator("ol.kept-things")).to_contain_text("There are no rules yet")
 
@@ -91,7 +91,7 @@ def test_rules_are_ordered_and_changed_and_the_rest_of_the_book_stays(
     expect(rules).to_have_count(2)
     rules.nth(1).get_by_role("button", name="Up").click()
     expect(rules.first).to_contain_text("get_forecast")
-    assert [one.tool for one in read_book(book).rules] == ["get_forecast", "dice"]
+    assert [one.tool for one in read_book(book).entries] == ["get_forecast", "dice"]
     rules.first.locator("summary").click()
     box = rules.first.locator("textarea")
     box.fill(box.input_value().replace("sunny", "rain"))

@@ -31,8 +31,8 @@ from typing import Any, Final
 
 from humanmcp import __version__
 from humanmcp.protocol.answer_book import book_format
+from humanmcp.protocol.answer_book.book_entry import BookEntry
 from humanmcp.protocol.answer_book.book_format import BookError
-from humanmcp.protocol.answer_book.rule import Rule
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc, tree
@@ -434,12 +434,12 @@ def _read(book: dict[str, Any]) -> list[str]:
     except BookError as error:
         return [f"{error.place} {error.code} {error.fillings.get('key', '')}".rstrip()]
     named = (f"{name} = {said!r}" for name, said in read._asdict().items() if name != "rules")
-    return [*named, *map(_rule, read.rules)]
+    return [*named, *map(_rule, read.entries)]
 
 
-def _rule(rule: Rule) -> str:
+def _rule(rule: BookEntry) -> str:
     """Write what a rule has beside the usual."""
-    usual = Rule(text="", form=TextForm.TEXT)
+    usual = BookEntry(text="", form=TextForm.TEXT)
     own = {name: said for name, said in rule._asdict().items() if said != getattr(usual, name)}
     own["then"] = " / ".join(map(_rule, rule.then))
     return ", ".join(f"{name}={said!r}" for name, said in own.items() if said)

@@ -118,9 +118,9 @@ def counted() -> Iterator[str]:
 
     memory = BookMemory(b"s", used={1: 1})
     for decision in (
-        Decision(rule=1, counts=True),
-        Decision(rule=2, counts=True),
-        Decision(rule=2),
+        Decision(entry=1, counts=True),
+        Decision(entry=2, counts=True),
+        Decision(entry=2),
         Decision(counts=True),
     ):
         memory.count(decision)

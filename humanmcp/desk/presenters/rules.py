@@ -19,9 +19,9 @@ from humanmcp.common.person_files import read_regular, replace_regular
 from humanmcp.desk.presenters.server_definition import of_book
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.answer_book.book_entry import EntryAction
 from humanmcp.protocol.answer_book.book_format import ANSWERS, KEY_OF
-from humanmcp.protocol.answer_book.decision import by_rule
-from humanmcp.protocol.answer_book.rule import RuleAction
+from humanmcp.protocol.answer_book.decision import by_entry
 from humanmcp.protocol.conversation.questions import NO_ANSWER_AFTER
 from humanmcp.protocol.diagnostics.model import TextForm, blocking
 from humanmcp.protocol.diagnostics.problem import quoted
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from humanmcp.desk.presenters.server_definition import Lists
-    from humanmcp.protocol.answer_book.rule import Rule
+    from humanmcp.protocol.answer_book.book_entry import BookEntry
 
 _ARRAY: Final = "rules"
 _SWITCH: Final = re.compile(r"\s*on\s*=\s*(true|false)\s*(#.*)?$")
@@ -162,7 +162,7 @@ def rules_on(book: Path) -> int:
 @lru_cache(4)
 def _count_on(book: Path, _stamp: int) -> int:
     try:
-        return sum(one.on for one in parse_book(_text_of(book), book).rules)
+        return sum(one.on for one in parse_book(_text_of(book), book).entries)
     except StopError:
         return 0
 
@@ -175,13 +175,13 @@ def listed(book: Path, hits: Mapping[str, int] = _NO_HITS) -> list[BookRule]:
         RuleError: it cannot be read.
     """
     text = _text_of(book)
-    found = parse_book(text, book).rules
+    found = parse_book(text, book).entries
     try:
         texts = toml_edit.elements(text, _ARRAY)
     except toml_edit.NotEditableError:
         texts = [""] * len(found)
     return [
-        BookRule(_said(rule), one.strip("\n"), rule.on, hits.get(by_rule(index), 0))
+        BookRule(_said(rule), one.strip("\n"), rule.on, hits.get(by_entry(index), 0))
         for index, (rule, one) in enumerate(zip(found, texts, strict=True))
     ]
 
@@ -202,15 +202,17 @@ def limits(book: Path) -> list[str]:
     ]
 
 
-def _said(rule: Rule) -> str:
-    """Return a rule of a book as a sentence."""
-    name = f"{rule.method or 'tools/call'} {rule.tool}".strip() if rule.method or rule.tool else ""
+def _said(entry: BookEntry) -> str:
+    """Return an entry of a book as a sentence."""
+    name = (
+        f"{entry.method or 'tools/call'} {entry.tool}".strip() if entry.method or entry.tool else ""
+    )
     name = name or say("desk", "rule.any")
-    where = {**rule.where, **{f"{key} ⊇": part for key, part in rule.contains.items()}}
-    if rule.action is not RuleAction.ANSWER:
-        return one_line(say("desk", f"rule.{rule.action.value}", name=name), 400)
-    new = NewRule(name, "", rule.form, rule.text, where, rule.after, rule.times or 0)
-    if rule.is_plain and not rule.then:
+    where = {**entry.where, **{f"{key} ⊇": part for key, part in entry.contains.items()}}
+    if entry.action is not EntryAction.ANSWER:
+        return one_line(say("desk", f"rule.{entry.action.value}", name=name), 400)
+    new = NewRule(name, "", entry.form, entry.text, where, entry.after, entry.times or 0)
+    if entry.is_plain and not entry.then:
         return sentence(new)
     return f"{sentence(new)} {say('desk', 'rule.more')}"
 

@@ -1,6 +1,7 @@
-"""The answer book: what a server declares and lists, and the rules that answer without a person.
+"""The answer book: what a server declares and lists, and the entries that answer without a person.
 
-`rule.py` defines a rule, `book_format.py` the format of a book, `decide.py` when it answers what.
+`book_entry.py` defines an entry (people call it an entry), `book_format.py` the format of a book,
+`decide.py` when it answers what.
 Objects of MCP are spelled as on the wire.
 """
 
@@ -23,7 +24,7 @@ from humanmcp.protocol.tables import examples, methods, versions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.answer_book.rule import DefinitionChange, Rule
+    from humanmcp.protocol.answer_book.book_entry import BookEntry, DefinitionChange
 
 
 _ASKED: Final[Mapping[str, Any]] = {  # see `conversation/questions.py`
@@ -133,7 +134,7 @@ class Book(NamedTuple):
     resources: tuple[Mapping[str, Any], ...] = ()
     resource_templates: tuple[Mapping[str, Any], ...] = ()
     prompts: tuple[Mapping[str, Any], ...] = ()
-    rules: tuple[Rule, ...] = ()
+    entries: tuple[BookEntry, ...] = ()
     wait: Mapping[str, float | None] = MappingProxyType({})
     """The seconds before the book answers a method, None for never; others have a default."""
     progress: bool = True

@@ -1,7 +1,7 @@
 """The format of an answer book: turn the decoded TOML of its file into a `Book`.
 
-It knows the keys of a book and of a rule, and the type of each. An error is a code with its place;
-the sentences are in `locales/`, section `[book]`.
+It knows the keys of a book and of an entry, and the type of each. An error is a code with its
+place; the sentences are in `locales/`, section `[book]`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.protocol.answer_book.book import ATTRIBUTES, Book
-from humanmcp.protocol.answer_book.rule import DefinitionChange, Notice, Question, Rule, RuleAction
+from humanmcp.protocol.answer_book.book_entry import (
+    BookEntry,
+    DefinitionChange,
+    EntryAction,
+    Notice,
+    Question,
+)
 from humanmcp.protocol.conversation.approvals import KIND, KINDS, QUESTION
 from humanmcp.protocol.conversation.questions import NO_ANSWER_AFTER, OUTCOME
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.tables import methods, versions
-from humanmcp.protocol.tables.faults import Fault, RuleFault
+from humanmcp.protocol.tables.faults import EntryFault, Fault
 from humanmcp.protocol.tables.methods import LOG, PROGRESS, UPDATED
 from humanmcp.protocol.tables.objects import ASKS, LOG_LEVEL
 
@@ -148,7 +154,7 @@ ANSWERS: Final = {
     "result": TextForm.RESULT,
     "error": TextForm.ERROR,
 }
-"""The keys that contain a rule's answer."""
+"""The keys that contain an entry's answer."""
 KEY_OF: Final = {form: key for key, form in ANSWERS.items()}
 NAMED: Final = {one.rule_key: one.name for one in methods.REQUESTS.values() if one.rule_key}
 """The keys that name a tool, prompt or address, each with its method."""
@@ -163,20 +169,20 @@ NOTICES: Final[Mapping[str, frozenset[str]]] = {
 """The keys of notifications, and the keys that each may have beside it."""
 
 
-def read_rule(rule: Mapping[str, Any], place: str) -> Rule:
-    """Read a rule.
+def read_entry(entry: Mapping[str, Any], place: str) -> BookEntry:
+    """Read an entry.
 
     Raises:
         BookError: something in it is invalid.
     """
-    only(rule, RULE_KEYS, place)
-    method, name = _meant_for(rule, place)
-    given = _read(rule, CONDITIONS, place)
+    only(entry, ENTRY_KEYS, place)
+    method, name = _meant_for(entry, place)
+    given = _read(entry, CONDITIONS, place)
     record = {field: given[field] for field in ("resource", "key", "kept") if field in given}
-    then = enumerate(tables(rule.get("then", []), f"{place}.then"))
+    then = enumerate(tables(entry.get("then", []), f"{place}.then"))
     turns = (_then(turn, f"{place}.then[{index}]")._replace(**record) for index, turn in then)
-    times = _times(rule, place)
-    whole = _turn(rule, place)._replace(
+    times = _times(entry, place)
+    whole = _turn(entry, place)._replace(
         method=method, tool=name, times=times, then=tuple(turns), **given
     )
     _can_ask(whole, place)
@@ -192,49 +198,49 @@ def _read(written: Mapping[str, Any], keys: Mapping[str, Reader], place: str) ->
     }
 
 
-def _meant_for(rule: Mapping[str, Any], place: str) -> tuple[str, str]:
+def _meant_for(entry: Mapping[str, Any], place: str) -> tuple[str, str]:
     """Read the method, and the name of the tool or the prompt."""
-    method = text(rule.get("method", ""), f"{place}.method")
-    named = [key for key in NAMED if key in rule]
+    method = text(entry.get("method", ""), f"{place}.method")
+    named = [key for key in NAMED if key in entry]
     if len(named) > 1:
         raise BookError(f"{place}.{named[1]}", "one of", known=", ".join(NAMED))
     if not named:
         return method, ""
     (key,) = named
-    name = text(rule[key], f"{place}.{key}")
+    name = text(entry[key], f"{place}.{key}")
     return method or (NAMED[key] if name else ""), "" if key == "resource" else name
 
 
-def example_rule(method: str, name: str) -> str:
-    """Write a rule that answers a request like this one, as an example for a person."""
+def example_entry(method: str, name: str) -> str:
+    """Write an entry that answers a request like this one, as an example for a person."""
     key = next((key for key, one in NAMED.items() if name and one == method), "method")
     condition = json.dumps(name if key in NAMED else method, ensure_ascii=False)
     answer = 'text = "…"' if methods.of(method).plain_text else "result = {}"
     return f"[[rules]]\n{key} = {condition}\n{answer}"
 
 
-FAULTS: Final = tuple(each.value for kind in (Fault, RuleFault) for each in kind)
-"""The possible values of a rule's `fault`."""
+FAULTS: Final = tuple(each.value for kind in (Fault, EntryFault) for each in kind)
+"""The possible values of an entry's `fault`."""
 
 
-def _times(rule: Mapping[str, Any], place: str) -> int | None:
-    if "times" in rule and "once" in rule:
+def _times(entry: Mapping[str, Any], place: str) -> int | None:
+    if "times" in entry and "once" in entry:
         raise BookError(f"{place}.once", "one of", known="times, once")
-    if "times" in rule:
-        return count(rule["times"], f"{place}.times")
-    return 1 if flag(rule.get("once", False), f"{place}.once") else None
+    if "times" in entry:
+        return count(entry["times"], f"{place}.times")
+    return 1 if flag(entry.get("once", False), f"{place}.once") else None
 
 
-def _then(turn: Mapping[str, Any], place: str) -> Rule:
+def _then(turn: Mapping[str, Any], place: str) -> BookEntry:
     only(turn, TURN_KEYS, place)
     return _turn(turn, place)
 
 
-def _turn(turn: Mapping[str, Any], place: str) -> Rule:
+def _turn(turn: Mapping[str, Any], place: str) -> BookEntry:
     """Read the action for one call."""
     action, form, answer = _action(turn, place)
     beside = sorted(set(turn) & {"notify", "ask", "add", "remove", "fault", "keep"})
-    if action is not RuleAction.ANSWER and beside:
+    if action is not EntryAction.ANSWER and beside:
         raise BookError(f"{place}.{beside[0]}", "alone", key=beside[0])
     fault = turn.get("fault", "")
     if fault:
@@ -242,7 +248,7 @@ def _turn(turn: Mapping[str, Any], place: str) -> Rule:
         one_of(named, FAULTS, f"{place}.fault")
     given = _read(turn, STEPS, place)
     others = bool(given.get("keep")) or "notify" in turn or "ask" in turn
-    return Rule(
+    return BookEntry(
         text=answer,
         form=form,
         action=action,
@@ -265,22 +271,22 @@ def _may_be_filled(answer: str) -> bool:
     return "{" in answer.replace('{"', "").replace("{}", "")
 
 
-def _action(rule: Mapping[str, Any], place: str) -> tuple[RuleAction, TextForm, str]:
-    """Read the action of a rule, and its answer if it has one."""
-    answers = [name for name in (*ANSWERS, "do") if name in rule]
+def _action(entry: Mapping[str, Any], place: str) -> tuple[EntryAction, TextForm, str]:
+    """Read the action of an entry, and its answer if it has one."""
+    answers = [name for name in (*ANSWERS, "do") if name in entry]
     if len(answers) != 1:
         raise BookError(place, "answers", known=", ".join((*ANSWERS, "do")))
     (answer,) = answers
-    value = rule[answer]
+    value = entry[answer]
     if answer == "do":
-        if value not in (RuleAction.HOLD.value, RuleAction.FORWARD.value):
+        if value not in (EntryAction.HOLD.value, EntryAction.FORWARD.value):
             raise BookError(f"{place}.do", "action")
-        return RuleAction(value), TextForm.RESULT, ""
+        return EntryAction(value), TextForm.RESULT, ""
     form = ANSWERS[answer]
     if form in (TextForm.TEXT, TextForm.TOOL_ERROR):
-        return RuleAction.ANSWER, form, text(value, f"{place}.{answer}")
+        return EntryAction.ANSWER, form, text(value, f"{place}.{answer}")
     return (
-        RuleAction.ANSWER,
+        EntryAction.ANSWER,
         form,
         json_text(table(value, f"{place}.{answer}"), f"{place}.{answer}"),
     )
@@ -340,13 +346,13 @@ def _question(value: Mapping[str, Any], place: str) -> Question:
     return Question(method, json_table(value.get("params", {}), f"{place}.params"))
 
 
-def _can_ask(rule: Rule, place: str) -> None:
-    """Refuse questions where MCP allows none, or where the rule reads retries itself."""
-    if not any(turn.ask for turn in rule.turns):
+def _can_ask(entry: BookEntry, place: str) -> None:
+    """Refuse questions where MCP allows none, or where the entry reads retries itself."""
+    if not any(turn.ask for turn in entry.turns):
         return
-    if rule.method not in _ASKS:
+    if entry.method not in _ASKS:
         raise BookError(f"{place}.ask", "asks", known=", ".join(_ASKS))
-    if rule.responses is not None or rule.state is not None:
+    if entry.responses is not None or entry.state is not None:
         raise BookError(f"{place}.ask", "asks twice")
 
 
@@ -394,15 +400,15 @@ CONDITIONS: Final[Mapping[str, Reader]] = {
     "cycle": flag,
     "on": flag,
 }
-"""The conditions of a rule; `_meant_for` and `_times` read the others."""
+"""The conditions of an entry; `_meant_for` and `_times` read the others."""
 _FIELDS: Final = {"inputResponses": "responses", "requestState": "state"}
 """The fields of `Rule` that have other names than their keys."""
 STEPS: Final[Mapping[str, Reader]] = {"after": seconds, "ask": rounds, "keep": json_table}
-"""The actions of a rule and of each `then`, except those that `_turn` reads together."""
+"""The actions of an entry and of each `then`, except those that `_turn` reads together."""
 TURN_KEYS: Final = (
     frozenset({"do", "notify", "add", "remove", "fault", "fill"}) | {*ANSWERS} | {*STEPS}
 )
-RULE_KEYS: Final = (
+ENTRY_KEYS: Final = (
     frozenset({"method", "tool", "prompt", "times", "once", "then"}) | {*CONDITIONS} | TURN_KEYS
 )
 
@@ -422,11 +428,11 @@ def parse(written: Mapping[str, Any]) -> Book:
             entries = tables(written[key], key)
             chosen[attribute] = tuple(_tools(entries) if key == "tools" else entries)
             json_text(chosen[attribute], key)
-    rules = enumerate(tables(written.get("rules", []), "rules"))
+    book_entries = enumerate(tables(written.get("rules", []), "rules"))
     wait = table(written.get("wait", {}), "wait")
     return Book(
         **chosen,
-        rules=tuple(read_rule(rule, f"rules[{index}]") for index, rule in rules),
+        entries=tuple(read_entry(entry, f"rules[{index}]") for index, entry in book_entries),
         wait={method: _wait(value, f"wait.{method!r}") for method, value in wait.items()},
     )
 

@@ -1,4 +1,4 @@
-"""Turn a recorded session into an answer book: the server's definition, and rules.
+"""Turn a recorded session into an answer book: the server's definition, and entries.
 
 Frames in, a decoded book out, with a list of the omitted answers. `replay.py` finds the answer to
 each request.
@@ -39,7 +39,7 @@ class CopiedBook:
 
     server: Mapping[str, Any]
     lists: Mapping[str, Sequence[Mapping[str, Any]]]
-    rules: Sequence[Mapping[str, Any]]
+    entries: Sequence[Mapping[str, Any]]
     left_out: tuple[LeftOut, ...] = ()
 
     @property
@@ -76,7 +76,7 @@ def copied(frames: Iterable[Frame]) -> CopiedBook:
 
 
 def _is_answer(recorded: Recorded) -> bool:
-    """Return True if a rule must give this answer: not a list, nor a standard answer."""
+    """Return True if an entry must give this answer: not a list, nor a standard answer."""
     record = methods.of(recorded.method)
     is_ours = recorded.method in _LISTS or record.introduces or record.result == "EmptyResult"
     return bool(recorded.id) and recorded.answered and not is_ours and not record.stays_open
@@ -142,18 +142,18 @@ def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON value
             return value
 
 
-# -- the rules -----------------------------------------------------------------------------------
+# -- the entries -----------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class _Rules:
-    """The rules so far, by their conditions."""
+    """The entries so far, by their conditions."""
 
     found: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
 
     def add(self, recorded: Recorded) -> None:
-        """Add an answer: the first one for a condition begins a rule, the next are its `then`."""
+        """Add an answer: the first one for a condition begins an entry, the next are its `then`."""
         if recorded.text is None or recorded.raw is not None:
             self.left_out.append(LeftOut("malformed", recorded.method, recorded.name))
             return
@@ -167,12 +167,12 @@ class _Rules:
         turns.append(turn)
 
     def all(self) -> list[dict[str, Any]]:
-        """Return the rules. Those for retries come first, because they have more conditions."""
-        rules = [_rule(condition, turns) for condition, turns in self.found.values()]
-        return sorted(rules, key=lambda rule: rule.get("inputResponses") is not True)
+        """Return the entries. Those for retries come first, because they have more conditions."""
+        entries = [_entry(condition, turns) for condition, turns in self.found.values()]
+        return sorted(entries, key=lambda entry: entry.get("inputResponses") is not True)
 
 
-def _rule(condition: dict[str, Any], turns: list[dict[str, Any]]) -> dict[str, Any]:
+def _entry(condition: dict[str, Any], turns: list[dict[str, Any]]) -> dict[str, Any]:
     first, *then = turns if any(one != turns[0] for one in turns) else turns[:1]
     return {**condition, **first, **({"then": then} if then else {})}
 

@@ -83,7 +83,7 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     memory: BookMemory | None = None,
     refuse: bool = False,
 ) -> Decision:
-    """Return the book's decision on an exchange. `memory` is what its rules have done so far.
+    """Return the book's decision on an exchange. `memory` is what its entries have done so far.
 
     With `refuse`, the client gets an error for requests that the book would leave to a person.
     `grace` is how long this client's handshake may wait, in seconds, if a person has set it.
@@ -92,13 +92,13 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
         return BY_PERSON
     mismatch = _header_mismatch(exchange, book)
     if mismatch is not None:
-        # Before any rule, because rules do not check headers. A person may still answer.
+        # Before any entry, because entries do not check headers. A person may still answer.
         wait = 0.0 if mode is Mode.AUTO else HEADERS_AFTER
         return Decision(wait, json.dumps(mismatch), TextForm.ERROR, "book", stoppable=wait != 0)
-    if book.rules:
-        from humanmcp.protocol.answer_book.following import follow_rules  # noqa: PLC0415 - only with rules
+    if book.entries:
+        from humanmcp.protocol.answer_book.following import follow_entries  # noqa: PLC0415 - only with entries
 
-        followed = follow_rules(exchange, book, negotiated, memory)
+        followed = follow_entries(exchange, book, negotiated, memory)
         if followed is not None:
             return followed
     rejection = _rejection(exchange, book)
@@ -118,24 +118,26 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
 
 
 def _refusal(exchange: Exchange) -> Decision:
-    """Refuse a request that the book cannot answer; the error shows a rule that would."""
+    """Refuse a request that the book cannot answer; the error shows an entry that would."""
     if methods.of(exchange.method).stays_open:
         return BY_PERSON
-    from humanmcp.protocol.answer_book.book_format import example_rule  # noqa: PLC0415 - seldom wanted
+    from humanmcp.protocol.answer_book.book_format import example_entry  # noqa: PLC0415 - seldom wanted
 
     method, name = exchange.method, exchange.name
-    rule = example_rule(method, name)
-    message = f"No rule of the answer book answers {method} {name}".rstrip() + f". Add one:\n{rule}"
+    example = example_entry(method, name)
+    message = f"No rule of the answer book answers {method} {name}".rstrip()
+    message = f"{message}. Add one:\n{example}"
     error = json.dumps({"code": NO_RULE, "message": message}, ensure_ascii=False)
     return Decision(0.0, error, TextForm.ERROR, "book")
 
 
 def when_nobody_answers(exchange: Exchange, book: Book) -> Decision:
-    """Answer *no answer* after the agent's limit, if the book has a rule for it."""
+    """Answer *no answer* after the agent's limit, if the book has an entry for it."""
     arguments = object_at(exchange.request.params, "arguments")
     tools = book.tools if exchange.method == "tools/call" else ()
-    rule = next((text_at(one, "_meta", NO_ANSWER_AFTER) for one in tools if _is(one, exchange)), "")
-    limit = limit_in(arguments, rule) if rule else None
+    called = next((one for one in tools if one.get("name") == exchange.tool), None)
+    named = text_at(called, "_meta", NO_ANSWER_AFTER)
+    limit = limit_in(arguments, named) if named else None
     if limit is None:
         return BY_PERSON
     outcome = no_answer(questions_in(arguments)[0])
@@ -144,10 +146,6 @@ def when_nobody_answers(exchange: Exchange, book: Book) -> Decision:
         with_result_envelope(result, exchange.method, exchange.version, book), ensure_ascii=False
     )
     return Decision(limit, text, TextForm.RESULT, "book")
-
-
-def _is(tool: Mapping[str, Any], exchange: Exchange) -> bool:
-    return bool(tool.get("name") == exchange.tool)
 
 
 def _header_mismatch(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
@@ -206,7 +204,7 @@ def _opened_after(
 
 
 def _own_answer(exchange: Exchange, book: Book) -> tuple[TextForm, Mapping[str, Any]] | None:
-    """Return the book's own answer to a method; None if a rule or a person must answer."""
+    """Return the book's own answer to a method; None if an entry or a person must answer."""
     method, version = exchange.method, exchange.version
     if not methods.has_request(method, version):
         # FastMCP 4 also pings in 2026-07-28, which has no ping, and waits without a limit.

@@ -12,21 +12,21 @@ from humanmcp.protocol.diagnostics.model import TextForm
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.answer_book.rule import DefinitionChange, Notice, Question
+    from humanmcp.protocol.answer_book.book_entry import DefinitionChange, Notice, Question
 
 
 class Decision(NamedTuple):
     """The book's decision on an exchange: which answer, and how long after its arrival.
 
     `after` is in seconds, None if only a person answers. `by` is the author in the transcript.
-    `rule` is the index of the rule, None for the book's own answers. `stoppable`: a person who
-    opens the exchange stops it; so it is for a safety net, not for a rule. `replayed` is the frame
-    number of the recorded answer, right or wrong; None if it is not recorded. `forward`: the real
-    server gets the request.
+    `entry` is the index of the book's entry, None for the book's own answers. `stoppable`: a person
+    who opens the exchange stops it; so it is for a safety net, not for an entry. `replayed` is the
+    frame number of the recorded answer, right or wrong; None if it is not recorded. `forward`: the
+    real server gets the request.
 
     Before the answer, `notices` are sent, then each round of `ask`, with its questions by name,
     then the definition changes. `fault` is the fault in the answer. `counts`: the answer counts for
-    the rule's `times`. `values` fill the placeholders of its text; None leaves them. `keep` is the
+    the entry's `times`. `values` fill the placeholders of its text; None leaves them. `keep` is the
     content of the record `key` after the answer.
     """
 
@@ -34,7 +34,7 @@ class Decision(NamedTuple):
     text: str = ""
     form: TextForm = TextForm.RESULT
     by: str = ""
-    rule: int | None = None
+    entry: int | None = None
     stoppable: bool = False
     replayed: int | None = None
     forward: bool = False
@@ -67,7 +67,7 @@ class Decision(NamedTuple):
 
     def refused(self, error: Mapping[str, Any]) -> Decision:
         """Return the decision with an error instead of the answer and of all steps before it."""
-        refusal = Decision(self.after, json.dumps(error), TextForm.ERROR, self.by, self.rule)
+        refusal = Decision(self.after, json.dumps(error), TextForm.ERROR, self.by, self.entry)
         return refusal._replace(counts=False)
 
     def due(self, waited: float, *, touched: bool = False) -> bool:
@@ -80,6 +80,6 @@ class Decision(NamedTuple):
 BY_PERSON: Final = Decision()
 
 
-def by_rule(index: int) -> str:
-    """Return the author of a rule's answer in the transcript."""
+def by_entry(index: int) -> str:
+    """Return the author of an entry's answer in the transcript."""
     return f"book: rule {index + 1}"

@@ -1,4 +1,4 @@
-"""What the rules of an answer book do about one request: the steps before it, the answer."""
+"""What the entries of an answer book do about one request: the steps before it, the answer."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.answer_book.book import with_result_envelope
-from humanmcp.protocol.answer_book.decision import BY_PERSON, Decision, by_rule
+from humanmcp.protocol.answer_book.book_entry import EntryAction
+from humanmcp.protocol.answer_book.decision import BY_PERSON, Decision, by_entry
 from humanmcp.protocol.answer_book.placeholders import fill, fill_text
-from humanmcp.protocol.answer_book.rule import RuleAction
 from humanmcp.protocol.conversation.state import declared_by
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.tables import methods
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from humanmcp.protocol.answer_book.book import Book
-    from humanmcp.protocol.answer_book.rule import Rule
+    from humanmcp.protocol.answer_book.book_entry import BookEntry
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 
 BAD_STATE: Final[Mapping[str, Any]] = {
@@ -29,9 +29,9 @@ BAD_STATE: Final[Mapping[str, Any]] = {
 
 
 class Retry(NamedTuple):
-    """The content of a `requestState`: the rule, its turn, the round, the answers so far."""
+    """The content of a `requestState`: the entry, its turn, the round, the answers so far."""
 
-    rule: int
+    entry: int
     turn: int
     round: int = 0
     answers: Mapping[str, Any] = {}
@@ -46,49 +46,49 @@ class NextRound(NamedTuple):
 
 def read_state(state: object) -> Retry | None:
     """Read a `requestState` without verifying it; None if it is not one of ours."""
-    import binascii  # noqa: PLC0415 - only rules that ask pay for it
+    import binascii  # noqa: PLC0415 - only entries that ask pay for it
 
     if not isinstance(state, str) or "." not in state:
         return None
     try:
-        rule, turn, count, answers = json.loads(binascii.a2b_base64(state.split(".")[0]))
-        return Retry(int(rule), int(turn), int(count), dict(answers))
+        entry, turn, count, answers = json.loads(binascii.a2b_base64(state.split(".")[0]))
+        return Retry(int(entry), int(turn), int(count), dict(answers))
     except (ValueError, TypeError):
         return None
 
 
-def write_state(retry: Retry, rule: Rule, secret: bytes) -> str:
-    """Write a `requestState`, signed for the current content of this rule."""
+def write_state(retry: Retry, entry: BookEntry, secret: bytes) -> str:
+    """Write a `requestState`, signed for the current content of this entry."""
     import binascii  # noqa: PLC0415 - as above
 
     text = json.dumps(retry, separators=(",", ":")).encode()
     body = binascii.b2a_base64(text, newline=False).decode()
-    return f"{body}.{_signature(body, rule, secret)}"
+    return f"{body}.{_signature(body, entry, secret)}"
 
 
-def is_ours(state: str, rule: Rule, secret: bytes) -> bool:
-    """Return True if the signature is ours, for the current content of this rule."""
+def is_ours(state: str, entry: BookEntry, secret: bytes) -> bool:
+    """Return True if the signature is ours, for the current content of this entry."""
     import hmac  # noqa: PLC0415 - as above
 
     body, _, signature = state.partition(".")
-    wanted = _signature(body, rule, secret)
+    wanted = _signature(body, entry, secret)
     return hmac.compare_digest(wanted.encode(), signature.encode("utf-8", "replace"))
 
 
-def next_round(exchange: Exchange, rule: Rule, retry: Retry, secret: bytes) -> NextRound:
+def next_round(exchange: Exchange, entry: BookEntry, retry: Retry, secret: bytes) -> NextRound:
     """Read the answers in a request, and return the questions that are left.
 
     Missing and invalid answers are asked again; other answers are ignored.
     """
     came = exchange.request.params.get("inputResponses")
     answers = dict(retry.answers)
-    for number, questions in enumerate(rule.ask):
+    for number, questions in enumerate(entry.ask):
         if isinstance(came, dict):
             answers |= {name: came[name] for name in questions if isinstance(came.get(name), dict)}
         missing = [name for name in questions if name not in answers]
         if missing:
-            values = {**rule.values(exchange), **answers}
-            state = write_state(retry._replace(round=number, answers=answers), rule, secret)
+            values = {**entry.values(exchange), **answers}
+            state = write_state(retry._replace(round=number, answers=answers), entry, secret)
             asked = {
                 name: {
                     "method": questions[name].method,
@@ -101,21 +101,21 @@ def next_round(exchange: Exchange, rule: Rule, retry: Retry, secret: bytes) -> N
     return NextRound(None, answers)
 
 
-def _signature(body: str, rule: Rule, secret: bytes) -> str:
+def _signature(body: str, entry: BookEntry, secret: bytes) -> str:
     import hmac  # noqa: PLC0415 - as above
 
-    return hmac.new(secret, f"{rule!r}\n{body}".encode(), "sha256").hexdigest()[:32]
+    return hmac.new(secret, f"{entry!r}\n{body}".encode(), "sha256").hexdigest()[:32]
 
 
 MOST_RECORDS: Final = 10_000
 """The maximum number of kept records; the oldest is dropped."""
 
 GIVEN: Final = frozenset({"kept", "records", "new", "now"})
-"""The values of a rule beside those of its request, if it keeps records."""
+"""The values of an entry beside those of its request, if it keeps records."""
 
 
 class BookMemory:
-    """What the rules of a book have done in a session. It is cleared when the rules change."""
+    """What the entries of a book have done in a session. It is cleared when the entries change."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class BookMemory:
         """Start empty. `secret` signs the `requestState`, and must be unguessable."""
         self.secret = secret
         self.used = dict(used or {})
-        """The number of times that each rule was applied, by its index."""
+        """The number of times that each entry was applied, by its index."""
         self.records: dict[str, dict[str, Any]] = {}
         self._now = now
 
@@ -136,9 +136,9 @@ class BookMemory:
         self.records.clear()
 
     def count(self, decision: Decision) -> None:
-        """Count one more use of a rule."""
-        if decision.rule is not None and decision.counts:
-            self.used[decision.rule] = self.used.get(decision.rule, 0) + 1
+        """Count one more use of an entry."""
+        if decision.entry is not None and decision.counts:
+            self.used[decision.entry] = self.used.get(decision.entry, 0) + 1
 
     def keep(self, decision: Decision) -> None:
         """Keep the record of a decision after its answer."""
@@ -147,13 +147,13 @@ class BookMemory:
             if len(self.records) > MOST_RECORDS:
                 del self.records[next(iter(self.records))]
 
-    def values(self, rule: Rule, exchange: Exchange) -> Mapping[str, Any]:
-        """Return the values for the placeholders of a rule; those of its request come first."""
-        asked = rule.values(exchange)
-        if not rule.remembers:
+    def values(self, entry: BookEntry, exchange: Exchange) -> Mapping[str, Any]:
+        """Return the values for the placeholders of an entry; those of its request come first."""
+        asked = entry.values(exchange)
+        if not entry.remembers:
             return asked
         return {
-            "kept": self.records.get(rule.key_for(exchange), {}),
+            "kept": self.records.get(entry.key_for(exchange), {}),
             "records": [*self.records.values()],
             "new": self._new(exchange),
             "now": self._now(),
@@ -162,67 +162,67 @@ class BookMemory:
 
     def _new(self, exchange: Exchange) -> str:
         """Return a new unguessable key of a record, the same for each call with this request."""
-        import hmac  # noqa: PLC0415 - only rules that keep something pay for it
+        import hmac  # noqa: PLC0415 - only entries that keep something pay for it
 
         return hmac.new(self.secret, str(exchange.number).encode(), "sha256").hexdigest()[:24]
 
 
-def first_rule(
+def first_entry(
     exchange: Exchange,
     book: Book,
     used: Mapping[int, int] = MappingProxyType({}),
     negotiated: NegotiatedState | None = None,
     records: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
-) -> tuple[int, Rule] | None:
-    """Return the action of the first rule that matches an exchange, and the rule's index.
+) -> tuple[int, BookEntry] | None:
+    """Return the action of the first entry that matches an exchange, and the entry's index.
 
-    None if no rule matches. `used` counts how often each rule was applied; `records` are the kept
+    None if no entry matches. `used` counts how often each entry was applied; `records` are the kept
     ones.
     """
-    for index, rule in enumerate(book.rules):
+    for index, entry in enumerate(book.entries):
         count = used.get(index, 0)
-        is_left = rule.times is None or count < rule.times
-        if is_left and rule.matches(exchange, negotiated, records):
-            return index, rule.turn(count)
+        is_left = entry.times is None or count < entry.times
+        if is_left and entry.matches(exchange, negotiated, records):
+            return index, entry.turn(count)
     return None
 
 
-def follow_rules(
+def follow_entries(
     exchange: Exchange, book: Book, negotiated: NegotiatedState, memory: BookMemory | None = None
 ) -> Decision | None:
-    """Apply the first rule that matches a request; None if none does.
+    """Apply the first entry that matches a request; None if none does.
 
-    A request that answers a rule's questions continues with that rule. The secret of `memory`
+    A request that answers an entry's questions continues with that entry. The secret of `memory`
     verifies that we asked them.
     """
     memory = memory or BookMemory()
     retry = _retry(exchange, book, negotiated, memory)
     if retry is None:
-        found = first_rule(exchange, book, memory.used, negotiated, memory.records)
+        found = first_entry(exchange, book, memory.used, negotiated, memory.records)
         if found is None:
             return None
-        index, rule = found
-        retry = Retry(index, book.rules[index].turns.index(rule))
-    rule = book.rules[retry.rule].turns[retry.turn]
-    return _followed(_Request(exchange, book, negotiated, memory), rule, retry)
+        index, entry = found
+        retry = Retry(index, book.entries[index].turns.index(entry))
+    entry = book.entries[retry.entry].turns[retry.turn]
+    return _followed(_Request(exchange, book, negotiated, memory), entry, retry)
 
 
 def _retry(
     exchange: Exchange, book: Book, negotiated: NegotiatedState, memory: BookMemory
 ) -> Retry | None:
-    """Return the state of the rule whose questions a request answers, unverified, else None."""
+    """Return the state of the entry whose questions a request answers, unverified, else None."""
     if not features(exchange.version).input_required:
         return None
     retry = read_state(exchange.request.params.get("requestState"))
-    if retry is None or not 0 <= retry.rule < len(book.rules):
+    if retry is None or not 0 <= retry.entry < len(book.entries):
         return None
-    rule = book.rules[retry.rule]
-    is_turn = 0 <= retry.turn < len(rule.turns) and rule.turns[retry.turn].ask
-    return retry if is_turn and rule.matches(exchange, negotiated, memory.records) else None
+    entry = book.entries[retry.entry]
+    is_turn = 0 <= retry.turn < len(entry.turns) and entry.turns[retry.turn].ask
+    return retry if is_turn and entry.matches(exchange, negotiated, memory.records) else None
 
 
 class _Request(NamedTuple):
-    """A request, and what is needed to apply a rule to it."""
+    """A request, and what is needed to apply an entry to it."""
 
     exchange: Exchange
     book: Book
@@ -230,45 +230,45 @@ class _Request(NamedTuple):
     memory: BookMemory
 
 
-def _followed(request: _Request, rule: Rule, retry: Retry) -> Decision:
-    """Apply a rule: return its answer, or its questions."""
+def _followed(request: _Request, entry: BookEntry, retry: Retry) -> Decision:
+    """Apply an entry: return its answer, or its questions."""
     exchange = request.exchange
-    if rule.action is not RuleAction.ANSWER:
+    if entry.action is not EntryAction.ANSWER:
         return BY_PERSON
-    values = request.memory.values(rule, exchange) if rule.fills or rule.keep else {}
+    values = request.memory.values(entry, exchange) if entry.fills or entry.keep else {}
     decision = Decision(
-        rule.after,
-        rule.text,
-        rule.form,
-        by_rule(retry.rule),
-        retry.rule,
-        notices=rule.notices,
-        ask=rule.ask,
-        change=rule.change,
-        fault=rule.fault,
-        values=values if rule.fills else None,
-        key=fill_text(rule.key, values) if rule.keep else "",
-        keep=rule.keep,
+        entry.after,
+        entry.text,
+        entry.form,
+        by_entry(retry.entry),
+        retry.entry,
+        notices=entry.notices,
+        ask=entry.ask,
+        change=entry.change,
+        fault=entry.fault,
+        values=values if entry.fills else None,
+        key=fill_text(entry.key, values) if entry.keep else "",
+        keep=entry.keep,
     )
-    if not rule.ask:
+    if not entry.ask:
         return _whole(decision.answered({}), exchange, request.book)
-    undeclared = _undeclared(exchange, rule, request.negotiated)
+    undeclared = _undeclared(exchange, entry, request.negotiated)
     if undeclared:
         return decision.refused(_lacks_capability(exchange.version, undeclared))
     if features(exchange.version).input_required:
-        return _asked_back(request, rule, decision, retry)
+        return _asked_back(request, entry, decision, retry)
     return decision
 
 
-def _asked_back(request: _Request, rule: Rule, decision: Decision, retry: Retry) -> Decision:
+def _asked_back(request: _Request, entry: BookEntry, decision: Decision, retry: Retry) -> Decision:
     """Ask the questions by a result (2026-07-28), or answer once all are answered."""
     exchange, book, secret = request.exchange, request.book, request.memory.secret
     state = exchange.request.params.get("requestState")
-    if state is not None and not is_ours(str(state), rule, secret):
+    if state is not None and not is_ours(str(state), entry, secret):
         return decision.refused(BAD_STATE)
     if state is not None:
         decision = decision._replace(notices=(), counts=False)
-    following = next_round(exchange, rule, retry, secret)
+    following = next_round(exchange, entry, retry, secret)
     if following.result is None:
         return _whole(decision.answered(following.answers), exchange, book)
     text = json.dumps(following.result, ensure_ascii=False)
@@ -277,10 +277,10 @@ def _asked_back(request: _Request, rule: Rule, decision: Decision, retry: Retry)
     )
 
 
-def _undeclared(exchange: Exchange, rule: Rule, negotiated: NegotiatedState) -> str:
-    """Return a capability that the rule's questions need and the client did not declare, or ""."""
+def _undeclared(exchange: Exchange, entry: BookEntry, negotiated: NegotiatedState) -> str:
+    """Return a capability that the entry's questions need and the client did not declare, or ""."""
     declared = declared_by(exchange, negotiated)
-    asked = (question for questions in rule.ask for question in questions.values())
+    asked = (question for questions in entry.ask for question in questions.values())
     lacking = (methods.undeclared(one.method, one.params, declared) for one in asked)
     return next(filter(None, lacking), "")
 

@@ -1,4 +1,4 @@
-"""The placeholders in the answers of a rule, `{name}` or `{name.inner}`, and their values."""
+"""The placeholders in the answers of an entry, `{name}` or `{name.inner}`, and their values."""
 
 from __future__ import annotations
 

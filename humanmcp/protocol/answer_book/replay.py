@@ -354,7 +354,7 @@ class Otherwise(enum.Enum):
     ERROR = "error"
     """It is refused, unless the book answers it at once."""
     FORWARD = "forward"
-    """The real server gets it, unless a rule of the book matches."""
+    """The real server gets it, unless an entry of the book matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,9 +491,9 @@ class Replay:
         return Decision(0.0, json.dumps(error), TextForm.ERROR, "replay: not recorded")
 
     def _is_ours(self, exchange: Exchange, decision: Decision) -> bool:
-        """Return True if the real server must not get a request: it ended, or a rule matches."""
+        """Return True if the real server must not get a request: it ended, or an entry matches."""
         left = exchange.number in self._left
-        return left or decision.rule is not None or exchange.method == "ping"
+        return left or decision.entry is not None or exchange.method == "ping"
 
     def leave(self, exchange: Exchange) -> None:
         """Leave a request to the person: the real server will not answer it."""

@@ -47,7 +47,7 @@ OF_HTTP: Final = tuple(Fault)[tuple(Fault).index(Fault.WRONG_STATUS) :]
 """The faults of the HTTP response."""
 
 
-class RuleFault(enum.Enum):
+class EntryFault(enum.Enum):
     """What a rule does instead of an answer: a fault of the whole server."""
 
     SILENCE = "silence"

@@ -295,7 +295,7 @@ def test_a_rule_survives_the_book(rule: rules.NewRule, tmp_path: Path) -> None:
     rules.add(book, rule)
     written = book.read_text(encoding="utf-8")
     assert written.startswith("\ufeff# mine\n")  # the mark of some editors stays, too
-    (read,) = read_book(book).rules
+    (read,) = read_book(book).entries
     assert (read.method, read.tool, read.form) == (rule.method, rule.tool, rule.form)
     assert dict(read.where) == dict(rule.where)
     assert (read.after, read.times) == (rule.after, rule.times or None)
@@ -311,7 +311,7 @@ def test_a_rule_goes_into_a_list_of_rules(rule: rules.NewRule, tmp_path: Path) -
     book.write_text(before, encoding="utf-8")
     rules.add(book, rule)
     written = book.read_text(encoding="utf-8")
-    assert [one.method for one in read_book(book).rules] == ["", rule.method]
+    assert [one.method for one in read_book(book).entries] == ["", rule.method]
     assert written.startswith('rules = [\n  { text = "a" }, # mine\n')
     assert written.endswith(']\n# the server\n[server]\nname = "weather"\n')
 
@@ -391,7 +391,7 @@ def test_a_rule_leaves_the_rest_of_the_book_as_it_is(tmp_path: Path) -> None:
     assert after.count(b"\n") == after.count(b"\r\n") > before.count(b"\n")
     assert book.is_symlink()
     assert kept.stat().st_mode & 0o777 == 0o640
-    assert len(read_book(book).rules) == 2
+    assert len(read_book(book).entries) == 2
 
 
 def test_a_rule_is_a_sentence_in_both_languages() -> None:

@@ -42,7 +42,7 @@ def test_a_rule_is_counted_and_switched_off_and_on(desk: Desking) -> None:
         assert "active rule" not in desk.page("/")
         off = RULE.replace("[[rules]]\n", "[[rules]]\non = false\n")
         assert (desk.home / "book.toml").read_text(encoding="utf-8") == off
-        assert read_book(desk.home / "book.toml").rules[0].on is False
+        assert read_book(desk.home / "book.toml").entries[0].on is False
         until(lambda: _waits(desk, host), "the call waits for a person")
         desk.submit("/book", seen=off.strip("\n"), act="on")
         assert (desk.home / "book.toml").read_text(encoding="utf-8") == RULE
@@ -91,7 +91,7 @@ def test_one_becomes_the_server_whose_lists_are_pasted(desk: Desking) -> None:
     assert desk.submit("/book", act="be pasted", lists=pasted).status == 303
     book = read_book(desk.home / "book.toml")
     assert [one["name"] for one in book.tools] == ["a"]
-    assert len(book.rules) == 1
+    assert len(book.entries) == 1
     refused = desk.submit("/book", act="be pasted", lists="nothing")
     assert (refused.status, "There is no list in this text" in refused.text) == (422, True)
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from humanmcp.protocol.answer_book.rule import LONGEST_ADDRESS, gaps_filled
+from humanmcp.protocol.answer_book.book_entry import LONGEST_ADDRESS, gaps_filled
 
 LONG = 3.0
 """Seconds that no comparison takes; those that tried each way to cut the address took hours."""

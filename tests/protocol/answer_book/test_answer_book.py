@@ -9,11 +9,11 @@ import pytest
 
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.answer_book.book import Book, book_lists, changed_lists
+from humanmcp.protocol.answer_book.book_entry import DefinitionChange, Notice
 from humanmcp.protocol.answer_book.book_format import BookError, parse
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode, decide
 from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.answer_book.following import BookMemory
-from humanmcp.protocol.answer_book.rule import DefinitionChange, Notice
 from humanmcp.protocol.conversation import timeouts
 from humanmcp.protocol.conversation.approvals import APPROVAL, KIND
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, TransportFacts
@@ -82,7 +82,7 @@ def test_a_rule_answers_when_method_tool_and_arguments_match() -> None:
         book(RULES),
         NegotiatedState(),
     )
-    assert (found.text, found.form, found.after, found.rule) == ("sunny", TextForm.TEXT, 0.0, 0)
+    assert (found.text, found.form, found.after, found.entry) == ("sunny", TextForm.TEXT, 0.0, 0)
     assert found.by == "book: rule 1"
 
 
@@ -281,7 +281,7 @@ def test_what_no_rule_answers_is_refused_where_that_is_wanted(
     error = json.loads(decision.text)
     assert (decision.after, decision.form) == (0, TextForm.ERROR)
     assert error["message"].endswith(f"Add one:\n{rule}")
-    assert decide(asked, book(rule), NegotiatedState(), mode=mode, refuse=True).rule == 0
+    assert decide(asked, book(rule), NegotiatedState(), mode=mode, refuse=True).entry == 0
     assert decide(asked, own, NegotiatedState(), mode=mode).after is None
 
 
@@ -301,7 +301,7 @@ def test_what_differs_between_two_books_is_named_by_its_capability() -> None:
     """The host is told of these lists, and of no other."""
     two = book('[[resourceTemplates]]\nuriTemplate = "a"\nname = "b"\n')
     assert changed_lists(Book(), two) == ("resources",)
-    assert changed_lists(Book(), Book(rules=two.rules, name="x")) == ()
+    assert changed_lists(Book(), Book(entries=two.entries, name="x")) == ()
     assert changed_lists(Book(), Book(tools=(), prompts=({"name": "p"},))) == ("tools", "prompts")
 
 

@@ -37,7 +37,7 @@ SIX = '{"content":[{"type":"text","text":"six"}]}'
 
 def test_an_answer_becomes_a_rule_of_what_was_asked() -> None:
     """The tool and its arguments are the condition, a plain text is written as one."""
-    (rule,) = book(asked("dice"), answered(SIX)).rules
+    (rule,) = book(asked("dice"), answered(SIX)).entries
     assert (rule["tool"], rule["where"], rule["text"]) == ("dice", {"n": 1}, "six")
 
 
@@ -55,9 +55,9 @@ def test_the_same_call_answered_otherwise_is_the_next_turn_of_its_rule() -> None
     """Equal answers stay one."""
     one = '{"content":[{"type":"text","text":"one"}]}'
     lines = (asked("dice"), answered(SIX), asked("dice", 2), answered(one, 2))
-    (rule,) = book(*lines).rules
+    (rule,) = book(*lines).entries
     assert (rule["text"], [turn["text"] for turn in rule["then"]]) == ("six", ["one"])
-    (rule,) = book(*lines[:3], answered(SIX, 2)).rules
+    (rule,) = book(*lines[:3], answered(SIX, 2)).entries
     assert "then" not in rule
 
 
@@ -65,7 +65,7 @@ def test_an_error_becomes_the_error_of_a_rule() -> None:
     """With its code, its words and its data."""
     error = '{"code":-32602,"message":"no","data":{"a":1}}'
     answer = f'{{"jsonrpc":"2.0","id":1,"error":{error}}}'
-    (rule,) = book(asked("dice"), (Direction.OUT, answer)).rules
+    (rule,) = book(asked("dice"), (Direction.OUT, answer)).entries
     assert rule["error"] == {"code": -32602, "message": "no", "data": {"a": 1}}
     assert "text" not in rule
 
@@ -101,7 +101,7 @@ def test_who_the_server_is_stands_in_its_section() -> None:
         "capabilities": {"tools": {}},
     }
     assert found.wait == {"*": 0}
-    assert found.rules == []
+    assert found.entries == []
     assert book(hello, result(serverInfo={"name": "s"})).server["instructions"] == ""
     assert book(asked("dice"), answered(SIX)).server == {}
 
@@ -135,7 +135,7 @@ def test_a_list_is_collected_page_by_page_as_it_was_said_last() -> None:
         {"name": "b", "_meta": {"y": [1]}},
     ]
     assert found.lists["resourceTemplates"] == []
-    assert found.rules == []
+    assert found.entries == []
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_rule_asks_for_what_the_request_named(
     request_: tuple[Direction, str], condition: dict[str, Any]
 ) -> None:
     """An address with a brace would be read as a template, so it is compared as a parameter."""
-    (rule,) = book(request_, result(x=1)).rules
+    (rule,) = book(request_, result(x=1)).entries
     assert rule == {**condition, "result": {"x": 1}}
 
 
@@ -172,7 +172,7 @@ def test_the_retry_with_answers_comes_first() -> None:
         result(**asked_back),
         client("tools/call", 2, **call, inputResponses={"a": {}}),
         answered(SIX, 2),
-    ).rules
+    ).entries
     assert first == {"tool": "t", "inputResponses": True, "text": "six"}
     assert second == {"tool": "t", "inputResponses": False, "result": asked_back}
 
@@ -207,7 +207,7 @@ def test_a_notification_before_the_answer_is_written_in_the_shortest_way(
     said: tuple[Direction, str], written: dict[str, Any]
 ) -> None:
     """`notify` of the rule has a word for each that is common."""
-    (rule,) = book(asked("dice"), said, answered(SIX)).rules
+    (rule,) = book(asked("dice"), said, answered(SIX)).entries
     assert rule["notify"] == [written]
     assert "ask" not in rule
 
@@ -221,7 +221,7 @@ def test_a_question_before_the_answer_is_asked_by_the_rule() -> None:
         server("elicitation/create", 8, message="?"),
         (Direction.IN, '{"jsonrpc":"2.0","id":8,"result":{"action":"cancel"}}'),
         answered(SIX),
-    ).rules
+    ).entries
     assert rule["ask"] == [
         {"question1": {"method": "roots/list"}},
         {"question2": {"method": "elicitation/create", "params": {"message": "?"}}},
@@ -249,21 +249,21 @@ def test_one_text_of_a_tool_is_written_as_words(
     answer: dict[str, Any], written: dict[str, Any] | None
 ) -> None:
     """Whatever has more to it stays the result that it was."""
-    (rule,) = book(client("tools/call", name="t"), result(**answer)).rules
+    (rule,) = book(client("tools/call", name="t"), result(**answer)).entries
     assert rule == {"tool": "t", **(written or {"result": answer})}
 
 
 def test_what_looks_like_a_placeholder_stays_as_it_was_said() -> None:
     """The book would fill it in."""
     said = '{"content":[{"type":"text","text":"{params.arguments.n}"}]}'
-    (rule,) = book(asked("dice"), answered(said)).rules
+    (rule,) = book(asked("dice"), answered(said)).entries
     assert rule["fill"] is False
 
 
 def test_half_of_a_character_is_replaced() -> None:
     """A file of TOML is UTF-8, which has no half of a surrogate pair."""
     said = r'{"content":[{"type":"text","text":"a\ud83d"}]}'
-    (rule,) = book(asked("dice"), answered(said)).rules
+    (rule,) = book(asked("dice"), answered(said)).entries
     assert rule["text"] == "a\ufffd"
 
 

@@ -163,9 +163,9 @@ def test_what_is_not_recorded_is_asked_of_the_real_server_but_what_is_ours() -> 
     """A rule of the book comes first, a ping is answered here, and what it left is a person's."""
     replay = Replay(recorded(WEATHER), otherwise=Otherwise.FORWARD)
     asked = exchange(call(9, city="Kyoto"))
-    by_book, by_rule = Decision(0.0, by="book"), Decision(0.0, by="book: rule 1", rule=0)
+    by_book, by_entry = Decision(0.0, by="book"), Decision(0.0, by="book: rule 1", entry=0)
     assert replay.instead(asked, by_book).forward
-    assert replay.instead(asked, by_rule) == by_rule
+    assert replay.instead(asked, by_entry) == by_entry
     assert replay.instead(exchange('{"jsonrpc":"2.0","id":1,"method":"ping"}'), by_book) == by_book
     replay.leave(asked)
     assert replay.instead(asked, by_book) == by_book

@@ -137,16 +137,16 @@ def test_a_prompt_is_no_tool_of_the_same_name() -> None:
     """`tool` means either where the method says which."""
     rules = "[[rules]]\nprompt = 'greet'\nresult = { messages = [] }"
     assert said(rules, call()).after is None
-    assert said(rules, asked("prompts/get", {"name": "greet"})).rule == 0
+    assert said(rules, asked("prompts/get", {"name": "greet"})).entry == 0
 
 
 def test_a_rule_may_ask_for_what_the_client_has_declared() -> None:
     """In 2026-07-28 the request says it, before that the handshake."""
     rules = "[[rules]]\ntool = 'greet'\nclient_has = ['sampling.tools']\ntext = 'a'"
-    assert said(rules, call(version=R2026, client={"sampling": {"tools": {}}})).rule == 0
+    assert said(rules, call(version=R2026, client={"sampling": {"tools": {}}})).entry == 0
     assert said(rules, call(version=R2026, client={"sampling": {}})).after is None
     negotiated = NegotiatedState(client_capabilities={"sampling": {"tools": {}}})
-    assert decide(call(), book(rules), negotiated).rule == 0
+    assert decide(call(), book(rules), negotiated).entry == 0
     assert said(rules, call()).after is None
 
 
@@ -315,7 +315,7 @@ def test_a_name_of_a_capability_may_have_dots_in_it() -> None:
     rules = "[[rules]]\nclient_has = ['extensions.io.example/a']\ntext = 'a'\n[[rules]]\ntext = 'b'"
     declared: tuple[Any, ...] = ({"io.example/a": {}}, {"io": {"example/a": {}}}, {"io.b": {}}, [])
     calls = [call(version=R2026, client={"extensions": one}) for one in declared]
-    assert [said(rules, one).rule for one in calls] == [0, 1, 1, 1]
+    assert [said(rules, one).entry for one in calls] == [0, 1, 1, 1]
 
 
 # -- questions ----------------------------------------------------------------------------------
@@ -393,7 +393,7 @@ def test_a_rule_knows_whether_it_does_more_than_answer(
     more: str, *, plain: bool, remembers: bool
 ) -> None:
     """What is said before, asked, changed, broken or kept."""
-    (rule,) = book(f"[[rules]]\ntool = 'greet'\n{more}").rules
+    (rule,) = book(f"[[rules]]\ntool = 'greet'\n{more}").entries
     assert (rule.is_plain, rule.remembers) == (plain, remembers)
 
 

@@ -1,4 +1,4 @@
-"""One rule of the answer book: its conditions, and what it does.
+"""One entry of the answer book: its conditions, and what it does.
 
     its conditions     method, tool, resource, where, contains, client_has, key and kept, …
     before the answer  notify (log, progress, …), ask (and wait), add and remove (in the definition)
@@ -85,8 +85,8 @@ def _places_where_the_rest_fits(parts: Sequence[str], address: str) -> list[byte
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-class RuleAction(enum.Enum):
-    """What a rule does with a request."""
+class EntryAction(enum.Enum):
+    """What an entry does with a request."""
 
     ANSWER = "answer"
     HOLD = "hold"
@@ -107,7 +107,7 @@ class Notice(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A request to the client; the rule's answer can use the response by its name."""
+    """A request to the client; the entry's answer can use the response by its name."""
 
     method: str
     params: Mapping[str, Any] = _NONE
@@ -120,7 +120,7 @@ class DefinitionChange(NamedTuple):
     remove: Mapping[str, tuple[str, ...]] = _NONE
 
 
-class Rule(NamedTuple):
+class BookEntry(NamedTuple):
     """A prepared answer with its conditions. An empty condition always matches.
 
     `where` are arguments that must be equal, `contains` texts that an argument must hold. The
@@ -130,10 +130,10 @@ class Rule(NamedTuple):
     the `requestState`, with the same meaning of False, True and None. `client_has` are capabilities
     that the client must have declared.
 
-    `after` is in seconds; `times` is how often it answers, None for always. A rule with another
+    `after` is in seconds; `times` is how often it answers, None for always. An entry with another
     `action` than an answer has no text. `then` are the answers to later calls; the last one is
     repeated, or with `cycle` all from the beginning. With `fills`, placeholders are filled. `ask`
-    are rounds of questions, by name. A rule that is not `on` is skipped.
+    are rounds of questions, by name. An entry that is not `on` is skipped.
 
     `key` names a record, with placeholders; `kept` is what the record must contain, False for no
     record, True for any; `keep` is its content after the answer.
@@ -147,7 +147,7 @@ class Rule(NamedTuple):
     contains: Mapping[str, str] = _NONE
     after: float = 0.0
     times: int | None = None
-    action: RuleAction = RuleAction.ANSWER
+    action: EntryAction = EntryAction.ANSWER
     resource: str = ""
     responses: Mapping[str, Any] | bool | None = None
     state: str | bool | None = None
@@ -157,7 +157,7 @@ class Rule(NamedTuple):
     change: DefinitionChange | None = None
     fault: str = ""
     fills: bool = True
-    then: tuple[Rule, ...] = ()
+    then: tuple[BookEntry, ...] = ()
     cycle: bool = False
     on: bool = True
     key: str = ""
@@ -242,11 +242,11 @@ class Rule(NamedTuple):
         return not (self.notices or self.ask or self.change or self.fault or self.remembers)
 
     @property
-    def turns(self) -> tuple[Rule, ...]:
-        """The answers to the calls in order: the rule itself, then its `then`."""
+    def turns(self) -> tuple[BookEntry, ...]:
+        """The answers to the calls in order: the entry itself, then its `then`."""
         return (self, *self.then)
 
-    def turn(self, count: int) -> Rule:
+    def turn(self, count: int) -> BookEntry:
         """Return the answer to the call after `count` earlier ones."""
         return self.turns[count % len(self.turns) if self.cycle else min(count, len(self.then))]
 
