@@ -22,6 +22,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
+from humanmcp.answering.service import Outcome
 from humanmcp.common.own_process import FORMAT, LogFile
 from humanmcp.demo.steps import weather
 from humanmcp.desk.guard import API
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 BY: Final = "desk"
-"""The author of what this desk sends."""
+"""The author of what a desk sends, but for a teacher's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,9 @@ class Desk:
     judged: Callable[[Key, Sequence[Diagnostic], bool], object] = field(
         default=lambda _key, _diagnostics, _sent: None
     )
-    """Gets the check's problems of an answer, and whether a person sent it anyway."""
+    """Gets the check's problems of an answer, and whether a person pressed Send."""
+    by: str = BY
+    """The author of what this desk sends."""
     notices: Sequence[Target] = ()
     """The targets of notices for people who are elsewhere."""
     looked: Looked = field(default_factory=Looked)
@@ -138,9 +141,11 @@ class Desk:
 
     def send(self, key: Key, reply: Reply) -> SendResult:
         """Send a reply, and read its exchange again at once."""
-        result = service.send(self.open_exchange(key), reply._replace(by=BY), wake=self.board.wait)
+        reply = reply._replace(by=self.by)
+        result = service.send(self.open_exchange(key), reply, wake=self.board.wait)
         self.board.refresh(*key)
-        self.judged(key, result.diagnostics, True)  # noqa: FBT003 - one of three
+        if result.outcome not in {Outcome.OVER, Outcome.TAKEN}:
+            self.judged(key, result.diagnostics, True)  # noqa: FBT003 - one of three
         return result
 
 

@@ -282,7 +282,7 @@ def _act(classroom: Classroom, values: dict[str, str]) -> None:  # noqa: C901, P
         case "hint":
             hint = values.get("hint", "").strip()[:LONGEST_HINT]
             for one in meant:
-                one.note(hint=hint)
+                one.give_hint(hint)
         case "lower" if seat is not None:
             seat.note(hand=0.0)
         case "wall":
@@ -472,7 +472,7 @@ def act_in_seat(request: Request, values: FormValues) -> Response:
         return RedirectResponse("/", 303)
     match values.get("act", ""):
         case "raise":
-            seat.note(hand=time.time())
+            seat.raise_hand()
         case "lower":
             seat.note(hand=0.0)
         case "hint read":

@@ -38,6 +38,8 @@ _ASKS_AGAIN: Final = 0.2
 LIST: Final = "tools/list"
 BY: Final = "practice"
 """The author of an answer that the lesson gave because the teacher opened a later step."""
+BY_TEACHER: Final = "teacher"
+"""The author of an answer that the teacher sent at a learner's seat."""
 
 
 class Outcome(enum.Enum):
@@ -46,7 +48,20 @@ class Outcome(enum.Enum):
     PASSED = "passed"
     FAILED = "failed"
     GIVEN = "given"
-    """The lesson answered it, not the learner."""
+    """The lesson or the teacher answered it, not the learner."""
+
+
+class StepEnd(NamedTuple):
+    """The end of step `at`, from 1. `since` is when it was first asked, both in seconds since 1970.
+
+    With `is_retold`, it happened before this process.
+    """
+
+    at: int
+    outcome: Outcome
+    since: float
+    until: float
+    is_retold: bool
 
 
 class LessonStanding(NamedTuple):
@@ -83,8 +98,8 @@ class PracticeLine(NamedTuple):
 class Practice:
     """The host of one session.
 
-    `on_change` is called after each change, `on_outcome` with each finished step; both
-    from the attendant's thread.
+    `on_change` is called after each change, `on_end` with the end of each step; both from the
+    attendant's thread, but for what is told again.
     """
 
     def __init__(
@@ -92,13 +107,13 @@ class Practice:
         lesson_steps: LessonSteps,
         line: PracticeLine,
         on_change: Callable[[], object],
-        on_outcome: Callable[[int, Outcome], object] = lambda *_: None,
+        on_end: Callable[[StepEnd], object],
     ) -> None:
         """Begin with the first step."""
         self._lesson_run = LessonRun(lesson_steps, lesson_steps.host())
         self._connection, self._inbox, self.session = line
         self._on_change = on_change
-        self._on_outcome = on_outcome
+        self._on_end = on_end
         self._given: dict[int, Reply] = {}
         self._asked: tuple[DemoStep, Message] | None = None
         self._number = 0
@@ -106,14 +121,14 @@ class Practice:
         """Which step each exchange asks for, from 1."""
         self._deadline = math.inf
         self._list_again = False
-        self._answered_for: set[int] = set()
-        """The steps that the lesson answered."""
+        self._given_steps: set[int] = set()
+        """The steps that the lesson or the teacher answered."""
         self._since = 0.0
         self._over = False
         self._is_left_off = False
         self.on_leaving_off: Callable[[], object] = lambda: None
-        self._is_retold = False
-        """Whether what happened before is told again: then nothing is said and nobody is told."""
+        self._told: Frame | None = None
+        """The line that is told again: what happened before. Then nothing is said."""
 
     @property
     def standing(self) -> LessonStanding:
@@ -124,9 +139,9 @@ class Practice:
         return LessonStanding(len(outcomes) + 1, total, outcomes, self._since)
 
     def _outcome(self, at: int, *, passed: bool) -> Outcome:
-        if at in self._answered_for:
-            return Outcome.GIVEN
-        return Outcome.PASSED if passed else Outcome.FAILED
+        if not passed:
+            return Outcome.FAILED
+        return Outcome.GIVEN if at in self._given_steps else Outcome.PASSED
 
     @property
     def has_ended(self) -> bool:
@@ -151,18 +166,17 @@ class Practice:
 
     def go_on(self, frames: Iterable[Frame]) -> bool:
         """Be where the transcript of a session ends. Return False if it is of another lesson."""
-        self._is_retold = True
         found = all(self._retell(frame, message_in(frame)) for frame in frames)
-        self._is_retold = False
+        self._told = None
         return found
 
     def _retell(self, frame: Frame, message: object) -> bool:
         now = time.monotonic()
         if frame.direction is Direction.OUT:
-            if frame.by == BY:
-                self._answered_for.add(self.step_of(self._number))
+            self._told = frame
             self._hear(frame.raw, now)
         elif not frame.note and isinstance(message, Message) and message.method:
+            self._told = frame
             if message.method == "notifications/cancelled" and self._asked is not None:
                 self._give_up(self._asked)
                 return True
@@ -211,7 +225,7 @@ class Practice:
     # -- what the host sends --------------------------------------------------------------------
 
     def _say(self, line: str) -> None:
-        if not self._is_retold:
+        if self._told is None:
             self._connection.say(line.encode())
 
     def _say_next(self, now: float, since: float) -> str:
@@ -246,7 +260,6 @@ class Practice:
             self._inbox.send(Key(self.session, self._number), self._given[at])
         except InboxError:  # not there yet, or already answered
             return not self._is_over()
-        self._answered_for.add(at)
         del self._given[at]
         return False
 
@@ -293,10 +306,24 @@ class Practice:
     def _finish(self) -> None:
         at, self._asked, self._deadline = self.step_of(self._number), None, math.inf
         if at:
-            passed = self._lesson_run.judge(given=at in self._answered_for)
-            if not self._is_retold:
-                self._on_outcome(at, self._outcome(at, passed=passed))
+            told, author = self._told, self._author()
+            self._given_steps.discard(at)
+            if author in {BY, BY_TEACHER}:
+                self._given_steps.add(at)
+            outcome = self._outcome(at, passed=self._lesson_run.judge(given=author == BY))
+            until = time.time() if told is None else seconds_of(told.at)
+            self._on_end(StepEnd(at, outcome, self._since, until, told is not None))
         self._on_change()
+
+    def _author(self) -> str:
+        """Return who answered the request that is over; "" for nobody."""
+        if self._told is not None:
+            return self._told.by
+        try:
+            answer = self._inbox.item(Key(self.session, self._number)).answer
+        except InboxError:
+            return ""
+        return "" if answer is None else answer.by
 
 
 class PracticeSession:

@@ -88,8 +88,10 @@ class StepRecord:
     """What a learner did at one step of a lesson, however often it was begun.
 
     `tries` counts what was sent, also where the check stopped it. `mistakes` are codes that the
-    check found and that stayed for a while; `sent` those that were in a sent answer. `asked` are
-    the last exchanges, session/number, that asked for its answer.
+    check found and that stayed for a while; `sent` those that were in a sent answer; `taught` those
+    that the teacher left in the draft. `asked` are the last exchanges, session/number, that asked
+    for its answer. `given`: the lesson or the teacher answered it. `seconds` is from the first
+    request to the answer that passed, or to the last one; `hints` and `hands` are counted.
     """
 
     asked: list[str] = field(default_factory=list)
@@ -97,6 +99,11 @@ class StepRecord:
     passed: bool = False
     mistakes: list[str] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
+    taught: list[str] = field(default_factory=list)
+    given: bool = False
+    seconds: float | None = None
+    hints: int = 0
+    hands: int = 0
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from humanmcp.export.recording import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import say
 from humanmcp.room.practice import Outcome
+from humanmcp.room.records import StepRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -57,15 +58,24 @@ def _page(frames: Sequence[Frame], facts: SessionFacts) -> str:
     return write_html(recording, ExportOptions(secrets=redacted.names))
 
 
+_COLUMNS: Final = (
+    *("seat", "name", "mark", "joined", "lesson", "step", "steps", "passed", "given", "tries"),
+    *("hints", "hands", "mistakes", "sent"),
+)
+
+
 def table(classroom: Classroom) -> str:
     """Return a table of steps, tries and mistakes: a line for each seat and each of its lessons."""
     made = io.StringIO()
     writer = csv.writer(made)
     rows = [(seat, lesson) for seat in classroom.seats for lesson in _lessons(classroom, seat)]
     total = max((len(classroom.lesson_steps(lesson=one).requests) for _, one in rows), default=0)
-    columns = ("seat", "name", "mark", "joined", "lesson", "step", "steps", "passed", "tries")
-    heads = [say("room", f"table.{one}") for one in (*columns, "mistakes", "sent")]
-    heads += [say("room", "table.step n", step=step + 1) for step in range(total)]
+    heads = [say("room", f"table.{one}") for one in _COLUMNS]
+    heads += [
+        say("room", f"table.{one} n", step=step)
+        for one in ("tries", "seconds")
+        for step in range(1, total + 1)
+    ]
     writer.writerow(heads)
     for seat, lesson in rows:
         writer.writerow([defused(one) for one in _row(classroom, seat, lesson, total)])
@@ -92,11 +102,15 @@ def _row(classroom: Classroom, seat: RoomSeat, lesson: str, total: int) -> Itera
     yield str(at)
     yield str(len(classroom.lesson_steps(lesson=lesson).requests))
     yield str(passed)
+    yield " ".join(number for number in sorted(steps, key=int) if steps[number].given)
     yield str(sum(one.tries for one in steps.values()))
+    yield str(sum(one.hints for one in steps.values()))
+    yield str(sum(one.hands for one in steps.values()))
     yield _counted(code for one in steps.values() for code in one.mistakes)
     yield _counted(code for one in steps.values() for code in one.sent)
-    for step in range(1, total + 1):
-        yield str(steps[str(step)].tries if str(step) in steps else 0)
+    each = [steps.get(str(step), StepRecord()) for step in range(1, total + 1)]
+    yield from (str(one.tries) for one in each)
+    yield from ("" if one.seconds is None else f"{one.seconds:.0f}" for one in each)
 
 
 def _counted(codes: Iterable[str]) -> str:

@@ -35,11 +35,13 @@ from humanmcp.protocol.json.jsonrpc import with_token
 from humanmcp.room import records
 from humanmcp.room.practice import (
     BY,
+    BY_TEACHER,
     LessonStanding,
     Outcome,
     Practice,
     PracticeLine,
     PracticeSession,
+    StepEnd,
     as_reply,
 )
 from humanmcp.room.records import StepRecord
@@ -132,8 +134,6 @@ class RoomSeat:
         self._parts = parts
         self._problems: tuple[Key, dict[str, float]] | None = None
         """The problems of the current draft, each with the time since when it is there."""
-        self._of_teacher: tuple[Key, frozenset[str]] | None = None
-        """The problems of a draft that the teacher left in it."""
         self._lock = threading.RLock()
         self._is_closed = False
         self.inbox = parts.inbox(folder)
@@ -156,7 +156,9 @@ class RoomSeat:
             lesson_steps=lambda language: parts.lesson_steps(record, language),
             draft_name=self._draft_name,
         )
-        self.watched = replace(self.desk, live=Live(board), judged=self._judged_for_teacher)
+        self.watched = replace(
+            self.desk, live=Live(board), judged=self._judged_for_teacher, by=BY_TEACHER
+        )
         """The same desk for the teacher, whose streams do not count as the learner's presence."""
 
     @property
@@ -387,40 +389,62 @@ class RoomSeat:
         lesson, at = self._step_of(key)
         if lesson:
             return self._step_at(lesson, at)
-        standing = self.standing
-        return self._step_at(self._parts.lesson(self.record), standing.step if standing else 0)
+        return self._present_step
 
     def _step_at(self, lesson: str, at: int) -> StepRecord:
         with self._lock:  # others read and save the steps meanwhile
             steps = self.record.steps.setdefault(lesson, {})
             return steps.setdefault(str(at), StepRecord())
 
-    def _step_is_over(self, lesson: str, at: int, outcome: Outcome) -> None:
-        """Keep what became of a step; the hint for it has done its work. The attendant calls it."""
-        if outcome is Outcome.PASSED:
-            self._step_at(lesson, at).passed = True
-        passed = outcome is Outcome.PASSED
-        opened = 0 if at >= self.record.opened else self.record.opened
-        self._note_now_or_later(hint="" if passed else self.record.hint, opened=opened, told="")
+    def _step_is_over(self, lesson: str, end: StepEnd) -> None:
+        """Keep what became of a step; the hint for it has done its work."""
+        step, passed = self._step_at(lesson, end.at), end.outcome is Outcome.PASSED
+        if not (step.passed or (end.is_retold and step.seconds is not None)):
+            step.seconds = round(end.until - end.since, 1)
+        step.passed |= passed
+        step.given = end.outcome is Outcome.GIVEN and not step.passed
+        if not end.is_retold:
+            opened = 0 if end.at >= self.record.opened else self.record.opened
+            self._note_now_or_later(hint="" if passed else self.record.hint, opened=opened, told="")
+
+    @property
+    def _present_step(self) -> StepRecord:
+        """What is kept of the step that the learner is at."""
+        standing = self.standing
+        at = min(standing.step, standing.total) if standing else 0
+        return self._step_at(self._parts.lesson(self.record), at)
+
+    def give_hint(self, hint: str) -> None:
+        """Show the learner a hint for the present step; "" takes it back."""
+        self._present_step.hints += bool(hint)
+        self.note(hint=hint)
+
+    def raise_hand(self) -> None:
+        """Note since when the learner's hand is raised."""
+        if not self.record.hand:
+            self._present_step.hands += 1
+            self.note(hand=time.time())
 
     # -- mistakes -------------------------------------------------------------------------------
 
     def _judged_for_teacher(self, key: Key, diagnostics: Sequence[Diagnostic], _sent: bool) -> None:  # noqa: FBT001 - one of three
-        self._of_teacher = (key, _codes(diagnostics))
+        step, codes = self._step(key), sorted(_codes(diagnostics))
+        if step.taught != codes:
+            step.taught = codes
+            self._note_now_or_later()
 
     def _judged(self, key: Key, diagnostics: Sequence[Diagnostic], sent: bool) -> None:  # noqa: FBT001 - one of three
         codes = _codes(diagnostics)
         self._note_mistakes()
         now = self._parts.door.clock()
         with self._lock:
-            if self._of_teacher is not None and self._of_teacher[0] == key:
-                theirs = self._of_teacher[1] & codes
-                self._of_teacher, codes = (key, theirs), codes - theirs
+            step = self._step(key)
+            step.taught = [one for one in step.taught if one in codes]
+            codes -= {*step.taught}
             before = self._problems
             since = before[1] if before is not None and before[0] == key else {}
             self._problems = (key, {code: since.get(code, now) for code in codes})
         if sent:
-            step = self._step(key)
             step.tries += 1
             _add(step.mistakes, codes)
             _add(step.sent, codes)

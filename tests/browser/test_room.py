@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.test_page import AXE, violations
+from tests.room.test_teaching import rows_of
 from tests.support.room_process import Rooming, own_port
 from tests.support.waiting import PATIENCE
 
@@ -277,18 +278,32 @@ def test_a_restart_is_asked_about_by_keyboard_and_leaves_what_was_typed_at_its_s
 
 
 def test_send_on_a_mistake_is_a_try(room: Rooming, open_page: Callable[..., Page]) -> None:
-    """The page stops it; the teacher sees it as over HTTP."""
+    """The page stops it; the teacher sees it as over HTTP, with what is wrong in a field."""
     learner = open_page(f"http://127.0.0.1:{room.port}/?code={room.code}")
     join(learner, "Yuki")
     learner.locator("#send").click()
     expect(learner.locator(".ids", has_text="tools/list")).to_be_visible()
     learner.locator("#tab-form").click()
-    learner.locator('[data-pointer="/result/tools/0/inputSchema"]').fill("[]")
+    schema = learner.locator('[data-pointer="/result/tools/0/inputSchema"]')
+    schema.fill("[]")
     teacher = open_page(room.teacher_link)
-    for _ in range(3):
+
+    def send() -> None:
         with learner.expect_response(lambda one: '"sent":true' in (one.request.post_data or "")):
             learner.locator("#send").click()
+
+    send()
+    schema.fill("[")
+    send()
+    send()
     expect(teacher.locator("li.seat", has_text="Yuki")).to_contain_text("3 tries at this step")
+    schema.fill('{"type":"object"}')
+    learner.locator("#send").click()
+    expect(learner.locator(".ids", has_text="tools/call")).to_be_visible()
+    send()  # with nothing written
+    (row,) = rows_of(room.teacher())
+    assert [row[f"tries at step {step}"] for step in (1, 2, 3)] == ["1", "4", "1"]
+    assert {"J07:1", "M61:1"} <= {*row["mistakes sent"].split()}
 
 
 @pytest.mark.parametrize("width", [390, 1024, 1440, 1920])

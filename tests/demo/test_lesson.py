@@ -22,7 +22,7 @@ from humanmcp.demo.lesson import (
     parse_lesson,
 )
 from humanmcp.demo.steps import requests, weather
-from humanmcp.inbox.contract import Inbox
+from humanmcp.inbox.contract import Inbox, Key, UnknownItemError
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.room.practice import Outcome, Practice, PracticeLine
 from humanmcp.server.connection import EndOfInput, MemoryConnection
@@ -109,6 +109,14 @@ def test_a_huge_answer_is_cut() -> None:
 NAMES = [name_of(one) for one in lesson_files()]
 
 
+class EmptyInbox:
+    """An inbox in which the host does not find who answered."""
+
+    def item(self, key: Key) -> None:
+        """Say that there is nothing."""
+        raise UnknownItemError(key.session)
+
+
 class Seat:
     """A learner in memory: what the practice host says comes here, and lines go back."""
 
@@ -117,9 +125,8 @@ class Seat:
         self.lesson_steps = find_lesson(name)(language)
         self.line = MemoryConnection()
         self.frames: list[Frame] = []
-        # No answer is given beforehand, so the host never looks into an inbox.
-        where = PracticeLine(self.line, cast("Inbox", None), "s")
-        self.practice = Practice(self.lesson_steps, where, lambda: None)
+        where = PracticeLine(self.line, cast("Inbox", EmptyInbox()), "s")
+        self.practice = Practice(self.lesson_steps, where, lambda: None, lambda _end: None)
         self.now = 0.0
         self.heard: list[dict[str, Any]] = []
         self.go()

@@ -18,7 +18,7 @@ from humanmcp.demo.lesson import find_lesson
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.room.pages import _urgency
 from humanmcp.room.practice import LessonStanding
-from tests.support.room_process import Rooming, Visitor, is_over
+from tests.support.room_process import Rooming, Visitor, is_over, own_port
 from tests.support.serve_http import initialize
 from tests.support.waiting import until
 
@@ -206,10 +206,7 @@ def test_what_the_teacher_wrote_at_a_seat_is_not_the_learners_mistake(room: Room
     def counted() -> set[str]:
         return set(re.findall(r"/room/mistake/(\w+)", card_html(teacher, "Ann")))
 
-    watching = room.visitor()
-    watching.led_by(teacher.ask("GET", f"{teacher.login_path}/room/seat/1"))
-    watching.cookies = teacher.cookies
-    watching.submit("/own", act="take")
+    watching = at_seat(room, teacher, 1)
     write(watching, wrong)
     watching.submit("/own", act="give back")
     write(learner, wrong)
@@ -222,6 +219,75 @@ def test_what_the_teacher_wrote_at_a_seat_is_not_the_learners_mistake(room: Room
     write(learner, wrong)
     assert counted()
     assert not counted() & added
+
+
+def at_seat(room: Rooming, teacher: Visitor, number: int) -> Visitor:
+    """Return the teacher's browser at a learner's seat, with control."""
+    watching = room.visitor()
+    watching.led_by(teacher.ask("GET", f"{teacher.login_path}/room/seat/{number}"))
+    watching.cookies = teacher.cookies
+    watching.submit("/own", act="take")
+    return watching
+
+
+def test_what_the_teacher_sends_at_a_seat_is_given_and_nobodys_try_also_after_a_kill(
+    tmp_path: Path,
+) -> None:
+    """What the teacher left in the box is no mistake; hints, hands and seconds are counted."""
+    with Rooming(tmp_path / "home", *own_port()) as room:
+        learner, teacher = room.learner("Ann"), room.teacher()
+        learner.answer_as_offered("initialize")
+        listed = learner.question("tools/list")
+        for _ in range(2):
+            teacher.submit("/room", act="hint", seat=1, hint="Name a tool")
+            learner.submit("/own", act="raise")
+        learner.submit("/own", act="lower")
+        learner.submit("/own", act="raise")
+        watching = at_seat(room, teacher, 1)
+        watching.answer_as_offered("tools/list")
+        asked = learner.question("tools/call")
+        assert asked["number"] == listed["number"] + 1
+        left = {"text": '{"jsonrpc":"1.0","id":0,"result":{}}'}
+        for call in ("draft", "check"):
+            path = f"/api/exchanges/{asked['session']}/{asked['number']}/{call}"
+            assert watching.call(path, left).status == 200
+        watching.submit("/own", act="give back")
+        row = table_of(teacher)["Ann"]
+        counted = ("passed", "steps answered for them", "tries", "hints", "hands", "mistakes")
+        assert [row[one] for one in counted] == ["1", "2", "1", "2", "2", ""]
+        assert re.fullmatch(r"\d", row["seconds at step 1"])
+        assert row["seconds at step 3"] == ""
+        room.kill()
+    with Rooming(tmp_path / "home") as room:
+        assert table_of(teacher)["Ann"] == row
+        assert "/room/mistake/" not in card_html(teacher, "Ann")
+        assert "the teacher" in learner.get(f"/m/{listed['session']}/{listed['number']}").text
+        learner.answer_to_the_end(asked, "sunny", "text")
+        until(lambda: table_of(teacher)["Ann"]["passed"] == "2", "the learner's own step")
+
+
+@pytest.mark.parametrize("way", ["interface", "form"])
+def test_a_try_counts_alike_from_a_page_without_scripts_and_from_the_interface(
+    room: Rooming, way: str
+) -> None:
+    """Whatever stops it; what comes after the answer is no try."""
+    learner, teacher = room.learner("Ann"), room.teacher()
+    asked = learner.question("initialize")
+    right = learner.get(f"/api/exchanges/{asked['session']}/{asked['number']}").json["document"]
+
+    def send(text: str) -> None:
+        if way == "interface":
+            learner.answer(asked, text)
+        else:
+            path = f"/m/{asked['session']}/{asked['number']}"
+            learner.submit(path, act="send", text=text, form="message")
+
+    for text in ('{"result":', '{"jsonrpc":"2.0","id":0,"result":{}}', "", right, right):
+        send(text)
+    learner.question("tools/list")
+    row = table_of(teacher)["Ann"]
+    assert row["tries"] == "4"
+    assert row["mistakes sent"] == "J07:1 J19:1 J34:1 M09:1 R03:1 R20:1"
 
 
 def test_the_teachers_page_begins_with_who_needs_help(room: Rooming) -> None:

@@ -58,6 +58,11 @@ export class Checker {
     return call(`${path}/${what}`, { text: this.base, form: "message", action: facts.action, ...more });
   }
 
+  /** Send was pressed on what cannot be sent: a room counts it, as over HTTP. */
+  countTry() {
+    this.ask("check", { sent: true, fields: this.fields?.byPointer ?? {} }).catch(() => {});
+  }
+
   // Whether the verdict is about what is written now.
   get isCurrent() {
     return this.checked === this.draft.text;

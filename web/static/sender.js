@@ -73,6 +73,7 @@ export class Sender {
     const { diagnostics, views } = this.composer;
     if (!diagnostics.nothingYet) return false;
     diagnostics.refusedEmpty = true;
+    this.composer.checker.countTry();
     diagnostics.show();
     views.focus();
     return true;
@@ -84,7 +85,7 @@ export class Sender {
     if (verdict === null || verdict.sendable) return true;
     this.setSending(false);
     draft.touched = true;
-    checker.ask("check", { sent: true }).catch(() => {}); // a room counts the tries
+    checker.countTry();
     diagnostics.show();
     const typing = giveTypingBack();
     if (draft.fault && verdict.forcible) this.sendAnyway();

@@ -2,6 +2,7 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,7 +29,7 @@ from humanmcp.desk.routing import CallRoute
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply, Writer
 from humanmcp.inbox.form_drafts import FormDraft
 from humanmcp.locales import say
-from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm
 from humanmcp.protocol.tables.faults import Fault
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
@@ -105,19 +106,23 @@ def check(request: Request, session: str, number: int, body: CheckBody) -> Verdi
     """
     desk, key = desk_of(request), Key(session, number)
     verdict = service.judge(desk.open_exchange(key), body.text, body.form, body.action)
-    desk.judged(key, verdict.diagnostics, body.sent)
+    in_fields = {pointer: unread(raw) for pointer, raw in body.fields.items()}
+    unread_ones = [one for each in in_fields.values() for one in each]
+    desk.judged(key, (*verdict.diagnostics, *unread_ones), body.sent)
     found = verdict_shape(verdict)
-    return _with_unread(found, body.fields) if body.fields else found
+    return _with_unread(found, in_fields) if in_fields else found
 
 
-def _with_unread(shape: VerdictShape, fields: dict[str, str]) -> VerdictShape:
+def _with_unread(
+    shape: VerdictShape, in_fields: Mapping[str, Iterable[Diagnostic]]
+) -> VerdictShape:
     """Add the problems of fields that are not JSON, instead of other problems at these fields."""
     diagnostics: list[DiagnosticShape] = [
         {**diagnostic_shape(one), "field": pointer, "pointer": pointer}
-        for pointer, raw in fields.items()
-        for one in unread(raw)
+        for pointer, each in in_fields.items()
+        for one in each
     ]
-    within = tuple(f"{pointer}/" for pointer in fields)
+    within = tuple(f"{pointer}/" for pointer in in_fields)
     others = [one for one in shape["problems"] if not f"{one['pointer']}/".startswith(within)]
     blocked: VerdictShape = {**shape, "problems": [*diagnostics, *others]}
     blocked["sendable"] = blocked["forcible"] = False
