@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from fastapi.routing import APIRoute
 
 from humanmcp.answering import schema
+from humanmcp.desk.api import read_calls, write_calls
 from humanmcp.desk.app import describe, description
-from humanmcp.desk.routes import (
-    api,
-    api_drafts,
-    login,
-    settings,
-)
+from humanmcp.desk.devices import login_page
+from humanmcp.desk.settings import settings_page
 from humanmcp.export import hosts
 from humanmcp.host.terminal import chat
 from humanmcp.setup import config, doctor
@@ -28,12 +25,12 @@ if TYPE_CHECKING:
 
 
 _GROUPS: Final = {
-    "Read": (api.router, description),
-    "Write and send": (api_drafts.router,),
-    "Help while typing": (api.helping,),
-    "Prepared answers and rules": (api.prepared,),
-    "Handshake and demo": (settings.calls,),
-    "Log in and out": (login.calls,),
+    "Read": (read_calls.router, description),
+    "Write and send": (write_calls.router,),
+    "Help while typing": (read_calls.helping,),
+    "Prepared answers and rules": (read_calls.prepared,),
+    "Handshake and demo": (settings_page.calls,),
+    "Log in and out": (login_page.calls,),
 }
 PRINTED: Final[Mapping[str, Any]] = {
     "inbox": schema.InboxShape,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from docs.make_api import SCHEMAS, shapes
-from humanmcp.desk.routes import inbox
+from humanmcp.desk.inbox import inbox_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ _PLAIN: Final = {"integer": "number"}
 def declarations() -> str:
     """Write every shape of the interface, and what the composer starts from, as TypeScript."""
     lines = ["// Made from `/api/openapi.json` by `make docs`."]
-    for name, shape in shapes([inbox.InitialState]).items():
+    for name, shape in shapes([inbox_page.InitialState]).items():
         if "enum" in shape:
             lines.append(f"type {name} = {_written(shape)};")
             continue

@@ -32,8 +32,11 @@ from humanmcp.demo.lesson import (
     STEP_KEYS,
     parse_lesson,
 )
-from humanmcp.desk import context, demo_host, login, notices, ntfy, saved_answers
+from humanmcp.desk import context, login
 from humanmcp.desk.app import CALLS
+from humanmcp.desk.book import saved_answers
+from humanmcp.desk.notices import notices, ntfy
+from humanmcp.desk.settings import demo_host
 from humanmcp.inbox import form_drafts, records
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import sentences

@@ -10,11 +10,11 @@ from itertools import count
 import pytest
 
 from humanmcp.answering.open_exchange import open_exchange_of
-from humanmcp.desk.ntfy import buttons_of, words_of
+from humanmcp.desk.notices.ntfy import buttons_of, words_of
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.json.visible import left_to_right
-from tests.desk.test_devices import Browser, link_of
+from tests.desk.devices.test_devices import Browser, link_of
 from tests.support.desk_process import Desking
 from tests.support.inbox_folder import Room, Shell, approving
 from tests.support.misleading_inputs import REFUSED, SHOWN, UNREAD, Shown

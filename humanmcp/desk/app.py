@@ -22,22 +22,19 @@ from starlette.responses import Response
 
 from humanmcp import __version__
 from humanmcp.desk import context
+from humanmcp.desk.api import read_calls, write_calls
+from humanmcp.desk.book import book_page
 from humanmcp.desk.context import AsciiJson
+from humanmcp.desk.devices import login_page
 from humanmcp.desk.guard import Guard, cookie_of, header
+from humanmcp.desk.history import history_page
+from humanmcp.desk.inbox import inbox_page
 from humanmcp.desk.login import linked
-from humanmcp.desk.presenters.rendering import edition, language_of, render, web_folder
-from humanmcp.desk.routes import (
-    api,
-    api_drafts,
-    book,
-    history,
-    inbox,
-    login,
-    outgoing,
-    server_definition,
-    settings,
-)
+from humanmcp.desk.rendering import edition, language_of, render, web_folder
 from humanmcp.desk.routing import CallRoute, DeskRoute, RefusedError
+from humanmcp.desk.send import send_page
+from humanmcp.desk.server import server_page
+from humanmcp.desk.settings import settings_page
 from humanmcp.inbox.contract import StoreError, UnknownItemError
 from humanmcp.locales import say, speaking
 
@@ -56,12 +53,12 @@ description: Final = APIRouter(
 )
 
 CALLS: Final = (
-    api.router,
-    api_drafts.router,
-    api.prepared,
-    api.helping,
-    login.calls,
-    settings.calls,
+    read_calls.router,
+    write_calls.router,
+    read_calls.prepared,
+    read_calls.helping,
+    login_page.calls,
+    settings_page.calls,
     description,
 )
 """The routes of the JSON interface, for scripts and for the page's own scripts."""
@@ -89,15 +86,15 @@ def describe(routers: Iterable[APIRouter], more: Sequence[APIRoute] = ()) -> dic
 
 PAGES: Final = (
     *(
-        book.router,
-        server_definition.router,
-        inbox.router,
-        history.router,
-        history.media,
-        settings.router,
-        outgoing.router,
+        book_page.router,
+        server_page.router,
+        inbox_page.router,
+        history_page.router,
+        history_page.media,
+        settings_page.router,
+        send_page.router,
     ),
-    *(login.router, login.choices),
+    *(login_page.router, login_page.choices),
 )
 
 MOST_COUNTED: Final = 9

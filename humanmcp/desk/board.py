@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Self
 
-    from humanmcp.desk.presenters.rows import Step
+    from humanmcp.desk.history.rows import Step
     from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts, Writer
 
 REMEMBERED: Final = 1024

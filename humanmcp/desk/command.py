@@ -18,15 +18,17 @@ from humanmcp import __version__, launch
 from humanmcp.common import qr_code, terminal
 from humanmcp.common.own_process import need_files
 from humanmcp.common.settings import add_flags, book_path, home_folder, make_home
-from humanmcp.desk import context, demo_host, notices, ntfy
+from humanmcp.desk import context
 from humanmcp.desk.app import make_app
 from humanmcp.desk.board import Board, Following
+from humanmcp.desk.book.saved_answers import Shelf
 from humanmcp.desk.context import Desk
 from humanmcp.desk.guard import Address
 from humanmcp.desk.live import Live
 from humanmcp.desk.login import FILE_NAME, Door
-from humanmcp.desk.presenters import server_definition
-from humanmcp.desk.saved_answers import Shelf
+from humanmcp.desk.notices import notices, ntfy
+from humanmcp.desk.server import server_definition
+from humanmcp.desk.settings import demo_host
 from humanmcp.http.listening import (
     EVERYWHERE,
     QuietServer,

@@ -25,13 +25,13 @@ from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.service import Outcome
 from humanmcp.common.own_process import FORMAT, LogFile
 from humanmcp.demo.steps import weather
+from humanmcp.desk import rendering
+from humanmcp.desk.book.rules import rules_on
 from humanmcp.desk.guard import API
 from humanmcp.desk.login import linked
-from humanmcp.desk.notices import Looked
-from humanmcp.desk.ntfy import PressNotes
-from humanmcp.desk.presenters import rendering
-from humanmcp.desk.presenters.rendering import SECTION, render, web_folder
-from humanmcp.desk.presenters.rules import rules_on
+from humanmcp.desk.notices.notices import Looked
+from humanmcp.desk.notices.ntfy import PressNotes
+from humanmcp.desk.rendering import SECTION, render, web_folder
 from humanmcp.desk.rights import PUBLIC, Who
 from humanmcp.desk.routing import DeskRoute, RefusedError, who_asks
 from humanmcp.inbox.contract import named_author
@@ -50,11 +50,11 @@ if TYPE_CHECKING:
     from humanmcp.answering.service import SendResult
     from humanmcp.demo.steps import LessonSteps
     from humanmcp.desk.board import Board
+    from humanmcp.desk.book.saved_answers import Shelf
     from humanmcp.desk.guard import Address
     from humanmcp.desk.live import Live
     from humanmcp.desk.login import Door
-    from humanmcp.desk.notices import Target
-    from humanmcp.desk.saved_answers import Shelf
+    from humanmcp.desk.notices.notices import Target
     from humanmcp.inbox.contract import DeskInbox, Key, Reply
     from humanmcp.protocol.diagnostics.model import Diagnostic
 

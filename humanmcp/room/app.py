@@ -14,10 +14,10 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 
 from humanmcp.desk import app as desk_app
 from humanmcp.desk.app import CALLS
+from humanmcp.desk.devices import login_page
 from humanmcp.desk.guard import WRONG_HOST, wrong_host
-from humanmcp.desk.presenters.rendering import render
+from humanmcp.desk.rendering import render
 from humanmcp.desk.rights import Who
-from humanmcp.desk.routes import login
 from humanmcp.http.front import HttpApp
 from humanmcp.locales import say
 from humanmcp.protocol.answer_book.decide import Mode
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 
 _ROUTERS: Final = (
-    *(one for one in CALLS if one is not login.calls),
-    *(one for one in desk_app.PAGES if one is not login.router),
+    *(one for one in CALLS if one is not login_page.calls),
+    *(one for one in desk_app.PAGES if one is not login_page.router),
     *(pages.router,),
 )
 

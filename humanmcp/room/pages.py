@@ -14,11 +14,11 @@ from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.common import qr_code
 from humanmcp.desk.context import page, page_router
 from humanmcp.desk.guard import cookie_of
+from humanmcp.desk.history.history_page import stage
 from humanmcp.desk.login import login_of, login_path_of, parts_of
-from humanmcp.desk.presenters.rendering import render
-from humanmcp.desk.routes.history import stage
-from humanmcp.desk.routes.settings import mistake_page, shown_snippets
+from humanmcp.desk.rendering import render
 from humanmcp.desk.routing import FormValues
+from humanmcp.desk.settings.settings_page import mistake_page, shown_snippets
 from humanmcp.inbox.contract import Life, UnknownItemError
 from humanmcp.locales import spoken_language
 from humanmcp.protocol.json.visible import visible

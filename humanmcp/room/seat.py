@@ -22,10 +22,10 @@ from humanmcp.demo.command import WEATHER_BOOK
 from humanmcp.demo.lesson import lesson_of
 from humanmcp.demo.steps import HOST
 from humanmcp.desk.board import Board
+from humanmcp.desk.book.saved_answers import Shelf
 from humanmcp.desk.context import Desk
 from humanmcp.desk.live import Live
 from humanmcp.desk.login import digest
-from humanmcp.desk.saved_answers import Shelf
 from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.contract import InboxError, Key, Life, StoreError, UnknownItemError
 from humanmcp.locales import language_of, say

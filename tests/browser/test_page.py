@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Error, Page, Playwright, expect
 
-from humanmcp.desk.presenters.rendering import web_folder
+from humanmcp.desk.rendering import web_folder
 from tests.browser.chromium import NPM, launch
 from tests.browser.seats import INITIALIZE, PHONE, Window, Windows, begin, call, open_menu, request
 from tests.support.desk_process import Desking

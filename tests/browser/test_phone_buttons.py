@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.seats import INITIALIZE, Window
-from tests.desk.test_ntfy import DEVICE, asks, chosen, write_rule
+from tests.desk.notices.test_ntfy import DEVICE, asks, chosen, write_rule
 from tests.support.desk_process import Desking
 from tests.support.ntfy import Ntfy, press
 from tests.support.serve_process import Serving

@@ -17,14 +17,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from humanmcp.desk.app import CALLS, PAGES, describe
-from humanmcp.desk.presenters.rendering import web_folder
+from humanmcp.desk.rendering import web_folder
 from humanmcp.desk.rights import TABLE
 from humanmcp.inbox.contract import Item, Key, Purpose, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.room.app import _ROUTERS
-from tests.desk.test_devices import Browser, link_of
+from tests.desk.devices.test_devices import Browser, link_of
 from tests.desk.test_guard import flat
 from tests.desk.test_rights import PEOPLE, Script, Seat
 from tests.support.desk_process import Desking

@@ -19,7 +19,8 @@ FAILING: Final = """
 import sys
 from humanmcp.cli import main
 from humanmcp.desk import rights
-from humanmcp.desk.routes import api, inbox
+from humanmcp.desk.api import read_calls
+from humanmcp.desk.inbox import inbox_page
 
 anybody = rights.Entry(rights.ALL)
 rights.TABLE = {**rights.TABLE, "GET /fails": anybody, "POST /api/fails": anybody}
@@ -27,11 +28,11 @@ rights.TABLE = {**rights.TABLE, "GET /fails": anybody, "POST /api/fails": anybod
 def fail(text):
     raise ValueError("cannot read " + text)
 
-@inbox.router.get("/fails")
+@inbox_page.router.get("/fails")
 def page(q: str = ""):
     fail(q)
 
-@api.router.post("/fails")
+@read_calls.router.post("/fails")
 async def call(body: dict):
     try:
         fail(body["text"])
@@ -140,9 +141,11 @@ def test_the_log_keeps_no_secret_and_no_message(failing: Desking) -> None:
 
 def test_a_stranger_learns_no_path(home: Path) -> None:
     """The door is open to everybody; what fails there names no folder."""
-    code = FAILING.replace('@inbox.router.get("/fails")', '@inbox.router.get("/login")').replace(
-        "from humanmcp.desk.routes import api, inbox",
-        "from humanmcp.desk.routes import api, inbox\ninbox.router.routes[:] = []",
+    code = FAILING.replace(
+        '@inbox_page.router.get("/fails")', '@inbox_page.router.get("/login")'
+    ).replace(
+        "from humanmcp.desk.inbox import inbox_page",
+        "from humanmcp.desk.inbox import inbox_page\ninbox_page.router.routes[:] = []",
     )
     with Desking(home, command=(sys.executable, "-c", code, "desk")) as desk:
         answer = desk.ask("GET", "/login")

@@ -14,10 +14,11 @@ from starlette.requests import Request
 
 from humanmcp.answering.open_exchange import LARGEST, Decoded
 from humanmcp.common.settings import Settings
-from humanmcp.desk import command, history
+from humanmcp.desk import command
 from humanmcp.desk import context as frame
 from humanmcp.desk.guard import Address
-from humanmcp.desk.routes import inbox as inbox_page
+from humanmcp.desk.history import search
+from humanmcp.desk.inbox import inbox_page
 from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
@@ -180,7 +181,7 @@ def test_only_the_beginning_of_a_huge_message_is_decoded_for_a_page(
     desk = command.make_desk(inbox.home, Address(8765), Settings())
     desk.board.refresh_all()
     shown = inbox_page._message(desk, Key(name, 1))
-    listed = history.recent(desk.board, 8)
+    listed = search.recent(desk.board, 8)
     assert shown["row"].name == listed[0].name == "dice"
     assert "r7" in shown["initial_state"]
     assert shown["answerable"]

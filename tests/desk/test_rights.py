@@ -15,12 +15,12 @@ import pytest
 
 from humanmcp.desk import rights
 from humanmcp.desk.app import CALLS, PAGES
-from humanmcp.desk.presenters.rendering import web_folder
+from humanmcp.desk.rendering import web_folder
 from humanmcp.desk.rights import TABLE, Who
 from humanmcp.desk.routing import DeskRoute
 from humanmcp.inbox.contract import Order
 from humanmcp.room.app import _ROUTERS
-from tests.desk.test_devices import Browser, link_of
+from tests.desk.devices.test_devices import Browser, link_of
 from tests.desk.test_guard import flat
 from tests.support.desk_process import Desking
 from tests.support.room_process import Rooming, Visitor

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from humanmcp.cli import main
-from humanmcp.desk.presenters import rendering
+from humanmcp.desk import rendering
 from humanmcp.locales import LANGUAGES
 
 CAN_FORK: Final = hasattr(socket, "send_fds") and sys.platform == "linux"

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from humanmcp import book, cli  # noqa: F401 - imported once for every run
-from humanmcp.desk import saved_answers
-from humanmcp.desk.presenters import rules
+from humanmcp.desk.book import rules, saved_answers
 from humanmcp.export import command, readable, runnable  # noqa: F401 - imported once for every run
 from humanmcp.host.models.script import ScriptModel, ScriptRecorder
 from humanmcp.protocol.diagnostics.model import TextForm

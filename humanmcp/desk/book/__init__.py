@@ -1,0 +1,1 @@
+"""The page of the answer book and of saved answers."""

@@ -1,0 +1,1 @@
+"""Logging in and out, and the devices that may answer."""

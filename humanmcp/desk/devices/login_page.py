@@ -1,0 +1,271 @@
+"""Logging in and out, as pages and as calls; the browser's settings; devices that may answer."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from fastapi import APIRouter, HTTPException, Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from humanmcp.answering.schema import TypedDict
+from humanmcp.common import qr_code
+from humanmcp.common.timestamps import stamp
+from humanmcp.desk.context import (
+    LONGEST_CALLED,
+    QUIET,
+    THEMES,
+    VIEWS,
+    YEAR,
+    AsciiJson,
+    desk_of,
+    page,
+    page_router,
+    remember,
+    switched,
+)
+from humanmcp.desk.guard import is_near
+from humanmcp.desk.login import LONGEST, login_path_of, parts_of
+from humanmcp.desk.rendering import edition, render, web_folder
+from humanmcp.desk.routing import CallRoute, DeskRoute, FormValues
+from humanmcp.locales import LANGUAGES, say
+
+router: Final = page_router()
+
+choices: Final = APIRouter(default_response_class=HTMLResponse, route_class=DeskRoute)
+
+calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
+
+
+# -- as calls --------------------------------------------------------------------------------------
+
+
+@dataclass
+class LoginBody:
+    """One of the two: the key of the address, or the code that is typed."""
+
+    key: str = ""
+    code: str = ""
+
+
+# `in` is a keyword in Python, so this shape cannot be a class.
+LoggedInShape = TypedDict("LoggedInShape", {"in": bool, "path": str}, total=False)
+LoggedInShape.__doc__ = "Whether one is in, and the path that each address then begins with."
+
+
+@calls.post("/login")
+async def enter(request: Request, response: Response, body: LoginBody) -> LoggedInShape:
+    """Exchange a one-time key, or the short code, for the cookie of a login session.
+
+    All addresses then begin with `path`; the browser sends the cookie only there.
+    """
+    desk = desk_of(request)
+    door, device = desk.door, _device_that_asks(request)
+    if body.key:
+        login = door.enter_with_key(body.key, device)
+    else:
+        login = door.enter_with_code(body.code, device)
+    if login is None:
+        why = "used" if door.was_used(body.key) else "old" if body.key else "wrong"
+        raise HTTPException(401, say("desk", f"login.{why}"))
+    set_cookie(request, response, login)
+    return {"in": True, "path": parts_of(login)[0]}
+
+
+def _device_that_asks(request: Request) -> str:
+    """Return the name of a browser that is not on this computer: it becomes a device.
+
+    So a phone is never the owner, whatever is typed there.
+    """
+    return "" if is_near(request.headers["host"]) else say("desk", "device.first")
+
+
+def set_cookie(request: Request, response: Response, login: str) -> None:
+    """Set the cookie of a login session, for its login path only.
+
+    The desk itself speaks plain HTTP. Behind an HTTPS proxy, the cookie is `Secure`.
+    """
+    desk = desk_of(request)
+    login_path, cookie = parts_of(login)
+    known = desk.door.known(login)
+    response.set_cookie(
+        desk.address.cookie,
+        cookie,
+        max_age=YEAR if known is not None and known.device else int(LONGEST),
+        path=login_path,
+        secure=f"https://{request.headers['host'].lower()}" in desk.address.origins,
+        httponly=True,
+        samesite="strict",
+    )
+
+
+@dataclass
+class LoginKeyBody:
+    """The only session that the key opens, "" for all; the name of a device to add."""
+
+    session: str = ""
+    device: str = ""
+
+
+class LoginKeyShape(TypedDict):
+    """The ways to log in once: a key for an address, and a code to type."""
+
+    key: str
+    code: str
+
+
+@calls.post("/login-key")
+async def login_key(request: Request, body: LoginKeyBody) -> LoginKeyShape:
+    """Make a one-time key for `/login#k=KEY`, valid for five minutes.
+
+    With a `session`, the login only sees that session. With a `device`, the key adds a device with
+    that name, and is valid for 15 minutes.
+
+    Only with the token: a login session gets 403, so that no key outlives it.
+    """
+    door = desk_of(request).door
+    return {"key": door.new_key(body.session, body.device[:LONGEST_CALLED]), "code": door.code}
+
+
+@calls.post("/logout")
+async def leave(request: Request, response: Response) -> LoggedInShape:
+    """End the login session of this browser, and its event stream."""
+    end_login(request, response)
+    return {"in": False}
+
+
+def login_of(request: Request) -> str:
+    """Return the login session of a request, "" for a script's."""
+    return str(getattr(request.state, "login", ""))
+
+
+def end_login(request: Request, response: Response) -> None:
+    """End a login session, and delete the browser's cookie."""
+    desk = desk_of(request)
+    desk.door.leave(login_of(request))
+    response.delete_cookie(
+        desk.address.cookie,
+        path=login_path_of(request.scope) or "/",
+        httponly=True,
+        samesite="strict",
+    )
+
+
+# -- as pages --------------------------------------------------------------------------------------
+
+
+@router.get("/login")
+def login(request: Request) -> HTMLResponse:
+    """Show the login page. GET uses no key, so previews and prefetches do no harm."""
+    return page(request, "login.html", count=0, sessions=(), failed=False)
+
+
+@router.post("/login")
+async def log_in(request: Request, values: FormValues) -> Response:
+    """Try the short code."""
+    desk = desk_of(request)
+    login = desk.door.enter_with_code(values.get("code", ""), _device_that_asks(request))
+    if login is None:
+        return page(request, "login.html", 401, count=0, sessions=(), failed=True)
+    response = RedirectResponse(f"{parts_of(login)[0]}/", 303)
+    set_cookie(request, response, login)
+    return response
+
+
+@router.post("/logout")
+async def log_out(request: Request) -> Response:
+    """End the login session of this browser."""
+    response = RedirectResponse("/login", 303)
+    end_login(request, response)
+    return response
+
+
+@choices.post("/preferences")
+async def prefer(request: Request, values: FormValues) -> Response:
+    """Store language, theme, view, a name and the quiet sessions in this browser."""
+    back = values.get("back", "/")
+    response = RedirectResponse(back if _is_ours(back) else "/", 303)
+    if values.get("lang") in LANGUAGES:
+        remember(response, "lang", values["lang"])
+    if values.get("theme") in THEMES:
+        remember(response, "theme", values["theme"])
+    if values.get("view") in VIEWS:
+        remember(response, "view", values["view"])
+    if "name" in values:  # a cookie can only contain ASCII
+        remember(response, "name", quote(values["name"].strip()[:LONGEST_CALLED], safe=""))
+    session = values.get("quiet", "")
+    if session.isascii() and session.replace("-", "").isalnum():
+        remember(response, QUIET, switched(request.cookies.get(QUIET, ""), session))
+    return response
+
+
+def _is_ours(path: str) -> bool:
+    r"""Return True if a path leads to this desk: `//evil` and `/\evil` do not."""
+    return path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+
+
+# -- devices that may answer: their links, and what installs the page as an app --------------------
+
+
+@router.get("/devices")
+def devices(request: Request) -> HTMLResponse:
+    """List the devices that may answer."""
+    return _devices_page(request)
+
+
+@router.post("/devices")
+async def change(request: Request, values: FormValues) -> Response:
+    """Make the link of a new device, or remove a device."""
+    desk = desk_of(request)
+    if device_id := values.get("remove", ""):
+        desk.door.remove_device(device_id)
+        return RedirectResponse("/devices", 303)
+    name = " ".join(values.get("name", "").split())[:LONGEST_CALLED]
+    if not name or not desk.address.elsewhere:
+        return _devices_page(request, 422, unnamed=not name)
+    link = desk.device_link(name)
+    drawn = qr_code.svg(link).decode().partition("?>")[2]
+    return _devices_page(request, named=name, link=link, drawn=drawn)
+
+
+def _devices_page(request: Request, status: int = 200, **values: object) -> HTMLResponse:
+    desk = desk_of(request)
+    return page(
+        request,
+        "devices.html",
+        status,
+        **{"named": "", "link": "", "unnamed": False, **values},
+        devices=[(one, stamp(one.seen)) for one in desk.door.devices()],
+        elsewhere=desk.address.elsewhere,
+    )
+
+
+@router.get("/manifest.webmanifest")
+def manifest() -> Response:
+    """Return the web app manifest; the app starts in the device's login session."""
+    icon = {"src": f"/static/~{edition()}/icon-0.svg", "sizes": "any", "type": "image/svg+xml"}
+    facts = {
+        "name": "humanmcp",
+        "short_name": "humanmcp",
+        "start_url": "./",
+        "scope": "./",
+        "display": "standalone",
+        "background_color": "#1f2937",
+        "theme_color": "#1f2937",
+        "icons": [icon],
+    }
+    return JSONResponse(facts, media_type="application/manifest+json")
+
+
+@router.get("/worker.js")
+def worker() -> Response:
+    """Return the service worker, which changes with every edition of the page."""
+    script = (web_folder() / "static" / "worker.js").read_text(encoding="utf-8")
+    return Response(f'const EDITION = "{edition()}";\n{script}', media_type="text/javascript")
+
+
+@router.get("/offline")
+def offline() -> HTMLResponse:
+    """Show the page that an installed app displays while it cannot reach the desk."""
+    return HTMLResponse(render("offline.html"))

@@ -1,0 +1,315 @@
+"""The pages of the history: all lines, one line, and a conversation on the projector."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+import math
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, Response
+
+from humanmcp.answering.open_exchange import why_unreadable
+from humanmcp.answering.schema import diagnostic_shapes
+from humanmcp.desk import nodes
+from humanmcp.desk.board import Board
+from humanmcp.desk.context import THEMES, Desk, desk_of, page, page_router
+from humanmcp.desk.history import rows, search
+from humanmcp.desk.history.rows import Pair, copies, difference
+from humanmcp.desk.rendering import media_in
+from humanmcp.desk.routing import DeskRoute
+from humanmcp.export.command import FORMATS, without_secrets, written
+from humanmcp.export.recording import ExportOptions, Recording
+from humanmcp.inbox.contract import (
+    Key,
+    Life,
+    SessionFacts,
+    UnknownItemError,
+)
+from humanmcp.locales.explain import Card, explain
+from humanmcp.protocol.conversation.transcript import Frame
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.tree import pretty
+from humanmcp.protocol.tables.versions import features
+
+router: Final = page_router()
+
+STAGED: Final = 400
+"""The number of lines of a conversation that the projector page can go back."""
+
+LONGEST: Final = 400_000
+"""The maximum length of a line that is compared, or can be copied in other forms."""
+
+MOST_CHIPS: Final = 6
+"""The maximum number of words of each kind that the search offers."""
+
+AROUND: Final = 6
+"""The number of earlier lines above the shown one."""
+
+AFTER: Final = 60
+"""The number of lines after one in which its HTTP details are searched."""
+
+
+MOST_SHOWN: Final = 12
+"""The maximum number of sessions in the projector's menu, running ones first."""
+
+
+@router.get("/history")
+def past(
+    request: Request, q: str = "", name: str = "", seq: int = 0, day: str = ""
+) -> HTMLResponse:
+    """Show the history in pairs, newest first, or a search; `day` shows the end of a day."""
+    board = desk_of(request).board
+    if day:
+        q = _toggled(
+            " ".join(one for one in search.terms(q) if not one.startswith("day:")), f"day:{day}"
+        )
+    start = (name, seq) if name and seq > 0 else None
+    query = search.parse(q)
+    match = search.look(board, query, start=start)
+    further = None
+    if match.further is not None:
+        further = urlencode({"q": q, "name": match.further[0], "seq": match.further[1]})
+    rows = search.paired_up(board, match)
+    return page(
+        request,
+        "history.html",
+        found=match,
+        rows=rows,
+        q=q,
+        day=query.day,
+        further=further,
+        first=start is None and not query.day,
+        chips=_chips(rows, q),
+        exported=_exported(board, query.session),
+    )
+
+
+def _exported(board: Board, session: str) -> str:
+    """Return the only session that is searched; "" for several."""
+    wanted = session.casefold()
+    found = [
+        one.facts.name
+        for one in board.sessions()
+        if wanted and wanted in {one.facts.name.casefold(), one.badge.letter.casefold()}
+    ]
+    return found[0] if len(found) == 1 else ""
+
+
+class Chip(NamedTuple):
+    """A word for the search box; a button adds or removes it."""
+
+    term: str
+    address: str
+    on: bool
+
+
+def _chips(found: Iterable[Pair], q: str) -> list[Chip]:
+    """Return words that narrow down the shown lines, those in use first."""
+    chosen = [one for one in search.terms(q) if one.partition(":")[0] in search.KEYS]
+    seen: dict[str, dict[str, None]] = {"method": {}, "tool": {}, "session": {}}
+    for one in found:
+        step = one.step
+        seen["method"] |= {step.word: None} if step.word else {}
+        seen["tool"] |= {step.name: None} if step.name and step.word == "tools/call" else {}
+        seen["session"] |= {step.badge.letter: None}
+    offered = [
+        f"{key}:{value}"
+        for key, values in seen.items()
+        for value in list(values)[:MOST_CHIPS]
+        if " " not in value and (key != "session" or len(values) > 1)
+    ]
+    terms = dict.fromkeys([*chosen, *offered, "kind:error", "state:cancelled"])
+    return [
+        Chip(one, f"/history?{urlencode({'q': _toggled(q, one)})}", one in chosen) for one in terms
+    ]
+
+
+def _toggled(q: str, term: str) -> str:
+    """Add a word to a search, or remove it."""
+    words = search.terms(q)
+    rest = [one for one in words if one != term]
+    return " ".join(rest if len(rest) < len(words) else [*words, term])
+
+
+@router.get("/compare")
+def compare(request: Request) -> HTMLResponse:
+    """Show the differences of two recorded lines: the older one is on the left."""
+    wanted = request.query_params.getlist("line")[:2]
+    lines = [_line(request, one) for one in wanted]
+    if len(lines) == 1:
+        lines *= 2
+    lines.sort(key=lambda one: one[0].at)
+    found = difference(*(pretty(frame.text[:LONGEST]) for _, frame in lines)) if lines else ()
+    return page(request, "compare.html", lines=[step for step, _ in lines], found=list(found))
+
+
+def _line(request: Request, place: str) -> tuple[rows.Step, Frame]:
+    """Return a recorded line by its session and number."""
+    desk = desk_of(request)
+    name, _, number = place.partition("/")
+    seq = int(number) if number.isascii() and number.isdigit() and len(number) < 12 else 0
+    frames = desk.inbox.last_frames_before(name, seq + 1, 1) if seq else ()
+    if not frames or frames[0].seq != seq:
+        raise UnknownItemError(name, line=seq)
+    mark = desk.board.session(name)
+    return rows.step(name, mark.badge, frames[0], mark.facts.role), frames[0]
+
+
+@router.get("/line/{name}/{seq}")
+def line(request: Request, name: str, seq: int) -> HTMLResponse:
+    """Show one recorded line, verbatim."""
+    step, frame = _line(request, f"{name}/{seq}")
+    facts = desk_of(request).board.session(name).facts
+    is_read = not step.inwards or step.kind not in ("malformed", "batch")
+    batches = features(facts.protocol_version).batches
+    why = () if is_read else why_unreadable(frame, batches=batches)
+    card = _card(step, facts)
+    later = desk_of(request).inbox.last_frames_before(name, seq + AFTER, AFTER)
+    after = (rows.step(name, step.badge, one, facts.role) for one in later if one.seq >= seq)
+    return page(
+        request,
+        "line.html",
+        step=search.linked(desk_of(request).board, step),
+        facts=facts,
+        card=card if step.kind in ("request", "notification") else None,
+        raw=frame.text,
+        why=diagnostic_shapes(why),
+        can_refuse=bool(why) and facts.is_open and facts.role.traits.serves,
+        laid_out=pretty(frame.text),
+        copies=copies(frame.text) if len(frame.raw) < LONGEST else [],
+        media=media_in(frame.text),
+        http=next((step.http for step in rows.folded(after) if step.seq == seq), ()),
+    )
+
+
+def _card(step: rows.Step, facts: SessionFacts) -> Card:
+    return explain(
+        step.word,
+        facts.protocol_version,
+        asks=step.kind == "request",
+        role=facts.role.value,
+        inwards=step.inwards,
+    )
+
+
+@router.get("/export/{name}")
+def export(request: Request, name: str, form: str = "", secrets: str = "") -> Response:
+    """Show the export forms of a session, or return the session in one of them.
+
+    Secrets are removed, unless `secrets` is set.
+    """
+    desk = desk_of(request)
+    view = desk.board.session(name)
+    if form not in FORMATS:
+        return page(request, "export.html", view=view, formats=tuple(FORMATS))
+    recording = Recording(name, tuple(desk.inbox.frames(name)), view.facts)
+    options = ExportOptions()
+    if secrets != "keep":
+        recording, options = without_secrets(FORMATS[form], recording, options)
+    text = written(FORMATS[form], recording, options)
+    attached = {"Content-Disposition": f'attachment; filename="{name}.{FORMATS[form].ending}"'}
+    kind = "text/html" if form == "html" else "text/plain; charset=utf-8"
+    return Response(text.encode("utf-8", "replace"), media_type=kind, headers=attached)
+
+
+@router.get("/present")
+def present(
+    request: Request, name: str = "", seq: int = 0, look: str = "", bare: str = ""
+) -> HTMLResponse:
+    """Show one step of a conversation, large, for a projector. Nothing can be answered here.
+
+    `look` is a theme for this page only; `bare` omits the bar.
+    """
+    desk = desk_of(request)
+    sessions = desk.board.sessions()
+    living = [one for one in sessions if one.facts.life is Life.OPEN]
+    chosen = name or next((one.facts.name for one in (*living, *sessions)), "")
+    shown = [*living, *(one for one in sessions if one not in living)][:MOST_SHOWN]
+    values: dict[str, Any] = {"chosen": chosen, "step": None, "follow": not seq, "shown": shown}
+    kept = {"look": look, "bare": bare}
+    chosen_look = "".join(f"&{key}={quote(one)}" for key, one in kept.items() if one)
+    values |= {"kept": chosen_look, **kept}
+    if look in THEMES:
+        values["theme"] = look
+    if chosen:
+        values |= stage(desk, chosen, seq)
+    return page(request, "present.html", **values)
+
+
+def _parts(text: str) -> tuple[str, str, str]:
+    """Split a message into its important part, and the envelope before and after it."""
+    for name, start, end in jsonrpc.members(text) if text.startswith("{") else ():
+        if name in {"params", "result", "error"}:
+            return text[:start], text[start:end], text[end:]
+    return "", text, ""
+
+
+def stage(desk: Desk, name: str, seq: int) -> dict[str, Any]:
+    """Return the values for one step of a conversation: the newest one by default.
+
+    Progress is in the diagram, but is not a step.
+    """
+    mark = desk.board.session(name)
+    lines = search.said(desk.board, name, STAGED)
+    frames = [one for one in lines if not search.is_folded(one)]
+    at = next((at for at, one in enumerate(frames) if one.seq == seq), len(frames) - 1)
+    if at < 0:
+        return {}
+    last = frames[at + 1].seq if at + 1 < len(frames) else math.inf
+    drawn = (rows.step(name, mark.badge, one, mark.facts.role) for one in lines if one.seq < last)
+    steps = rows.folded(rows.paired(drawn))
+    step = next(step for step in steps if step.seq == frames[at].seq)
+    text, read = frames[at].text, None
+    if step.method == "tools/call":
+        read = nodes.tool_result(jsonrpc.member(text, "result") or "null")
+    if read is None and step.kind in ("result", "error"):
+        read = nodes.answer_card(step.method, text)
+    asks = step.kind == "request"
+    waits = {row.key.number: row for row in desk.board.waiting(name)}.get(step.number)
+    return {
+        "step": step,
+        "place": at + 1,
+        "total": len(frames),
+        "before": frames[at - 1].seq if at else 0,
+        "after": frames[at + 1].seq if at + 1 < len(frames) else 0,
+        "card": _card(step, mark.facts) if step.word else None,
+        "media": media_in(text),
+        "parts": _parts(pretty(text)),
+        "read": read,
+        "steps": rows.draw(
+            [search.linked(desk.board, step) for step in steps[-AROUND - 1 :]],
+            step.seq,
+            by_seq=True,
+            model=True,
+            held=desk.board.held(name),
+        ),
+        "pending": asks and waits is not None,
+        "arrived": waits.arrived if waits is not None else 0.0,
+    }
+
+
+media: Final = APIRouter(route_class=DeskRoute)
+
+
+@media.get("/media/{name}/{where}/{number}/{at}")
+def medium(request: Request, name: str, where: str, number: int, at: int) -> Response:
+    """Return image, audio or file number `at` of a line, a request or an answer."""
+    found = media_in(_text_of(request, name, where, number))
+    if not 0 <= at < len(found):
+        raise UnknownItemError(name, line=number)
+    kept = {"Cache-Control": "private, max-age=3600"}
+    return Response(found[at].decoded(), media_type=found[at].mime, headers=kept)
+
+
+def _text_of(request: Request, name: str, where: str, number: int) -> str:
+    desk = desk_of(request)
+    desk.board.session(name)
+    if where == "line":
+        frames = desk.inbox.last_frames_before(name, number + 1, 1)
+        return frames[0].text if frames and frames[0].seq == number else ""
+    item = desk.inbox.item(Key(name, number))
+    if where == "asked":
+        return item.line
+    return item.answer.line if item.answer else ""

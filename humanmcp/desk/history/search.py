@@ -1,0 +1,581 @@
+"""The history: the newest lines first, one page at a time, and where the next page starts.
+
+It keeps nothing in memory: a place in the history is a session and the number of a frame, and the
+inbox finds it again. So a hundred thousand lines open as fast as a hundred.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from bisect import insort
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.answering import service
+from humanmcp.answering.open_exchange import OpenExchange, read_line
+from humanmcp.answering.summary import line_kind, message_in
+from humanmcp.desk.history.rows import (
+    Pair,
+    Step,
+    answered_state,
+    compared,
+    folded,
+    is_failed,
+    paired,
+    pairs,
+    step,
+)
+from humanmcp.inbox.contract import Item, Key, Purpose, UnknownItemError
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction, Frame
+from humanmcp.protocol.http.client import is_beside, part_in
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId, encoded
+from humanmcp.protocol.tables.methods import CANCELLED, PROGRESS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.desk.board import Board, SessionView
+
+MOST_SESSIONS: Final = 20
+"""The maximum number of ended sessions that are searched, newest first."""
+
+
+def earlier_draft(board: Board, opened: OpenExchange) -> str:
+    """Return the newest unsent draft for the same request, with this request's id; "" for none."""
+    asked, item = _asked(opened), opened.item
+    if asked is None or item.state is not ExchangeState.PENDING:
+        return ""
+    for one in _left_unanswered(board, item):
+        draft = one.item.draft
+        if draft is not None and draft.touched and _asked(one) == asked:
+            return jsonrpc.with_token(service.document(one, draft), item.id)
+    return ""
+
+
+def _left_unanswered(board: Board, item: Item) -> Iterator[OpenExchange]:
+    role = board.session(item.key.session).facts.role
+    ended = (
+        one.facts
+        for one in board.sessions()
+        if not one.facts.is_open and one.facts.role is role and one.facts.name != item.key.session
+    )
+    for facts in itertools.islice(ended, MOST_SESSIONS):
+        for state in (ExchangeState.PENDING, ExchangeState.ABANDONED):
+            for one in reversed(board.inbox.items(facts.name, state)):
+                yield OpenExchange(board.inbox, one, facts)
+
+
+def _asked(opened: OpenExchange) -> tuple[str, dict[str, Any]] | None:
+    """Return what identifies equal requests: method and parameters, without `_meta`."""
+    found = opened.message
+    if not isinstance(found, Message) or opened.item.asked:
+        return None
+    return found.method, {key: one for key, one in found.params.items() if key != "_meta"}
+
+
+UNKNOWN: Final = "unknown"
+"""The outcome of a request whose response was not found in time."""
+
+_BLOCK: Final = 200
+"""The number of lines that are read at once; a page reads each part of a session once."""
+_ID: Final = re.compile(rb'"(?:id|requestId)"\s*:\s*("(?:[^"\\]|\\.)*"|[^\s,}\]]+)')
+_OPPOSITE: Final = {Direction.IN: Direction.OUT, Direction.OUT: Direction.IN}
+
+
+class _Chunk(NamedTuple):
+    """The lines in a part of a transcript, by the number of their exchange and by id."""
+
+    places: dict[int | bytes, list[int]]
+    is_last: bool
+
+
+class OtherHalves:
+    """Finds the requests or responses that one page lacks, within a time limit for all."""
+
+    def __init__(self, board: Board, seconds: float) -> None:
+        """Search the sessions of this board, for at most `seconds` from now."""
+        self._board = board
+        self._until = time.monotonic() + seconds
+        self._chunks: dict[tuple[str, int], _Chunk] = {}
+
+    def request_of(self, session: str, response: Frame) -> Frame | None:
+        """Return the request of a response; None if it is not found."""
+        found = message_in(response)
+        if not isinstance(found, Message) or found.id is None:
+            return None
+        for frame in self._before(session, response, found.id):
+            if _answers(response, frame):
+                return frame
+        item = self._item(session, response.number)
+        if (
+            item is None
+            or item.purpose is not Purpose.ANSWER
+            or response.direction is not Direction.OUT
+        ):
+            return None
+        return Frame(0, item.arrived, Direction.IN, encoded(item.line), response.number)
+
+    def outcome(self, session: str, request: Frame) -> tuple[str, Frame | None]:
+        """Return the outcome of a request, and its response if there is one."""
+        item = self._item(session, request.number)
+        if item is not None and item.purpose is not Purpose.ANSWER:
+            item = None  # a tap held it, so the item has no response
+        if item is not None and item.state is not ExchangeState.ANSWERED:
+            return item.state.value, None
+        state, response = self._recorded(session, request)
+        if response is None and item is not None and item.answer is not None:
+            sent = item.answer
+            note = DELIBERATE if sent.deliberate else ""
+            out = Direction.OUT
+            response = Frame(0, sent.at, out, encoded(sent.line), request.number, sent.by, note)
+        return (ExchangeState.ANSWERED.value, response) if response is not None else (state, None)
+
+    def _recorded(self, session: str, request: Frame) -> tuple[str, Frame | None]:
+        """Search the response in the transcript, from the request to the end."""
+        asked = message_in(request)
+        if not isinstance(asked, Message) or asked.id is None:
+            return UNKNOWN, None
+        is_open = self._board.session(session).facts.is_open
+        state = ExchangeState.PENDING if is_open else ExchangeState.ABANDONED
+        for frame in self._after(session, request, asked.id):
+            if frame is None:
+                return UNKNOWN, None
+            if _answers(frame, request):
+                return state.value, frame
+            if _cancels(frame, request, asked.id):
+                state = ExchangeState.CANCELLED
+        return state.value, None
+
+    def _item(self, session: str, number: int) -> Item | None:
+        try:
+            return self._board.inbox.item(Key(session, number)) if number else None
+        except UnknownItemError:
+            return None
+
+    def _before(self, session: str, frame: Frame, id_: RequestId) -> Iterator[Frame]:
+        """Yield the earlier frames that may belong to one, newest first, until the time limit."""
+        for number in range(frame.seq // _BLOCK, -1, -1):
+            if time.monotonic() >= self._until:
+                return
+            places = _places(self._chunk(session, number), frame, id_)
+            yield from self._frames(session, [one for one in reversed(places) if one < frame.seq])
+
+    def _after(self, session: str, frame: Frame, id_: RequestId) -> Iterator[Frame | None]:
+        """Yield the later frames that may belong to one, oldest first; None at the time limit."""
+        number = frame.seq // _BLOCK
+        while time.monotonic() < self._until:
+            chunk = self._chunk(session, number)
+            places = _places(chunk, frame, id_)
+            yield from self._frames(session, [one for one in places if one > frame.seq])
+            if chunk.is_last and time.monotonic() < self._until:
+                return
+            number += 1
+        yield None
+
+    def _chunk(self, session: str, number: int) -> _Chunk:
+        """Read a part of a transcript, or take it from the cache."""
+        found = self._chunks.get((session, number))
+        if found is None:
+            start, end = number * _BLOCK, (number + 1) * _BLOCK
+            frames = self._board.inbox.last_frames_before(session, end, _BLOCK)
+            places: dict[int | bytes, list[int]] = defaultdict(list)
+            for frame in frames:
+                if frame.seq >= start:
+                    for key in {frame.number, *_ID.findall(frame.raw)}:
+                        places[key].append(frame.seq)
+            found = _Chunk(places, not frames or frames[-1].seq < end - 1)
+            self._chunks[session, number] = found
+        return found
+
+    def _frames(self, session: str, places: list[int]) -> Iterator[Frame]:
+        """Yield the frames with these numbers, until the time limit."""
+        for seq in places:
+            if time.monotonic() < self._until:
+                yield from self._board.inbox.last_frames_before(session, seq + 1, 1)
+
+
+def _places(chunk: _Chunk, frame: Frame, id_: RequestId) -> list[int]:
+    """Return the numbers of the lines that may belong to one, oldest first."""
+    keys: set[int | bytes] = {id_.token.encode(), *([frame.number] if frame.number else [])}
+    return sorted({place for key in keys for place in chunk.places.get(key, ())})
+
+
+def _answers(response: Frame, request: Frame) -> bool:
+    """Return True if a response belongs to a request: by number if both have one, else by id."""
+    if response.direction is not _OPPOSITE.get(request.direction):
+        return False
+    asked, found = message_in(request), message_in(response)
+    if not isinstance(asked, Message) or not isinstance(found, Message):
+        return False
+    if asked.kind is not Kind.REQUEST or not found.kind.is_answer:
+        return False
+    if request.number and response.number:
+        return request.number == response.number
+    return asked.id is not None and found.id is not None and asked.id.key == found.id.key
+
+
+def _cancels(frame: Frame, request: Frame, token: RequestId) -> bool:
+    if frame.direction is not request.direction or CANCELLED.encode() not in frame.raw:
+        return False
+    found = message_in(frame)
+    if not isinstance(found, Message) or found.method != CANCELLED:
+        return False
+    return bool(found.params.get("requestId") == token.value)
+
+
+PAGE: Final = 100
+"""The number of rows of one page."""
+
+_CHUNK: Final = 500
+_FIRST_CHUNK: Final = 20
+"""The number of lines of a session that are read first: usually enough."""
+_MOST_READ: Final = 2000
+"""The maximum number of lines that are read for one page, if most are progress."""
+LONG: Final = 100_000
+"""The size of a line in bytes from which its row is cached."""
+_PROGRESS: Final = f'"{PROGRESS}"'.encode()
+_PLAIN: Final = re.compile("[a-z0-9_-]+")
+_TERM: Final = re.compile(r'(?:(?P<key>[^\s:"]+):)?(?:"(?P<phrase>[^"]+)"(?!\S)|(?P<word>\S+))')
+"""A word or a phrase of a search. Quotes inside JSON, as in `"id":7`, do not begin a phrase."""
+_SEARCH_FOR: Final = 1.0
+"""The maximum number of seconds of one search; the page then offers to continue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A search. All given conditions must match; empty ones always do."""
+
+    words: tuple[str, ...] = ()
+    method: str = ""
+    tool: str = ""
+    kind: str = ""
+    state: str = ""
+    session: str = ""
+    day: str = ""
+    """The last day that is searched: 2026-11-22."""
+
+    @property
+    def rarest(self) -> str:
+        """The longest plain word: lines without it are skipped; "" for none."""
+        parts = (one for word in self.words for one in word.split())
+        plain = (one for one in parts if _PLAIN.fullmatch(one))
+        return max(plain, key=len, default="")
+
+    @property
+    def empty(self) -> bool:
+        """True if every line matches."""
+        return not (self.words or self.method or self.tool or self.kind or self.state)
+
+
+KEYS: Final = ("method", "tool", "kind", "state", "session", "day")
+"""The words before a colon that filter a search."""
+
+
+def terms(text: str) -> list[str]:
+    """Split a typed search into words, phrases and filters."""
+    return [term[0] for term in _TERM.finditer(text)]
+
+
+def parse(text: str) -> Query:
+    """Read a typed search: words, "a phrase in quotes", and `method:`, `tool:` and so on."""
+    chosen: dict[str, str] = {}
+    words: list[str] = []
+    for term in _TERM.finditer(text):
+        key, phrase = term["key"] or "", term["phrase"] or term["word"]
+        if key.lower() in KEYS:
+            chosen[key.lower()] = phrase
+        else:
+            words.append((f"{key}:{phrase}" if key else phrase).casefold())
+    return Query(tuple(words), **chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryMatch:
+    """One page of the history. `further` is where the next page starts, None at the very end."""
+
+    steps: tuple[Step, ...]
+    further: tuple[str, int] | None
+    """A session, and the number of the frame before which the next page starts."""
+    complete: bool
+    """False if the time limit ended the search before the page was full."""
+
+
+def look(
+    board: Board, query: Query, *, start: tuple[str, int] | None = None, most: int = PAGE
+) -> HistoryMatch:
+    """Return the newest matching lines, before `start` if given.
+
+    Without a search, the progress of one request is one row, and HTTP details are in the row of
+    their message.
+    """
+    until = time.monotonic() + _SEARCH_FOR
+    steps: list[Step] = []
+    further: tuple[str, int] | None = None
+    complete, rows = True, 0
+    halves = OtherHalves(board, _SEARCH_FOR)
+    for view, frame in _backwards(board, query, start):
+        place = (view.facts.name, frame.seq)
+        if _wanted(halves, view.facts.name, frame, query):
+            steps.append(_step(board, view, frame))
+            rows += not (query.empty and is_folded(frame))
+        if rows == most or len(steps) == _MOST_READ:
+            further = place
+            break
+        if not query.empty and time.monotonic() > until:
+            further, complete = place, False
+            break
+    found = paired(reversed(steps))
+    newest = reversed(folded(found) if query.empty else found)
+    return HistoryMatch(tuple(newest), further, complete)
+
+
+def is_folded(frame: Frame) -> bool:
+    """Return True if a line has no separate row: progress, or HTTP details."""
+    return _PROGRESS in frame.raw or is_beside(part_in(frame))
+
+
+def _step(board: Board, view: SessionView, frame: Frame) -> Step:
+    """Return the row of a line; that of a long line comes from the cache."""
+    place = (view.facts.name, frame.seq, hash(frame))
+    found = board.long_lines.get(place) if len(frame.raw) > LONG else None
+    if found is None:
+        found = step(view.facts.name, view.badge, frame, view.facts.role)
+        if len(frame.raw) > LONG:
+            board.remember_long(place, found)
+    return found
+
+
+def _place(found: tuple[SessionView, Frame]) -> tuple[str, str, int]:
+    """Return a sort key: the time of a line, then its session and number."""
+    return found[1].at, found[0].facts.name, found[1].seq
+
+
+def _backwards(
+    board: Board, query: Query, start: tuple[str, int] | None
+) -> Iterator[tuple[SessionView, Frame]]:
+    """Yield the matching lines of all sessions, newest first."""
+    wanted = query.session.casefold()
+    views = [
+        view
+        for view in board.sessions()
+        if wanted in {"", view.facts.name.casefold(), view.badge.letter.casefold()}
+    ]
+    at = None
+    if start is not None:
+        frames = board.inbox.last_frames_before(start[0], start[1] + 1, 1)
+        at = (frames[0].at if frames else "", *start)
+    elif query.day:
+        at = (f"{query.day[:10]}T23:59:59.999Z", "", 0)
+    return _merged(board, views, at, query.rarest)
+
+
+def _merged(
+    board: Board, views: list[SessionView], start: tuple[str, str, int] | None, word: str
+) -> Iterator[tuple[SessionView, Frame]]:
+    """Yield the lines of these sessions, newest first.
+
+    A session is only read when its last line can be the next one: of hundreds of open sessions,
+    only a few are read.
+    """
+
+    def last(view: SessionView) -> tuple[str, str, int]:
+        at, seq = board.last_line(view.facts.name)
+        return at, view.facts.name, seq
+
+    unread = sorted(views, key=last)
+    heads: list[tuple[tuple[SessionView, Frame], Iterator[tuple[SessionView, Frame]]]] = []
+    while unread or heads:
+        if unread and (not heads or last(unread[-1]) >= _place(heads[-1][0])):
+            lines = _newest_first(board, unread.pop(), start, word)
+        else:
+            line, lines = heads.pop()
+            yield line
+        following = next(lines, None)
+        if following is not None:
+            insort(heads, (following, lines), key=lambda head: _place(head[0]))
+
+
+def _newest_first(
+    board: Board, view: SessionView, start: tuple[str, str, int] | None, word: str = ""
+) -> Iterator[tuple[SessionView, Frame]]:
+    before, size = 0, _FIRST_CHUNK
+    if start is not None:
+        before = _number_after(board, view, start[0])
+    while before != 1 and (
+        chunk := tuple(board.inbox.last_frames_before(view.facts.name, before, size, word))
+    ):
+        if not (before or word):
+            board.note_last_line(view.facts, chunk[-1].at, chunk[-1].seq)
+        found = ((view, frame) for frame in reversed(chunk))
+        yield from (one for one in found if start is None or _place(one) < start)
+        before, size = chunk[0].seq, _CHUNK
+
+
+def _number_after(board: Board, view: SessionView, at: str) -> int:
+    """Return the number of the first line of a session after a time."""
+    last = board.inbox.last_frames_before(view.facts.name, 0, 1)
+    low, high = 1, last[0].seq + 1 if last else 1
+    while low < high:
+        middle = (low + high) // 2
+        frames = board.inbox.last_frames_before(view.facts.name, middle + 1, 1)
+        if frames and frames[0].at > at:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _wanted(halves: OtherHalves, session: str, frame: Frame, query: Query) -> bool:
+    if query.empty:
+        return True
+    text = frame.text.casefold()
+    if not all(word in text for word in query.words):
+        return False
+    if not (query.method or query.tool or query.kind or query.state):
+        return True
+    found = message_in(frame)
+    if not isinstance(found, Message):
+        is_one = line_kind(frame, found).value == query.kind
+        return is_one and not (query.method or query.tool or query.state)
+    return _fits(halves, session, frame, found, query)
+
+
+def _fits(halves: OtherHalves, session: str, frame: Frame, found: Message, query: Query) -> bool:
+    if query.kind and query.kind not in _kinds(found):
+        return False
+    asked = found
+    if query.kind in _ANSWERS and (query.method or query.tool):
+        request = halves.request_of(session, frame)
+        asked_line = None if request is None else message_in(request)
+        asked = asked_line if isinstance(asked_line, Message) else found
+    if query.method and query.method not in asked.method:
+        return False
+    if query.tool and asked.params.get("name") != query.tool:
+        return False
+    return not query.state or _state(halves, session, frame, found) == query.state
+
+
+def _kinds(found: Message) -> tuple[str, ...]:
+    """Return the kinds by which a line is found: a tool error also counts as an error."""
+    failed = found.kind is Kind.RESULT and is_failed(found.body.get("result"))
+    return (found.kind.value, "error") if failed else (found.kind.value,)
+
+
+def _state(halves: OtherHalves, session: str, frame: Frame, found: Message) -> str:
+    if found.kind is Kind.REQUEST:
+        return halves.outcome(session, frame)[0]
+    return ExchangeState.ANSWERED.value if found.kind.is_answer else ""
+
+
+def conversation(board: Board, session: str, most: int = 40) -> tuple[Step, ...]:
+    """Return the last lines of one session, oldest first, for the diagram.
+
+    The progress of one request is one line.
+    """
+    view = board.session(session)
+    lines = said(board, session, most)
+    steps = folded(paired(_step(board, view, frame) for frame in lines))
+    return tuple(linked(board, step) for step in steps)
+
+
+def said(board: Board, session: str, most: int) -> list[Frame]:
+    """Return the last lines of both sides, oldest first, without progress."""
+    frames: list[Frame] = []
+    rows = 0
+    newest = _newest_first(board, board.session(session), None)
+    for _, frame in itertools.islice(newest, _MOST_READ):
+        if frame.direction in (Direction.IN, Direction.OUT):
+            frames.append(frame)
+            rows += not is_folded(frame)
+        if rows == most:
+            break
+    return frames[::-1]
+
+
+def paired_up(board: Board, match: HistoryMatch) -> list[Pair]:
+    """Return the lines as requests with their responses, newest first.
+
+    The other half of an exchange may be on another page, or not match the search.
+    """
+    halves = OtherHalves(board, _SEARCH_FOR)
+    rows = [_completed(board, halves, one) for one in pairs(reversed(match.steps))]
+    rows = [replace(one, step=linked(board, one.step)) for one in rows]
+    return compared(rows)[::-1]
+
+
+def linked(board: Board, step: Step) -> Step:
+    """Return a row with a link if its exchange is in the inbox."""
+    key = Key(step.session, step.number)
+    with suppress(UnknownItemError):
+        if step.number and (board.waits(key) or board.inbox.item(key)):
+            return replace(step, in_inbox=True)
+    return step
+
+
+def _completed(board: Board, halves: OtherHalves, pair: Pair) -> Pair:
+    """Add the missing half of an exchange."""
+    step = pair.step
+    if pair.answer is not None or step.times > 1 or step.kind not in ("request", *_ANSWERS):
+        return pair
+    frame, view = _frame_of(board, step), board.session(step.session)
+    if frame is None:
+        return pair
+    if step.kind == "request":
+        state, response = halves.outcome(step.session, frame)
+        if response is None:
+            return replace(pair, state=state)
+        answer = _step(board, view, response)
+        return replace(pair, answer=answer, state=answered_state(answer))
+    request = halves.request_of(step.session, frame)
+    return (
+        pair if request is None else Pair(_step(board, view, request), step, answered_state(step))
+    )
+
+
+def _frame_of(board: Board, step: Step) -> Frame | None:
+    frames = board.inbox.last_frames_before(step.session, step.seq + 1, 1)
+    return frames[0] if frames and frames[0].seq == step.seq else None
+
+
+_ANSWERS: Final = ("result", "error")
+"""The kinds of lines that are searched by the method and tool of their request."""
+
+
+def last_answer(board: Board, item: Item) -> str | None:
+    """Return the last answer to the same method and tool, with the id of this request.
+
+    It searches the newest lines of every session; None if there is none.
+    """
+    until = time.monotonic() + _SEARCH_FOR
+    asked = read_line(item.line)
+    tool = asked.params.get("name") if isinstance(asked, Message) else None
+    answers: dict[tuple[str, int], Frame] = {}
+    for view, frame in _backwards(board, Query(), None):
+        if not frame.number or time.monotonic() > until:
+            continue
+        place = (view.facts.name, frame.number)
+        if frame.direction is Direction.OUT:
+            answers.setdefault(place, frame)
+        elif place in answers and _asks_the_same(frame, item.method, tool):
+            return jsonrpc.with_token(answers[place].text, item.id)
+    return None
+
+
+def _asks_the_same(frame: Frame, method: str, tool: object) -> bool:
+    found = message_in(frame)
+    return (
+        isinstance(found, Message) and found.method == method and found.params.get("name") == tool
+    )
+
+
+def recent(board: Board, most: int) -> tuple[Step, ...]:
+    """Return the newest lines of all sessions, newest first, without progress."""
+    found = look(board, Query(), most=most).steps
+    shown = (step for step in found if step.kind not in ("note", "err") and step.word != PROGRESS)
+    return tuple(linked(board, step) for step in shown)

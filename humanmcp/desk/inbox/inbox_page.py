@@ -1,0 +1,617 @@
+"""The page of waiting requests, and of one exchange. Without scripts it has one plain form.
+
+Scripts extend these pages. They fetch parts of them (`/list`, `…/status`), and insert them as text
+and elements, never as markup from strings.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
+
+from fastapi import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+
+from humanmcp.answering import approvals, service, summary
+from humanmcp.answering.approvals import ApprovalError
+from humanmcp.answering.open_exchange import OpenExchange
+from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
+from humanmcp.answering.schema import TypedDict, diagnostic_shapes
+from humanmcp.answering.service import OrderError, Outcome, Task
+from humanmcp.answering.summary import Urgency
+from humanmcp.common.timestamps import seconds_of
+from humanmcp.demo.lesson import Lesson, lesson_of, lesson_of_client
+from humanmcp.demo.steps import HOST
+from humanmcp.desk import nodes, rendering
+from humanmcp.desk.board import opens_next
+from humanmcp.desk.book import saved_answers
+from humanmcp.desk.book.saved_answers import Saved
+from humanmcp.desk.context import (
+    BY,
+    Desk,
+    desk_of,
+    device_of,
+    is_quiet,
+    page,
+    page_router,
+    script_json,
+    signed,
+    view_of,
+)
+from humanmcp.desk.history import rows, search
+from humanmcp.desk.history.rows import copies
+from humanmcp.desk.history.search import earlier_draft
+from humanmcp.desk.inbox.answer_form import (
+    AnswerForm,
+    FieldShape,
+    arguments_form,
+    chosen,
+    field_of,
+    form_of,
+    starts_of,
+)
+from humanmcp.desk.inbox.approval_view import approval_view, chosen_reply
+from humanmcp.desk.rendering import FaultShape, media_in
+from humanmcp.desk.routing import FormValues
+from humanmcp.desk.send import request_form
+from humanmcp.desk.server.server_definition import LISTS
+from humanmcp.desk.settings.settings_page import shown_snippets
+from humanmcp.inbox.contract import (
+    Action,
+    Draft,
+    Item,
+    Key,
+    Life,
+    Order,
+    Reply,
+    UnknownItemError,
+)
+from humanmcp.inbox.forgetting import NotForgottenError
+from humanmcp.locales import UnknownSentenceError, describe, say, spoken_language
+from humanmcp.protocol.answer_book.placeholders import fill_answer
+from humanmcp.protocol.conversation import timeouts
+from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
+from humanmcp.protocol.json.tree import follow, pretty
+from humanmcp.protocol.tables.examples import PLACEHOLDERS
+
+_LESSON: Final = 1500
+"""The number of lines of a session from which its lesson is read, including notes of HTTP."""
+
+router: Final = page_router()
+
+
+@router.get("/", response_model=None)
+def inbox(
+    request: Request, session: str = "", sent: str = "", find: str = ""
+) -> HTMLResponse | RedirectResponse:
+    """Show the waiting requests, the most urgent one open; `find` leads to a session."""
+    desk = desk_of(request)
+    found = saved_answers.found(desk.board, find) if find else None
+    if found is not None:
+        return RedirectResponse(f"/?session={found.facts.name}", 303)
+    first = opens_next(desk.board.waiting(session))
+    key = first.key if first else None
+    in_room = desk.around is not None  # in a room, a phone shows the open step, not the list
+    return _show_inbox(request, key, session=session, sent=sent, chosen=in_room, find=find)
+
+
+@router.get("/m/{name}/{number}")
+def message(  # noqa: PLR0913, PLR0917 - what an address may hold
+    request: Request,
+    name: str,
+    number: int,
+    session: str = "",
+    sent: str = "",
+    do: str = "",
+    whole: str = "",
+    why: str = "",
+) -> HTMLResponse:
+    """Show one exchange, whatever its state; `do` chooses what to do with a held message.
+
+    With `whole`, a long approval is shown completely; `why` is the code of the reason why nothing
+    was sent.
+    """
+    key, options = Key(name, number), ViewOptions(do, bool(whole), why)
+    return _show_inbox(request, key, session=session, sent=sent, chosen=True, options=options)
+
+
+@router.get("/list")
+def waiting_list(
+    request: Request, session: str = "", at: str = "", *, sessions: bool = False
+) -> HTMLResponse:
+    """Show only the list, which a page fetches after a change.
+
+    The menu of all sessions, up to 500 entries, is rendered only for a page that asks for it.
+    """
+    values = saved_answers.listed(desk_of(request).board, session)
+    return page(request, "list.html", **values, opened=at, all_sessions=sessions)
+
+
+@router.get("/m/{name}/{number}/line", response_class=PlainTextResponse)
+def whole_line(request: Request, name: str, number: int) -> PlainTextResponse:
+    """Return the complete request as received; the page of a long one shows its beginning."""
+    line = desk_of(request).open_exchange(Key(name, number)).item.line
+    return PlainTextResponse(line.encode("utf-8", "backslashreplace"))
+
+
+@router.get("/m/{name}/{number}/status")
+def status(request: Request, name: str, number: int, session: str = "") -> HTMLResponse:
+    """Show only the state of an exchange: its banner and its times, never the composer."""
+    desk = desk_of(request)
+    opened = desk.open_exchange(Key(name, number))
+    values = _standing(desk, opened, session)
+    answered_by = summary.answered_by(opened.item, device_of(request))
+    return page(request, "status.html", item=opened.item, answered_by=answered_by, **values)
+
+
+class ViewOptions(NamedTuple):
+    """How an exchange is shown: the task, an approval completely or not, why nothing was sent."""
+
+    do: str = ""
+    whole: bool = False
+    why: str = ""
+
+
+AS_IT_CAME: Final = ViewOptions()
+
+
+def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
+    request: Request,
+    key: Key | None,
+    *,
+    session: str = "",
+    sent: str = "",
+    chosen: bool,
+    options: ViewOptions = AS_IT_CAME,
+    find: str = "",
+) -> HTMLResponse:
+    """Show the list, and one exchange beside it."""
+    desk = desk_of(request)
+    values: dict[str, Any] = {
+        **saved_answers.listed(desk.board, session),
+        "find": find,
+        "chosen": chosen,
+        "quiet": is_quiet(request, key.session if key else session or sent.partition("/")[0]),
+        "opened": "" if key is None else f"{key.session}/{key.number}",
+        "item": None,
+        "sent": _sent(desk, sent),
+        "hosts": shown_snippets(request) if key is None and not desk.board.sessions() else (),
+        "lesson": _lesson(request, key),
+        "demo_host": HOST,
+        "probes": desk.inbox.probes() if key is None else (),
+        "view": view_of(request),
+    }
+    if key is not None:
+        values |= _message(desk, key, session, options)
+        values["answered_by"] = summary.answered_by(values["item"], device_of(request))
+        if getattr(request.state, "looks_on", False):
+            values |= {"answerable": False, "initial_state": script_json(None)}
+    return page(request, "inbox.html", **values)
+
+
+def _lesson(request: Request, key: Key | None) -> Lesson | None:
+    """Return the state of the demo's lesson; None elsewhere, and if the person wants no help.
+
+    Without an open exchange, it is about the newest session.
+    """
+    desk = desk_of(request)
+    sessions = [one.facts for one in desk.board.sessions() if key is None]
+    facts = sessions[0] if sessions else key and desk.board.session(key.session).facts
+    if not facts or request.cookies.get("help") == "no":
+        return None
+    made = desk.lesson_steps if facts.client == HOST else lesson_of_client(facts.client, desk.home)
+    own = made is None and desk.around is not None and bool(facts.client)
+    lesson_steps = (made or desk.lesson_steps)(spoken_language())
+    if made is None and not (own and lesson_steps.tries_clients):
+        return None
+    frames = desk.inbox.last_frames_before(facts.name, 0, _LESSON)
+    return lesson_of(frames, lesson_steps, own=own)
+
+
+def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
+    """Return the last sent line, which the next page shows."""
+    session, _, number = name.partition("/")
+    if not (number.isascii() and number.isdigit() and len(number) < 12):
+        return None
+    try:
+        item = desk.inbox.item(Key(session, int(number)))
+    except UnknownItemError:
+        return None
+    if item.answer is None:
+        return None
+    line = item.answer.line
+    became = _became(desk, item)
+    size = len(line.encode("utf-8", "replace"))
+    return {
+        "item": item,
+        "bytes": size,
+        "line": line,
+        "became": became,
+        "twins": _twins(desk, item),
+    }
+
+
+def _twins(desk: Desk, item: Item) -> list[Item]:
+    """Return the requests that ended because this one, with the same id, was answered."""
+    ended = desk.inbox.items(item.key.session, ExchangeState.ABANDONED)
+    return [one for one in ended if one.reason == "twin" and one.id == item.id]
+
+
+def _became(desk: Desk, item: Item) -> list[tuple[Reaction, str]]:
+    """Return the client's reactions to an answer with a fault, each with its sentence."""
+    is_http = bool(desk.inbox.facts(item.key.session).http_at)
+    if item.answer is None or not (item.answer.deliberate or is_http):
+        return []
+    frames = desk.inbox.last_frames_before(item.key.session, 0, WATCHED)
+    if not (item.answer.deliberate or carried_wrongly(frames)):
+        return []
+    ours = {one.seq for one in frames if one.number == item.key.number}
+    told = [one for one in reactions(frames) if one.seq in ours and one.is_of_an_answer]
+    return [(one, one.sentence()) for one in told]
+
+
+_laid_out: Final = lru_cache(16)(pretty)
+"""Format a request only once, however often its page is loaded."""
+RAW: Final = 200_000
+"""The number of characters of a request on its page; a link leads to the rest."""
+LONGEST: Final = 50_000
+"""The maximum length of a request that can be copied in other forms, in characters."""
+
+
+@lru_cache(16)
+def _copies(line: str) -> list[tuple[str, str]]:
+    return copies(line) if len(line) < LONGEST else []
+
+
+def _message(
+    desk: Desk, key: Key, session: str = "", options: ViewOptions = AS_IT_CAME
+) -> dict[str, Any]:
+    """Return all values for the page of one exchange."""
+    opened = desk.open_exchange(key)
+    item, outlined = opened.item, opened.outlined
+    task = service.task_of(opened, options.do)
+    draft = service.draft_for(opened, task)
+    diagnostics = item.diagnostics
+    if item.state is ExchangeState.PENDING and draft.touched:
+        action = service.action_of(opened, task)
+        diagnostics = service.judge(opened, draft.text, draft.form, action).diagnostics
+    desk.board.show(key)
+    raw = item.line[:RAW] if item.unread else _laid_out(item.line[:RAW])
+    standing = _standing(desk, opened, session)
+    talk = nodes.conversation_of(outlined)
+    ours = opened.facts.role.traits.serves
+    design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
+    asked, question = opened.inquiry, nodes.user_question(outlined)
+    covered = (talk.covered if talk else frozenset()) | (asked.covered if asked else frozenset())
+    if question:
+        covered |= {"message", "requestedSchema", "mode"}
+    alone = opened.asked if opened.approval is None else None
+    beside = approvals.told_of(alone)
+    covered |= {"default"} if beside else set()
+    given = nodes.arguments(outlined, _declared(opened))
+    return {
+        "approval": approval_view(opened, whole=options.whole),
+        "why": _why(options.why),
+        "item": item,
+        "draft": _plain(opened, task, draft),
+        "problems": diagnostic_shapes(diagnostics),
+        "remarks": diagnostic_shapes(opened.remarks),
+        "talk": talk,
+        "inquiry": asked,
+        "alone": alone,
+        "beside": beside,
+        "question": asked.question if asked else question,
+        "fields": [one for one in given if one.name not in covered],
+        "large": opened.is_large,
+        "raw": raw[:RAW],
+        "raw_is_cut": max(len(item.line), len(raw)) > RAW,
+        "asked_copies": [
+            one for one in _copies(item.line) if one[0] != "pretty" and not item.unread
+        ],
+        "task": task,
+        "media": () if item.unread else media_in(item.line),
+        "sent_media": media_in(item.answer.line) if item.answer else (),
+        "filled": _is_filled(opened, task, draft),
+        "goes_on": service.goes_on(opened, task),
+        "held_question": opened.held is not None and opened.held.question is not None,
+        "held_answer": nodes.held_answer(opened),
+        "faults": _faults(opened, task),
+        "choices": request_form.question_choices(opened),
+        "unsent": desk.drafts.at(desk.draft_name(key)),
+        "card": opened.card(),
+        "design": design,
+        "answerable": bool(task) and (opened.exchange is not None or task == Task.CHANGE),
+        "steps": rows.draw(
+            search.conversation(desk.board, key.session),
+            key.number,
+            held=desk.board.held(key.session),
+        ),
+        "earlier": "" if draft.touched else earlier_draft(desk.board, opened),
+        "templates": () if service.goes_on(opened, task) else service.templates(opened),
+        "answers": desk.shelf.fitting(item.method, standing["row"].name)[:9],
+        "starts": starts_of(opened.exchange) if opened.exchange is not None else (),
+        "became": _became(desk, item),
+        "initial_state": script_json(_initial_state(desk, opened, task)),
+        **standing,
+    }
+
+
+_IN_ONES_WORDS: Final = ("tools/call", "elicitation/create")
+"""The methods without a ready answer: only the person knows it."""
+
+
+def _is_filled(opened: OpenExchange, task: Task, draft: Draft) -> bool:
+    """Return True if the initial draft can be sent unchanged."""
+    mine = task is Task.ANSWER and opened.held is None and opened.item.method not in _IN_ONES_WORDS
+    if not mine or draft.touched or opened.item.state is not ExchangeState.PENDING:
+        return False
+    return service.judge(opened, draft.text, draft.form).sendable
+
+
+def _declared(opened: OpenExchange) -> Any:  # noqa: ANN401 - it came over a wire
+    """Return the declared schema of a call's arguments; None if there is none."""
+    return follow((opened.negotiated.tools or {}).get(opened.name), "inputSchema")
+
+
+def _plain(opened: OpenExchange, task: Task, draft: Draft) -> Draft:
+    """Return the content of the plain form: empty for an unchanged answer to a tool call."""
+    empty = opened.item.method == "tools/call" and not opened.item.asked and task is Task.ANSWER
+    return draft if draft.touched or not empty else Draft("", TextForm.TEXT)
+
+
+def _faults(opened: OpenExchange, task: Task) -> list[FaultShape]:
+    """Return the faults that an answer can have; a forwarded request is changed by hand."""
+    if service.goes_on(opened, task):
+        return []
+    return [rendering.fault(one) for one in service.possible_faults(opened)]
+
+
+class FormShape(TypedDict):
+    """The field for a place in the message, with its inner fields."""
+
+    pointer: str
+    field: FieldShape
+
+
+class StartShape(TypedDict):
+    """A starting point for a person in the role of the model."""
+
+    document: str
+    form: FormShape
+
+
+class InitialState(TypedDict):
+    """The initial state of the composer. `draft` names its draft in the browser."""
+
+    draft: str
+    session: str
+    number: int
+    id: str
+    method: str
+    tool: str
+    protocol_version: str
+    state: ExchangeState
+    document: str
+    starts: list[StartShape]
+    template: str
+    templates: dict[str, str]
+    placeholders: list[str]
+    options: list[str]
+    faults: list[FaultShape]
+    action: Action
+    touched: bool
+    at: str
+    textual: bool
+    form: FormShape | None
+    mirror: bool
+    saved: list[Saved]
+
+
+def _initial_state(desk: Desk, opened: OpenExchange, task: Task) -> InitialState | None:
+    """Return the initial state of the composer's script; None if there is nothing to write."""
+    item, tool = opened.item, opened.name
+    draft = service.draft_for(opened, task)
+    goes_on = service.goes_on(opened, task)
+    exchange = None if goes_on else opened.exchange
+    if not task or (exchange is None and not goes_on):
+        return None
+    document = service.document(opened, draft)
+    starts = () if exchange is None else starts_of(exchange)
+    begun = chosen(starts, document)
+    form = begun.form if begun else _form_for(opened, exchange)
+    fitting = () if goes_on else desk.shelf.fitting(item.method, tool)[:9]
+    asked = opened.inquiry
+    template = service.as_it_came(opened) if goes_on else service.starting_draft(opened)
+    return {
+        "draft": desk.draft_name(item.key),
+        "session": item.key.session,
+        "number": item.key.number,
+        "id": item.id,
+        "method": item.method,
+        "tool": tool,
+        "protocol_version": item.protocol_version,
+        "state": item.state,
+        "document": document,
+        "starts": [{"document": one.document, "form": _form(one.form)} for one in starts],
+        "template": template.text,
+        "templates": {} if goes_on else service.templates(opened),
+        "placeholders": [*PLACEHOLDERS.values(), PLACEHOLDER],
+        "options": [] if asked is None else list(asked.options),
+        "faults": _faults(opened, task),
+        "action": service.action_of(opened, task),
+        "touched": draft.touched,
+        "at": draft.at,
+        "textual": item.method == "tools/call" and not goes_on,
+        "form": None if form is None else _form(form),
+        "mirror": form is not None and form.mirror,
+        "saved": [_filled(one, opened) for one in fitting],
+    }
+
+
+def _filled(saved: Saved, opened: OpenExchange) -> Saved:
+    """Return a saved answer with the values of this request in its placeholders."""
+    try:
+        return replace(saved, text=fill_answer(saved.text, saved.form, opened.arguments))
+    except ValueError:  # a saved text that is not JSON
+        return saved
+
+
+def _form_for(opened: OpenExchange, exchange: Exchange | None) -> AnswerForm | None:
+    """Return the form of an answer, or of the arguments of a held call."""
+    if exchange is not None:
+        return form_of(opened.item, opened.negotiated, opened.name)
+    return (
+        arguments_form(opened.negotiated, opened.name)
+        if opened.item.method == "tools/call"
+        else None
+    )
+
+
+def _form(form: AnswerForm) -> FormShape:
+    return {"pointer": form.pointer, "field": field_of(form.schema)}
+
+
+def _standing(desk: Desk, opened: OpenExchange, session: str) -> dict[str, Any]:
+    """Return the state of an exchange: session, client, other writers, possible actions.
+
+    What a page opens next is one of `session` if that is named.
+    """
+    item, facts = opened.item, opened.facts
+    client = timeouts.find(facts.client)
+    living = facts.life is Life.OPEN
+    state = item.state
+    if state is ExchangeState.PENDING and not living and not item.outlives:
+        state = ExchangeState.ABANDONED
+    badge = summary.badge_of(facts)
+    row = summary.row(item, badge, opened.read)
+    urgency = row.urgency if state is ExchangeState.PENDING else Urgency.NEVER
+    desk.board.listens(item.key)  # first, so that no response is missed
+    questions = request_form.requests_shown(opened)
+    desk.board.listens(item.key, on=any(not one.outcome for one in questions))
+    return {
+        "row": row,
+        "waits": urgency is Urgency.NOW,
+        "following": opens_next(desk.board.waiting(session), urgency),
+        "questions": questions,
+        "facts": facts,
+        "badge": badge,
+        "living": living,
+        "place": desk.draft_name(item.key),
+        "state": state.value,
+        "writers": desk.board.writers,
+        "presses": desk.presses.of(item.key),
+        "client_setting": "" if client is None else client.setting,
+        "arrived": seconds_of(item.arrived),
+        "refusals": diagnostic_shapes(item.diagnostics),
+        "kept": [one.text for one in item.kept],
+        "copies": copies(item.answer.line) if item.answer is not None else [],
+        "answer_pretty": "" if item.answer is None else pretty(item.answer.line),
+        "answer_bytes": 0 if item.answer is None else len(item.answer.line.encode()),
+        "answer_at": 0.0 if item.answer is None else seconds_of(item.answer.at),
+    }
+
+
+@router.post("/m/{name}/{number}")
+def act(request: Request, name: str, number: int, values: FormValues, do: str = "") -> Response:
+    """Send the content of a plain form, or carry out a button of the page; `do` is the task."""
+    desk, key = desk_of(request), Key(name, number)
+    here = f"/m/{key.session}/{key.number}"
+    match values.get("act", "send"):
+        case "forget":
+            return _forget(desk, key)
+        case "pause":
+            _hold(desk, key)
+        case "park" | "status" as wanted:
+            words = f"{key.number} {values.get('status', '')}".strip()
+            order = Reply(words, by=BY, order=Order(wanted))
+            with suppress(OrderError):  # an empty message, or a session that just ended
+                service.submit_outgoing(desk.inbox, key.session, order, wake=desk.board.wait)
+            desk.board.refresh(*key)
+        case "progress on" | "progress off" as wanted:
+            order = Reply(wanted.removeprefix("progress "), by=BY, order=Order.PROGRESS)
+            with suppress(OrderError):  # a session that just ended
+                service.submit_outgoing(desk.inbox, key.session, order, within=0)
+        case wanted if wanted.startswith("design "):
+            _hold(desk, key)
+            query = urlencode({"at": f"{key.session}/{key.number}", "member": wanted[7:]})
+            return RedirectResponse(f"/server/entry?{query}", 303)
+        case "allow" | "deny" | "change" | "change json" | "like" | "answers":
+            return _decide(request, key, values, here)
+        case "take back":
+            approvals.take_back(desk.open_exchange(key), values.get("pattern", ""))
+        case "let go" | "drop" as wanted:
+            action = Action.DROP if wanted == "drop" else Action.FORWARD
+            return _send(request, key, Reply(desk.inbox.item(key).line, action=action), here)
+        case "send":
+            action = Action.ANSWER if do == Task.ANSWER else Action.FORWARD
+            reply = Reply(values.get("text", ""), _text_form(values.get("form", "")), action=action)
+            task = f"?do={do}" if do in {Task.CHANGE, Task.ANSWER} else ""
+            return _send(request, key, reply, here + task)
+        case wanted:
+            raise UnknownItemError(wanted)
+    return RedirectResponse(f"{here}#answer", 303)
+
+
+def _forget(desk: Desk, key: Key) -> Response:
+    """Delete an exchange; it has no page afterwards."""
+    try:
+        desk.inbox.forget(key)
+    except NotForgottenError:  # its client waits: its page has no such button
+        return RedirectResponse(f"/m/{key.session}/{key.number}", 303)
+    desk.board.refresh(key.session)
+    return RedirectResponse("/history", 303)
+
+
+def _hold(desk: Desk, key: Key) -> None:
+    """Pause the countdown of the answer book."""
+    service.pause(desk.open_exchange(key), on=True, by=BY)
+    desk.board.refresh(*key)
+
+
+def _decide(request: Request, key: Key, values: dict[str, str], here: str) -> Response:
+    """Send the choice of a button of the approval card; if nothing is sent, show why."""
+    desk = desk_of(request)
+    opened = desk.open_exchange(key)
+    try:
+        reply = chosen_reply(opened, values)
+        like = values.get("pattern", "")
+        pattern = approvals.pattern_at(opened, like) if values["act"] == "like" else None
+    except ApprovalError as error:
+        why = error.code
+    else:
+        result = desk.send(key, signed(request, key, reply))
+        if result.outcome in (Outcome.SENT, Outcome.QUEUED, Outcome.STORED):
+            if pattern is not None:
+                approvals.allow_like(opened, pattern)
+            return RedirectResponse(f"/?{urlencode({'sent': f'{key.session}/{key.number}'})}", 303)
+        why = next((one.code for one in result.diagnostics), "")
+    return RedirectResponse(f"{here}?{urlencode({'why': why})}#approval", 303)
+
+
+def _why(code: str) -> str:
+    """Return the sentence on why nothing was sent; "" for an unknown code."""
+    with suppress(UnknownSentenceError):
+        return say(approvals.SECTION, code) if code else ""
+    other = kinds.other_request_shown().unplaced()
+    return describe(other) if code == other.code else ""
+
+
+def _send(request: Request, key: Key, reply: Reply, here: str) -> Response:
+    """Send a reply and redirect; a blocked reply is kept and shown with its problems."""
+    sent = desk_of(request).send(key, signed(request, key, reply))
+    if sent.outcome in (Outcome.SENT, Outcome.QUEUED, Outcome.STORED):
+        return RedirectResponse(f"/?{urlencode({'sent': f'{key.session}/{key.number}'})}", 303)
+    return RedirectResponse(f"{here}#answer", 303)
+
+
+def _text_form(value: str) -> TextForm:
+    try:
+        return TextForm(value)
+    except ValueError:
+        return TextForm.MESSAGE

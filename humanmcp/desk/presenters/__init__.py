@@ -1,1 +1,0 @@
-"""The display of messages and sessions on the page."""

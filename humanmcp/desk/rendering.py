@@ -1,0 +1,328 @@
+"""The language of the page, the sentences of its scripts, and its templates.
+
+All values are escaped; invisible characters of received text are also made visible.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import re
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from humanmcp.answering.schema import TypedDict
+from humanmcp.answering.summary import INLINE, row_title
+from humanmcp.common.timestamps import clock
+from humanmcp.locales import LANGUAGES, say, sentences_of, spoken_language, who
+from humanmcp.protocol.diagnostics.kinds import title_of
+from humanmcp.protocol.json.jsonrpc import has_many_values
+from humanmcp.protocol.json.tree import leaves
+from humanmcp.protocol.json.visible import by_direction, one_line, visible
+from humanmcp.protocol.validation.rules.tools import mime_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from jinja2 import Template
+
+    from humanmcp.protocol.tables.faults import Fault
+
+_FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
+_HEADING: Final = re.compile(r" {0,3}#{1,6} +([^ ].*)")
+_ITEM: Final = re.compile(r" *(?:[-*+]|\d{1,4}[.)]) +(.+)$")
+
+
+class Run(NamedTuple):
+    """A piece of a line; `kind` is text, code or strong."""
+
+    kind: str
+    text: str
+
+
+class Block(NamedTuple):
+    """A block; `kind` is text, heading, list or code. Each line is a row of pieces."""
+
+    kind: str
+    lines: tuple[tuple[Run, ...], ...]
+
+
+def blocks(text: str) -> tuple[Block, ...]:
+    """Return a text as blocks; () if it contains no Markdown."""
+    found = tuple(_blocks(text.splitlines()))
+    plain = all(
+        one.kind == "text" and all(run.kind == "text" for line in one.lines for run in line)
+        for one in found
+    )
+    return () if plain else found
+
+
+def _blocks(lines: list[str]) -> Iterator[Block]:
+    kind, held = "", list[str]()
+    fence = ""
+    for line in lines:
+        opening = _FENCE.match(line)
+        if fence:
+            if opening and line.strip().startswith(fence):
+                fence = ""
+            else:
+                held.append(line)
+            continue
+        now, shown = _kind_of(line)
+        if held and (now != kind or opening or now == "heading"):
+            yield _block(kind, held)
+            held = []
+        if opening:
+            kind, fence = "code", opening.group(1)
+        elif now:
+            kind = now
+            held.append(shown)
+    if held:
+        yield _block(kind, held)
+
+
+def _kind_of(line: str) -> tuple[str, str]:
+    if not line.strip():
+        return "", ""
+    for kind, pattern in (("heading", _HEADING), ("list", _ITEM)):
+        match = pattern.match(line)
+        if match:
+            shown = match.group(1)
+            return kind, (shown.rstrip(" #") or shown) if kind == "heading" else shown
+    return "text", line
+
+
+def _block(kind: str, lines: list[str]) -> Block:
+    if kind == "code":
+        return Block(kind, ((Run("code", "\n".join(lines)),),))
+    return Block(kind, tuple(tuple(_runs(line)) for line in lines))
+
+
+def _runs(line: str) -> Iterator[Run]:
+    at = 0
+    for match in INLINE.finditer(line):
+        if match.start() > at:
+            yield Run("text", line[at : match.start()])
+        code, strong = match.groups()
+        yield Run("code", code) if code else Run("strong", strong)
+        at = match.end()
+    if at < len(line):
+        yield Run("text", line[at:])
+
+
+SECTION: Final = "desk"
+SCRIPT: Final = "js."
+"""The beginning of the codes of sentences for the page's scripts."""
+
+
+@cache
+def web_folder() -> Path:
+    """Return the folder of templates and static files, in the wheel or in a checkout."""
+    installed = Path(str(resources.files("humanmcp"))) / "web"
+    return installed if installed.is_dir() else Path(__file__).parents[2] / "web"
+
+
+@cache
+def edition() -> str:
+    """Return a name that changes with each of the static files."""
+    found = hashlib.sha256()
+    for path in sorted((web_folder() / "static").rglob("*")):
+        found.update(path.read_bytes() if path.is_file() else b"")
+    return found.hexdigest()[:16]
+
+
+def static() -> str:
+    """Return the beginning of the addresses of static files, which a browser may cache forever."""
+    return f"/static/~{edition()}/"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(web_folder() / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {"markdown": blocks}
+    environment.globals["static"] = static()
+    environment.filters |= {"visible": visible, "one_line": one_line, "ordered": ordered}
+    environment.filters |= {"clock": clock, "problem_title": title_of, "row_title": row_title}
+    return environment
+
+
+def ordered(text: str) -> Markup:
+    """Return a text in which words from right to left keep their place among the others."""
+    pieces = by_direction(text)
+    return Markup("").join(
+        Markup("<bdi>{}</bdi>").format(piece) if is_word else piece for piece, is_word in pieces
+    )
+
+
+@cache
+def template(name: str) -> Template:
+    """Return a template, compiled once, because that takes about 10 ms."""
+    return _environment().get_template(name)
+
+
+def render(name: str, **values: Any) -> str:  # noqa: ANN401 - templates take anything
+    """Render a template in the reader's language."""
+
+    def t(code: str, **fillings: object) -> str:
+        return say(SECTION, code, **fillings)
+
+    def w(code: str) -> str:
+        return say("waiting", code)
+
+    def by(name: str) -> str:
+        return t("party.you") if name == "desk" else who(name)
+
+    return template(name).render(values, lang=spoken_language(), t=t, w=w, by=by)
+
+
+def language_of(query: str, cookie: str, accepted: str, wanted: str = "") -> str:
+    """Return the language: of the address, an earlier choice, the setting, or the browser."""
+    for candidate in (query, cookie, wanted):
+        if candidate[:2].lower() in LANGUAGES:
+            return candidate[:2].lower()
+    for part in accepted[:1000].split(","):
+        short = part.strip()[:2].lower()
+        if short in LANGUAGES:
+            return short
+    return "en"
+
+
+def for_scripts(language: str) -> Mapping[str, str]:
+    """Return the sentences for the page's scripts, by code without `js.`."""
+    own = sentences_of(SECTION, language)
+    lacking = {
+        code: text
+        for code, text in sentences_of(SECTION, "en").items()
+        if code.removesuffix(" one") not in own
+    }
+    found = {**lacking, **own}
+    return {code[len(SCRIPT) :]: text for code, text in found.items() if code.startswith(SCRIPT)}
+
+
+class FaultShape(TypedDict):
+    """A fault that an answer can have."""
+
+    name: str
+    title: str
+    host: str
+
+
+def fault(found: Fault) -> FaultShape:
+    """Return a fault with its name, its title, and the reaction of a good host."""
+    title, host = (say("fault", code) for code in (found.value, f"{found.value}.host"))
+    return {"name": found.value, "title": title, "host": host}
+
+
+MOST: Final = 20
+"""The maximum number of images and audio clips of one message that are shown."""
+LARGEST: Final = 16 * 1024 * 1024
+"""The maximum length of a message in which they are searched, in characters."""
+_HEAD: Final = 24
+_BYTES: Final = (("data",), ("blob",))
+"""The members that may contain bytes."""
+
+
+class Medium(NamedTuple):
+    """An image or audio clip: its type, and its bytes in base64."""
+
+    mime: str
+    data: str
+
+    @property
+    def is_picture(self) -> bool:
+        """True for an image."""
+        return self.mime.startswith("image/")
+
+    @property
+    def size(self) -> int:
+        """The number of bytes: four characters encode three bytes."""
+        return len(self.data.rstrip("=")) * 3 // 4
+
+    def decoded(self) -> bytes:
+        """Return the bytes; b"" if the text is not base64."""
+        try:
+            return base64.b64decode(self.data, validate=True)
+        except (binascii.Error, ValueError):
+            return b""
+
+
+def media_in(line: str) -> tuple[Medium, ...]:
+    """List the pictures and sounds of a message, in its order."""
+    if len(line) > LARGEST or has_many_values(line) or not ('"data"' in line or '"blob"' in line):
+        return ()
+    try:
+        every = leaves(json.loads(line, parse_int=str))  # converting a long number is slow
+        found = [text for path, text in every if path[-1:] in _BYTES and isinstance(text, str)]
+    except (ValueError, RecursionError):
+        return ()
+    typed = ((_mime_of(data), data) for data in found)
+    return tuple(Medium(mime, data) for mime, data in typed if mime)[:MOST]
+
+
+def _mime_of(data: str) -> str:
+    """Return the type of base64 data by its first bytes; "" for a type that is not shown."""
+    try:
+        return mime_of(binascii.a2b_base64(data[:_HEAD], strict_mode=True))
+    except (binascii.Error, ValueError):
+        return ""
+
+
+LONGEST: Final = 8_000
+"""The maximum length of one text on the page; the raw message has the rest."""
+
+
+class WrittenNumber(str):
+    """A number as written: 9007199254740993 and 1.0 keep their form."""
+
+    __slots__ = ()
+
+
+class Shown(NamedTuple):
+    """A text without control characters. `cut` counts the characters that are not shown."""
+
+    text: str
+    cut: int = 0
+
+
+def decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Decode a JSON text that was checked before, so that its depth is limited."""
+    return json.loads(
+        text, parse_int=WrittenNumber, parse_float=WrittenNumber, parse_constant=WrittenNumber
+    )
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and not isinstance(value, WrittenNumber)
+
+
+def shown(text: str, longest: int = LONGEST) -> Shown:
+    """Return a text of several lines without control characters."""
+    return Shown(visible(text[:longest]), max(0, len(text) - longest))
+
+
+def written(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return a decoded value on one line."""
+    match value:
+        case WrittenNumber():
+            return str(value)
+        case dict():
+            inner = (f"{written(name)}: {written(one)}" for name, one in value.items())
+            return f"{{{', '.join(inner)}}}"
+        case list():
+            return f"[{', '.join(map(written, value))}]"
+        case _:
+            return json.dumps(value, ensure_ascii=False)

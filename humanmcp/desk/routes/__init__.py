@@ -1,1 +1,0 @@
-"""The pages and the calls of the JSON interface, by subject."""

@@ -1,0 +1,1 @@
+"""The pages of settings, and of connecting a host."""

@@ -1,0 +1,297 @@
+"""The page of settings: folders, limits of clients, the view, old sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, product
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from humanmcp.answering.schema import TypedDict
+from humanmcp.common import mistakes, qr_code
+from humanmcp.common.timestamps import stamp
+from humanmcp.desk.board import SessionView
+from humanmcp.desk.context import (
+    VIEWS,
+    AsciiJson,
+    Desk,
+    desk_of,
+    page,
+    page_router,
+    remember,
+    view_of,
+)
+from humanmcp.desk.notices import notices
+from humanmcp.desk.notices.ntfy import Phone
+from humanmcp.desk.routing import CallRoute, FormValues
+from humanmcp.desk.server.server_definition import Snippet, snippets, snippets_at
+from humanmcp.inbox import records
+from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
+from humanmcp.inbox.contract import InboxError, UnknownItemError
+from humanmcp.locales import spoken_language
+from humanmcp.protocol.conversation import timeouts
+from humanmcp.protocol.json.visible import visible_code
+
+router: Final = page_router()
+
+
+class ClientLimits(NamedTuple):
+    """A client's limits for a call and for a handshake; None for no limit.
+
+    `typed` is the person's setting or input for both; `wrong` the invalid input.
+    """
+
+    name: str
+    known: bool
+    call: float | None
+    grace: float
+    setting: str
+    typed: Mapping[str, str]
+    wrong: Collection[str] = ()
+
+    @property
+    def field(self) -> str:
+        """The name of the client in the names of its fields: a form would change a line end."""
+        return visible_code(self.name)
+
+
+RANGES: Final = {"call": (1.0, LONGEST), "grace": (0.0, timeouts.LONGEST_GRACE)}
+"""The minimum and maximum number of seconds of each setting."""
+
+
+class OldSession(NamedTuple):
+    """An ended session, and its size in bytes."""
+
+    view: SessionView
+    size: int
+
+
+@router.get("/settings")
+def settings(request: Request, q: str = "") -> HTMLResponse:
+    """Show the settings; `q` filters the old sessions."""
+    return _page(request, q, {})
+
+
+def _page(
+    request: Request, q: str, typed: Mapping[str, str], tried: Sequence[bool] = ()
+) -> HTMLResponse:
+    """Show the settings with invalid input for clients.
+
+    `tried` says which notices were accepted.
+    """
+    desk = desk_of(request)
+    sessions = desk.board.sessions()
+    old = [
+        OldSession(one, _size(desk.home / "sessions" / one.facts.name))
+        for one in sessions
+        if not one.facts.is_open and q.casefold() in _words(one)
+    ]
+    return page(
+        request,
+        "settings.html",
+        status=422 if typed else 200,
+        clients=_clients(desk, sessions, typed),
+        ranges=RANGES,
+        views=VIEWS,
+        view=view_of(request),
+        groups=_grouped(old),
+        total=sum(session.size for session in old),
+        q=q,
+        home=desk.home,
+        book=desk.book,
+        server_settings=desk.server_settings,
+        notices_file=desk.home / notices.FILE,
+        tried=tried,
+        phones=[
+            (phone, qr_code.svg(phone.link).decode().partition("?>")[2])
+            for phone in desk.notices
+            if isinstance(phone, Phone)
+        ],
+        presses=[(note, stamp(note.at)) for note in desk.presses.all()],
+    )
+
+
+def _words(view: SessionView) -> str:
+    facts = view.facts
+    return f"{facts.title} {facts.client} {facts.name} {view.badge.letter}".casefold()
+
+
+def _grouped(old: Iterable[OldSession]) -> list[tuple[str, list[OldSession]]]:
+    """Group the sessions by client, newest first."""
+
+    def client(session: OldSession) -> str:
+        return session.view.facts.title or session.view.facts.client
+
+    found = sorted(old, key=client)  # stable: the newest stay first
+    return [(name, list(group)) for name, group in groupby(found, client)]
+
+
+def _size(folder: Path) -> int:
+    """Return the size of a session's folder in bytes, without files that disappear meanwhile."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:
+            continue
+    return total
+
+
+def _clients(
+    desk: Desk, sessions: Iterable[SessionView], typed: Mapping[str, str]
+) -> list[ClientLimits]:
+    """Return the clients that were connected or have a setting, with their limits."""
+    kept = _kept(desk)
+    names = {one.facts.client for one in sessions}.union(*(one.all() for one in kept.values()))
+    found = []
+    for name in sorted(names - {""}):
+        known = timeouts.find(name)
+        call, setting = (None, "") if known is None else (known.call, known.setting)
+        own = {
+            what: typed.get(f"{what} {visible_code(name)}", _written(one.of(name)))
+            for what, one in kept.items()
+        }
+        wrong = [what for what, text in own.items() if _is_wrong(what, text)]
+        grace = timeouts.grace(name)
+        found.append(ClientLimits(name, known is not None, call, grace, setting, own, wrong))
+    return found
+
+
+def _written(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds:g}"
+
+
+def _kept(desk: Desk) -> dict[str, ClientSeconds]:
+    files = {"call": records.CALL_LIMITS, "grace": records.GRACE}
+    return {what: ClientSeconds(desk.home, file) for what, file in files.items()}
+
+
+def _is_wrong(what: str, text: str) -> bool:
+    least, most = RANGES[what]
+    try:
+        return bool(text.strip()) and not least <= float(text) <= most
+    except ValueError:
+        return True
+
+
+@router.post("/settings/notices")
+def try_notices(request: Request) -> HTMLResponse:
+    """Send a test notice by each rule, and show which ones were accepted."""
+    desk = desk_of(request)
+    return _page(request, "", {}, tried=[target.tell(desk) for target in desk.notices])
+
+
+@router.post("/settings/clients")
+def limit(request: Request, values: FormValues) -> Response:
+    """Set the limits of clients; if one field is invalid, set none."""
+    desk = desk_of(request)
+    clients, kept = _clients(desk, desk.board.sessions(), values), _kept(desk)
+    if any(one.wrong for one in clients):
+        return _page(request, "", values)
+    for client, what in product(clients, kept):
+        text = values.get(f"{what} {client.field}")
+        if text is not None and text.strip():
+            kept[what].put(client.name, float(text))
+        elif text is not None:
+            kept[what].forget(client.name)
+    return RedirectResponse("/settings#clients", 303)
+
+
+@router.post("/settings")
+def remove(request: Request, values: FormValues) -> Response:
+    """Delete the selected sessions."""
+    desk = desk_of(request)
+    for name in [one.removeprefix("drop ") for one in values if one.startswith("drop ")]:
+        try:
+            desk.inbox.forget_session(desk.board.session(name).facts.name)
+        except InboxError:  # it still runs, or no longer exists
+            continue
+        desk.board.refresh(name)
+    return RedirectResponse("/settings#old", 303)
+
+
+calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
+
+
+@dataclass
+class HandshakeBody:
+    """Whether people answer every handshake themselves."""
+
+    by_hand: bool
+
+
+@router.get("/connect")
+def connect(request: Request) -> HTMLResponse:
+    """Show the configuration for each host."""
+    by_hand = desk_of(request).inbox.handshake_is_by_hand()
+    return page(request, "connect.html", hosts=shown_snippets(request), by_hand=by_hand)
+
+
+@router.post("/handshake")
+def answer_handshake_by_hand(request: Request, values: FormValues) -> Response:
+    """Let people answer every handshake, or the answer book again."""
+    desk_of(request).inbox.answer_handshake_by_hand(on=values.get("act") == "hand")
+    return RedirectResponse("/connect#handshake", 303)
+
+
+@router.post("/try")
+def try_now(request: Request, values: FormValues) -> Response:
+    """Start the demo host, with or without help; its first request arrives within seconds."""
+    desk_of(request).play(spoken_language())
+    response = RedirectResponse("/", 303)
+    remember(response, "help", "no" if values.get("help") == "no" else "yes")
+    return response
+
+
+def shown_snippets(request: Request) -> tuple[Snippet, ...]:
+    """Return the configuration for each host, in the reader's language."""
+    desk = desk_of(request)
+    if desk.url:
+        return snippets_at(desk.url)
+    return snippets(desk.server_settings)
+
+
+class StartedShape(TypedDict):
+    """Whether the demo host was started."""
+
+    started: bool
+
+
+@calls.post("/demo")
+def demo(request: Request) -> StartedShape:
+    """Start the demo host: its first request arrives within seconds."""
+    desk_of(request).play(spoken_language())
+    return {"started": True}
+
+
+@calls.get("/handshake")
+def handshake(request: Request) -> HandshakeBody:
+    """Return whether people answer every handshake themselves."""
+    return HandshakeBody(desk_of(request).inbox.handshake_is_by_hand())
+
+
+@calls.post("/handshake")
+def set_handshake(request: Request, body: HandshakeBody) -> HandshakeBody:
+    """Let people answer every handshake, or the answer book again."""
+    desk_of(request).inbox.answer_handshake_by_hand(on=body.by_hand)
+    return body
+
+
+@router.get("/mistake/{code}")
+def mistake(request: Request, code: str) -> HTMLResponse:
+    """Explain a kind of problem."""
+    return mistake_page(request, code, {})
+
+
+def mistake_page(
+    request: Request, code: str, seats: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> HTMLResponse:
+    """Return the page about a kind of problem, with the seats of a room where it was found."""
+    found = mistakes.find(code)
+    if found is None:
+        raise UnknownItemError(code)
+    return page(request, "mistake.html", mistake=found, seats=seats)

@@ -1,0 +1,422 @@
+"""What a message looks like: rows, fields, steps, pictures, forms, rules, the language."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from humanmcp.answering import summary
+from humanmcp.common.book_file import BookFileError, read_book
+from humanmcp.desk import nodes, rendering
+from humanmcp.desk.book import rules
+from humanmcp.desk.history import rows, search
+from humanmcp.desk.inbox import answer_form
+from humanmcp.desk.inbox.answer_form import field_of
+from humanmcp.inbox.contract import Draft, Item, Key, Reply
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.diagnostics.model import TextForm
+from tests.support.speaking import said_in
+
+
+def item(line: str, method: str = "tools/call", **more: Any) -> Item:  # noqa: ANN401 - its fields
+    """Return an exchange that waits."""
+    arrived = "2026-11-20T18:49:07.123Z"
+    return Item(Key("s", 1), line, method, "7", "2025-11-25", arrived, **more)
+
+
+CALL = (
+    '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"get_forecast",'
+    '"arguments":{"city":"東京","big":9007199254740993,"one":1.0,"huge":1e400,"o":{"a":1}}}}'
+)
+
+
+def test_letters_count_like_the_columns_of_a_table() -> None:
+    """A to Z, then AA: as the terminal's letters, so that both mean the same session."""
+    assert [summary.badge(rank).letter for rank in (0, 25, 26, 27, 701, 702)] == [
+        *("A", "Z", "AA", "AB", "ZZ", "AAA")
+    ]
+    assert {summary.badge(rank).colour for rank in range(50)} == set(range(summary.COLOURS))
+
+
+def test_a_row_says_which_tool_and_with_what() -> None:
+    """The name, and the arguments in a few words."""
+    row = summary.row(item(CALL), summary.badge(0))
+    assert (row.name, row.method) == ("get_forecast", "tools/call")
+    assert row.gist.startswith('city: "東京", big: 9007199254740993')
+    assert row.anchor == "s/1"
+    assert row.arrived == pytest.approx(1795200547.123)
+
+
+@pytest.mark.parametrize(
+    ("value", "gist"),
+    [
+        ([], "[]"),
+        (["東京"], '["東京"]'),
+        ([2, None, True], "[2, null, true]"),
+        ([1, [2], {}, 4], "[1, […], {}, …]"),
+        ([{"a": 1}], "[{…}]"),
+        ([[1], [2]], "[[…] \N{MULTIPLICATION SIGN}2]"),
+    ],
+)
+def test_a_list_among_the_arguments_reads_as_a_list(value: object, gist: str) -> None:
+    """`[2]` is a list with the number two in it, not one of two items."""
+    assert summary.gist({"second": value}) == f"second: {gist}"
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "gist"),
+    [
+        ("elicitation/create", {"message": "Which\npart?", "requestedSchema": {}}, "Which\\npart?"),
+        ("sampling/createMessage", [{"type": "text", "text": "sunny"}], "sunny"),
+        ("sampling/createMessage", {"type": "text", "text": "sunny"}, "sunny"),
+        (
+            "sampling/createMessage",
+            [{"type": "tool_result", "content": [{"type": "text", "text": "cold"}]}],
+            "cold",
+        ),
+        (
+            "sampling/createMessage",
+            [{"type": "image", "data": ""}],
+            "messages: [{…} \N{MULTIPLICATION SIGN}2]",
+        ),
+        ("sampling/createMessage", {"text": 7}, "messages: [{…} \N{MULTIPLICATION SIGN}2]"),
+    ],
+)
+def test_a_row_says_what_is_asked_of_a_user_or_a_model(
+    method: str, params: object, gist: str
+) -> None:
+    """The question itself, or what was said last."""
+    last = {"messages": [{"role": "user", "content": "first"}, {"content": params}]}
+    said = params if method == "elicitation/create" else last
+    line = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": said})
+    assert summary.row(item(line, method), summary.badge(0)).gist == gist
+
+
+def test_a_row_is_one_line_whatever_came() -> None:
+    """Controls and direction marks are code points, and it is cut."""
+    evil = '{"id":7,"method":"tools/call","params":{"name":"a\\u202eb\\n","arguments":{"x":"%s"}}}'
+    row = summary.row(item(evil % ("y" * 10_000)), summary.badge(0))
+    assert row.name == "a⟦U+202E⟧b\\n"
+    assert len(row.gist) <= summary.GIST
+    assert summary.row(item("not json", "x\u200b"), summary.badge(0)).method == "x⟦U+200B⟧"
+
+
+def test_a_row_says_what_became_of_a_reply() -> None:
+    """On its way, and given back."""
+    assert summary.row(item(CALL, reply=Reply("a")), summary.badge(0)).on_its_way
+    assert summary.row(item(CALL, draft=Draft("a", touched=True)), summary.badge(0)).touched
+
+
+def test_numbers_are_shown_as_they_were_written() -> None:
+    """What a decoder would round stays what it is."""
+    shown = {one.name: (one.text, one.type) for one in nodes.arguments(item(CALL))}
+    assert shown["big"] == ("9007199254740993", "number")
+    assert shown["one"] == ("1.0", "number")
+    assert shown["huge"] == ("1e400", "number")
+    assert shown["city"] == ("東京", "text")
+    assert shown["o"] == ('{"a": 1}', "object")
+
+
+def test_a_long_value_is_cut_and_says_so() -> None:
+    """A megabyte is not put into the page."""
+    line = '{"id":7,"method":"tools/call","params":{"name":"a","arguments":{"x":"%s"}}}'
+    (field,) = nodes.arguments(item(line % ("y" * 1_000_000)))
+    assert len(field.text) == rendering.LONGEST
+    assert field.cut == 1_000_000 - rendering.LONGEST
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "word", "gist"),
+    [
+        (CALL, "request", "tools/call", "city"),
+        ('{"method":"notifications/x"}', "notification", "notifications/x", ""),
+        ('{"id":1,"result":{"content":[{"type":"text","text":"sunny"}]}}', "result", "", "sunny"),
+        ('{"id":1,"error":{"code":-1,"message":"no"}}', "error", "", "-1 no"),
+        ("{broken", "malformed", "", "{broken"),
+        (f"[{CALL}]", "batch", "", "get_forecast"),
+        (" ", "blank", "", ""),
+        ('{"id":1,"result":{"tools":[1,2]}}', "result", "", "tools: [1, 2]"),
+        ('{"id":1,"result":{"content":7}}', "result", "", "content: 7"),
+    ],
+)
+def test_a_recorded_line_is_a_step(raw: str, kind: str, word: str, gist: str) -> None:
+    """Every kind of line has a row in the history."""
+    frame = Frame(3, "2026-11-20T18:49:07.123Z", Direction.IN, raw.encode(), 1)
+    step = rows.step("s", summary.badge(0), frame)
+    assert (step.kind, step.word) == (kind, word)
+    assert gist in step.gist
+    assert step.inwards
+
+
+def test_a_note_is_a_step_without_an_arrow() -> None:
+    """What the recording process said is in the history and not in the picture."""
+    note = rows.step("s", summary.badge(0), Frame(1, "", Direction.NOTE, b"", note="began"))
+    assert note.gist == "began"
+    assert rows.draw([note], 0).arrows == ()
+
+
+def test_the_picture_has_an_arrow_a_line_in_its_direction() -> None:
+    """In goes right, out goes left, the exchange at hand is marked, older ones are counted."""
+    frames = [
+        Frame(at, "", Direction.IN if at % 2 else Direction.OUT, CALL.encode(), (at + 1) // 2)
+        for at in range(1, 41)
+    ]
+    drawn = rows.draw([rows.step("s", summary.badge(0), frame) for frame in frames], 20)
+    assert drawn.more == 40 - len(drawn.arrows)
+    for arrow in drawn.arrows:
+        assert (arrow.head > arrow.tail) == arrow.step.inwards
+    assert [arrow.step.number for arrow in drawn.arrows if arrow.current] == [20, 20]
+
+
+def test_an_answer_says_what_it_answers() -> None:
+    """By its id, its direction and its session: ids come again, and both sides count their own."""
+    lines = [
+        (
+            "s",
+            Direction.IN,
+            '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dice"}}',
+        ),
+        ("t", Direction.IN, '{"jsonrpc":"2.0","id":1,"method":"ping"}'),
+        ("s", Direction.OUT, '{"jsonrpc":"2.0","id":1,"method":"roots/list"}'),
+        ("s", Direction.IN, '{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}'),
+        ("s", Direction.OUT, '{"jsonrpc":"2.0","id":"1","result":{}}'),
+        ("s", Direction.OUT, '{"jsonrpc":"2.0","id":1,"result":{}}'),
+        ("s", Direction.OUT, '{"jsonrpc":"2.0","id":1,"result":{}}'),
+        ("t", Direction.OUT, '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'),
+    ]
+    steps = [
+        rows.step(session, summary.badge(0), Frame(seq, "", direction, line.encode()))
+        for seq, (session, direction, line) in enumerate(lines, 1)
+    ]
+    assert [step.answers for step in rows.paired(steps)] == [
+        *("", "", "", "roots/list", "", "dice", "", "ping")
+    ]
+
+
+def test_a_search_has_words_and_names() -> None:
+    """What has no meaning as a name is a word."""
+    query = search.parse("Sunny method:tools/call x:y STATE:answered tool:")
+    assert query.words == ("sunny", "x:y", "tool:")
+    assert (query.method, query.state, query.tool) == ("tools/call", "answered", "")
+    assert search.parse("  ").empty
+
+
+@pytest.mark.parametrize(
+    ("typed", "words", "tool"),
+    [
+        ('"Rain in" Tokyo', ("rain in", "tokyo"), ""),
+        ('tool:"my tool" x', ("x",), "my tool"),
+        ('"id":7 "never closed', ('"id":7', '"never', "closed"), ""),
+        ('id: http://x:1 "a b', ("id:", "http://x:1", '"a', "b"), ""),
+    ],
+)
+def test_a_search_may_have_phrases(typed: str, words: tuple[str, ...], tool: str) -> None:
+    """In quotes; what is copied from a message is taken as it stands."""
+    query = search.parse(typed)
+    assert (query.words, query.tool) == (words, tool)
+
+
+def test_a_tool_brings_its_own_form() -> None:
+    """From its outputSchema; for anything else that it declares, the parts of an answer."""
+    good = {"type": "object", "properties": {"a": {"type": "string"}}}
+    for schema, there in ((good, True), ({"type": "string"}, False), (None, False), ("x", False)):
+        negotiated = NegotiatedState(tools={"get_forecast": {"outputSchema": schema}})
+        found = answer_form.form_of(item(CALL), negotiated, "get_forecast")
+        assert found is not None
+        own = ("/result/structuredContent", True)
+        assert (found.pointer, found.mirror) == (own if there else ("/result", False))
+    huge = {"type": "object", "properties": {str(n): {"type": "string"} for n in range(20_000)}}
+    negotiated = NegotiatedState(tools={"get_forecast": {"outputSchema": huge}})
+    for known in (negotiated, NegotiatedState()):
+        found = answer_form.form_of(item(CALL), known, "get_forecast")
+        assert found is not None
+        assert found.pointer == "/result"
+
+
+def test_the_answers_that_people_write_have_a_form() -> None:
+    """Server info, tools, resources and prompts; a ping has nothing to fill in."""
+    for method in ("initialize", "tools/list", "resources/list", "prompts/list", "resources/read"):
+        found = answer_form.form_of(item("{}", method), NegotiatedState(), "")
+        assert found is not None
+        assert found.pointer == "/result"
+    assert answer_form.form_of(item("{}", "ping"), NegotiatedState(), "") is None
+
+
+@pytest.mark.parametrize(
+    ("method", "begun"),
+    [
+        ("tools/list", {"name": "", "inputSchema": {"type": "object"}}),
+        ("prompts/get", {"role": "user", "content": {"type": "text", "text": ""}}),
+        ("sampling/createMessage", {"type": "text", "text": ""}),
+    ],
+)
+def test_what_is_added_to_a_list_of_a_form_begins_as_the_check_wants_it(
+    method: str, begun: dict[str, Any]
+) -> None:
+    """A tool has a schema that is an object, a message and a part have a type."""
+    form = answer_form.form_of(item("{}", method), NegotiatedState(), "")
+    assert form is not None
+    (blank,) = [one["blank"] for one in field_of(form.schema)["fields"] if one["item"]]
+    assert json.loads(blank) == begun
+
+
+def test_a_form_begins_with_what_is_usual_and_needs_what_every_answer_has() -> None:
+    """A prompt's message is the user's first; what a resource holds may be text or a `blob`."""
+    prompt = answer_form.form_of(item("{}", "prompts/get"), NegotiatedState(), "")
+    assert prompt is not None
+    message = prompt.schema["properties"]["messages"]["items"]
+    assert message["properties"]["role"]["enum"] == ["user", "assistant"]
+    resource = answer_form.form_of(item("{}", "resources/read"), NegotiatedState(), "")
+    assert resource is not None
+    content = resource.schema["properties"]["contents"]["items"]
+    assert (list(content["properties"]), content["required"]) == (
+        ["uri", "mimeType", "text", "blob"],
+        ["uri"],
+    )
+
+
+RULES = [
+    rules.NewRule("tools/call", "t", TextForm.TEXT, 'a "b" \\ \n\t\x7f \x00 東京 😀'),
+    rules.NewRule(
+        "tools/call", "t", TextForm.TOOL_ERROR, "no", {"x": 1, "y": True, "z": "q"}, 2.5, 3
+    ),
+    rules.NewRule(
+        "tools/list", "", TextForm.RESULT, '{"tools": [], "n": 1.5, "a b": {"c": [1, {}]}}'
+    ),
+    rules.NewRule("x", "", TextForm.ERROR, '{"code": -32602, "message": "no"}'),
+]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_survives_the_book(rule: rules.NewRule, tmp_path: Path) -> None:
+    """Written as TOML, read by the book: the same method, tool, condition and answer."""
+    book = tmp_path / "book.toml"
+    book.write_text('\ufeff# mine\n[server]\nname = "weather"\n', encoding="utf-8")
+    rules.add(book, rule)
+    written = book.read_text(encoding="utf-8")
+    assert written.startswith("\ufeff# mine\n")  # the mark of some editors stays, too
+    (read,) = read_book(book).entries
+    assert (read.method, read.tool, read.form) == (rule.method, rule.tool, rule.form)
+    assert dict(read.where) == dict(rule.where)
+    assert (read.after, read.times) == (rule.after, rule.times or None)
+    if rule.form in (TextForm.TEXT, TextForm.TOOL_ERROR):
+        assert read.text == rule.text
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_goes_into_a_list_of_rules(rule: rules.NewRule, tmp_path: Path) -> None:
+    """`rules = […]` was refused as "not TOML"."""
+    book = tmp_path / "book.toml"
+    before = 'rules = [\n  { text = "a" }, # mine\n]\n# the server\n[server]\nname = "weather"\n'
+    book.write_text(before, encoding="utf-8")
+    rules.add(book, rule)
+    written = book.read_text(encoding="utf-8")
+    assert [one.method for one in read_book(book).entries] == ["", rule.method]
+    assert written.startswith('rules = [\n  { text = "a" }, # mine\n')
+    assert written.endswith(']\n# the server\n[server]\nname = "weather"\n')
+
+
+def test_a_book_that_cannot_be_added_to_is_said_to_be_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stays as it was."""
+    book = tmp_path / "book.toml"
+    book.write_text("rules = []\n", encoding="utf-8")
+    monkeypatch.setattr("tomlkit.parse", lambda _text: {})
+    with pytest.raises(rules.RuleError) as caught:
+        rules.add(book, RULES[0])
+    assert "without changing other parts" in caught.value.sentence()
+    assert book.read_text(encoding="utf-8") == "rules = []\n"
+
+
+def test_a_book_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:
+    """A rule is not added to a broken book, and a rule that breaks it is not added."""
+    book = tmp_path / "book.toml"
+    book.write_text("[[[", encoding="utf-8")
+    with pytest.raises(BookFileError, match="not TOML"):
+        rules.add(book, RULES[0])
+    assert book.read_text(encoding="utf-8") == "[[["
+    for text in ("[]", "{", '{"a": null}'):
+        with pytest.raises(rules.RuleError):
+            rules.add(tmp_path / "new.toml", rules.NewRule("x", "", TextForm.RESULT, text))
+    assert not (tmp_path / "new.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "english", "japanese"),
+    [
+        (
+            '{"a": 1,\n"b": tru}',
+            "Answer, line 2, column 6: Put the string in double quotes",
+            "回答の 2 行 6 文字目: ",
+        ),
+        ("[1]", "The answer must be an object {…}, not […].", "オブジェクト {…} にして"),
+        ('{"a": [null]}', "Its answer contains null", "回答に null がありますが"),
+    ],
+)
+def test_a_rule_that_cannot_be_written_says_why_in_both_languages(
+    text: str, english: str, japanese: str
+) -> None:
+    """What was wrong reached the page in the words of a JSON library."""
+    with pytest.raises(rules.RuleError) as caught:
+        rules.to_toml(rules.NewRule("x", "", TextForm.RESULT, text))
+    assert english in caught.value.sentence()
+    assert japanese in said_in("ja", caught.value.sentence)
+
+
+def test_a_book_that_the_disk_refuses_says_so_in_both_languages(tmp_path: Path) -> None:
+    """To read it, and to write it: the file's name, and what the system says."""
+    (tmp_path / "book.toml").mkdir()
+    with pytest.raises(rules.RuleError) as caught:
+        rules.add(tmp_path / "book.toml", RULES[0])
+    assert caught.value.sentence().endswith("book.toml cannot be read: it is a folder")
+    assert said_in("ja", caught.value.sentence).endswith("book.toml を読めません: フォルダーです")
+    with pytest.raises(rules.RuleError) as caught:
+        rules.add(tmp_path / "missing" / "book.toml", RULES[0])
+    assert said_in("ja", caught.value.sentence).endswith(
+        "book.toml に書き込めません: そのファイルやフォルダーはありません"
+    )
+
+
+def test_a_rule_leaves_the_rest_of_the_book_as_it_is(tmp_path: Path) -> None:
+    """Its line ends, its mode, and a link to where it is kept."""
+    kept, book = tmp_path / "kept.toml", tmp_path / "book.toml"
+    before = b'# my rules\r\n[[rules]]\r\nmethod = "ping"\r\ntext = "x"\r\n'
+    kept.write_bytes(before)
+    kept.chmod(0o640)
+    book.symlink_to(kept)
+    rules.add(book, RULES[0])
+    after = kept.read_bytes()
+    assert after.startswith(before)
+    assert after.count(b"\n") == after.count(b"\r\n") > before.count(b"\n")
+    assert book.is_symlink()
+    assert kept.stat().st_mode & 0o777 == 0o640
+    assert len(read_book(book).entries) == 2
+
+
+def test_a_rule_is_a_sentence_in_both_languages() -> None:
+    """With its condition, its delay and how often."""
+    for language in ("en", "ja"):
+        sentence = said_in(language, rules.sentence, RULES[1])
+        assert "tools/call t" in sentence
+        assert "2.5" in sentence
+        assert "3" in sentence
+        assert "\n" not in said_in(language, rules.sentence, RULES[0])
+
+
+def test_the_language_is_chosen_in_order() -> None:
+    """The address, what was chosen before, the setting, the browser, English."""
+    choose = rendering.language_of
+    assert choose("ja", "en", "en") == "ja"
+    assert choose("xx", "ja", "en") == "ja"
+    assert choose("", "", "en", "ja") == "ja"
+    assert choose("", "", "fr-FR, ja;q=0.8, en;q=0.5") == "ja"
+    assert choose("", "", "fr") == "en"
+
+
+def test_the_scripts_have_every_sentence_in_both_languages() -> None:
+    """The same codes, but for a wording for one: Japanese has none, and borrows none of English."""
+    english, japanese = (rendering.for_scripts(language) for language in ("en", "ja"))
+    assert {one.removesuffix(" one") for one in english} == japanese.keys()
