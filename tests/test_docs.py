@@ -35,7 +35,7 @@ from humanmcp.demo.lesson import (
 from humanmcp.desk import context, login
 from humanmcp.desk.app import CALLS
 from humanmcp.desk.book import saved_answers
-from humanmcp.desk.notices import notices, ntfy
+from humanmcp.desk.notices import notice_rules, ntfy
 from humanmcp.desk.settings import demo_host
 from humanmcp.inbox import form_drafts, records
 from humanmcp.locales import LANGUAGES, sentences_of
@@ -235,7 +235,7 @@ FOLDER_NAMES: Final = (
         launch.OPEN_NAME,
         context.OLD_NAME,
     ),
-    *(login.FILE_NAME, notices.FILE, ntfy.FILE, demo_host.LOG_NAME, saved_answers.FOLDER),
+    *(login.FILE_NAME, notice_rules.FILE, ntfy.FILE, demo_host.LOG_NAME, saved_answers.FOLDER),
     form_drafts.FOLDER,
     *(SENT, ROOMS, OWN),
     *files.NAMES,

@@ -95,7 +95,6 @@ KNOTS: Final = (
         "host/at_inbox.py",
         *(f"host/client/{one}.py" for one in ("callbacks", "client", "handshake")),
     },
-    {"desk/context.py", "desk/notices.py", "desk/ntfy.py"},
 )
 """The files that still import each other in a circle. Take out what is gone; add nothing."""
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from humanmcp.desk.context import Desk
+    from humanmcp.desk.desk import Desk
 
 _log = logging.getLogger(__name__)
 

@@ -22,11 +22,11 @@ from humanmcp.desk import context
 from humanmcp.desk.app import make_app
 from humanmcp.desk.board import Board, Following
 from humanmcp.desk.book.saved_answers import Shelf
-from humanmcp.desk.context import Desk
+from humanmcp.desk.desk import Desk, NoticeTarget
 from humanmcp.desk.guard import Address
 from humanmcp.desk.live import Live
 from humanmcp.desk.login import FILE_NAME, Door
-from humanmcp.desk.notices import notices, ntfy
+from humanmcp.desk.notices import notice_rules, notices, ntfy
 from humanmcp.desk.server import server_definition
 from humanmcp.desk.settings import demo_host
 from humanmcp.http.listening import (
@@ -213,12 +213,12 @@ def _serve(
     return 0
 
 
-def _targets(home: Path) -> Sequence[notices.Target]:
+def _targets(home: Path) -> Sequence[NoticeTarget]:
     """Return the targets of notices; (), with a message, if the rules are invalid."""
     try:
-        rules, phones = notices.read_rules(home / notices.FILE)
+        rules, phones = notice_rules.read_rules(home / notice_rules.FILE)
         return (*map(notices.Service, rules), *ntfy.phones_of(phones, home))
-    except notices.NoticesError as error:  # the desk also works without notices
+    except notice_rules.NoticesError as error:  # the desk also works without notices
         terminal.to_stderr("humanmcp: ", sentence_of(error))
         return ()
 

@@ -1,4 +1,4 @@
-"""The values and functions that every page and call needs: `Desk`, rendering, errors."""
+"""What every page and call needs: who asks, rendering, errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import traceback
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -16,137 +16,30 @@ from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
-from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from humanmcp.answering import service
-from humanmcp.answering.open_exchange import OpenExchange
-from humanmcp.answering.service import Outcome
 from humanmcp.common.own_process import FORMAT, LogFile
-from humanmcp.demo.steps import weather
 from humanmcp.desk import rendering
 from humanmcp.desk.book.rules import rules_on
+from humanmcp.desk.desk import Desk
 from humanmcp.desk.guard import API
 from humanmcp.desk.login import linked
-from humanmcp.desk.notices.notices import Looked
-from humanmcp.desk.notices.ntfy import PressNotes
 from humanmcp.desk.rendering import SECTION, render, web_folder
-from humanmcp.desk.rights import PUBLIC, Who
-from humanmcp.desk.routing import DeskRoute, RefusedError, who_asks
+from humanmcp.desk.rights import PUBLIC
+from humanmcp.desk.routing import DeskRoute, RefusedError
 from humanmcp.inbox.contract import named_author
-from humanmcp.inbox.form_drafts import FormDrafts
 from humanmcp.launch import LOG_NAME
 from humanmcp.locales import LANGUAGES, say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.json.visible import one_line, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from starlette.types import Scope
 
-    from humanmcp.answering.service import SendResult
-    from humanmcp.demo.steps import LessonSteps
-    from humanmcp.desk.board import Board
-    from humanmcp.desk.book.saved_answers import Shelf
-    from humanmcp.desk.guard import Address
-    from humanmcp.desk.live import Live
-    from humanmcp.desk.login import Door
-    from humanmcp.desk.notices.notices import Target
-    from humanmcp.inbox.contract import DeskInbox, Key, Reply
-    from humanmcp.protocol.diagnostics.model import Diagnostic
-
-BY: Final = "desk"
-"""The author of what a desk sends, but for a teacher's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """A desk: its inbox and everything that its pages need."""
-
-    home: Path
-    board: Board
-    live: Live
-    door: Door
-    address: Address
-    shelf: Shelf
-    book: Path
-    language: str = ""
-    server_settings: Mapping[str, Any] = field(default_factory=dict)
-    """The settings that a server needs to use this desk's inbox."""
-    url: str = ""
-    """The HTTP address of this desk's server, "" for none."""
-    play: Callable[[str], object] = field(default=lambda _language: None)
-    """Let a host play a session with this desk, in a language."""
-    judged: Callable[[Key, Sequence[Diagnostic], bool], object] = field(
-        default=lambda _key, _diagnostics, _sent: None
-    )
-    """Gets the check's problems of an answer, and whether a person pressed Send."""
-    by: str = BY
-    """The author of what this desk sends."""
-    notices: Sequence[Target] = ()
-    """The targets of notices for people who are elsewhere."""
-    looked: Looked = field(default_factory=Looked)
-    presses: PressNotes = field(default_factory=PressNotes)
-    """The button presses on phones that sent nothing."""
-    around: Callable[[Request], Mapping[str, Any]] | None = None
-    """The context of each page in a room; None elsewhere."""
-    lesson_steps: Callable[[str], LessonSteps] = weather
-    """Create the lesson of the practice host, in a language."""
-    draft_name: Callable[[Key], str] = field(default=lambda key: f"{key.session}/{key.number}")
-    """Name the draft of an exchange in a browser: exchanges of one name ask for the same answer."""
-
-    @property
-    def inbox(self) -> DeskInbox:
-        return self.board.inbox
-
-    @property
-    def drafts(self) -> FormDrafts:
-        """What people typed into forms and have not sent."""
-        return FormDrafts(self.home)
-
-    def drafted(self, place: str, form: str) -> Markup:
-        """Return the attributes of a form whose draft is kept, with the draft that there is."""
-        key = f"{place} {form}"
-        found = self.drafts.find(key)
-        kept = "" if found is None else json.dumps({"fields": found.fields, "at": found.at})
-        return Markup('data-draft="{}" data-kept="{}"').format(key, kept)
-
-    def check_draft(self, scope: Scope, key: str) -> None:
-        """Let a device, and a login of one session, touch the drafts of sessions that it sees only.
-
-        Raises:
-            UnknownItemError: the key names another place.
-        """
-        if who_asks(scope) & (Who.DEVICE | Who.ONE_SESSION):
-            self.board.session(re.split("[/ ]", key)[0])
-
-    def shown(self, text: object) -> str:
-        """Return a path or a sentence for a page; in a room without this computer's folders."""
-        return str(text) if self.around is None else str(text).replace(f"{self.home}{os.sep}", "")
-
-    def device_link(self, name: str) -> str:
-        """Return a link that logs in one device, once, within 15 minutes."""
-        return f"{self.address.elsewhere}/login#k={self.door.new_key(device=name)}"
-
-    def open_exchange(self, key: Key) -> OpenExchange:
-        """Return an exchange as it is now.
-
-        Raises:
-            UnknownItemError: there is none.
-        """
-        return OpenExchange(self.inbox, self.inbox.item(key), self.board.session(key.session).facts)
-
-    def send(self, key: Key, reply: Reply) -> SendResult:
-        """Send a reply, and read its exchange again at once."""
-        reply = reply._replace(by=self.by)
-        result = service.send(self.open_exchange(key), reply, wake=self.board.wait)
-        self.board.refresh(*key)
-        if result.outcome not in {Outcome.OVER, Outcome.TAKEN}:
-            self.judged(key, result.diagnostics, True)  # noqa: FBT003 - one of three
-        return result
+    from humanmcp.inbox.contract import Key, Reply
 
 
 def desk_of(request: Request) -> Desk:

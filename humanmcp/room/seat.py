@@ -23,7 +23,7 @@ from humanmcp.demo.lesson import lesson_of
 from humanmcp.demo.steps import HOST
 from humanmcp.desk.board import Board
 from humanmcp.desk.book.saved_answers import Shelf
-from humanmcp.desk.context import Desk
+from humanmcp.desk.desk import Desk
 from humanmcp.desk.live import Live
 from humanmcp.desk.login import digest
 from humanmcp.inbox.atomic import keeping

@@ -28,7 +28,8 @@ from humanmcp.answering.summary import calls
 from humanmcp.common.book_file import BookFileError
 from humanmcp.desk.book import rules
 from humanmcp.desk.book.saved_answers import Saved
-from humanmcp.desk.context import BY, AsciiJson, Desk, desk_of
+from humanmcp.desk.context import AsciiJson, desk_of
+from humanmcp.desk.desk import BY, Desk
 from humanmcp.desk.history import search
 from humanmcp.desk.history.search import earlier_draft
 from humanmcp.desk.inbox.answer_form import form_of

@@ -23,7 +23,8 @@ from humanmcp.answering.schema import (
 )
 from humanmcp.answering.service import OrderError, Outcome, queue_outgoing
 from humanmcp.common.timestamps import now
-from humanmcp.desk.context import BY, AsciiJson, author, desk_of, signed
+from humanmcp.desk.context import AsciiJson, author, desk_of, signed
+from humanmcp.desk.desk import BY
 from humanmcp.desk.inbox.answer_form import unread
 from humanmcp.desk.routing import CallRoute
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply, Writer

@@ -22,7 +22,8 @@ from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.book_file import BookFileError, parse_book, read_book
 from humanmcp.common.timestamps import stamp
 from humanmcp.desk.book import rules
-from humanmcp.desk.context import Desk, desk_of, page, page_router
+from humanmcp.desk.context import desk_of, page, page_router
+from humanmcp.desk.desk import Desk
 from humanmcp.desk.history.rows import body_of
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.server import server_definition

@@ -14,7 +14,8 @@ from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.desk import nodes
 from humanmcp.desk.board import Board
-from humanmcp.desk.context import THEMES, Desk, desk_of, page, page_router
+from humanmcp.desk.context import THEMES, desk_of, page, page_router
+from humanmcp.desk.desk import Desk
 from humanmcp.desk.history import rows, search
 from humanmcp.desk.history.rows import Pair, copies, difference
 from humanmcp.desk.rendering import media_in

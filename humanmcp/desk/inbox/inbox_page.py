@@ -30,8 +30,6 @@ from humanmcp.desk.board import opens_next
 from humanmcp.desk.book import saved_answers
 from humanmcp.desk.book.saved_answers import Saved
 from humanmcp.desk.context import (
-    BY,
-    Desk,
     desk_of,
     device_of,
     is_quiet,
@@ -41,6 +39,7 @@ from humanmcp.desk.context import (
     signed,
     view_of,
 )
+from humanmcp.desk.desk import BY, Desk
 from humanmcp.desk.history import rows, search
 from humanmcp.desk.history.rows import copies
 from humanmcp.desk.history.search import earlier_draft

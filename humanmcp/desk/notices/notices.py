@@ -11,32 +11,27 @@ import fnmatch
 import logging
 import threading
 import time
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.summary import Urgency, place_of, row_title
-from humanmcp.http.server_address import AddressError, ServerAddress
+from humanmcp.desk.desk import NoticeTarget
+from humanmcp.desk.notices.notice_rules import SECTION, Detail, NoticesError, load_apprise
 from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales import say
-from humanmcp.locales.stop import StopError, sentence_of
-from humanmcp.protocol.http.client import HeaderError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from concurrent.futures import Executor
-    from pathlib import Path
     from typing import Self
 
     from humanmcp.answering.summary import Row
-    from humanmcp.desk.context import Desk
+    from humanmcp.desk.desk import Desk
+    from humanmcp.desk.notices.notice_rules import Rule
 
 _log = logging.getLogger(__name__)
 
-FILE: Final = "notices.toml"
-SECTION: Final = "notices"
 SETTLED_AFTER: Final = 1.0
 """The seconds after which an unanswered request has a notice."""
 BOOK_SOON: Final = 30.0
@@ -50,184 +45,16 @@ LOOK_EVERY: Final = 0.25
 AGAIN_AFTER: Final = 2.0
 """The seconds until a failed notice is sent again; doubled each time."""
 LONGEST_WAIT: Final = 60.0
-PUBLIC_NTFY: Final = "https://ntfy.sh"
-
-
-class Detail(StrEnum):
-    """How much of a request leaves this computer."""
-
-    NOTHING = "nothing"
-    WAITING = "waiting"
-    QUESTION = "question"
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule: where notices go, how much they contain, and for which clients.
-
-    `to` is an Apprise URL.
-    """
-
-    to: str
-    detail: Detail = Detail.WAITING
-    client: str = "*"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhoneRule(Rule):
-    """A rule for a phone: `to` is the address of its ntfy server.
-
-    With `buttons`, a press can answer; a button sends `button_token` to its server.
-    """
-
-    device: str
-    token: str = ""
-    button_token: str = ""
-    buttons: bool = False
-
-
-class NoticesError(StopError):
-    """`notices.toml` cannot be used, or Apprise is not installed."""
-
-    section = SECTION
-
-
-def read_rules(file: Path) -> tuple[list[Rule], list[PhoneRule]]:
-    """Read `notices.toml`: the rules of services, and those of phones.
-
-    Raises:
-        NoticesError: it is invalid.
-    """
-    try:
-        record = tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return [], []
-    except (OSError, ValueError) as error:
-        raise NoticesError("unreadable", file=file, why=error) from error
-    if set(record) - {"notices", "ntfy"} or not all(map(_is_list, record.values())):
-        raise NoticesError("no list", file=file)
-    rules = [_rule(file, *entry) for entry in enumerate(record.get("notices", []), 1)]
-    phones = [_phone(file, *entry) for entry in enumerate(record.get("ntfy", []), 1)]
-    names = [phone.device for phone in phones]
-    for name in names:
-        if names.count(name) > 1:
-            raise NoticesError("two phones", file=file, device=name)
-    return rules, phones
-
-
-def _is_list(entries: object) -> bool:
-    return isinstance(entries, list)
-
-
-def _rule(file: Path, number: int, entry: Any) -> Rule:  # noqa: ANN401 - whatever the file holds
-    if not _holds(entry, {"to", "detail", "client"}) or "to" not in entry:
-        raise NoticesError("no rule", file=file, number=number)
-    if not _is_address(entry["to"]):
-        raise NoticesError("no address", file=file, number=number)
-    return Rule(entry["to"], _detail(file, number, entry), entry.get("client", "*"))
-
-
-_OF_PHONE: Final = {"device", "server", "token", "button_token", "detail", "client"}
-
-
-def _phone(file: Path, number: int, entry: Any) -> PhoneRule:  # noqa: ANN401 - whatever the file holds
-    given = dict(entry) if isinstance(entry, dict) else {}
-    buttons = given.pop("buttons", False)
-    device = " ".join(str(given.get("device", "")).split())
-    if not (device and _holds(given, _OF_PHONE) and isinstance(buttons, bool)):
-        raise NoticesError("no phone", file=file, number=number)
-    detail = _detail(file, number, given)
-    if buttons and detail is not Detail.QUESTION:
-        raise NoticesError("no buttons", file=file, device=device)
-    address = ServerAddress(given.get("server", PUBLIC_NTFY).rstrip("/"))
-    tokens = {name: given.get(name, "") for name in ("token", "button_token")}
-    try:
-        address.check()
-        for token in tokens.values():
-            address.changes.put("Authorization", f"Bearer {token}")
-    except (AddressError, HeaderError) as error:
-        raise NoticesError("no server", file=file, device=device) from error
-    if address.parts.path or address.parts.query or address.parts.fragment:
-        raise NoticesError("no server", file=file, device=device)
-    client = given.get("client", "*")
-    return PhoneRule(address.url, detail, client, device=device, buttons=buttons, **tokens)
-
-
-def _holds(entry: Any, names: set[str]) -> bool:  # noqa: ANN401 - whatever the file holds
-    """Return True for a table with only these names, whose values are strings."""
-    if not isinstance(entry, dict) or set(entry) - names:
-        return False
-    return all(isinstance(value, str) for value in entry.values())
-
-
-def _detail(file: Path, number: int, entry: dict[str, str]) -> Detail:
-    try:
-        return Detail(entry.get("detail", Detail.WAITING))
-    except ValueError as error:
-        raise NoticesError("no detail", file=file, number=number, detail=entry["detail"]) from error
-
-
-def _is_address(to: str) -> bool:
-    return bool(_apprise().Apprise().add(to))
-
-
-def _apprise() -> Any:  # noqa: ANN401 - a module that may be missing
-    try:
-        import apprise  # noqa: PLC0415 - an extra: only who wants notices has it
-    except ImportError as error:
-        raise NoticesError("no apprise") from error
-    return apprise
 
 
 def deliver(to: str, title: str, body: str) -> bool:
     """Send one notice. Return False if its service did not accept it."""
-    service = _apprise().Apprise()
+    service = load_apprise().Apprise()
     service.add(to)
     return bool(service.notify(title=title, body=body))
 
 
-class Target:
-    """A target of notices. `trouble` is why the last one failed, None if it did not."""
-
-    def __init__(self, rule: Rule, name: str) -> None:
-        """Send by this rule. `name` can be logged; the address of a service is a secret."""
-        self.rule = rule
-        self.name = name
-        self.trouble: StopError | None = None
-        self.reply_trouble: StopError | None = None
-        """Why answers cannot be read there now; None if they can, or need not be."""
-
-    def tell(self, desk: Desk, row: Row | None = None, sender: str = "") -> bool:
-        """Send a notice of a request, or a test. Return False if it failed."""
-        try:
-            self.send(desk, row, sender)
-        except UnknownItemError:  # it ended meanwhile
-            return True
-        except StopError as error:
-            if self.trouble is None:
-                _log.warning("%s did not take a notice: %s", self.name, sentence_of(error))
-            self.trouble = error
-            return False
-        self.trouble = None
-        return True
-
-    def send(self, desk: Desk, row: Row | None, sender: str) -> None:
-        """Send a notice of a request, or a test.
-
-        Raises:
-            StopError: it was not accepted.
-            UnknownItemError: the request has gone.
-        """
-        raise NotImplementedError
-
-    def begin(self, desk: Desk) -> None:
-        """Start other work of the target."""
-
-    def end(self) -> None:
-        """Stop the other work."""
-
-
-class Service(Target):
+class Service(NoticeTarget):
     """A service of Apprise."""
 
     def __init__(self, rule: Rule, send: Callable[[str, str, str], bool] = deliver) -> None:
@@ -390,19 +217,3 @@ class Notifier:
         else:
             delivery.at = self._clock() + delivery.wait
             delivery.wait = min(delivery.wait * 2, LONGEST_WAIT)
-
-
-class Looked:
-    """The time when somebody last looked at a page. `clock` returns seconds."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._at: float | None = None
-
-    def now(self) -> None:
-        """Record that somebody looks at a page."""
-        self._at = self._clock()
-
-    def within(self, seconds: float) -> bool:
-        """Return True if that was at most `seconds` ago."""
-        return self._at is not None and self._clock() - self._at < seconds

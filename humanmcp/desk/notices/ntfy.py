@@ -20,7 +20,6 @@ import secrets
 import threading
 import time
 from base64 import urlsafe_b64encode
-from collections import deque
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -29,7 +28,9 @@ from humanmcp.answering.approvals import card_of, headline
 from humanmcp.answering.service import Outcome
 from humanmcp.answering.summary import row_title
 from humanmcp.common.settings import write_private
-from humanmcp.desk.notices.notices import Detail, NoticesError, Target, link_to
+from humanmcp.desk.desk import NoticeTarget, PressNote
+from humanmcp.desk.notices.notice_rules import Detail, NoticesError
+from humanmcp.desk.notices.notices import link_to
 from humanmcp.http.server_address import CallError, HttpCall, ServerAddress
 from humanmcp.inbox.contract import InboxError, Key, Reply, UnknownItemError
 from humanmcp.locales import say
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
 
     from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.answering.summary import Row
-    from humanmcp.desk.context import Desk
-    from humanmcp.desk.notices.notices import PhoneRule
+    from humanmcp.desk.desk import Desk
+    from humanmcp.desk.notices.notice_rules import PhoneRule
 
 _log = logging.getLogger(__name__)
 
@@ -154,51 +155,6 @@ def _lines(question: str, context: str, options: Sequence[tuple[str, str]]) -> l
     return [question, *([context] if context else ()), *notes]
 
 
-# -- the results of presses ------------------------------------------------------------------------
-
-
-class PressNote(NamedTuple):
-    """A press that sent nothing: the `code` of its sentence, and `at` in seconds since 1970."""
-
-    at: float
-    code: str
-    device: str
-    key: Key = Key("", 0)
-    label: str = ""
-
-    @property
-    def sentence(self) -> str:
-        return say(
-            SECTION,
-            f"press {self.code}",
-            device=self.device,
-            label=self.label,
-            number=self.key.number,
-        )
-
-
-class PressNotes:
-    """The presses that sent nothing, newest first, for people at the desk."""
-
-    def __init__(self) -> None:
-        """Start without notes."""
-        self._notes: deque[PressNote] = deque(maxlen=50)
-
-    def add(self, note: PressNote) -> None:
-        """Add a note; it replaces the last one if that is of the same kind."""
-        if self._notes and self._notes[0]._replace(at=0) == note._replace(at=0):
-            self._notes.popleft()
-        else:
-            _log.warning("%s", note.sentence)
-        self._notes.appendleft(note)
-
-    def all(self) -> tuple[PressNote, ...]:
-        return tuple(self._notes)
-
-    def of(self, key: Key) -> tuple[PressNote, ...]:
-        return tuple(note for note in self.all() if note.key == key)
-
-
 # -- phones ---------------------------------------------------------------------------------------
 
 
@@ -240,7 +196,7 @@ def phones_of(rules: Sequence[PhoneRule], home: Path) -> list[Phone]:
     return [Phone(rule, records[rule.device], save) for rule in rules]
 
 
-class Phone(Target):
+class Phone(NoticeTarget):
     """A phone with ntfy."""
 
     rule: PhoneRule

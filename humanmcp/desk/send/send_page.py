@@ -23,7 +23,8 @@ from humanmcp.answering.service import OrderError, Outcome, SayResult, await_res
 from humanmcp.answering.summary import Row, badge_of, row
 from humanmcp.desk.board import SessionView
 from humanmcp.desk.book.saved_answers import listed
-from humanmcp.desk.context import BY, Desk, desk_of, page, page_router
+from humanmcp.desk.context import desk_of, page, page_router
+from humanmcp.desk.desk import BY, Desk
 from humanmcp.desk.inbox.answer_form import rows_in
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.send.request_form import (

@@ -21,7 +21,8 @@ from humanmcp.answering.service import Outcome
 from humanmcp.common.book_file import read_book
 from humanmcp.desk import nodes
 from humanmcp.desk.book import rules
-from humanmcp.desk.context import BY, Desk, desk_of, page, page_router
+from humanmcp.desk.context import desk_of, page, page_router
+from humanmcp.desk.desk import BY, Desk
 from humanmcp.desk.inbox.answer_form import MOST
 from humanmcp.desk.rendering import decoded
 from humanmcp.desk.routing import FormValues

@@ -15,17 +15,9 @@ from humanmcp.answering.schema import TypedDict
 from humanmcp.common import mistakes, qr_code
 from humanmcp.common.timestamps import stamp
 from humanmcp.desk.board import SessionView
-from humanmcp.desk.context import (
-    VIEWS,
-    AsciiJson,
-    Desk,
-    desk_of,
-    page,
-    page_router,
-    remember,
-    view_of,
-)
-from humanmcp.desk.notices import notices
+from humanmcp.desk.context import VIEWS, AsciiJson, desk_of, page, page_router, remember, view_of
+from humanmcp.desk.desk import Desk
+from humanmcp.desk.notices import notice_rules
 from humanmcp.desk.notices.ntfy import Phone
 from humanmcp.desk.routing import CallRoute, FormValues
 from humanmcp.desk.server.server_definition import Snippet, snippets, snippets_at
@@ -104,7 +96,7 @@ def _page(
         home=desk.home,
         book=desk.book,
         server_settings=desk.server_settings,
-        notices_file=desk.home / notices.FILE,
+        notices_file=desk.home / notice_rules.FILE,
         tried=tried,
         phones=[
             (phone, qr_code.svg(phone.link).decode().partition("?>")[2])

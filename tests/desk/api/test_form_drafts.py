@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from humanmcp.desk.app import _forget_draft
-from humanmcp.desk.context import Desk
+from humanmcp.desk.desk import Desk
 from humanmcp.desk.rendering import web_folder
 from humanmcp.desk.rights import Who
 from humanmcp.inbox import form_drafts

@@ -11,17 +11,14 @@ from typing import Any
 import pytest
 
 from humanmcp.answering.summary import Badge, Row
+from humanmcp.desk.desk import Looked
+from humanmcp.desk.notices.notice_rules import NoticesError, PhoneRule, Rule, read_rules
 from humanmcp.desk.notices.notices import (
     BEFORE_LIMIT,
     BOOK_SOON,
     LOOK_EVERY,
     SETTLED_AFTER,
-    Looked,
-    NoticesError,
-    PhoneRule,
     Planner,
-    Rule,
-    read_rules,
 )
 from humanmcp.inbox.contract import Key, Purpose, Waiting
 from humanmcp.protocol.conversation.exchange import ExchangeState

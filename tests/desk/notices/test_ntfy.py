@@ -18,7 +18,8 @@ from humanmcp.desk import command
 from humanmcp.desk.board import Following
 from humanmcp.desk.guard import Address
 from humanmcp.desk.notices import notices, ntfy
-from humanmcp.desk.notices.notices import Notifier, read_rules
+from humanmcp.desk.notices.notice_rules import NoticesError, read_rules
+from humanmcp.desk.notices.notices import Notifier
 from humanmcp.desk.notices.ntfy import LONGEST_WORDS, Phone, phones_of
 from humanmcp.inbox.contract import Action, Key, Purpose, Reply, Role
 from humanmcp.inbox.folder import FolderInbox
@@ -591,7 +592,7 @@ def test_a_broken_file_of_topics_is_said(home: Path, text: str) -> None:
     """New topics would reach no phone."""
     write_rule(home, "http://127.0.0.1:9")
     (home / "phones.json").write_text(text, "utf-8")
-    with pytest.raises(notices.NoticesError) as raised:
+    with pytest.raises(NoticesError) as raised:
         phones_of(read_rules(home / "notices.toml")[1], home)
     assert raised.value.code == "no phones"
 

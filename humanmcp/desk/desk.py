@@ -1,0 +1,236 @@
+"""The desk of an inbox: what its pages, its calls and its notices share."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from markupsafe import Markup
+
+from humanmcp.answering import service
+from humanmcp.answering.open_exchange import OpenExchange
+from humanmcp.answering.service import Outcome
+from humanmcp.demo.steps import weather
+from humanmcp.desk.rights import Who
+from humanmcp.desk.routing import who_asks
+from humanmcp.inbox.contract import Key, UnknownItemError
+from humanmcp.inbox.form_drafts import FormDrafts
+from humanmcp.locales import say
+from humanmcp.locales.stop import StopError, sentence_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from starlette.requests import Request
+    from starlette.types import Scope
+
+    from humanmcp.answering.service import SendResult
+    from humanmcp.answering.summary import Row
+    from humanmcp.demo.steps import LessonSteps
+    from humanmcp.desk.board import Board
+    from humanmcp.desk.book.saved_answers import Shelf
+    from humanmcp.desk.guard import Address
+    from humanmcp.desk.live import Live
+    from humanmcp.desk.login import Door
+    from humanmcp.desk.notices.notice_rules import Rule
+    from humanmcp.inbox.contract import DeskInbox, Reply
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+
+_log = logging.getLogger(__name__)
+
+
+class Looked:
+    """The time when somebody last looked at a page. `clock` returns seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._at: float | None = None
+
+    def now(self) -> None:
+        """Record that somebody looks at a page."""
+        self._at = self._clock()
+
+    def within(self, seconds: float) -> bool:
+        """Return True if that was at most `seconds` ago."""
+        return self._at is not None and self._clock() - self._at < seconds
+
+
+class PressNote(NamedTuple):
+    """A press that sent nothing: the `code` of its sentence, and `at` in seconds since 1970."""
+
+    at: float
+    code: str
+    device: str
+    key: Key = Key("", 0)
+    label: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return say(
+            "ntfy",
+            f"press {self.code}",
+            device=self.device,
+            label=self.label,
+            number=self.key.number,
+        )
+
+
+class PressNotes:
+    """The presses that sent nothing, newest first, for people at the desk."""
+
+    def __init__(self) -> None:
+        """Start without notes."""
+        self._notes: deque[PressNote] = deque(maxlen=50)
+
+    def add(self, note: PressNote) -> None:
+        """Add a note; it replaces the last one if that is of the same kind."""
+        if self._notes and self._notes[0]._replace(at=0) == note._replace(at=0):
+            self._notes.popleft()
+        else:
+            _log.warning("%s", note.sentence)
+        self._notes.appendleft(note)
+
+    def all(self) -> tuple[PressNote, ...]:
+        return tuple(self._notes)
+
+    def of(self, key: Key) -> tuple[PressNote, ...]:
+        return tuple(note for note in self.all() if note.key == key)
+
+
+class NoticeTarget:
+    """A target of notices. `trouble` is why the last one failed, None if it did not."""
+
+    def __init__(self, rule: Rule, name: str) -> None:
+        """Send by this rule. `name` can be logged; the address of a service is a secret."""
+        self.rule = rule
+        self.name = name
+        self.trouble: StopError | None = None
+        self.reply_trouble: StopError | None = None
+        """Why answers cannot be read there now; None if they can, or need not be."""
+
+    def tell(self, desk: Desk, row: Row | None = None, sender: str = "") -> bool:
+        """Send a notice of a request, or a test. Return False if it failed."""
+        try:
+            self.send(desk, row, sender)
+        except UnknownItemError:  # it ended meanwhile
+            return True
+        except StopError as error:
+            if self.trouble is None:
+                _log.warning("%s did not take a notice: %s", self.name, sentence_of(error))
+            self.trouble = error
+            return False
+        self.trouble = None
+        return True
+
+    def send(self, desk: Desk, row: Row | None, sender: str) -> None:
+        """Send a notice of a request, or a test.
+
+        Raises:
+            StopError: it was not accepted.
+            UnknownItemError: the request has gone.
+        """
+        raise NotImplementedError
+
+    def begin(self, desk: Desk) -> None:
+        """Start other work of the target."""
+
+    def end(self) -> None:
+        """Stop the other work."""
+
+
+BY: Final = "desk"
+"""The author of what a desk sends, but for a teacher's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A desk: its inbox and everything that its pages need."""
+
+    home: Path
+    board: Board
+    live: Live
+    door: Door
+    address: Address
+    shelf: Shelf
+    book: Path
+    language: str = ""
+    server_settings: Mapping[str, Any] = field(default_factory=dict)
+    """The settings that a server needs to use this desk's inbox."""
+    url: str = ""
+    """The HTTP address of this desk's server, "" for none."""
+    play: Callable[[str], object] = field(default=lambda _language: None)
+    """Let a host play a session with this desk, in a language."""
+    judged: Callable[[Key, Sequence[Diagnostic], bool], object] = field(
+        default=lambda _key, _diagnostics, _sent: None
+    )
+    """Gets the check's problems of an answer, and whether a person pressed Send."""
+    by: str = BY
+    """The author of what this desk sends."""
+    notices: Sequence[NoticeTarget] = ()
+    """The targets of notices for people who are elsewhere."""
+    looked: Looked = field(default_factory=Looked)
+    presses: PressNotes = field(default_factory=PressNotes)
+    """The button presses on phones that sent nothing."""
+    around: Callable[[Request], Mapping[str, Any]] | None = None
+    """The context of each page in a room; None elsewhere."""
+    lesson_steps: Callable[[str], LessonSteps] = weather
+    """Create the lesson of the practice host, in a language."""
+    draft_name: Callable[[Key], str] = field(default=lambda key: f"{key.session}/{key.number}")
+    """Name the draft of an exchange in a browser: exchanges of one name ask for the same answer."""
+
+    @property
+    def inbox(self) -> DeskInbox:
+        return self.board.inbox
+
+    @property
+    def drafts(self) -> FormDrafts:
+        """What people typed into forms and have not sent."""
+        return FormDrafts(self.home)
+
+    def drafted(self, place: str, form: str) -> Markup:
+        """Return the attributes of a form whose draft is kept, with the draft that there is."""
+        key = f"{place} {form}"
+        found = self.drafts.find(key)
+        kept = "" if found is None else json.dumps({"fields": found.fields, "at": found.at})
+        return Markup('data-draft="{}" data-kept="{}"').format(key, kept)
+
+    def check_draft(self, scope: Scope, key: str) -> None:
+        """Let a device, and a login of one session, touch the drafts of sessions that it sees only.
+
+        Raises:
+            UnknownItemError: the key names another place.
+        """
+        if who_asks(scope) & (Who.DEVICE | Who.ONE_SESSION):
+            self.board.session(re.split("[/ ]", key)[0])
+
+    def shown(self, text: object) -> str:
+        """Return a path or a sentence for a page; in a room without this computer's folders."""
+        return str(text) if self.around is None else str(text).replace(f"{self.home}{os.sep}", "")
+
+    def device_link(self, name: str) -> str:
+        """Return a link that logs in one device, once, within 15 minutes."""
+        return f"{self.address.elsewhere}/login#k={self.door.new_key(device=name)}"
+
+    def open_exchange(self, key: Key) -> OpenExchange:
+        """Return an exchange as it is now.
+
+        Raises:
+            UnknownItemError: there is none.
+        """
+        return OpenExchange(self.inbox, self.inbox.item(key), self.board.session(key.session).facts)
+
+    def send(self, key: Key, reply: Reply) -> SendResult:
+        """Send a reply, and read its exchange again at once."""
+        reply = reply._replace(by=self.by)
+        result = service.send(self.open_exchange(key), reply, wake=self.board.wait)
+        self.board.refresh(*key)
+        if result.outcome not in {Outcome.OVER, Outcome.TAKEN}:
+            self.judged(key, result.diagnostics, True)  # noqa: FBT003 - one of three
+        return result
