@@ -17,7 +17,7 @@ from humanmcp.common.settings import BOOK_NAME, add_flags, book_path, home_folde
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.common.timestamps import now
 from humanmcp.common.toml_edit import element_text, table_text
-from humanmcp.export.recording import find
+from humanmcp.export.recording import find_recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.host.client.callbacks import ClientObserver, Nobody
 from humanmcp.host.client.client import Client, connect
@@ -107,7 +107,7 @@ def _frames(arguments: argparse.Namespace, settings: Settings) -> Iterable[Frame
         if not source and not more:
             raise stopped(SECTION, "no source")
         return listed(_called(source, arguments) if source else ChildCommand(tuple(more)))
-    frames = find(source, home_folder(settings.home)).frames
+    frames = find_recording(source, home_folder(settings.home)).frames
     if arguments.no_redact:
         return frames
     redacted = redact_recording(frames)

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp import __version__
-from humanmcp.common.own_process import in_order
+from humanmcp.common.own_process import ending_in_order
 from humanmcp.common.parsing import HELP, Formatter, Parser
 from humanmcp.common.settings import SettingError, add_flags, load
 from humanmcp.locales import language_of, speak
@@ -115,7 +115,7 @@ def _run(name: str, words: Sequence[str]) -> int:
     gc.enable()
     settings = load(vars(arguments))
     speak(language_of(settings.lang))
-    with in_order():
+    with ending_in_order():
         return int(module.run(arguments, settings))
 
 

@@ -20,7 +20,7 @@ from docs import make_reference
 from humanmcp import launch, locales
 from humanmcp.cli import COMMANDS, main
 from humanmcp.common import own_process
-from humanmcp.common.book_file import decode, parse_book
+from humanmcp.common.book_file import decode_book, parse_book
 from humanmcp.common.settings import BOOK_NAME, FILE_NAME, PREFIX, Settings
 from humanmcp.common.shell import CommandFormatter
 from humanmcp.demo.command import DEMO_FOLDER
@@ -593,7 +593,7 @@ def test_the_lesson_in_the_manual_can_be_played(name: str) -> None:
     """What a teacher copies from the page is a lesson."""
     page = (ROOT / "docs" / "how-to" / name).read_text("utf-8")
     (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
-    lesson = decode(example, Path(name), lambda written: parse_lesson(written, "en"))
+    lesson = decode_book(example, Path(name), lambda written: parse_lesson(written, "en"))
     assert len(lesson.requests) == 3
 
 

@@ -19,7 +19,7 @@ from humanmcp.locales import describe_or_code, find_sentence, say
 from humanmcp.locales.explain import Card
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.protocol.diagnostics.kinds import name_of
+from humanmcp.protocol.diagnostics.kinds import name_of_kind
 from humanmcp.protocol.diagnostics.model import (
     Applicability,
     Diagnostic,
@@ -184,7 +184,7 @@ def diagnostic_shape(diagnostic: Diagnostic) -> DiagnosticShape:
     message = describe_or_code(diagnostic)
     fix = None if diagnostic.fix is None else _fix_shape(diagnostic.fix)
     said = {"level": diagnostic.severity, "message": message, "text": message}
-    said["name"] = name_of(diagnostic.code)
+    said["name"] = name_of_kind(diagnostic.code)
     return filled(DiagnosticShape, diagnostic, **said, field="", count=diagnostic.times, fix=fix)
 
 

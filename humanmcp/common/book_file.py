@@ -59,10 +59,10 @@ def read_book(path: Path) -> Book:
     Raises:
         BookFileError: it cannot be read, or not be used.
     """
-    return parse_book(text_of(path), path)
+    return parse_book(read_book_text(path), path)
 
 
-def text_of(path: Path) -> str:
+def read_book_text(path: Path) -> str:
     """Return the text of a file.
 
     Raises:
@@ -84,14 +84,14 @@ def parse_book(text: str, path: Path) -> Book:
     """
     from humanmcp.protocol.answer_book.book_format import parse  # noqa: PLC0415 - 5 ms of a start
 
-    book = decode(text, path, parse)
+    book = decode_book(text, path, parse)
     for method in book_lists(book):
         wrong = _why_never_sent(book, method)
         if wrong is not None:
-            from humanmcp.common.toml_edit import line_of  # noqa: PLC0415 - only to say where
+            from humanmcp.common.toml_edit import line_number_of  # noqa: PLC0415 - only to say where
 
             place = _place_of(wrong)
-            where = {"line": line_of(text, place), "place": place}
+            where = {"line": line_number_of(text, place), "place": place}
             raise BookFileError("never sent", file=path, method=method, why=wrong, **where)
     return book
 
@@ -123,7 +123,7 @@ def _place_of(problem: Diagnostic) -> str:
     return "".join(f"[{step}]" if step.isdigit() else step for step in steps[:2])
 
 
-def decode(text: str, path: Path, parse: Callable[[Mapping[str, Any]], Decoded]) -> Decoded:
+def decode_book(text: str, path: Path, parse: Callable[[Mapping[str, Any]], Decoded]) -> Decoded:
     """Decode TOML and `parse` it. `path` is the file that errors name.
 
     Raises:
@@ -138,13 +138,13 @@ def decode(text: str, path: Path, parse: Callable[[Mapping[str, Any]], Decoded])
     except tomllib.TOMLDecodeError as error:
         raise BookFileError("toml", file=path, why=error) from error
     except BookError as error:
-        from humanmcp.common.toml_edit import line_of  # noqa: PLC0415 - only to say where
+        from humanmcp.common.toml_edit import line_number_of  # noqa: PLC0415 - only to say where
 
         inside = (
             error.place.removeprefix("the book").removeprefix("the lesson"),
             error.fillings.get("key", ""),
         )
-        line = line_of(text, ".".join(filter(None, inside)))
+        line = line_number_of(text, ".".join(filter(None, inside)))
         where = {"line": line, "place": error.place}
         raise BookFileError(error.code, file=path, **where, **error.fillings) from error
 

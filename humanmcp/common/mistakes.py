@@ -82,19 +82,22 @@ def codes() -> list[str]:
     return sorted(KINDS, key=lambda code: (code[0], int(code[1:])))
 
 
-def find(typed: str) -> Mistake | None:
+def find_mistake(typed: str) -> Mistake | None:
     """Return a kind of mistake by its name or code, or None."""
     code = code_of(typed)
     if not code:
         return None
     sentences = sentences_of("problem", spoken_language())
-    sentence, why = plain(sentences[code]), plain(sentences.get(f"{code}.why", ""))
+    sentence, why = (
+        without_fillings(sentences[code]),
+        without_fillings(sentences.get(f"{code}.why", "")),
+    )
     return Mistake(
         code, title_of(code), sentence, why, examples().get(code), published.page_of(code)
     )
 
 
-def plain(sentence: str) -> str:
+def without_fillings(sentence: str) -> str:
     """Return a sentence as one line, with dots instead of its fillings."""
     unfilled = re.sub(r"(?<!\{)\{\w+\}(?!\})", "…", sentence)
     return " ".join(unfilled.replace("{{", "{").replace("}}", "}").split())

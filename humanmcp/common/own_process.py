@@ -257,7 +257,7 @@ class _Stop:
 
 
 @contextlib.contextmanager
-def in_order() -> Iterator[None]:
+def ending_in_order() -> Iterator[None]:
     """Run `finally` blocks when a signal ends the process, so that no child is left behind."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.locales.stop import StopError, stopped
 from humanmcp.protocol.diagnostics.model import blocking
-from humanmcp.protocol.repair.reading import decode
+from humanmcp.protocol.repair.reading import decode_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -154,7 +154,7 @@ def _write_in_place(real: Path, content: bytes) -> None:
 STDIN: Final = "-"
 
 
-def unreadable(name: str, error: OSError) -> StopError:
+def unreadable_file(name: str, error: OSError) -> StopError:
     """Return the error of a file that cannot be read."""
     return stopped("check", "unreadable file", name=name, why=error)
 
@@ -168,7 +168,7 @@ def read_bytes(name: str) -> bytes:
     try:
         return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
     except OSError as error:
-        raise unreadable(name, error) from error
+        raise unreadable_file(name, error) from error
 
 
 def read_text(name: str) -> str:
@@ -186,7 +186,7 @@ def decoded(content: bytes, name: str) -> str:
     Raises:
         StopError: its encoding is not known for sure.
     """
-    text, diagnostics = decode(content)
+    text, diagnostics = decode_file(content)
     wrong = blocking(diagnostics)
     if wrong:
         raise stopped("check", "no text", name=name, why=wrong[0])

@@ -14,7 +14,7 @@ _PLAIN: Final = re.compile(r"[\w@%+=:,./\\-]+", re.ASCII)
 _POWERSHELL_QUOTES: Final = re.compile("(['\u2018\u2019\u201a\u201b])")
 
 
-def quoted(word: str, platform: str = sys.platform) -> str:
+def shell_quoted(word: str, platform: str = sys.platform) -> str:
     """Return a word of a command line so that the shell takes it as it is."""
     if platform != "win32":
         return shlex.quote(word)
@@ -31,12 +31,12 @@ class CommandFormatter(string.Formatter):
     def convert_field(self, value: object, conversion: str | None) -> object:
         """Quote a word for the shell."""
         if conversion == "q":
-            return quoted(str(value))
+            return shell_quoted(str(value))
         return super().convert_field(value, cast("Literal['r', 's', 'a'] | None", conversion))
 
 
 def command_line(*words: str) -> str:
-    return " ".join(map(quoted, words))
+    return " ".join(map(shell_quoted, words))
 
 
 def program() -> str:

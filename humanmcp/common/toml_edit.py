@@ -29,7 +29,7 @@ Keys = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Section:
+class TomlSection:
     """A header, its body, and the comments above; the first section has no header."""
 
     lead: str
@@ -51,9 +51,9 @@ class Section:
         return rest is not None and (not rest or _found(tomllib.loads(self.body), rest))
 
 
-def taken_apart(text: str) -> tuple[list[Section], str]:
+def taken_apart(text: str) -> tuple[list[TomlSection], str]:
     """Return the sections of a text, and the blank lines and comments at its end."""
-    sections = [Section("", "", (), "")]
+    sections = [TomlSection("", "", (), "")]
     arrays: set[Keys] = set()
     for line in _lines(text):
         keys = keys_of(line)
@@ -64,7 +64,7 @@ def taken_apart(text: str) -> tuple[list[Section], str]:
             arrays.add(keys)
         within = any(keys[:depth] in arrays for depth in range(1, len(keys) + 1))
         lead = _cut_tail(sections[-1])
-        sections.append(Section(lead, line, None if within else keys, ""))
+        sections.append(TomlSection(lead, line, None if within else keys, ""))
     return sections, _cut_tail(sections[-1])
 
 
@@ -83,12 +83,12 @@ def span_of(text: str, keys: Keys) -> tuple[int, int] | None:
     return places[0][1] + mark, places[-1][2] + mark
 
 
-def without(keys: Keys, sections: list[Section], end: str) -> str:
+def without(keys: Keys, sections: list[TomlSection], end: str) -> str:
     """Remove the sections of a table, and return the new end of the text.
 
     A comment above its header stays; those above the headers of its children go with it.
     """
-    kept: list[Section] = []
+    kept: list[TomlSection] = []
     lines, inside = "", False
     for each in sections:
         gone = each.keys is not None and each.keys[: len(keys)] == keys
@@ -102,7 +102,7 @@ def without(keys: Keys, sections: list[Section], end: str) -> str:
     return _joined(lines, end, last=True)
 
 
-def line_of(text: str, place: str) -> str:
+def line_number_of(text: str, place: str) -> str:
     """Return the number of the line where a value such as `rules[2].notify[0].after` begins.
 
     "" if it is not known. For a value inside another one, the line where the outer one begins.
@@ -137,7 +137,7 @@ def _counted(keys: Keys, counts: dict[Keys, int], header: str) -> tuple[str | in
 
 
 def _keys_in(
-    section: Section, line: int, path: tuple[str | int, ...]
+    section: TomlSection, line: int, path: tuple[str | int, ...]
 ) -> Iterator[tuple[int, tuple[str | int, ...]]]:
     line += section.header.count("\n")
     for number, text in enumerate(_lines(section.body), line):
@@ -165,7 +165,7 @@ def keys_of(line: str) -> Keys | None:
     return tuple(keys)
 
 
-def _cut_tail(section: Section) -> str:
+def _cut_tail(section: TomlSection) -> str:
     """Remove the blank lines and comments at the end of a section, and return them."""
     lines = _lines(section.body)
     at = len(lines)
@@ -278,7 +278,7 @@ def with_elements(text: str, key: str, kept: Sequence[str]) -> str:
     blocks = [one if one.endswith("\n") else f"{one}\n" for one in kept]
     parts, placed = [], False
     for each in _in_elements(sections, key):
-        if isinstance(each, Section):
+        if isinstance(each, TomlSection):
             parts.append(each.lead + each.header + each.body)
         elif not placed:
             parts.append("\n".join(one.strip("\n") + "\n" for one in blocks))
@@ -307,13 +307,13 @@ def _element(text: str, key: str) -> object:
             raise NotEditableError
 
 
-def _sections(text: str) -> tuple[list[Section], str]:
+def _sections(text: str) -> tuple[list[TomlSection], str]:
     return taken_apart(text.removeprefix(_BOM).replace("\r\n", "\n"))
 
 
-def _in_elements(sections: Iterable[Section], key: str) -> list[Section | str]:
+def _in_elements(sections: Iterable[TomlSection], key: str) -> list[TomlSection | str]:
     """Join the sections of each element of an array to one text."""
-    found: list[Section | str] = []
+    found: list[TomlSection | str] = []
     inside = False
     for each in sections:
         name = keys_of(each.header)
@@ -451,7 +451,7 @@ def _changed(text: str, steps: Iterable[_Step]) -> str:
     return "".join(each.lead + each.header + each.body for each in sections) + end
 
 
-def _done(step: _Step, sections: list[Section], end: str) -> str:
+def _done(step: _Step, sections: list[TomlSection], end: str) -> str:
     if step.act is not _Act.ADD:
         end = without(step.keys, sections, end)
     place = next(
@@ -466,7 +466,7 @@ def _done(step: _Step, sections: list[Section], end: str) -> str:
     return end
 
 
-def _edit(section: Section, step: _Step) -> None:
+def _edit(section: TomlSection, step: _Step) -> None:
     import tomlkit  # noqa: PLC0415 - as above
 
     document = tomlkit.parse(section.body)

@@ -19,7 +19,7 @@ from humanmcp import launch
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
 from humanmcp.common.settings import add_flags, home_folder, make_home, sample
-from humanmcp.common.shell import program, quoted
+from humanmcp.common.shell import program, shell_quoted
 from humanmcp.common.terminal import Painted, is_terminal, to_stdout
 from humanmcp.demo import steps
 from humanmcp.demo.good_host import (
@@ -462,7 +462,7 @@ class DemoRunner:
 
 def pasted(text: str, file: str, platform: str = sys.platform) -> str:
     """Return the command that writes a text into a file, for the shell that people have here."""
-    text, file = quoted(text, platform), quoted(file, platform)
+    text, file = shell_quoted(text, platform), shell_quoted(file, platform)
     if platform == "win32":  # PowerShell; its `>` would write UTF-16
         return f"{text} | Set-Content {file}"
     return f"echo {text} > {file}"

@@ -21,7 +21,7 @@ from humanmcp.protocol.conversation.exchange import (
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, unreadable
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.session import Session, SessionRole
+from humanmcp.protocol.session import McpSession, Party
 from humanmcp.protocol.tables import versions
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class GoodHost:
         self._answers = {"ping": {}, "roots/list": {"roots": []}, **(answers or {})}
         self.tools: tuple[JsonObject, ...] = ()
         """The tools of the last list that it understood."""
-        self._session = Session(SessionRole.CLIENT)
+        self._session = McpSession(Party.CLIENT)
         self._over: dict[tuple[str, str | int | float], str] = {}
 
     def ask(self, method: str, params: Mapping[str, Any]) -> Message:

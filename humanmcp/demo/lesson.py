@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import message_in
-from humanmcp.common.book_file import decode, text_of
+from humanmcp.common.book_file import decode_book, read_book_text
 from humanmcp.common.settings import make_private, sample
 from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored
 from humanmcp.demo.steps import (
@@ -463,7 +463,7 @@ def client_name(name: str, home: Path) -> str:
     file = Path(name).expanduser()
     if not _PLAIN.fullmatch(file.stem):
         return AT_DESK
-    text = text_of(file)
+    text = read_book_text(file)
     (make_private(home / OWN) / f"{file.stem}.toml").write_text(text, encoding="utf-8")
     return f"{AT_DESK} {file.stem}.toml"
 
@@ -492,6 +492,6 @@ def find_lesson(name: str) -> Callable[[str], LessonSteps]:
     path = shipped.get(name, Path(name).expanduser())
     if name not in shipped and not path.exists() and path.suffix != ".toml":
         raise stopped("lesson", "unknown", name=name, known=", ".join((WEATHER, *shipped)))
-    text = text_of(path)
-    made = {one: decode(text, path, partial(parse_lesson, language=one)) for one in LANGUAGES}
+    text = read_book_text(path)
+    made = {one: decode_book(text, path, partial(parse_lesson, language=one)) for one in LANGUAGES}
     return made.__getitem__

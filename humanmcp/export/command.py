@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from humanmcp.common.person_files import write_whole
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import is_terminal, raw_to_stdout, to_stderr
-from humanmcp.export.recording import LAST, ExportOptions, find
+from humanmcp.export.recording import LAST, ExportOptions, find_recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import say
 from humanmcp.locales.stop import stopped, trouble
@@ -83,7 +83,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Write one session. Returns the exit status."""
     zone = UTC if arguments.utc else None
     options = ExportOptions(zone, tuple(shlex.split(arguments.server)))
-    recording = find(arguments.session, home_folder(settings.home), zone, inbox=settings.inbox)
+    recording = find_recording(
+        arguments.session, home_folder(settings.home), zone, inbox=settings.inbox
+    )
     form = FORMATS[arguments.format]
     redact = not form.is_lossless if arguments.redact is None else arguments.redact
     if redact:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering.summary import LineKind
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, to_stdout
-from humanmcp.export.recording import LAST, build_conversation, find
+from humanmcp.export.recording import LAST, build_conversation, find_recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import Direction
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.export.recording import Call, Conversation, Entry
+    from humanmcp.export.recording import Call, RecordedConversation, RecordedEntry
 
 IGNORED: Final = frozenset({"_meta", "requestState"})
 
@@ -51,7 +51,7 @@ class Difference:
     lines: tuple[str, ...] = ()
 
 
-def differences(before: Conversation, now: Conversation) -> Iterator[Difference]:
+def differences(before: RecordedConversation, now: RecordedConversation) -> Iterator[Difference]:
     """Yield the differences, in the order of the conversation."""
     for direction in (Direction.IN, Direction.OUT):
         yield from _compare(_requests(before, direction), _requests(now, direction))
@@ -60,11 +60,11 @@ def differences(before: Conversation, now: Conversation) -> Iterator[Difference]
         )
 
 
-def _requests(conversation: Conversation, direction: Direction) -> list[Call]:
+def _requests(conversation: RecordedConversation, direction: Direction) -> list[Call]:
     return [call for call in conversation.calls if call.asked.direction is direction]
 
 
-def _notices(conversation: Conversation, direction: Direction) -> list[Entry]:
+def _notices(conversation: RecordedConversation, direction: Direction) -> list[RecordedEntry]:
     return [
         entry
         for entry in conversation.entries
@@ -98,7 +98,7 @@ def _inside(old: Call, new: Call) -> Iterator[Difference]:
 
 
 def _compare_notices(
-    before: list[Entry], now: list[Entry], direction: Direction
+    before: list[RecordedEntry], now: list[RecordedEntry], direction: Direction
 ) -> Iterator[Difference]:
     """Compare how often each notification was sent. When it was sent differs by chance."""
     for change, these, those in (
@@ -171,8 +171,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return DIFFERENT if found else SAME
 
 
-def _conversation(wanted: str, home: Path, *, redact: bool) -> Conversation:
-    recording = find(wanted, home)
+def _conversation(wanted: str, home: Path, *, redact: bool) -> RecordedConversation:
+    recording = find_recording(wanted, home)
     if redact:
         recording = replace(recording, frames=redact_recording(recording.frames).frames)
     return build_conversation(recording)

@@ -19,11 +19,16 @@ from humanmcp.protocol.conversation.timeouts import STATUS_WITHIN
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.client import carried, exchanges_in, headers_of
 from humanmcp.protocol.http.inbound import HttpAddress
-from humanmcp.protocol.http.outbound import status_of
+from humanmcp.protocol.http.outbound import http_status_of
 from humanmcp.protocol.json import jsonrpc
 
 if TYPE_CHECKING:
-    from humanmcp.export.recording import Conversation, Entry, ExportOptions, Recording
+    from humanmcp.export.recording import (
+        ExportOptions,
+        RecordedConversation,
+        RecordedEntry,
+        Recording,
+    )
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.http.client import HttpRecord
 
@@ -50,7 +55,7 @@ def _address(recording: Recording) -> str:
 
 
 def _entries(
-    conversation: Conversation, records: list[HttpRecord], address: str
+    conversation: RecordedConversation, records: list[HttpRecord], address: str
 ) -> list[dict[str, Any]]:
     found = [
         (call.request.frame.seq, _entry(call.request, call.answer, address))
@@ -145,7 +150,7 @@ def _headers(part: dict[str, Any]) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in headers_of(part)]
 
 
-def _entry(request: Entry, answer: Entry | None, address: str) -> dict[str, Any]:
+def _entry(request: RecordedEntry, answer: RecordedEntry | None, address: str) -> dict[str, Any]:
     waited = _milliseconds(request.frame.at, answer.frame.at) if answer else 0.0
     entry = _archived(
         request.frame.at, waited, request.words, _request(request), _response(request, answer)
@@ -157,18 +162,20 @@ def _entry(request: Entry, answer: Entry | None, address: str) -> dict[str, Any]
     return entry
 
 
-def _as_posted(entry: dict[str, Any], request: Entry, answer: Entry | None, address: str) -> None:
+def _as_posted(
+    entry: dict[str, Any], request: RecordedEntry, answer: RecordedEntry | None, address: str
+) -> None:
     """Derive the HTTP of a message to a server at an address."""
     status = 202 if request.kind is LineKind.NOTIFICATION else 0
     if answer is not None:
         streamed = entry["time"] >= STATUS_WITHIN * 1000
-        status = 200 if streamed else status_of(answer.frame.raw, request.version)
+        status = 200 if streamed else http_status_of(answer.frame.raw, request.version)
     entry["request"] |= {"url": address, "httpVersion": "HTTP/1.1"}
     phrase = HTTPStatus(status).phrase if status else "no answer"
     entry["response"] |= {"status": status, "statusText": phrase, "httpVersion": "HTTP/1.1"}
 
 
-def _request(entry: Entry) -> dict[str, Any]:
+def _request(entry: RecordedEntry) -> dict[str, Any]:
     side = "server" if entry.frame.direction is Direction.IN else "client"
     return {
         "method": "POST",
@@ -185,7 +192,7 @@ def _posted(body: str) -> dict[str, Any]:
     }
 
 
-def _response(request: Entry, answer: Entry | None) -> dict[str, Any]:
+def _response(request: RecordedEntry, answer: RecordedEntry | None) -> dict[str, Any]:
     """Write an answer: 200 for a result, 400 for an error, 202 for a notification."""
     text = answer.frame.text if answer else ""
     if answer is not None:

@@ -27,14 +27,19 @@ from humanmcp.protocol.conversation.transcript import (
     write_log_line,
 )
 from humanmcp.protocol.diagnostics.kinds import title_of
-from humanmcp.protocol.http.client import words_of
+from humanmcp.protocol.http.client import part_in_words
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import one_line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.export.recording import Conversation, Entry, ExportOptions, Recording
+    from humanmcp.export.recording import (
+        ExportOptions,
+        RecordedConversation,
+        RecordedEntry,
+        Recording,
+    )
     from humanmcp.protocol.conversation.transcript import Frame
 
 
@@ -105,7 +110,7 @@ def write_markdown(recording: Recording, options: ExportOptions) -> str:
     return "\n".join(_document(build_conversation(recording), options)) + "\n"
 
 
-def _document(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
+def _document(conversation: RecordedConversation, options: ExportOptions) -> Iterator[str]:
     yield f"# {markdown_cell(say(SECTION, 'title', name=conversation.name))}"
     yield ""
     server = f"{conversation.server} {conversation.server_version}".strip()
@@ -130,7 +135,7 @@ def _document(conversation: Conversation, options: ExportOptions) -> Iterator[st
             yield from _section(entry)
 
 
-def sender(entry: Entry) -> str:
+def sender(entry: RecordedEntry) -> str:
     """Return who sent a line: the client, the server, or a person at the tap."""
     match entry.frame.direction:
         case Direction.IN:
@@ -144,20 +149,20 @@ def sender(entry: Entry) -> str:
     return f"{who} ({entry.frame.by})" if entry.frame.by else who
 
 
-def note(entry: Entry) -> str:
+def note(entry: RecordedEntry) -> str:
     """Describe what happened to a line on its way, or return ""."""
     known = entry.frame.note in TAP_NOTES
     if known:
         return say(SECTION, entry.frame.note)
-    return words_of(entry.frame) or entry.frame.note
+    return part_in_words(entry.frame) or entry.frame.note
 
 
-def words(entry: Entry) -> str:
+def words(entry: RecordedEntry) -> str:
     """Return what a line is and what it contains, for a row of a table."""
     return entry.words if entry.frame.direction is not Direction.NOTE else note(entry)
 
 
-def _section(entry: Entry) -> Iterator[str]:
+def _section(entry: RecordedEntry) -> Iterator[str]:
     yield ""
     yield f"## {entry.frame.seq}. {markdown_cell(entry.method or entry.kind.value)}"
     if entry.kind in ASKING:
@@ -222,7 +227,7 @@ def write_mermaid(recording: Recording, options: ExportOptions) -> str:  # noqa:
     return "\n".join(_diagram(build_conversation(recording))) + "\n"
 
 
-def _diagram(conversation: Conversation) -> Iterator[str]:
+def _diagram(conversation: RecordedConversation) -> Iterator[str]:
     yield "sequenceDiagram"
     yield f"  participant C as {_label(conversation.client or 'client')}"
     person = any(entry.frame.note in (HELD, CHANGED, INSTEAD) for entry in conversation.entries)
@@ -237,7 +242,7 @@ def _diagram(conversation: Conversation) -> Iterator[str]:
             yield f"  Note over C,S: {_label(entry.frame.note)}"
 
 
-def _ends(entry: Entry) -> tuple[str, str]:
+def _ends(entry: RecordedEntry) -> tuple[str, str]:
     """Return both ends of an arrow. A held message reached only the tap."""
     start, end = ("C", "S") if entry.frame.direction is Direction.IN else ("S", "C")
     if entry.frame.note == HELD:
@@ -245,7 +250,7 @@ def _ends(entry: Entry) -> tuple[str, str]:
     return ("P", end) if entry.frame.note in (CHANGED, INSTEAD) else (start, end)
 
 
-def _said(entry: Entry) -> str:
+def _said(entry: RecordedEntry) -> str:
     if entry.kind in ANSWERING:
         return entry.gist or entry.kind.value
     return entry.words
@@ -276,7 +281,7 @@ def write_html(recording: Recording, options: ExportOptions) -> str:
     return "\n".join(_page(build_conversation(recording), options)) + "\n"
 
 
-def _page(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
+def _page(conversation: RecordedConversation, options: ExportOptions) -> Iterator[str]:
     title = _safe(_title(conversation))
     yield "<!doctype html>"
     yield f'<html lang="{spoken_language()}">'
@@ -295,7 +300,7 @@ def _page(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
     yield "</body></html>"
 
 
-def _facts(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
+def _facts(conversation: RecordedConversation, options: ExportOptions) -> Iterator[str]:
     server = f"{conversation.server} {conversation.server_version}".strip()
     count = str(sum(1 for entry in conversation.entries if entry.message))
     found = sum(len(entry.hints) for entry in conversation.entries)
@@ -316,7 +321,7 @@ def _facts(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
     yield "</dl>"
 
 
-def _details(entry: Entry, options: ExportOptions) -> Iterator[str]:
+def _details(entry: RecordedEntry, options: ExportOptions) -> Iterator[str]:
     side = {Direction.IN: "in", Direction.OUT: "out"}.get(entry.frame.direction, "aside")
     time = _safe(log_time(entry.frame.at, options.zone).partition(" ")[2])
     noted = note(entry)
@@ -344,7 +349,7 @@ def _details(entry: Entry, options: ExportOptions) -> Iterator[str]:
     yield "</div></details>"
 
 
-def _title(conversation: Conversation) -> str:
+def _title(conversation: RecordedConversation) -> str:
     """Name client and server if both are known, else the session."""
     if conversation.client and conversation.server:
         server = f"{conversation.server} {conversation.server_version}".strip()
@@ -352,7 +357,7 @@ def _title(conversation: Conversation) -> str:
     return say(SECTION, "title", name=conversation.name)
 
 
-def _what(entry: Entry) -> str:
+def _what(entry: RecordedEntry) -> str:
     """Show the kind of a message, its method and name."""
     if entry.kind not in KINDS:
         return ""
@@ -361,12 +366,12 @@ def _what(entry: Entry) -> str:
     return f"{kind}<b>{_safe(one_line(about, GIST))}</b>" if about else kind
 
 
-def _gist(entry: Entry) -> str:
+def _gist(entry: RecordedEntry) -> str:
     gist = entry.gist if entry.frame.direction is not Direction.NOTE else ""
     return f"<code>{_safe(gist)}</code>" if gist else ""
 
 
-def _explained(entry: Entry) -> Iterator[str]:
+def _explained(entry: RecordedEntry) -> Iterator[str]:
     if entry.kind not in ASKING:
         return
     card = entry.card()

@@ -2,8 +2,8 @@
 
 A recording is a session of the inbox (by its name or the beginning of it), the newest one, a
 transcript file, a session's folder, or a text log in the format of the first capture script. The
-formats are written from its `Conversation`: what each line is, and which answer belongs to which
-request.
+formats are written from its `RecordedConversation`: what each line is, and which answer belongs to
+which request.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import name_of
 from humanmcp.protocol.conversation.state import ConversationState, ObservedMessage
 from humanmcp.protocol.conversation.transcript import Direction, Frame, Perspective
-from humanmcp.protocol.http.client import words_of
+from humanmcp.protocol.http.client import part_in_words
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.json.tree import follow, text_at
@@ -52,7 +52,9 @@ class Recording:
     facts: SessionFacts | None = None
 
 
-def find(wanted: str, home: Path, zone: tzinfo | None = None, *, inbox: str = "") -> Recording:
+def find_recording(
+    wanted: str, home: Path, zone: tzinfo | None = None, *, inbox: str = ""
+) -> Recording:
     """Find and read a recording. `zone` is that of a text log, None for this machine's.
 
     `inbox` is the address of the database if sessions are in one.
@@ -115,7 +117,7 @@ ANSWERING: Final = frozenset({LineKind.RESULT, LineKind.ERROR})
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RecordedEntry:
     """One recorded line. `message` is None if the line is not one message.
 
     `observed` has the request that the message belongs to, if that is known.
@@ -146,7 +148,7 @@ class Entry:
     def gist(self) -> str:
         """The content, in a few words."""
         if self.message is None:
-            return one_line(words_of(self.frame) or self.frame.note or self.frame.text, GIST)
+            return one_line(part_in_words(self.frame) or self.frame.note or self.frame.text, GIST)
         return summary_of(self.message).gist
 
     def card(self) -> Card:
@@ -171,8 +173,8 @@ class Call:
     """A request and its answer, as one side saw them; `answer` is None without an answer."""
 
     asked: Exchange
-    request: Entry
-    answer: Entry | None = None
+    request: RecordedEntry
+    answer: RecordedEntry | None = None
 
     @property
     def result(self) -> Any:  # noqa: ANN401 - any JSON value
@@ -190,7 +192,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class RecordedConversation:
     """A whole session. `calls` has the requests of both sides, in order.
 
     `entries` has all recorded lines; `seen` only those that one side saw, in the order in which it
@@ -198,8 +200,8 @@ class Conversation:
     """
 
     name: str
-    entries: tuple[Entry, ...]
-    seen: tuple[Entry, ...]
+    entries: tuple[RecordedEntry, ...]
+    seen: tuple[RecordedEntry, ...]
     calls: tuple[Call, ...]
     negotiated: NegotiatedState
     version: str
@@ -231,7 +233,9 @@ class Conversation:
         )
 
 
-def build_conversation(recording: Recording, direction: Direction = Direction.IN) -> Conversation:
+def build_conversation(
+    recording: Recording, direction: Direction = Direction.IN
+) -> RecordedConversation:
     """Build the conversation as the client saw it; `Direction.OUT` is how the server saw it."""
     return _ConversationBuilder(recording, direction).conversation()
 
@@ -243,12 +247,12 @@ class _ConversationBuilder:
         self._recording = recording
         self._state = ConversationState()
         self._view = Perspective(direction)
-        self._entries: list[Entry] = []
-        self._seen: list[Entry] = []
+        self._entries: list[RecordedEntry] = []
+        self._seen: list[RecordedEntry] = []
         self._calls: dict[int, Call] = {}
         self._server: dict[str, Any] = {}
 
-    def conversation(self) -> Conversation:
+    def conversation(self) -> RecordedConversation:
         for frame in self._recording.frames:
             entry = self._entry(frame)
             seen = tuple(self._view.feed(frame))
@@ -260,7 +264,7 @@ class _ConversationBuilder:
                     self._seen.append(self._observe(self._entry(earlier)))
             self._entries.append(entry)
         facts = self._recording.facts
-        return Conversation(
+        return RecordedConversation(
             name=self._recording.name,
             entries=tuple(self._entries),
             seen=tuple(self._seen),
@@ -270,20 +274,20 @@ class _ConversationBuilder:
             server_info=self._server,
         )
 
-    def _entry(self, frame: Frame) -> Entry:
+    def _entry(self, frame: Frame) -> RecordedEntry:
         version = self._state.version or versions.LATEST_HANDSHAKE
         found = message_in(frame)
         kind = line_kind(frame, found)
         message = found if isinstance(found, Message) else None
         wrong = found if kind is LineKind.MALFORMED and isinstance(found, Malformed) else None
         noted = hints(wrong, self._negotiated, "") if wrong is not None else ()
-        return Entry(frame, kind, version, message, hints=noted)
+        return RecordedEntry(frame, kind, version, message, hints=noted)
 
     @property
     def _negotiated(self) -> NegotiatedState:
         return self._state.negotiated
 
-    def _observe(self, entry: Entry) -> Entry:
+    def _observe(self, entry: RecordedEntry) -> RecordedEntry:
         if entry.kind is LineKind.BATCH:
             found = jsonrpc.read(entry.frame.raw)
             for item in found.items if isinstance(found, Batch) else ():
@@ -294,7 +298,7 @@ class _ConversationBuilder:
             return entry
         return self._observe_message(entry, entry.message) if entry.message else entry
 
-    def _observe_message(self, entry: Entry, message: Message) -> Entry:
+    def _observe_message(self, entry: RecordedEntry, message: Message) -> RecordedEntry:
         observed = self._state.observe(entry.frame.direction, message)
         version = observed.request.version if observed.request else self._state.version
         found = hints(observed, self._negotiated, self._state.version)

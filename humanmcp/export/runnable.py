@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering.summary import LineKind
 from humanmcp.export.recording import build_conversation
 from humanmcp.protocol.answer_book.replay import Recorded, RecordedMessage, recorded
-from humanmcp.protocol.conversation.transcript import Direction, command_in
+from humanmcp.protocol.conversation.transcript import Direction, recorded_command
 from humanmcp.protocol.json.tree import follow, mapped, objects_at, text_at, well_formed
 from humanmcp.protocol.tables import methods, versions
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from humanmcp.export.recording import Call, Conversation, ExportOptions, Recording
+    from humanmcp.export.recording import Call, ExportOptions, RecordedConversation, Recording
 
 
 WIDTH: Final = 96
 
 
-def program(name: str, session: str) -> list[str]:
+def program_parts(name: str, session: str) -> list[str]:
     """Return the parts of a program; recorded values go between them."""
     file = resources.files("humanmcp.export").joinpath("programs", f"{name}.py.txt")
     first, *others = re.split(r"\n#: .*\n", file.read_text("utf-8").removesuffix("\n"))
@@ -84,12 +84,12 @@ def write_server(recording: Recording, options: ExportOptions) -> str:  # noqa: 
     return "\n".join(_server(build_conversation(recording), around)) + "\n"
 
 
-def _server(conversation: Conversation, around: Mapping[int, Recorded]) -> Iterator[str]:
+def _server(conversation: RecordedConversation, around: Mapping[int, Recorded]) -> Iterator[str]:
     listed_tools = _tools(conversation)
     called = _called(conversation, listed_tools)
     tools: list[dict[str, Any]] = well_formed([*listed_tools, *called])
     shown = tools[: len(listed_tools)] or tools
-    head, middle, tail = program("server", conversation.name)
+    head, middle, tail = program_parts("server", conversation.name)
     yield head
     yield f"NAME = {well_formed(conversation.server or conversation.name)!r}"
     yield f"VERSION = {well_formed(conversation.server_version)!r}"
@@ -139,7 +139,7 @@ def _constant(method: str) -> str:
     return method.removesuffix("/list").replace("/", "_").upper()
 
 
-def _instructions(conversation: Conversation) -> str:
+def _instructions(conversation: RecordedConversation) -> str:
     for method in ("initialize", "server/discover"):
         for call in conversation.asked_by_client(method):
             found = follow(call.result, "instructions")
@@ -148,7 +148,7 @@ def _instructions(conversation: Conversation) -> str:
     return ""
 
 
-def _listed(conversation: Conversation, method: str, member: str) -> list[dict[str, Any]]:
+def _listed(conversation: RecordedConversation, method: str, member: str) -> list[dict[str, Any]]:
     """Collect the listed entries of all pages; of an entry listed again, the last counts."""
     found: dict[str, dict[str, Any]] = {}
     for call in conversation.asked_by_client(method):
@@ -159,7 +159,7 @@ def _listed(conversation: Conversation, method: str, member: str) -> list[dict[s
     return list(found.values())
 
 
-def _tools(conversation: Conversation) -> list[dict[str, Any]]:
+def _tools(conversation: RecordedConversation) -> list[dict[str, Any]]:
     return [
         tool if "inputSchema" in tool else {**tool, "inputSchema": {"type": "object"}}
         for tool in _listed(conversation, "tools/list", "tools")
@@ -167,7 +167,9 @@ def _tools(conversation: Conversation) -> list[dict[str, Any]]:
     ]
 
 
-def _called(conversation: Conversation, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _called(
+    conversation: RecordedConversation, tools: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     """Return tools that were called but not listed: successful calls; without a list, all calls."""
     names = {tool["name"] for tool in tools}
     found = {
@@ -183,7 +185,7 @@ def _worked(call: Call) -> bool:
     return isinstance(call.result, dict) and not call.result.get("isError")
 
 
-def _pages(conversation: Conversation) -> dict[str, list[tuple[str, int]]]:
+def _pages(conversation: RecordedConversation) -> dict[str, list[tuple[str, int]]]:
     """Return the pages of the lists that had several, as last requested."""
     found = {}
     for method, member in _LISTS.items():
@@ -205,7 +207,7 @@ _OWN_WAY: Final = frozenset(
 
 
 def _recorded(
-    conversation: Conversation, around: Mapping[int, Recorded]
+    conversation: RecordedConversation, around: Mapping[int, Recorded]
 ) -> dict[str, list[tuple[Any, ...]]]:
     """Return the final answers by method and name, with the messages before and after each."""
     answers: dict[str, list[tuple[Any, ...]]] = {}
@@ -258,13 +260,13 @@ def _finished(call: Call) -> bool:
 
 
 def write_test(recording: Recording, options: ExportOptions) -> str:
-    known = options.command or command_in(recording.frames)
+    known = options.command or recorded_command(recording.frames)
     conversation = build_conversation(recording, Direction.OUT)
     return "\n".join(_test(conversation, replace(options, command=known))) + "\n"
 
 
-def _test(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
-    head, tail = program("pytest", conversation.name)
+def _test(conversation: RecordedConversation, options: ExportOptions) -> Iterator[str]:
+    head, tail = program_parts("pytest", conversation.name)
     yield head
     if options.secrets:
         yield "# What was taken out of the recording is read from the environment. What needs a"
@@ -281,7 +283,7 @@ def _test(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
     yield tail
 
 
-def _session(conversation: Conversation) -> list[tuple[Any, Any]]:
+def _session(conversation: RecordedConversation) -> list[tuple[Any, Any]]:
     """Collect what reached the server, in order, each request with the server's answer.
 
     A request that a person at a tap changed is taken as changed; one that the person answered is
@@ -308,7 +310,7 @@ def _session(conversation: Conversation) -> list[tuple[Any, Any]]:
     return found
 
 
-def _refused_probes(conversation: Conversation) -> list[Call]:
+def _refused_probes(conversation: RecordedConversation) -> list[Call]:
     """List the requests by which a client tried a protocol version that the server refused.
 
     A server that has learned 2026-07-28 since would take the probe and refuse the handshake that
@@ -327,7 +329,7 @@ def _refused_probes(conversation: Conversation) -> list[Call]:
     ]
 
 
-def _client(conversation: Conversation) -> dict[str, list[Any]]:
+def _client(conversation: RecordedConversation) -> dict[str, list[Any]]:
     answers: dict[str, list[Any]] = {}
     for call in conversation.calls:
         if (

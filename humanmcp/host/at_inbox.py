@@ -2,7 +2,7 @@
 
 The same session folder, check and pages as for the server, with another `Role`. The attendant
 of the process takes the replies when the bell rings; the one who asked waits without looking.
-`SessionRecorder` puts each line of a client's session into the transcript.
+`ServerRecorder` puts each line of a client's session into the transcript.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from humanmcp.protocol.conversation.exchange import (
 )
 from humanmcp.protocol.conversation.transcript import HTTP, Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm
-from humanmcp.protocol.http.client import as_json
-from humanmcp.protocol.session import Session, SessionRole
+from humanmcp.protocol.http.client import part_as_json
+from humanmcp.protocol.session import McpSession, Party
 from humanmcp.protocol.tables import versions
 from humanmcp.protocol.validation import check
 
@@ -282,7 +282,7 @@ class PersonAsked:
     def __init__(self, session: AskedSession, negotiated: NegotiatedState) -> None:
         """Ask at this session of the inbox. `negotiated` is what the check may rely on."""
         self.desk = session
-        self.session = Session(SessionRole.CLIENT)
+        self.session = McpSession(Party.CLIENT)
         self.session.state.negotiated_version = versions.R2025_11
         self.session.negotiated = negotiated
         self.asked = 0
@@ -316,7 +316,7 @@ class PersonAsked:
         self.desk.end()
 
 
-class SessionRecorder(ClientObserver):
+class ServerRecorder(ClientObserver):
     """Writes every line of a client's session into the inbox, for the desks to show.
 
     As in every transcript, `in` is what comes from the client: here, our own lines.
@@ -351,7 +351,7 @@ class SessionRecorder(ClientObserver):
 
     def http_passed(self, number: int, what: HttpPart) -> None:
         """Record what HTTP says beside the lines; it holds no keys."""
-        self.session.record(Direction.NOTE, as_json(number, what).encode(), note=HTTP)
+        self.session.record(Direction.NOTE, part_as_json(number, what).encode(), note=HTTP)
         self.observer.http_passed(number, what)
 
     def not_taken(self, error: StopError) -> None:

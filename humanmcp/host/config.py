@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common import jsonc
 from humanmcp.common.child import ChildCommand
-from humanmcp.http.server_address import AddressError, ServerAddress, expanded
+from humanmcp.http.server_address import AddressError, ServerAddress, with_variables
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.repair.reading import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,7 +98,7 @@ def parse(
     Raises:
         HostConfigError: as `read_config`.
     """
-    reading = read(text)
+    reading = read_json(text)
     errors = [one for one in reading.diagnostics if one.blocks]
     if errors or not reading.readable:
         raise _explained((errors or list(reading.diagnostics))[0], text, path)
@@ -143,9 +143,9 @@ def _filled(entry: ServerEntry, environment: Mapping[str, str]) -> ServerEntry:
         if entry.command is None:
             address = ServerAddress.of(entry.url, entry.headers, environment)
             return replace(entry, address=address)
-        words = tuple(expanded(word, environment) for word in entry.command.words)
-        env = {key: expanded(text, environment) for key, text in entry.command.env.items()}
-        folder = expanded(entry.command.folder, environment)
+        words = tuple(with_variables(word, environment) for word in entry.command.words)
+        env = {key: with_variables(text, environment) for key, text in entry.command.env.items()}
+        folder = with_variables(entry.command.folder, environment)
     except KeyError as error:
         trouble = HostConfigError("not set", server=entry.name, name=error.args[0])
         return replace(entry, trouble=trouble)

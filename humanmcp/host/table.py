@@ -18,7 +18,7 @@ from humanmcp.answering.open_exchange import CONVERSATION
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.common.parsing import LONGEST_SECONDS
 from humanmcp.common.terminal import Painted, to_stdout
-from humanmcp.host.at_inbox import AskedSession, PersonAsked, SessionRecorder
+from humanmcp.host.at_inbox import AskedSession, PersonAsked, ServerRecorder
 from humanmcp.host.client.callbacks import ClientObserver, Nobody
 from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.host.config import ServerEntry
@@ -217,7 +217,7 @@ class Table:
         self.inbox = inbox
         self.stack = stack
         self.sessions: dict[Role, str] = {}
-        self.recorded: SessionRecorder | None = None
+        self.recorded: ServerRecorder | None = None
         self.host = self._seat_host()
         model = self._model()
         self.stack.callback(model.close)
@@ -257,7 +257,7 @@ class Table:
             return Nobody(), ClientObserver()
         session = self._open(Role.CLIENT)
         self.stack.callback(session.end)
-        self.recorded = SessionRecorder(session, ClientObserver())
+        self.recorded = ServerRecorder(session, ClientObserver())
         return session, self.recorded
 
     def start(self, on_ready: Callable[[], None]) -> None:

@@ -1,7 +1,7 @@
 """An endpoint of Streamable HTTP: each request is judged, brought to its session, answered there.
 
 An ASGI application without a framework: there is one path, and what is said on it is MCP's. What a
-session is, a person as the server or a tap before another server, is behind `FrontSessions`.
+session is, a person as the server or a tap before another server, is behind `FrontClients`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from humanmcp.protocol.http.inbound import (
     NO_BATCHES,
     NO_EVENT,
     Acknowledged,
+    EndWanted,
     HttpRefusal,
     HttpRequest,
     Posted,
-    SessionOver,
     StreamWanted,
-    judge,
+    judge_request,
     refused_body,
     refused_to,
 )
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     Scope: TypeAlias = MutableMapping[str, Any]
 
 
-class FrontSession(Protocol):
+class FrontClient(Protocol):
     """One session behind an endpoint. Everything but `missed` is for the event loop."""
 
     @property
@@ -103,10 +103,10 @@ class FrontSession(Protocol):
         """Note that the client of a stream is gone, and whether that means a cancellation."""
 
 
-_Session = TypeVar("_Session", bound=FrontSession)
+_Session = TypeVar("_Session", bound=FrontClient)
 
 
-class FrontSessions(Protocol[_Session]):
+class FrontClients(Protocol[_Session]):
     """All sessions behind an endpoint."""
 
     def known(self, name: str | None) -> _Session | None:
@@ -156,7 +156,7 @@ NO_STORE: Final = NO_INBOX._replace(why="no store")
 class HttpApp(Generic[_Session]):
     """Everything at the address."""
 
-    def __init__(self, sessions: FrontSessions[_Session], address: HttpAddress) -> None:
+    def __init__(self, sessions: FrontClients[_Session], address: HttpAddress) -> None:
         self._sessions = sessions
         self._address = address
         self._bodies = Bodies(LARGEST_MESSAGE)
@@ -168,7 +168,7 @@ class HttpApp(Generic[_Session]):
             (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
         )
         response = HttpResponse(receive, send)
-        refusal = inbound.refused(scope["path"], headers, self._address) or _two_lengths(headers)
+        refusal = inbound.refusal_of(scope["path"], headers, self._address) or _two_lengths(headers)
         try:
             if refusal is None:
                 refusal = await self._serve(scope, headers, response)
@@ -207,7 +207,9 @@ class HttpApp(Generic[_Session]):
     async def _answer(self, request: HttpRequest, response: HttpResponse) -> HttpRefusal | None:
         headers = request.headers
         key, host = inbound.bearer(headers), headers.get("host") or ""
-        judging = partial(judge, request, lambda call: self._sessions.schema_of(call, key, host))
+        judging = partial(
+            judge_request, request, lambda call: self._sessions.schema_of(call, key, host)
+        )
         async with AsyncExitStack() as turn:
             if len(request.body) <= LARGE:
                 judged = judging()
@@ -225,7 +227,7 @@ class HttpApp(Generic[_Session]):
                 return None
             case StreamWanted():
                 return await self._listen(judged, request, response)
-            case SessionOver():
+            case EndWanted():
                 return await self._end(judged, request, response)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | HttpRefusal:
@@ -330,7 +332,7 @@ class HttpApp(Generic[_Session]):
         return None
 
     async def _end(
-        self, over: SessionOver, request: HttpRequest, response: HttpResponse
+        self, over: EndWanted, request: HttpRequest, response: HttpResponse
     ) -> HttpRefusal | None:
         session = await self._sessions.find(over.session, request.address)
         if isinstance(session, HttpRefusal):
@@ -353,13 +355,13 @@ def _shown(scope: Scope, headers: Headers) -> str:
     return f"{scope['scheme']}://{headers.get('host')}{inbound.PATH}{query}"
 
 
-def _named(session: FrontSession) -> tuple[tuple[str, str], ...]:
+def _named(session: FrontClient) -> tuple[tuple[str, str], ...]:
     """Return the header that names a session, where it has a name."""
     return ((SESSION, session.id),) if session.id else ()
 
 
 def _noted(
-    session: FrontSession,
+    session: FrontClient,
     request: HttpRequest,
     response: HttpResponse,
     message: DecodedLine | None = None,
@@ -373,7 +375,7 @@ class FrontServer(QuietServer, Generic[_Session]):
 
     def __init__(
         self,
-        sessions: FrontSessions[_Session],
+        sessions: FrontClients[_Session],
         address: HttpAddress,
         ready: Callable[[], object],
         *,

@@ -30,8 +30,8 @@ from humanmcp.protocol.http.outbound import (
     EventId,
     HttpFault,
     event,
+    http_status_of,
     priming,
-    status_of,
 )
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Message
@@ -501,7 +501,7 @@ class HttpAnswer:
             first.settle(written=True)
             return
         if first.last:
-            status = status_of(first.content, self._version)
+            status = http_status_of(first.content, self._version)
             await self._response.whole(status, first.content, written=first.written)
             return
         await self._begin()
@@ -518,7 +518,7 @@ class HttpAnswer:
                 await self._begin()
             await self._break_stream(event, fault)
         else:
-            status = status_of(event.content, self._version)
+            status = http_status_of(event.content, self._version)
             await self._response.whole(status, event.content, fault=fault)
 
     async def _break_stream(self, one: OutEvent, fault: HttpFault) -> None:

@@ -62,7 +62,7 @@ def is_address(text: str) -> bool:
     return text.lower().startswith(_SCHEMES)
 
 
-def expanded(text: str, environment: Mapping[str, str] = os.environ) -> str:
+def with_variables(text: str, environment: Mapping[str, str] = os.environ) -> str:
     """Return a text with its variables filled in.
 
     A default stands in for a variable that is not set or empty, as in a shell.
@@ -89,7 +89,7 @@ def put_header(
         AddressError: this is no header, or a variable is not set and has no default.
     """
     try:
-        value = expanded(text, environment)
+        value = with_variables(text, environment)
         changes.put(name.strip(), value, secret=value != text)
     except KeyError as error:
         raise AddressError("no variable", name=error.args[0]) from error
@@ -121,7 +121,7 @@ class ServerAddress:
         for name, text in headers:
             put_header(changes, name, text, environment)
         try:
-            found = cls(expanded(url, environment), changes, shown(url))
+            found = cls(with_variables(url, environment), changes, without_keys(url))
         except KeyError as error:
             raise AddressError("no variable", name=error.args[0]) from error
         found.check()
@@ -129,7 +129,7 @@ class ServerAddress:
 
     def __str__(self) -> str:
         """Return it without keys: as it was written, before variables were filled in."""
-        return self.title or shown(self.url)
+        return self.title or without_keys(self.url)
 
     @property
     def parts(self) -> SplitResult:
@@ -150,7 +150,7 @@ class ServerAddress:
         if not is_good:
             raise AddressError("no address", url=self.url)
         if parts.username is not None:
-            raise AddressError("key in address", url=shown(self.url))
+            raise AddressError("key in address", url=without_keys(self.url))
 
     def moved(self, to: str) -> ServerAddress | None:
         """Return the address that a redirect leads to; None for one of another origin.
@@ -166,7 +166,7 @@ class ServerAddress:
         return other if is_same else None
 
 
-def shown(url: str) -> str:
+def without_keys(url: str) -> str:
     """Return a URL without keys."""
     try:
         parts = urlsplit(url)

@@ -24,7 +24,7 @@ from humanmcp.protocol.http.client import (
     OutgoingRequest,
     ResponseKind,
     is_error,
-    kind_of,
+    kind_of_response,
     metadata_in,
     trouble_with,
 )
@@ -160,7 +160,7 @@ class HttpExchange:
     def _once(self, request: OutgoingRequest, reader: EventReader) -> None:
         for _ in range(MOST_REDIRECTS):
             with self._called(request) as (call, response):
-                if kind_of(response) is not ResponseKind.MOVED:
+                if kind_of_response(response) is not ResponseKind.MOVED:
                     self._take(call, response, reader)
                     return
                 self._move(response)
@@ -197,7 +197,7 @@ class HttpExchange:
         self._transport.conversation.response_came(self.request, response)
         if response.status == _NOT_FOUND and self._may_be_over:
             raise self._session_over()
-        match kind_of(response):
+        match kind_of_response(response):
             case ResponseKind.EVENTS:
                 self.taken.set()
                 for event in self._events(call, reader):
@@ -300,7 +300,7 @@ class HttpExchange:
                 hang_up.start()
                 try:
                     events = self._events(call, EventReader(LONGEST_LINE))
-                    is_stream = kind_of(found) is ResponseKind.EVENTS
+                    is_stream = kind_of_response(found) is ResponseKind.EVENTS
                     return is_stream and next(events).event == "endpoint"
                 finally:
                     hang_up.cancel()

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
-class _OwnedSession:
+class _Owned:
     """A session that this process began and holds open."""
 
     def __init__(
@@ -81,7 +81,7 @@ class FolderInbox:
         self.home, self._path = make_home(home), home / records.SESSIONS
         with keeping("inbox", folder=home):
             self._make_folders()
-        self._own: dict[str, _OwnedSession] = {}
+        self._own: dict[str, _Owned] = {}
         self._polls: dict[str, ReplyReader] = {}
         self._outboxes: dict[str, Outbox] = {}
         self._transcripts: dict[str, TranscriptReader] = {}
@@ -139,7 +139,7 @@ class FolderInbox:
             raise UnknownItemError(session)
         return SessionFolder(session, path)
 
-    def _owned(self, session: str) -> _OwnedSession:
+    def _owned(self, session: str) -> _Owned:
         owned = self._own.get(session)
         if owned is None:
             raise NotHeldError(session)
@@ -358,14 +358,14 @@ class FolderInbox:
         finally:
             self._let_go(owned)
 
-    def _let_go(self, owned: _OwnedSession) -> None:
+    def _let_go(self, owned: _Owned) -> None:
         if owned.bell is not None:
             owned.bell.close()
         owned.transcript.close()
         owned.lock.release()
         del self._own[owned.folder.name], self._polls[owned.folder.name]
 
-    def _open(self, folder: SessionFolder, new: SessionFacts | None) -> _OwnedSession:
+    def _open(self, folder: SessionFolder, new: SessionFacts | None) -> _Owned:
         """Take ownership of a session: a `new` one, or the existing one.
 
         A new one is listed once its record is there, which comes last.
@@ -376,7 +376,7 @@ class FolderInbox:
             transcript = TranscriptWriter(folder.path / records.TRANSCRIPT, new=new is not None)
             started = facts.started or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             facts = facts._replace(name=folder.name, started=started, life=Life.OPEN)
-            owned = _OwnedSession(folder, lock, transcript, facts)
+            owned = _Owned(folder, lock, transcript, facts)
             owned.lettered = new is None and not facts.probe
             self._write_facts(owned)
         except BaseException:
@@ -391,7 +391,7 @@ class FolderInbox:
             raise UnknownItemError(session)
         return facts._replace(pid=os.getpid())
 
-    def _write_facts(self, owned: _OwnedSession) -> None:
+    def _write_facts(self, owned: _Owned) -> None:
         """Write a session's facts, and first its letter."""
         if not owned.facts.probe and not owned.lettered:
             owned.lettered = bool(self._letters.give(owned.folder))

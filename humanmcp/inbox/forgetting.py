@@ -29,8 +29,7 @@ from humanmcp.protocol.conversation.transcript import (
 )
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.protocol.repair.reading import decode
-from humanmcp.protocol.repair.reading import read as read_json
+from humanmcp.protocol.repair.reading import decode_file, read_json
 from humanmcp.protocol.validation.addressing import divide
 from humanmcp.protocol.validation.incoming import inquiry_of
 
@@ -148,7 +147,7 @@ def _tells(line: bytes, asked: Iterable[bytes]) -> bool:
 def _is_part_of(file: Path, answers: list[str]) -> bool:
     """Return True if a text of this file went out with one of these answers."""
     try:
-        text, _ = decode(file.read_bytes())
+        text, _ = decode_file(file.read_bytes())
     except OSError as error:
         _log.warning("%s is passed over: %s", file, error)
         return False

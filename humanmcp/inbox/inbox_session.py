@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from humanmcp.inbox.contract import InboxError, Key, StoreError
 from humanmcp.protocol.conversation.transcript import (
     HTTP,
-    Decision,
     DecisionChain,
+    DecisionRecord,
     Direction,
     Frame,
-    place_of,
+    origin_in_words,
 )
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ class InboxSession:
 
     # -- what people decided ----------------------------------------------------------------------
 
-    def decided(self, decision: Decision, reply: Reply) -> str:
+    def decided(self, decision: DecisionRecord, reply: Reply) -> str:
         """Return the record of a decision, with what is known of the person's reply."""
         with self._lock:
             record = self.decisions.add(
@@ -254,7 +254,7 @@ class InboxSession:
                     by=reply.by,
                     who=reply.who,
                     device=reply.device,
-                    where=place_of(reply.by, reply.device),
+                    where=origin_in_words(reply.by, reply.device),
                     shown=reply.shown,
                     shown_at=reply.shown_at,
                     sent_at=reply.at,

@@ -1,6 +1,6 @@
 """One conversation, seen from one side: a line in, events out; a draft in, a line out.
 
-A `Session` reads no clock, opens nothing and calls no other object. The same class is the server
+A `McpSession` reads no clock, opens nothing and calls no other object. The same class is the server
 (it answers a client) and the client (it calls a server). The caller must write every returned line,
 in the order in which they were returned.
 """
@@ -53,16 +53,16 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import DecodedLine
 
 
-class SessionRole(enum.Enum):
+class Party(enum.Enum):
     """The role that a session takes."""
 
     SERVER = "server"
     CLIENT = "client"
 
 
-_SIDES: Final[Mapping[SessionRole, tuple[Direction, Direction]]] = {
-    SessionRole.SERVER: (Direction.IN, Direction.OUT),
-    SessionRole.CLIENT: (Direction.OUT, Direction.IN),
+_SIDES: Final[Mapping[Party, tuple[Direction, Direction]]] = {
+    Party.SERVER: (Direction.IN, Direction.OUT),
+    Party.CLIENT: (Direction.OUT, Direction.IN),
 }
 """The directions of each role: the peer's messages, and our own. IN is from the client."""
 
@@ -83,10 +83,10 @@ class _OpenBatch:
         return None if self.waiting or not self.lines else f"[{','.join(self.lines)}]"
 
 
-class Session:
+class McpSession:
     """One conversation over one pair of pipes."""
 
-    def __init__(self, role: SessionRole = SessionRole.SERVER, first_id: int = 1) -> None:
+    def __init__(self, role: Party = Party.SERVER, first_id: int = 1) -> None:
         """Start without any message. `first_id` is the id of our first own request."""
         self.role = role
         self.state = ConversationState(most_open=math.inf)
@@ -525,7 +525,7 @@ class Session:
             initialized=self.negotiated.initialized,
             progress=self._theirs,
         )
-        return self._said_by_client(verdict) if self.role is SessionRole.CLIENT else verdict
+        return self._said_by_client(verdict) if self.role is Party.CLIENT else verdict
 
     def _said_by_client(self, verdict: Verdict) -> Verdict:
         """Check an outgoing message to a server: the client's methods, and no error blocks it."""

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import Reply
     from humanmcp.protocol.conversation.exchange import Event, Exchange, Outcome
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.session import Session
+    from humanmcp.protocol.session import McpSession
     from humanmcp.server.journal import Journal
     from humanmcp.server.rules import AutomaticAnswers
     from humanmcp.server.text_files.text_desk import TextFileAnswers
@@ -125,7 +125,7 @@ class ExchangeHandler:
 
     def __init__(  # noqa: PLR0913, PLR0917 - what acts along the way
         self,
-        session: Session,
+        session: McpSession,
         journal: Journal,
         automatic: AutomaticAnswers,
         keepalive: Keepalive,

@@ -15,12 +15,12 @@ from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import InboxError, NotHeldError, Reply
 from humanmcp.inbox.inbox_session import InboxSession, Stamps
-from humanmcp.protocol.conversation.approvals import action_of, kind_of
+from humanmcp.protocol.conversation.approvals import action_of, kind_of_tool
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import (
     DECIDED,
     DELIBERATE,
-    Decision,
+    DecisionRecord,
     Direction,
 )
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from humanmcp.inbox.contract import Answer, Key, ServerInbox, SessionFacts
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
-    from humanmcp.protocol.session import Session
+    from humanmcp.protocol.session import McpSession
     from humanmcp.server.connection import Connection
     from humanmcp.server.waiting import PendingTimers
 
@@ -134,12 +134,12 @@ class Journal(InboxSession):
         Each answer of a person has one, and each to a question or a permission prompt.
         """
         tools = negotiated.known_tools
-        is_asked = exchange.method == "tools/call" and bool(kind_of(exchange.tool, tools))
+        is_asked = exchange.method == "tools/call" and bool(kind_of_tool(exchange.tool, tools))
         if isinstance(author, str) and (author == BY_US or not is_asked):
             return ""
         reply = Reply("", by=author, at=self.clock.stamp()) if isinstance(author, str) else author
         action = action_of(exchange, line, tools, deliberate=deliberate)
-        decision = Decision(*key, exchange.method, exchange.request.raw, line, action=action)
+        decision = DecisionRecord(*key, exchange.method, exchange.request.raw, line, action=action)
         return self.decided(decision, reply)
 
     def note_decision(self, decision: str, by: str) -> None:
@@ -260,7 +260,7 @@ class Journal(InboxSession):
             lambda: self.inbox.update(key, line=line, id=token, waiting=waiting),
         )
 
-    def describe(self, session: Session) -> None:
+    def describe(self, session: McpSession) -> None:
         """Update the session's facts in the inbox, if they changed."""
         negotiated = session.negotiated
         self.keep_facts(

@@ -17,7 +17,7 @@ from humanmcp.locales import spoken_language
 from humanmcp.protocol.answer_book.decide import Mode, when_nobody_answers
 from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation import parking
-from humanmcp.protocol.conversation.approvals import APPROVAL, differs, kind_of
+from humanmcp.protocol.conversation.approvals import APPROVAL, differs, kind_of_tool
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState, Sent, watches
 from humanmcp.protocol.conversation.parking import ParkedAs, ParkedCall, Ticket
 from humanmcp.protocol.conversation.transcript import Direction
@@ -95,7 +95,7 @@ class ParkedCalls:
         no decision ends the run of a host.
         """
         tools = self._session.negotiated.known_tools
-        return self._seconds is not None and kind_of(exchange.tool, tools) != APPROVAL
+        return self._seconds is not None and kind_of_tool(exchange.tool, tools) != APPROVAL
 
     def _way(self, exchange: Exchange) -> ParkedAs | None:
         if not self._outlives(exchange):
@@ -104,7 +104,7 @@ class ParkedCalls:
         has_tool = tools is None or parking.RESULT_TOOL["name"] in tools
         if exchange.number in self._followers and exchange.method == "tools/call":
             return ParkedAs.TICKET if has_tool and not parking.asks_with_ticket(exchange) else None
-        return parking.way(exchange, has_tool=has_tool)
+        return parking.way_to_park(exchange, has_tool=has_tool)
 
     def token(self, number: int) -> str:
         """Return the `requestState` under which a client may come back for a request."""
@@ -204,7 +204,7 @@ class ParkedCalls:
             return self._answer(exchange, ticket, *found)
         repeats = "requestState" in exchange.request.params
         # A `requestState` of nobody: a person sees the request.
-        return None if repeats else _decision(*parking.unknown(exchange))
+        return None if repeats else _decision(*parking.refuse_unknown(exchange))
 
     def _answer(self, exchange: Exchange, ticket: Ticket, item: Item, call: ParkedCall) -> Decision:
         reply = parking.reply_to(exchange, call)
@@ -229,7 +229,9 @@ class ParkedCalls:
             return None
         tasks = [number for number, one in self._own.items() if one is ParkedAs.TASK]
         items = [self._inbox.item(self._journal.key(number)) for number in tasks]
-        return _decision(TextForm.RESULT, parking.listed(exchange.version, map(self._call, items)))
+        return _decision(
+            TextForm.RESULT, parking.task_list(exchange.version, map(self._call, items))
+        )
 
     def _find(self, ticket: Ticket) -> tuple[Item, ParkedCall] | None:
         """Return the call that a ticket names, if this client may know of it."""

@@ -50,7 +50,7 @@ class NoReplayError(StopError):
     section = "serve"
 
 
-class Recording(NamedTuple):
+class RecordingPlace(NamedTuple):
     """Where a recording is: in a file, or in a database as the session of this name."""
 
     path: Path
@@ -99,7 +99,7 @@ class Recording(NamedTuple):
             yield read_frames(added)
 
 
-def read_replay(recording: Recording, match: str, otherwise: str = "hand") -> Replay:
+def read_replay(recording: RecordingPlace, match: str, otherwise: str = "hand") -> Replay:
     """Read the recorded answers.
 
     Where the real server stands behind it, a recording may be empty, or a file that is to be made.
@@ -120,7 +120,7 @@ def read_replay(recording: Recording, match: str, otherwise: str = "hand") -> Re
     return replay
 
 
-def read_forward(recording: Recording, command: Iterable[str]) -> Forward:
+def read_forward(recording: RecordingPlace, command: Iterable[str]) -> Forward:
     """Return the command for unrecorded requests and the file that records its answers."""
     frames = () if recording.is_missing else recording.frames()
     last = max((frame.seq for frame in frames), default=0)

@@ -27,7 +27,7 @@ from humanmcp.protocol.conversation.exchange import CUT, ExchangeState, Sent
 from humanmcp.protocol.conversation.transcript import DELIBERATE, HTTP, Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Message
-from humanmcp.protocol.session import Session
+from humanmcp.protocol.session import McpSession
 from humanmcp.protocol.tables import methods
 from humanmcp.server.journal import (
     BY_US,
@@ -56,7 +56,7 @@ class Resumed(NamedTuple):
     `before` is what the other process had negotiated.
     """
 
-    session: Session
+    session: McpSession
     before: NegotiatedState
     waiting: Sequence[int] = ()
     last: Frame | None = None
@@ -75,7 +75,13 @@ class Resumed(NamedTuple):
 def resumed(inbox: ServerInbox, name: str, waiting: Sequence[int]) -> Resumed:
     """Replay the transcript of another process into a new session."""
     resumed = Resumed(
-        Session(), inbox.negotiated(name), waiting, came={}, answers={}, begun=set(), decisions=[]
+        McpSession(),
+        inbox.negotiated(name),
+        waiting,
+        came={},
+        answers={},
+        begun=set(),
+        decisions=[],
     )
     for frame in inbox.frames(name):
         if frame.note == HTTP:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.answer_book.decision import Decision
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.json.jsonrpc import Message
-    from humanmcp.protocol.session import Session
+    from humanmcp.protocol.session import McpSession
     from humanmcp.server.journal import Journal
 
 logger = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class _Steps:
 class RuleSteps:
     """The requests of one session that are in the middle of their rule."""
 
-    def __init__(self, session: Session, journal: Journal) -> None:
+    def __init__(self, session: McpSession, journal: Journal) -> None:
         self._session = session
         self._journal = journal
         self._open: dict[int, _Steps] = {}

@@ -21,7 +21,7 @@ from humanmcp.protocol.conversation.approvals import (
     KIND,
     allowed,
     approval_of,
-    kind_of,
+    kind_of_tool,
     pattern_of,
 )
 from humanmcp.protocol.conversation.exchange import Refused, Sent
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.answer_book.following import BookMemory
     from humanmcp.protocol.conversation.exchange import Exchange, Outcome
     from humanmcp.protocol.json.jsonrpc import Message
-    from humanmcp.protocol.session import Session
+    from humanmcp.protocol.session import McpSession
     from humanmcp.server.exchanges import ExchangeHandler
     from humanmcp.server.journal import Journal
     from humanmcp.server.rule_steps import RuleSteps
@@ -55,7 +55,7 @@ class ServerDefinition:
 
     def __init__(
         self,
-        session: Session,
+        session: McpSession,
         journal: Journal,
         book_file: BookFile,
         keepalive: Keepalive,
@@ -157,7 +157,7 @@ class AutomaticAnswers:
     def _allowed(self, exchange: Exchange) -> Decision | None:
         """Return the decision that a person made for the session; None if it is still theirs."""
         tools = self._session.negotiated.known_tools
-        if kind_of(exchange.tool, tools) != APPROVAL or not self._journal.facts.is_one_client:
+        if kind_of_tool(exchange.tool, tools) != APPROVAL or not self._journal.facts.is_one_client:
             return None
         approval = approval_of(exchange.request.raw, exchange.request, tools)
         kept = map(pattern_of, self._journal.inbox.holds(self._journal.name))

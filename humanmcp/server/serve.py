@@ -22,7 +22,7 @@ from humanmcp.inbox.contract import SessionFacts
 from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
-from humanmcp.protocol.session import Session
+from humanmcp.protocol.session import McpSession
 from humanmcp.protocol.tables import versions
 from humanmcp.server.connection import PipeConnection
 from humanmcp.server.journal import Clock, Journal
@@ -285,7 +285,7 @@ def _replay(
         return None, None
     from humanmcp.server import replaying  # noqa: PLC0415 - seldom wanted
 
-    recording = replaying.Recording.find(arguments.replay, home, database)
+    recording = replaying.RecordingPlace.find(arguments.replay, home, database)
     replay = replaying.read_replay(recording, arguments.match, arguments.otherwise)
     return replay, replaying.read_forward(recording, command) if command else None
 
@@ -328,7 +328,7 @@ class ServerParts(NamedTuple):
         if resumed:
             journal.go_on(resumed.seq)
         return ServedSession(
-            session=resumed.session if resumed else Session(),
+            session=resumed.session if resumed else McpSession(),
             journal=journal,
             claim_files=claim,
             book_file=self.book_file.another(),

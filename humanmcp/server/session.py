@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.attendant import SessionCount
     from humanmcp.protocol.answer_book.book_entry import DefinitionChange
-    from humanmcp.protocol.session import Session
+    from humanmcp.protocol.session import McpSession
     from humanmcp.server.connection import Incoming
     from humanmcp.server.journal import Journal
     from humanmcp.server.resuming import Resumed
@@ -253,7 +253,7 @@ class ServedSession:
     def __init__(  # noqa: PLR0913 - the parts of a session, each with its own module
         self,
         *,
-        session: Session,
+        session: McpSession,
         journal: Journal,
         claim_files: Callable[[Sequence[bytes]], TextFiles],
         book_file: BookFile,

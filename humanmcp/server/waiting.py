@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.answer_book.replay import Replay
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.conversation.timeouts import TimeoutPlan
-    from humanmcp.protocol.session import Session
+    from humanmcp.protocol.session import McpSession
     from humanmcp.server.forwarding import Addition
     from humanmcp.server.journal import Journal
 
@@ -215,7 +215,7 @@ class Keepalive:
 
     def __init__(
         self,
-        session: Session,
+        session: McpSession,
         journal: Journal,
         options: ServeOptions,
         book_file: BookFile,

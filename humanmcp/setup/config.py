@@ -42,10 +42,10 @@ from humanmcp.setup.hosts import (
     Host,
     HostEntry,
     command_in,
-    is_ours,
     manner_for,
     passed_on,
     place,
+    starts_humanmcp,
     user_place,
 )
 
@@ -228,7 +228,7 @@ def _changed(wanted: Wanted) -> tuple[ConfigFile, ConfigFile, Path | None]:
         raise ConfigFileError("no yaml")
     file = ConfigFile.read(wanted.host, wanted.path)
     there = file.entries().get(wanted.name)
-    if there is not None and not is_ours(there):
+    if there is not None and not starts_humanmcp(there):
         raise ConfigFileError("not ours", path=wanted.path, name=wanted.name)
     after = file.having({wanted.keys: wanted.entry})
     return file, after, None if file == after else after.write()
@@ -662,7 +662,7 @@ def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
     try:
         value = json.loads(jsonc.plain(text))
     except json.JSONDecodeError as error:
-        wrong = blocking(reading.read(jsonc.plain(text)).diagnostics)
+        wrong = blocking(reading.read_json(jsonc.plain(text)).diagnostics)
         why = wrong[0] if wrong else error.msg
         raise ConfigFileError(
             "no json", path=path, line=error.lineno, column=error.colno, why=why

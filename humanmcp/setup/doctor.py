@@ -27,7 +27,7 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, in_language
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.setup.config import ConfigFile, ConfigFileError, configurations
-from humanmcp.setup.hosts import HOSTS, Format, Host, command_in, is_ours, user_place
+from humanmcp.setup.hosts import HOSTS, Format, Host, command_in, starts_humanmcp, user_place
 from humanmcp.setup.wrap import is_wrapped
 
 if TYPE_CHECKING:
@@ -371,7 +371,7 @@ def _in_file(host: Host, path: Path, started: dict[tuple[str, ...], Trial]) -> I
         yield Finding("host bad", Level.WARNING, about, error.sentence())
         return
     for keys, one in servers.items():
-        if is_ours(one) and command_in(one) is not None:
+        if starts_humanmcp(one) and command_in(one) is not None:
             yield _check_entry(host, path, keys[-1], one, started)
         elif isinstance(one, dict) and "url" in one and command_in(one) is None:
             yield ok("host remote", label=host.label, name=keys[-1])

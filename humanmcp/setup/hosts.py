@@ -175,7 +175,7 @@ def wait_to_write(host: Host, asked: int | None) -> int:
         return 0
     if asked is not None:
         return max(0, asked)
-    known = timeouts.find(host.client)
+    known = timeouts.find_client(host.client)
     is_long = known is not None and (known.call is None or known.call >= DEFAULT_WAIT)
     return 0 if is_long else DEFAULT_WAIT
 
@@ -226,7 +226,7 @@ def command_in(entry: object) -> tuple[str, Sequence[str]] | None:
     return command, [word for word in args if isinstance(word, str)]
 
 
-def is_ours(one: object) -> bool:
+def starts_humanmcp(one: object) -> bool:
     """Return True if an entry starts humanmcp, or leads to where it is served on this computer."""
     found = command_in(one)
     if found is None:

@@ -25,7 +25,7 @@ from humanmcp.setup.config import (
     tell_what_now,
     with_more_tries,
 )
-from humanmcp.setup.hosts import BY_NAME, Format, Host, command_in, is_ours, place, starter
+from humanmcp.setup.hosts import BY_NAME, Format, Host, command_in, place, starter, starts_humanmcp
 
 if TYPE_CHECKING:
     import argparse
@@ -73,7 +73,7 @@ def is_wrapped(entry: object) -> bool:
 
 def _words_after_tap(entry: object) -> Sequence[str]:
     found = command_in(entry)
-    if found is None or not is_ours(entry):
+    if found is None or not starts_humanmcp(entry):
         return ()
     words = (found[0], *found[1])
     if _TAP not in words or _DASHES not in words:
@@ -117,7 +117,7 @@ def standing_of(entry: object) -> Standing:
     found = command_in(entry)
     if not isinstance(entry, dict) or found is None or not found[0]:
         return Standing.REMOTE
-    if is_ours(entry):
+    if starts_humanmcp(entry):
         return Standing.OURS
     return Standing.ODD if has_odd_arguments(entry) else Standing.PLAIN
 

@@ -44,7 +44,7 @@ from humanmcp.protocol.conversation.transcript import (
     DROPPED,
     INSTEAD,
     LET_GO,
-    Decision,
+    DecisionRecord,
     Direction,
 )
 from humanmcp.protocol.diagnostics import kinds
@@ -570,7 +570,7 @@ class HeldQueue:
     def _decided(self, held: Held, reply: Reply, answered: str, action: str) -> str:
         """Return the record of what a person decided about a held message."""
         key = self._inbox_session.key(held.number)
-        decision = Decision(*key, held.method, _text(held.raw), answered, action=action)
+        decision = DecisionRecord(*key, held.method, _text(held.raw), answered, action=action)
         return self._inbox_session.decided(decision, reply)
 
     # -- the four ends --------------------------------------------------------------------------

@@ -56,7 +56,7 @@ ENDED: Final = HttpRefusal(502, "ended", -32603)
 
 
 class TappedClient:
-    """One session: a tap as a child, and the requests that wait for it. A `FrontSession`.
+    """One session: a tap as a child, and the requests that wait for it. A `FrontClient`.
 
     The tap speaks in threads of its own; everything else happens in the event loop.
     """
@@ -85,7 +85,7 @@ class TappedClient:
 
     def begin_notes(
         self,
-        request: HttpRequest,  # noqa: ARG002 - as in `FrontSession`
+        request: HttpRequest,  # noqa: ARG002 - as in `FrontClient`
         message: DecodedLine | None = None,  # noqa: ARG002 - likewise
     ) -> ResponseNotes:
         """Write nothing down: the tap has the lines."""
@@ -95,7 +95,7 @@ class TappedClient:
         """Note that its client is there, and where."""
         self.address, self.last_seen = address or self.address, self._loop.time()
 
-    def post(self, posted: Posted, head: str = "") -> Stream:  # noqa: ARG002 - as in `FrontSession`
+    def post(self, posted: Posted, head: str = "") -> Stream:  # noqa: ARG002 - as in `FrontClient`
         """Pass a message on. Return the stream of its response."""
         stream, message, numbers = Stream(), posted.message, []
         for one in message.items if isinstance(message, Batch) else (message,):
@@ -264,7 +264,7 @@ class TapCommand(NamedTuple):
 
 
 class TapFront:
-    """All sessions at the address. A `FrontSessions`."""
+    """All sessions at the address. A `FrontClients`."""
 
     def __init__(self, command: TapCommand) -> None:
         """Begin with none."""
@@ -321,7 +321,7 @@ class TapFront:
         found.seen(address)
         return found
 
-    def schema_of(self, message: Message, key: str, host: str) -> Json:  # noqa: ARG002 - as in `FrontSessions`
+    def schema_of(self, message: Message, key: str, host: str) -> Json:  # noqa: ARG002 - as in `FrontClients`
         """Return None: the server behind the tap knows its tools."""
         return None
 

@@ -27,7 +27,7 @@ from humanmcp.http.server_address import SessionOverError
 from humanmcp.http.transport import HttpTransport
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import HTTP, OTHER_ID, SAID_AGAIN
-from humanmcp.protocol.http.client import as_json, named_after
+from humanmcp.protocol.http.client import named_after, part_as_json
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 
@@ -293,7 +293,7 @@ class RemoteServer:
         self._write(self._aside, line)
 
     def http_passed(self, number: int, what: HttpPart) -> None:
-        self._record(as_json(number, what).encode("utf-8", "replace"), HTTP)
+        self._record(part_as_json(number, what).encode("utf-8", "replace"), HTTP)
 
     def ended(self) -> None:
         """Do nothing: it ends with its client."""

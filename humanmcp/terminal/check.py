@@ -27,7 +27,7 @@ from humanmcp.answering.schema import (
     diagnostic_shape,
 )
 from humanmcp.common import mistakes
-from humanmcp.common.person_files import STDIN, decoded, read_bytes, read_text, unreadable
+from humanmcp.common.person_files import STDIN, decoded, read_bytes, read_text, unreadable_file
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr, to_stdout
 from humanmcp.locales import say
@@ -97,7 +97,7 @@ def _opened(name: str = STDIN) -> Iterator[int]:
     try:
         number = os.open(name, os.O_RDONLY)
     except OSError as error:
-        raise unreadable(name, error) from error
+        raise unreadable_file(name, error) from error
     try:
         yield number
     finally:
@@ -388,7 +388,7 @@ def _asked_for(request: jsonrpc.Message) -> str:
 
 def _made_up(text: str, asked: Asked) -> jsonrpc.Message:
     """Make up a request for an answer that comes without its request."""
-    reading = json_reading.read(text)  # also reads JSON with small mistakes
+    reading = json_reading.read_json(text)  # also reads JSON with small mistakes
     value = reading.value if reading.readable else None
     token = _own_id(reading.json, value) if asked.id is None else json.dumps(asked.id)
     name = asked.method or guessed_method(value)
@@ -437,7 +437,7 @@ def explain(codes: Sequence[str]) -> None:
 
 
 def _found(code: str) -> Mistake:
-    mistake = mistakes.find(code)
+    mistake = mistakes.find_mistake(code)
     if mistake is None:
         raise CaseError("no such code", got=code)
     return mistake
@@ -490,7 +490,7 @@ _WIDTH: Final = 80
 
 
 def _is_request(text: str) -> bool:
-    reading = json_reading.read(text)
+    reading = json_reading.read_json(text)
     value = reading.value if reading.readable and not reading.edits else None
     return isinstance(value, dict) and isinstance(value.get("method"), str)
 

@@ -32,7 +32,7 @@ def explained(
 
     `name` is the name of the file, `shift` the number of lines above the text in it.
     """
-    place = place_of(diagnostic, name=name, shift=shift)
+    place = problem_place(diagnostic, name=name, shift=shift)
     colour = SEVERITY_COLOURS[diagnostic.severity]
     yield (
         Painted(f"{place}: " if place else "", "bold"),
@@ -64,7 +64,7 @@ def print_problems(
             to_stdout(indent, *parts)
 
 
-def place_of(diagnostic: Diagnostic, *, name: str = "", shift: int = 0) -> str:
+def problem_place(diagnostic: Diagnostic, *, name: str = "", shift: int = 0) -> str:
     """Return the place of a problem: `answer.json:3:12`, or `line 3, column 12` without a name."""
     if not diagnostic.line:
         return name

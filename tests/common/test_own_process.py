@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from humanmcp.common import own_process
-from humanmcp.common.own_process import ToldToStopError, in_order
+from humanmcp.common.own_process import ToldToStopError, ending_in_order
 from tests.support.waiting import PATIENCE, until
 
 
@@ -95,7 +95,7 @@ def test_a_hangup_that_was_ignored_stays_ignored() -> None:
     """A command under `nohup` goes on when its terminal closes."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with in_order():
+        with ending_in_order():
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
             assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
     finally:
@@ -108,7 +108,7 @@ SIGNALS: Final = [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, ToldToSto
 
 def wait_in_order(before: Callable[[], object]) -> None:
     """Do something, then wait as a program for a person does; fail if no signal ends that."""
-    with in_order():
+    with ending_in_order():
         before()
         threading.Event().wait(PATIENCE)
         pytest.fail("the signal was lost")
@@ -158,7 +158,7 @@ def test_a_signal_is_not_lost_that_does_not_wake_the_main_thread(
 def test_a_signal_that_came_while_another_began_to_react_is_told_to_it() -> None:
     """Only the one before heard of it, whose handler is not there any more."""
     heard: list[int] = []
-    with in_order():
+    with ending_in_order():
         stop = own_process._Stop()
         before = signal.signal(signal.SIGTERM, lambda number, _frame: heard.append(number))
         try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.common.shell import command_line, program, quoted
+from humanmcp.common.shell import command_line, program, shell_quoted
 
 
 def test_it_names_the_command_as_it_can_be_typed(
@@ -68,4 +68,4 @@ def test_a_shell_takes_a_word_as_it_is(tmp_path: Path, word: str) -> None:
 )
 def test_a_word_for_powershell(word: str, line: str) -> None:
     """Its quotes are doubled, also the typographic ones, which it reads as quotes."""
-    assert quoted(word, "win32") == line
+    assert shell_quoted(word, "win32") == line

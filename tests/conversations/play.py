@@ -18,8 +18,8 @@ from humanmcp.protocol.conversation.exchange import (
 )
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
-from humanmcp.protocol.session import Session
-from humanmcp.protocol.validation.addressing import addressed, id_of, kind_of, unaddressed
+from humanmcp.protocol.session import McpSession
+from humanmcp.protocol.validation.addressing import addressed, id_of, kind_typed, unaddressed
 from tests.conversations.script import Deed, Step
 
 FORMS: Final = {
@@ -59,7 +59,7 @@ class Player:
 
     def __init__(self) -> None:
         """Start with a new session."""
-        self.session = Session()
+        self.session = McpSession()
         self._refused = Played()
 
     def play(self, step: Step) -> Played:
@@ -105,7 +105,7 @@ class Player:
     def _save(self, text: str) -> Played:
         """Do with a text in `out.txt` what the server does with it."""
         exchange = addressed(text, self.session.pending)
-        if kind_of(text) in (Kind.REQUEST, Kind.NOTIFICATION) or (
+        if kind_typed(text) in (Kind.REQUEST, Kind.NOTIFICATION) or (
             exchange is None and self.session.unreadable and id_of(text) is None
         ):
             verdict = self.session.submit(text)

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.common.book_file import BookFileError, decode
+from humanmcp.common.book_file import BookFileError, decode_book
 from humanmcp.demo.lesson import (
     Lesson,
     client_name,
@@ -319,9 +319,9 @@ def test_a_mistake_of_a_teacher_is_explained_with_its_place(old: str, new: str, 
     """A teacher writes one in a text file, and is told what is wrong with it."""
     assert old in GOOD
     parse = partial(parse_lesson, language="en")
-    decode(GOOD, Path("my.toml"), parse)
+    decode_book(GOOD, Path("my.toml"), parse)
     with pytest.raises(BookFileError) as caught:
-        decode(GOOD.replace(old, new, 1), Path("my.toml"), parse)
+        decode_book(GOOD.replace(old, new, 1), Path("my.toml"), parse)
     assert said in caught.value.sentence()
     assert said_in("ja", caught.value.sentence) != caught.value.sentence()
 

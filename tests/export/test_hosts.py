@@ -7,7 +7,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.export import hosts
-from humanmcp.protocol.conversation.timeouts import CLIENTS, find
+from humanmcp.protocol.conversation.timeouts import CLIENTS, find_client
 
 NONE: Final = "none"
 
@@ -24,7 +24,7 @@ def test_the_table_is_a_row_a_host(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("known", hosts.table(), ids=lambda one: f"{one['name']} {one['version']}")
 def test_the_table_agrees_with_what_the_server_knows(known: dict[str, object]) -> None:
     """Of the clients that are known by their name."""
-    client = find(str(known.get("client", "")))
+    client = find_client(str(known.get("client", "")))
     if client is None:
         return
     assert client.label == known["name"]

@@ -13,7 +13,7 @@ import pytest
 
 from humanmcp.export import readable as forms
 from humanmcp.export.command import FORMATS, written
-from humanmcp.export.recording import ExportOptions, find
+from humanmcp.export.recording import ExportOptions, find_recording
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.visible import visible
@@ -27,7 +27,7 @@ IN, OUT = Direction.IN, Direction.OUT
 def test_the_first_listing_comes_out_as_it_went_in() -> None:
     """Nine lines, byte for byte."""
     source = SEED / "demo-app.log"
-    listing = forms.write_log(find(str(source), SEED, UTC), MANNER)
+    listing = forms.write_log(find_recording(str(source), SEED, UTC), MANNER)
     assert listing == source.read_text(encoding="utf-8")
     assert listing.count("\n") == 9
 
@@ -36,7 +36,10 @@ def test_the_second_listing_is_the_first_one_laid_out() -> None:
     """132 lines, byte for byte; made from the log or from a transcript."""
     golden = (SEED / "demo-app.pretty.log").read_text(encoding="utf-8")
     assert golden.count("\n") == 132
-    assert forms.write_laid_out(find(str(SEED / "demo-app.log"), SEED, UTC), MANNER) == golden
+    assert (
+        forms.write_laid_out(find_recording(str(SEED / "demo-app.log"), SEED, UTC), MANNER)
+        == golden
+    )
 
 
 def test_a_log_is_the_same_from_a_transcript() -> None:
@@ -70,7 +73,7 @@ def test_lines_of_a_log_that_are_no_entries_are_kept(tmp_path: Path) -> None:
     """The first formatter kept them, too; a log of Windows has its carriage returns."""
     path = tmp_path / "odd.log"
     path.write_bytes(b"[2025-04-06 15:09:35.419] IN: {}\r\nTraceback: something\r\n")
-    told = forms.write_laid_out(find(str(path), tmp_path, UTC), MANNER)
+    told = forms.write_laid_out(find_recording(str(path), tmp_path, UTC), MANNER)
     assert told == "[2025-04-06 15:09:35.419] IN: {}\nTraceback: something\n"
 
 
@@ -82,7 +85,7 @@ def test_the_transcript_is_written_whole(tmp_path: Path) -> None:
     for recorded in (odd, WEATHER):
         path = tmp_path / "transcript.jsonl"
         path.write_text(forms.write_transcript(recorded, MANNER), encoding="utf-8")
-        assert find(str(path), tmp_path).frames == recorded.frames
+        assert find_recording(str(path), tmp_path).frames == recorded.frames
 
 
 WILD = "\x1b]52;c;eA==\x07\r\x7f\x9b31m\u202e"
@@ -121,7 +124,7 @@ def test_nothing_of_the_wire_acts_on_the_terminal_that_shows_an_export(
 def test_an_empty_inbox_says_how_to_record_a_session(tmp_path: Path) -> None:
     """Nobody has named `last`, the default."""
     with pytest.raises(StopError, match="There is no session yet"):
-        find("last", tmp_path)
+        find_recording("last", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["log", "pretty", "jsonl", "har", "markdown"])

@@ -34,9 +34,9 @@ from humanmcp.protocol.conversation.transcript import (
 from humanmcp.protocol.http.client import (
     IncomingResponse,
     OutgoingRequest,
-    as_json,
     carried,
     cut_part,
+    part_as_json,
     request_part,
     response_part,
 )
@@ -252,11 +252,11 @@ def test_the_archive_of_a_session_over_http_has_its_true_requests() -> None:
     url, kind = "https://example.com/mcp", (("content-type", "application/json"),)
     post = OutgoingRequest("POST", (("Authorization", HIDDEN),), ping, url)
     parts = [
-        as_json(1, OutgoingRequest("GET", (), url=url)),
-        as_json(2, post),
-        as_json(1, IncomingResponse(405, "Method Not Allowed")),
-        as_json(2, IncomingResponse(200, "OK", kind)),
-        as_json(2, ServerSentEvent(b"", "1-1")),
+        part_as_json(1, OutgoingRequest("GET", (), url=url)),
+        part_as_json(2, post),
+        part_as_json(1, IncomingResponse(405, "Method Not Allowed")),
+        part_as_json(2, IncomingResponse(200, "OK", kind)),
+        part_as_json(2, ServerSentEvent(b"", "1-1")),
     ]
     recorded = Recording(
         "web",

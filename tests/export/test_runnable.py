@@ -601,9 +601,9 @@ def test_every_format_can_be_had_from_the_command(tmp_path: Path) -> None:
 
 def test_the_seeds_session_can_be_run() -> None:
     """The demo-app of the capture, as a server whose shell tool executes nothing."""
-    from humanmcp.export.recording import find  # noqa: PLC0415 - one test needs it
+    from humanmcp.export.recording import find_recording  # noqa: PLC0415 - one test needs it
 
-    told = write_server(find(str(SEED / "demo-app.log"), SEED), ExportOptions())
+    told = write_server(find_recording(str(SEED / "demo-app.log"), SEED), ExportOptions())
     assert "async def exec_shell_command(" in told
     compile(told, "server.py", "exec")
 

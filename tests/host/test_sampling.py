@@ -16,8 +16,8 @@ from humanmcp.host.sampling import SampledByModel, Sampler, turns_of
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.protocol.conversation.exchange import NegotiatedState, Outcome, RequestArrived, Sent
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.session import Session
-from humanmcp.protocol.session import SessionRole as Role
+from humanmcp.protocol.session import McpSession
+from humanmcp.protocol.session import Party as Role
 from tests.host.hosting import configuration, says, use
 from tests.host.services import Say, message, service
 from tests.host.test_host import chat, recorded, words
@@ -49,7 +49,7 @@ class Asking:
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Ask, and return the answer."""
-        session = Session(Role.CLIENT)
+        session = McpSession(Role.CLIENT)
         can: dict[str, Any] = {"sampling": {}, "elicitation": {}}
         session.negotiated = NegotiatedState("library", client_capabilities=can, initialized=True)
         line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})

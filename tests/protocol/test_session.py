@@ -28,7 +28,7 @@ from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Flaw, Kind, Message, read
-from humanmcp.protocol.session import Session, SessionRole
+from humanmcp.protocol.session import McpSession, Party
 
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -46,16 +46,16 @@ def line(method: str, id: object = None, **params: Any) -> bytes:  # noqa: A002,
     return json.dumps(message, ensure_ascii=False).encode()
 
 
-def arrived(session: Session, method: str, id: object = 1, **params: Any) -> Exchange:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+def arrived(session: McpSession, method: str, id: object = 1, **params: Any) -> Exchange:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
     """Let a request arrive and return its exchange."""
     *_overtaken, event = session.receive(line(method, id, **params))
     assert isinstance(event, RequestArrived)
     return event.exchange
 
 
-def opened(version: str = "2025-11-25") -> Session:
+def opened(version: str = "2025-11-25") -> McpSession:
     """Make a session whose handshake has settled this version."""
-    session = Session()
+    session = McpSession()
     first = arrived(
         session,
         "initialize",
@@ -80,7 +80,7 @@ def opened(version: str = "2025-11-25") -> Session:
     return session
 
 
-def call(session: Session, id: object, **more: Any) -> Exchange:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+def call(session: McpSession, id: object, **more: Any) -> Exchange:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
     """Let a tool call arrive."""
     return arrived(session, "tools/call", id, name="t", arguments={}, **more)
 
@@ -88,8 +88,8 @@ def call(session: Session, id: object, **more: Any) -> Exchange:  # noqa: A002, 
 def test_before_the_handshake_the_asked_version_counts_where_it_is_known() -> None:
     """An unknown one is answered in the latest handshake version."""
     for asked, version in (("2024-11-05", "2024-11-05"), ("2099-01-01", "2025-11-25")):
-        assert arrived(Session(), "initialize", 1, protocolVersion=asked).version == version
-    assert arrived(Session(), "tools/list", 1).version == "2025-11-25"
+        assert arrived(McpSession(), "initialize", 1, protocolVersion=asked).version == version
+    assert arrived(McpSession(), "tools/list", 1).version == "2025-11-25"
 
 
 def test_a_modern_request_carries_its_version_itself() -> None:
@@ -101,7 +101,7 @@ def test_a_modern_request_carries_its_version_itself() -> None:
 
 def test_a_probe_does_not_pin_the_era() -> None:
     """A client that gives up on the probe sends `initialize` on the same pipe."""
-    session = Session()
+    session = McpSession()
     probe = arrived(session, "server/discover", 1, _meta=MODERN)
     assert probe.version == "2026-07-28"
     later = arrived(session, "initialize", 2, protocolVersion="2025-11-25")
@@ -114,7 +114,7 @@ def test_asking_again_which_versions_there_are_takes_none_back() -> None:
 
     Who hears it from between the two says the same.
     """
-    session, between = Session(), ConversationState()
+    session, between = McpSession(), ConversationState()
     for number, method in enumerate(("server/discover", "tools/list", "server/discover"), 1):
         arrived(session, method, number, _meta=MODERN)
         heard = read(line(method, number, _meta=MODERN))
@@ -184,7 +184,7 @@ def test_a_cancel_for_nothing_pending_changes_nothing(request_id: object) -> Non
 
 def test_initialize_cannot_be_cancelled() -> None:
     """A TypeScript client sends a cancel for it all the same."""
-    session = Session()
+    session = McpSession()
     arrived(session, "initialize", 0, protocolVersion="2025-11-25")
     session.receive(line("notifications/cancelled", requestId=0))
     assert len(session.pending) == 1
@@ -229,7 +229,7 @@ def test_a_batch_does_not_wait_for_a_request_whose_id_was_taken() -> None:
 
 def test_a_request_with_a_twin_is_not_held() -> None:
     """The hold is an answer, too: an id has only one (2026-07-28)."""
-    session = Session()
+    session = McpSession()
     asked = call(session, 1, _meta=MODERN)
     call(session, 1, _meta=MODERN)
     assert session.ask_to_retry(asked.number, "token") is None
@@ -383,7 +383,7 @@ def test_the_tools_of_all_pages_are_known() -> None:
 
 def test_a_modern_client_is_known_from_its_envelope() -> None:
     """2026-07-28: name and capabilities stand in each request."""
-    session = Session()
+    session = McpSession()
     call(session, 1, _meta={**MODERN, "io.modelcontextprotocol/clientCapabilities": {"roots": {}}})
     assert session.negotiated.client_name == "c"
     assert session.negotiated.client_capabilities == {"roots": {}}
@@ -423,7 +423,7 @@ def test_without_a_usable_token_there_is_no_progress() -> None:
 
 def test_a_held_request_comes_back_as_the_same_exchange() -> None:
     """input_required with requestState only; the repeat has a new id."""
-    session = Session()
+    session = McpSession()
     asked = call(session, 1, _meta=MODERN)
     held = json.loads(session.ask_to_retry(asked.number, "secret") or "")
     assert held == {
@@ -449,13 +449,13 @@ def test_only_modern_calls_can_be_held() -> None:
     assert opened().ask_to_retry(1, "x") is None
     session = opened()
     assert session.ask_to_retry(call(session, 1).number, "x") is None
-    modern = Session()
+    modern = McpSession()
     assert modern.ask_to_retry(arrived(modern, "tools/list", 1, _meta=MODERN).number, "x") is None
 
 
 def test_a_client_that_does_not_repeat_is_given_up() -> None:
     """The exchange is abandoned; only a parked one can be."""
-    session = Session()
+    session = McpSession()
     asked = call(session, 1, _meta=MODERN)
     assert session.went_quiet(asked.number) is None
     session.ask_to_retry(asked.number, "secret")
@@ -466,7 +466,7 @@ def test_a_client_that_does_not_repeat_is_given_up() -> None:
 
 def test_an_answer_to_a_question_back_names_the_exchange_it_continues() -> None:
     """The bridge ties old and new id together by requestState."""
-    session = Session()
+    session = McpSession()
     meta = {**MODERN, "io.modelcontextprotocol/clientCapabilities": {"roots": {}}}
     asked = call(session, 1, _meta=meta)
     question = {
@@ -482,7 +482,7 @@ def test_an_answer_to_a_question_back_names_the_exchange_it_continues() -> None:
 
 def test_a_subscription_is_acknowledged_with_what_is_offered() -> None:
     """The honoured subset, with the request's id in its JSON type."""
-    session = Session()
+    session = McpSession()
     discover = arrived(session, "server/discover", 0, _meta=MODERN)
     result = {
         "resultType": "complete",
@@ -503,7 +503,7 @@ def test_a_subscription_is_acknowledged_with_what_is_offered() -> None:
 
 def test_a_subscription_to_tasks_is_acknowledged_with_their_ids() -> None:
     """MCP: "the server includes the list of task IDs it has agreed to send" for; if declared."""
-    session = Session()
+    session = McpSession()
     capabilities: Any = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
     declared = {**MODERN, "io.modelcontextprotocol/clientCapabilities": capabilities}
     for number, (meta, honoured) in enumerate(((declared, {"taskIds": ["a"]}), (MODERN, {}))):
@@ -516,7 +516,7 @@ def test_a_subscription_to_tasks_is_acknowledged_with_their_ids() -> None:
 
 def test_each_subscription_hears_that_a_list_it_asked_for_changed() -> None:
     """2026-07-28: on the subscription, by its id; of what is offered and asked for alone."""
-    session = Session()
+    session = McpSession()
     meta = {"_meta": MODERN}
     arrived(
         session, "subscriptions/listen", "s-1", notifications={"toolsListChanged": True}, **meta
@@ -571,7 +571,7 @@ def test_a_resource_that_changed_is_told_to_who_subscribed_to_it() -> None:
 
 def test_a_subscription_hears_of_the_resources_that_it_named() -> None:
     """2026-07-28: each by its own id, and none of another resource."""
-    session = Session()
+    session = McpSession()
     for number, resources in enumerate((["file:///a"], ["file:///b"], "file:///a"), 1):
         wanted = {"resourceSubscriptions": resources}
         arrived(session, "subscriptions/listen", number, notifications=wanted, _meta=MODERN)
@@ -586,7 +586,7 @@ def test_a_subscription_hears_of_the_resources_that_it_named() -> None:
 
 def test_what_the_server_offers_counts_for_a_client_that_did_not_ask() -> None:
     """2026-07-28: `server/discover` may be left out; what is not wanted is not honoured."""
-    session = Session()
+    session = McpSession()
     session.book_capabilities = {"resources": {}, "tools": {}}
     wanted = {"resourceSubscriptions": ["a"], "toolsListChanged": False, "other": True}
     asked = arrived(session, "subscriptions/listen", 1, notifications=wanted, _meta=MODERN)
@@ -600,7 +600,7 @@ def test_what_the_server_offers_counts_for_a_client_that_did_not_ask() -> None:
 
 def test_a_client_that_went_on_without_an_answer_gets_none() -> None:
     """2026-07-28: who falls back to `initialize` drops an answer to `server/discover`."""
-    session = Session()
+    session = McpSession()
     probe = arrived(session, "server/discover", 1, _meta=MODERN)
     other = call(session, 2, _meta=MODERN)
     superseded, event = session.receive(line("initialize", 3, protocolVersion="2025-11-25"))
@@ -623,7 +623,7 @@ def test_what_was_never_asked_can_be_neither_held_nor_ended(number: int) -> None
 
 def test_a_request_whose_stream_was_cut_may_come_again_under_another_id() -> None:
     """2026-07-28 has no way to resume it: the same parameters are the same request."""
-    session = Session()
+    session = McpSession()
     asked = call(session, 1, _meta=MODERN)
     session.held(asked.number, CUT)
     assert session.exchanges[asked.number].attempts == 0
@@ -638,7 +638,7 @@ def test_a_request_whose_stream_was_cut_may_come_again_under_another_id() -> Non
 
 def test_another_method_with_the_state_of_a_held_request_is_no_repeat() -> None:
     """Nor is the same method with another state."""
-    session = Session()
+    session = McpSession()
     asked = call(session, 1, _meta=MODERN)
     session.held(asked.number, "secret")
     assert session.exchanges[asked.number].attempts == 1
@@ -709,7 +709,7 @@ def test_what_is_refused_is_said_only_anyway() -> None:
 
 def test_a_client_gives_up_on_its_own_request_once() -> None:
     """And never with a line on `initialize`: MCP forbids it."""
-    session = Session(SessionRole.CLIENT, first_id=5)
+    session = McpSession(Party.CLIENT, first_id=5)
     asked = read(session.ask("tools/list").encode())
     assert isinstance(asked, Message)
     assert asked.body == {"jsonrpc": "2.0", "id": 5, "method": "tools/list"}
@@ -728,7 +728,7 @@ def test_a_client_gives_up_on_its_own_request_once() -> None:
 
 def test_a_saying_towards_a_server_is_remarked_and_never_blocked() -> None:
     """A client may try what it likes; a server has to cope."""
-    session = Session(SessionRole.CLIENT)
+    session = McpSession(Party.CLIENT)
     verdict = session.judge('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}')
     assert verdict.line == verdict.forced
     assert verdict.diagnostics
@@ -749,7 +749,7 @@ def test_the_end_abandons_what_waits() -> None:
 
 def test_swapped_answers_find_their_own_requests() -> None:
     """Two requests in flight are never mixed up."""
-    client = Session(SessionRole.CLIENT)
+    client = McpSession(Party.CLIENT)
     client.ask("tools/list")
     client.ask("prompts/list", id="p")
     (second,) = client.receive(b'{"jsonrpc":"2.0","id":"p","result":{"prompts":[]}}')
@@ -779,7 +779,7 @@ def test_the_server_seat_may_ask_what_the_client_offers() -> None:
     verdict = session.submit('{"jsonrpc":"2.0","id":"h-1","method":"roots/list"}')
     assert verdict.line is not None
     assert [one.method for one in session.awaited] == ["roots/list"]
-    client = Session(SessionRole.CLIENT)
+    client = McpSession(Party.CLIENT)
     (asked,) = client.receive(verdict.line.encode())
     assert isinstance(asked, RequestArrived)
     (event,) = session.receive(b'{"jsonrpc":"2.0","id":"h-1","result":{"roots":[]}}')

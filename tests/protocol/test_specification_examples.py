@@ -22,7 +22,7 @@ from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
-from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.objects import ASKS, CONTENT
 from humanmcp.protocol.validation import check
@@ -79,7 +79,7 @@ def blocks(text: str) -> Iterator[Any]:
     A sketch of JSON is passed over.
     """
     for found in _BLOCK.findall(text):
-        reading = read(found)
+        reading = read_json(found)
         if reading.readable and {one.code for one in reading.diagnostics} <= _COMMENTED:
             yield reading.value
 

@@ -8,7 +8,7 @@ import pytest
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
-from humanmcp.server.replaying import NoReplayError, Recording, read_replay
+from humanmcp.server.replaying import NoReplayError, RecordingPlace, read_replay
 from tests.support.postgres_server import PostgresServer
 from tests.support.serve_process import Serving
 
@@ -59,7 +59,7 @@ def test_a_recording_is_named_in_three_ways(tmp_path: Path, transcript: Path, wa
     session.mkdir(parents=True)
     (session / "transcript.jsonl").write_bytes(transcript.read_bytes())
     names = {"file": str(transcript), "folder": str(transcript.parent), "session": session.name}
-    assert len(read_replay(Recording.find(names[wanted], home), "exact")) == 1
+    assert len(read_replay(RecordingPlace.find(names[wanted], home), "exact")) == 1
 
 
 @pytest.mark.postgres
@@ -78,7 +78,7 @@ def test_a_session_of_a_database_is_named_like_any_other(
         serving.send(ASKED.replace("36", "5"))
         assert serving.hear() == ANSWER.replace("36", "5")
     with pytest.raises(NoReplayError, match="20260101T000000Z-0000"):
-        read_replay(Recording.find("20260101T000000Z-0000", home, where), "exact")
+        read_replay(RecordingPlace.find("20260101T000000Z-0000", home, where), "exact")
 
 
 def recorded_at(folder: Path, *lines: tuple[Direction, str | bytes]) -> str:
@@ -262,4 +262,4 @@ def test_a_recording_that_is_none_is_said(tmp_path: Path) -> None:
     empty.write_text("hello\n", encoding="utf-8")
     for path in (empty, tmp_path / "nowhere.jsonl"):
         with pytest.raises(NoReplayError, match="Give a transcript"):
-            read_replay(Recording.find(str(path), tmp_path), "exact")
+            read_replay(RecordingPlace.find(str(path), tmp_path), "exact")

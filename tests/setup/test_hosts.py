@@ -22,13 +22,13 @@ from humanmcp.setup.hosts import (
     command_for,
     command_in,
     install_link,
-    is_ours,
     local_entry,
     manner_for,
     passed_on,
     place,
     shell_command,
     snippet,
+    starts_humanmcp,
     yaml_entry,
 )
 from tests.support.desk_process import Desking
@@ -41,7 +41,7 @@ def test_the_command_of_an_entry_is_found_again_in_any_shape(host: Host) -> None
     """Whatever a host calls it: `command`, `cmd`, one list or two."""
     made = local_entry(host, COMMAND, 600)
     assert command_in(made) == (COMMAND.command, list(COMMAND.args))
-    assert is_ours(made)
+    assert starts_humanmcp(made)
 
 
 @pytest.mark.parametrize("platform", ["darwin", "win32", "linux"])
@@ -95,7 +95,7 @@ def test_install_links_carry_the_entry() -> None:
 )
 def test_an_entry_that_starts_humanmcp_is_recognised(one: object, ours: bool) -> None:  # noqa: FBT001 - the expectation
     """However it is started."""
-    assert is_ours(one) is ours
+    assert starts_humanmcp(one) is ours
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

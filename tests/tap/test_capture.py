@@ -15,7 +15,7 @@ import pytest
 
 from humanmcp.inbox.contract import Life, Role
 from humanmcp.protocol.conversation.transcript import COMMAND as COMMAND_NOTE
-from humanmcp.protocol.conversation.transcript import Direction, command_in
+from humanmcp.protocol.conversation.transcript import Direction, recorded_command
 from tests.support.person import Person
 from tests.support.tap_process import COMMAND, Tapped, python, server
 from tests.support.waiting import PATIENCE, until
@@ -369,4 +369,4 @@ def test_an_answered_session_ends_without_a_word(home: Path, tmp_path: Path) -> 
         assert [frame.note for frame in tapped.frames() if frame.direction is Direction.NOTE] == [
             COMMAND_NOTE
         ]
-        assert command_in(tapped.frames()) == server("scripted", str(log))
+        assert recorded_command(tapped.frames()) == server("scripted", str(log))

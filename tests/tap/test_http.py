@@ -29,7 +29,7 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP, SAID_AGAIN, Direction
 from humanmcp.protocol.http import outbound
 from humanmcp.protocol.http.http_headers import Headers
-from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge
+from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge_request
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.tap import http_front
 from humanmcp.tap.http_front import TapCommand, TapFront, TappedClient
@@ -359,7 +359,7 @@ def test_what_a_server_asked_for_is_brought_to_the_process_that_asked() -> None:
             said = modern(method, number, **params)
             headers = Headers.of({**USUAL, **said.headers}.items())
             request = HttpRequest("POST", headers, said.body.encode(), address="127.0.0.1")
-            found = judge(request)
+            found = judge_request(request)
             assert isinstance(found, Posted)
             client = await sessions.session_of(found, request)
             assert isinstance(client, TappedClient)

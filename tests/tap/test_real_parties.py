@@ -13,7 +13,7 @@ import mcp_types as types
 import pytest
 from mcp import Client, StdioServerParameters
 
-from humanmcp.export.recording import build_conversation, find
+from humanmcp.export.recording import build_conversation, find_recording
 from humanmcp.inbox.contract import Reply, Role, TakenError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction
@@ -70,7 +70,7 @@ def test_a_client_understands_the_same_with_and_without_a_tap(
         Role.TAP,
         plain.version or facts.protocol_version,
     )
-    conversation = build_conversation(find(facts.name, home))
+    conversation = build_conversation(find_recording(facts.name, home))
     assert [call.asked.name for call in conversation.asked_by_client("tools/call")] == [
         "get-japan-forecast"
     ] * 3
@@ -123,7 +123,7 @@ def test_a_server_from_a_registry_is_used_through_the_tap(tmp_path: Path) -> Non
     assert plain["echo"]["content"][0]["text"].startswith("Echo: 東京")
     assert anyio.run(ask_everything, tapped(home, EVERYTHING_SERVER), home) == plain
     (facts,) = FolderInbox(home).sessions()
-    conversation = build_conversation(find(facts.name, home))
+    conversation = build_conversation(find_recording(facts.name, home))
     assert conversation.server == "mcp-servers/everything"
 
 
@@ -149,7 +149,7 @@ def test_a_question_in_the_middle_of_a_call_is_told_apart(
     home = tmp_path / "home"
     assert anyio.run(greet, tapped(home, PYTHON_SERVER), mode) == "hello Ada"
     (facts,) = FolderInbox(home).sessions()
-    conversation = build_conversation(find(facts.name, home))
+    conversation = build_conversation(find_recording(facts.name, home))
     assert conversation.version == version
     calls = [call for call in conversation.calls if call.asked.method == "tools/call"]
     asked_back = [call for call in conversation.calls if call.asked.direction is Direction.OUT]

@@ -82,7 +82,7 @@ def marks() -> Iterator[str]:
 
 
 def _read(text: str) -> Iterator[str]:
-    found = reading.read(text)
+    found = reading.read_json(text)
     yield f"{text!r}"
     if found.readable and not found.diagnostics:
         yield f"  {json.dumps(found.value, ensure_ascii=True)[:160]}"
@@ -111,7 +111,7 @@ def around() -> Iterator[str]:
             '{"a": 1}',
         ):
             text = words.replace("{}", answer)
-            yield f"{text!r}: {embedded.find(text)}"
+            yield f"{text!r}: {embedded.find_answer(text)}"
             yield from _read(text)
 
 

@@ -215,7 +215,7 @@ def addresses() -> Iterator[str]:
     )  # fmt: skip
     for text in typed:
         id_ = addressing.id_of(text)
-        yield f"{text!r} {addressing.kind_of(text)} {addressing.is_report(text)} {id_ and id_.token}"
+        yield f"{text!r} {addressing.kind_typed(text)} {addressing.is_report(text)} {id_ and id_.token}"
         for pending in ((), waiting[:1], waiting[2:], waiting):
             found = addressing.addressed(text, pending)
             yield f"  {found and found.id.token} {_told([addressing.unmatched(text, pending)])}"
@@ -240,7 +240,7 @@ def protocol() -> Iterator[str]:
     for name, record in {**methods.REQUESTS, **methods.NOTIFICATIONS}.items():
         yield f"{name} {record.direction} {record.versions}"
     for method, kind in product(("tools/call", "prompts/get"), ("task", "other", None)):
-        answering = methods.answering(method, kind)
+        answering = methods.extension_answering(method, kind)
         yield f"{method} {kind} {answering and answering.id}"
     for meta in ({}, stating(), {versions.META_VERSION: "x"}, {versions.META_VERSION: 7}):
         for version in (R2025, R2026):

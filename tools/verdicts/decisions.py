@@ -12,7 +12,7 @@ from humanmcp.protocol.answer_book.decision import BY_PERSON
 from humanmcp.protocol.conversation import timeouts
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.http.http_headers import Headers
-from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge, on_one_line
+from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge_request, on_one_line
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.schemas import choices, rows_of
 from humanmcp.protocol.validation import addressing, secret_shapes
@@ -259,7 +259,7 @@ def _judged(verb: str, sent: dict[str, str], body: bytes, schema: Any) -> str:  
 
 
 def _inbound(verb: str, sent: Headers, body: bytes, schema: Any) -> str:  # noqa: ANN401 - any JSON value
-    found = judge(HttpRequest(verb, sent, body), lambda _call: schema)
+    found = judge_request(HttpRequest(verb, sent, body), lambda _call: schema)
     if not isinstance(found, Posted):
         return repr(found)
     transport_facts = found.transport_facts

@@ -27,7 +27,7 @@ from humanmcp.protocol.diagnostics.model import TextForm, blocking
 from humanmcp.protocol.diagnostics.problem import quoted
 from humanmcp.protocol.json.tree import leaves, text_at, well_formed
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.repair.reading import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -299,7 +299,7 @@ def _element(rule: NewRule) -> dict[str, Any]:
     if rule.form not in KEY_OF:
         raise RuleError("no answer")
     if rule.form in (TextForm.RESULT, TextForm.ERROR):
-        reading = read(rule.text)
+        reading = read_json(rule.text)
         errors = blocking(reading.diagnostics)
         if errors:
             raise RuleError("no json", line=errors[0].line, column=errors[0].column, why=errors[0])

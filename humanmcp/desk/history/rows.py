@@ -19,7 +19,7 @@ from humanmcp.inbox.contract import Draft, Role
 from humanmcp.protocol.answer_book.book_writer import plain_text
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.http.client import carried, head_of, is_beside, part_in, words_of
+from humanmcp.protocol.http.client import carried, head_of, is_beside, part_in, part_in_words
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import DecodedLine, Message
 from humanmcp.protocol.json.tree import pretty
@@ -206,7 +206,7 @@ def is_failed(result: object) -> bool:
 def _step_words(frame: Frame, found: DecodedLine | None) -> tuple[str, str, str, str]:
     kind = line_kind(frame, found).value
     if found is None:
-        return kind, "", "", one_line(words_of(frame) or frame.note or frame.text, GIST)
+        return kind, "", "", one_line(part_in_words(frame) or frame.note or frame.text, GIST)
     if not isinstance(found, Message):
         return kind, "", "", one_line(frame.text[: GIST * 2], GIST)
     said = summary_of(found)

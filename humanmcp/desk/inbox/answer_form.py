@@ -15,13 +15,13 @@ from humanmcp.answering.open_exchange import read_line
 from humanmcp.answering.schema import TypedDict
 from humanmcp.desk.rendering import SECTION
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.approvals import QUESTION, kind_of
+from humanmcp.protocol.conversation.approvals import QUESTION, kind_of_tool
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
 from humanmcp.protocol.diagnostics.problem import json_text
 from humanmcp.protocol.json.jsonrpc import Message, is_large
 from humanmcp.protocol.json.tree import follow, object_at
-from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables import methods, types
 from humanmcp.protocol.tables.examples import example
 from humanmcp.protocol.tables.objects import SHAPES
@@ -184,7 +184,7 @@ def form_of(item: Item, negotiated: NegotiatedState, tool: str) -> AnswerForm | 
     """Return the form of an answer, None if there is nothing to fill in."""
     if item.method == "tools/call":
         schema = _tool_schema(negotiated, tool, "outputSchema")
-        if schema is not None and kind_of(tool, negotiated.tools) != QUESTION:
+        if schema is not None and kind_of_tool(tool, negotiated.tools) != QUESTION:
             return AnswerForm("/result/structuredContent", schema, mirror=True)
     if item.method == "elicitation/create":
         return AnswerForm("/result", _asked_for(item))
@@ -339,7 +339,7 @@ def _choices(field: Field) -> list[tuple[str, str]]:
 
 def unread(raw: str) -> tuple[Diagnostic, ...]:
     """Return why the text of one field is not JSON."""
-    found = [one for one in read(raw).diagnostics if one.blocks]
+    found = [one for one in read_json(raw).diagnostics if one.blocks]
     return tuple(_quoted(one, raw) if one.code == "J20" else one for one in found)
 
 

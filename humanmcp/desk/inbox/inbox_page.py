@@ -482,7 +482,7 @@ def _standing(desk: Desk, opened: OpenExchange, session: str) -> dict[str, Any]:
     What a page opens next is one of `session` if that is named.
     """
     item, facts = opened.item, opened.facts
-    client = timeouts.find(facts.client)
+    client = timeouts.find_client(facts.client)
     living = facts.life is Life.OPEN
     state = item.state
     if state is ExchangeState.PENDING and not living and not item.outlives:

@@ -141,7 +141,7 @@ def _clients(
     names = {one.facts.client for one in sessions}.union(*(one.all() for one in kept.values()))
     found = []
     for name in sorted(names - {""}):
-        known = timeouts.find(name)
+        known = timeouts.find_client(name)
         call, setting = (None, "") if known is None else (known.call, known.setting)
         own = {
             what: typed.get(f"{what} {visible_code(name)}", _written(one.of(name)))
@@ -283,7 +283,7 @@ def mistake_page(
     request: Request, code: str, seats: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> HTMLResponse:
     """Return the page about a kind of problem, with the seats of a room where it was found."""
-    found = mistakes.find(code)
+    found = mistakes.find_mistake(code)
     if found is None:
         raise UnknownItemError(code)
     return page(request, "mistake.html", mistake=found, seats=seats)

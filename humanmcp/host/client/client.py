@@ -1,6 +1,6 @@
 """The client: opens a session with a server, asks, and answers it by a respondent.
 
-Sits on `protocol.session.Session`, which tells what each line means, and on any `Transport`. Knows
+Sits on `McpSession`, which tells what each line means, and on any `Transport`. Knows
 neither processes nor terminals. Several threads may ask at once; each gets its own answer.
 
 A transport knows lines and nothing of what they say. The client is its listener: it is told
@@ -49,7 +49,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import named_after
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
-from humanmcp.protocol.session import Session, SessionRole
+from humanmcp.protocol.session import McpSession, Party
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import PROGRESS
 
@@ -127,7 +127,7 @@ def _answer(key: str, asked: Any, negotiated: NegotiatedState, ask: Ask) -> dict
     """Have one question answered, in the shape of the last version in which it was a request."""
     if not isinstance(asked, dict):
         return None
-    aside = Session(SessionRole.CLIENT)
+    aside = McpSession(Party.CLIENT)
     aside.negotiated = negotiated
     found: list[Sent] = []
 
@@ -219,7 +219,7 @@ class Client:
         self.lenient = lenient
         self.progress = progress
         self._wait = wait
-        self.session = Session(SessionRole.CLIENT, first_id)
+        self.session = McpSession(Party.CLIENT, first_id)
         self.stated = ""
         """The version that every request carries; "" in a session with a handshake."""
         self.server: Mapping[str, Any] = {}

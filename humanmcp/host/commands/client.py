@@ -20,7 +20,7 @@ from humanmcp.common.own_process import undisturbed
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
-from humanmcp.host.at_inbox import AskedSession, SessionRecorder
+from humanmcp.host.at_inbox import AskedSession, ServerRecorder
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import (
     FIRST_ID,
@@ -259,12 +259,12 @@ def _connected(
     """Start the server and open the session; end both in order."""
     identity = identity_of(arguments)
     handler, log, wait = company
-    recorded: SessionRecorder | None = None
+    recorded: ServerRecorder | None = None
     with contextlib.ExitStack() as stack:
         session = _desk(settings, target) if arguments.desk else None
         if session is not None:
             stack.callback(session.end)
-            log = recorded = SessionRecorder(session, log)
+            log = recorded = ServerRecorder(session, log)
             handler = session
 
         def make() -> Client:

@@ -16,7 +16,7 @@ from humanmcp.host.conversation import Turn, TurnError, TurnRole, blocks_of, wri
 from humanmcp.host.models import ModelError, OverloadedError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import blocking
-from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.repair.reading import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +84,7 @@ class ScriptModel:
 
 
 def _turn_of(line: str, path: Path, number: int) -> dict[str, Any]:
-    reading = read(line)
+    reading = read_json(line)
     errors = blocking(reading.diagnostics)
     if errors:
         raise ScriptError("no turn", path=path, line=number, why=errors[0])

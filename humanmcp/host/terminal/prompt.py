@@ -22,7 +22,7 @@ from humanmcp.http.server_address import put_header
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import Severity, blocking
-from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables.methods import REQUESTS
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ class Prompt:
 def _object(typed: str) -> dict[str, Any] | None:
     if not typed:
         return None
-    reading = read(typed)
+    reading = read_json(typed)
     errors = blocking(reading.diagnostics)
     if errors:
         raise MistypedError("no json", column=errors[0].column, why=errors[0])

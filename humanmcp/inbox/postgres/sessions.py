@@ -71,7 +71,7 @@ def text_of(record: records.Record) -> str:
     return records.encode(record).decode()
 
 
-class _OwnedSession:
+class _Owned:
     """A session that this process runs."""
 
     def __init__(self, facts: SessionFacts | None = None) -> None:
@@ -86,7 +86,7 @@ class SessionRows:
         self._db = database
         self._inbox = int(database.run(_INBOX, name=name)[0][0])
         self._ids: dict[str, int] = {}
-        self._own: dict[int, _OwnedSession] = {}
+        self._own: dict[int, _Owned] = {}
 
     @property
     def away(self) -> str:
@@ -138,11 +138,11 @@ class SessionRows:
             if facts.name:
                 raise StoreError(FileExistsError(), "new session")
         self._ids[name] = int(found[0][0])
-        owned = self._own[self._ids[name]] = _OwnedSession()
+        owned = self._own[self._ids[name]] = _Owned()
         self._write_facts(owned, facts._replace(name=name))
         return name
 
-    def _owned(self, session: str) -> _OwnedSession:
+    def _owned(self, session: str) -> _Owned:
         owned = self._own.get(self._id(session))
         if owned is None:
             raise NotHeldError(session)
@@ -187,7 +187,7 @@ class SessionRows:
             raise StoreError(BlockingIOError(errno.EAGAIN, ""), "session", session=session)
         self._db.run(_AGAIN, session=number)
         facts = self.facts(session)._replace(pid=os.getpid(), letter="")
-        owned = self._own[number] = _OwnedSession()
+        owned = self._own[number] = _Owned()
         self._write_facts(owned, facts, lettered=True)
         waiting = self._db.run(_WAITING, session=number)
         return facts, [row[0] for row in waiting]
@@ -212,7 +212,7 @@ class SessionRows:
 
     def _write_facts(
         self,
-        owned: _OwnedSession,
+        owned: _Owned,
         facts: SessionFacts,
         negotiated: NegotiatedState | None = None,
         *,

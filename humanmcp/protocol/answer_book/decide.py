@@ -18,7 +18,7 @@ from humanmcp.protocol.conversation.questions import (
     limit_in,
     no_answer,
     questions_in,
-    result_of,
+    result_with,
 )
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import object_at, text_at
@@ -141,7 +141,7 @@ def when_nobody_answers(exchange: Exchange, book: Book) -> Decision:
     if limit is None:
         return BY_PERSON
     outcome = no_answer(questions_in(arguments)[0])
-    result = result_of(exchange.version, outcome)
+    result = result_with(exchange.version, outcome)
     text = json.dumps(
         with_result_envelope(result, exchange.method, exchange.version, book), ensure_ascii=False
     )

@@ -66,7 +66,7 @@ def write_state(retry: Retry, entry: BookEntry, secret: bytes) -> str:
     return f"{body}.{_signature(body, entry, secret)}"
 
 
-def is_ours(state: str, entry: BookEntry, secret: bytes) -> bool:
+def is_signed(state: str, entry: BookEntry, secret: bytes) -> bool:
     """Return True if the signature is ours, for the current content of this entry."""
     import hmac  # noqa: PLC0415 - as above
 
@@ -264,7 +264,7 @@ def _asked_back(request: _Request, entry: BookEntry, decision: Decision, retry: 
     """Ask the questions by a result (2026-07-28), or answer once all are answered."""
     exchange, book, secret = request.exchange, request.book, request.memory.secret
     state = exchange.request.params.get("requestState")
-    if state is not None and not is_ours(str(state), entry, secret):
+    if state is not None and not is_signed(str(state), entry, secret):
         return decision.refused(BAD_STATE)
     if state is not None:
         decision = decision._replace(notices=(), counts=False)

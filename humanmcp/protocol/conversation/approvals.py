@@ -43,7 +43,7 @@ QUESTION_TOOLS: Final = frozenset({"AskUserQuestion"})
 DENIED: Final = "A person denied this."
 
 
-def kind_of(tool: object, tools: Mapping[str, Any] | None) -> str:
+def kind_of_tool(tool: object, tools: Mapping[str, Any] | None) -> str:
     """Return the kind of a tool from the answer book; "" if it has none."""
     found = follow(tools, tool, "_meta", KIND) if isinstance(tool, str) else None
     return found if found in KINDS else ""
@@ -128,7 +128,7 @@ def approval_of(
     """
     if message.kind is not Kind.REQUEST or message.method != "tools/call":
         return None
-    kind = APPROVAL if held else kind_of(message.params.get("name"), tools)
+    kind = APPROVAL if held else kind_of_tool(message.params.get("name"), tools)
     if not kind:
         return None
     digest = digest_of(line)
@@ -233,7 +233,7 @@ def with_members(text: str, changed: Mapping[str, str]) -> str:
 def questions_of(exchange: Exchange, negotiated: NegotiatedState) -> tuple[AskedQuestion, ...]:
     """Return what a call of a tool with `kind = "question"` asks; nothing for any other request."""
     asks = exchange.method == "tools/call"
-    if not asks or kind_of(exchange.tool, negotiated.known_tools) != QUESTION:
+    if not asks or kind_of_tool(exchange.tool, negotiated.known_tools) != QUESTION:
         return ()
     return asking.questions_in(object_at(exchange.request.params, "arguments"))[0]
 
@@ -271,7 +271,7 @@ _STATUS: Final = {"answered": "answer", "declined": "decline", "no_answer": "no 
 def action_of(
     exchange: Exchange, line: str, tools: Mapping[str, Any] | None, *, deliberate: bool = False
 ) -> str:
-    """Say what a response decided (`Decision.action`). With `deliberate` it has errors."""
+    """Say what a response decided (`DecisionRecord.action`). With `deliberate` it has errors."""
     try:
         response: Any = json.loads(line)
     except (ValueError, RecursionError):

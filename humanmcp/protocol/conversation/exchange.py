@@ -140,7 +140,7 @@ class Exchange(NamedTuple):
     @property
     def id(self) -> RequestId:
         """The peer's id, as the response must contain it."""
-        if self.request.id is None:  # `Session` creates exchanges only for requests
+        if self.request.id is None:  # `McpSession` creates exchanges only for requests
             raise NoIdError(self.number)
         return self.request.id
 

@@ -150,7 +150,7 @@ class ParkedCall(NamedTuple):
         return bool(self.line) or self.cancelled
 
 
-def way(exchange: Exchange, *, has_tool: bool) -> ParkedAs | None:
+def way_to_park(exchange: Exchange, *, has_tool: bool) -> ParkedAs | None:
     """Return how a call can be parked; None if its client could not get the answer.
 
     `has_tool`: the client has the tool `ask_human_result`.
@@ -280,7 +280,7 @@ def asks_with_ticket(exchange: Exchange) -> bool:
     return exchange.method == "tools/call" and exchange.tool == RESULT_TOOL["name"]
 
 
-def unknown(exchange: Exchange, why: str = _NOT_FOUND) -> tuple[TextForm, str]:
+def refuse_unknown(exchange: Exchange, why: str = _NOT_FOUND) -> tuple[TextForm, str]:
     """Refuse an unknown token: "Invalid or nonexistent `taskId`: -32602".
 
     For a ticket it is a tool error: the model reads it, and can repeat its question.
@@ -302,7 +302,7 @@ def reply_to(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | Non
         case "tasks/cancel":
             return _cancelled(exchange, call)
         case _:
-            return answer(exchange, call)
+            return answer_for_client(exchange, call)
 
 
 def _cancelled(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str]:
@@ -319,14 +319,14 @@ def _cancelled(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str]:
     return TextForm.RESULT, jsonrpc.as_line(_task(exchange.version, call._replace(cancelled=True)))
 
 
-def answer(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | None:
+def answer_for_client(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | None:
     """Return the person's answer unchanged; None while there is none.
 
     "The `tasks/result` operation MUST include the `io.modelcontextprotocol/related-task` metadata
     in its response". https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
     """
     if call.cancelled:
-        return unknown(exchange, "The task was cancelled")
+        return refuse_unknown(exchange, "The task was cancelled")
     error = jsonrpc.member(call.line, "error") if call.line else None
     if error is not None:
         return TextForm.ERROR, error
@@ -423,7 +423,7 @@ def status_notice(version: str, call: ParkedCall) -> str:
     return f'{{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{task}}}'
 
 
-def listed(version: str, calls: Iterable[ParkedCall]) -> str:
+def task_list(version: str, calls: Iterable[ParkedCall]) -> str:
     """Return the result of `tasks/list`."""
     return jsonrpc.as_line({"tasks": [_task(version, call) for call in calls]})
 

@@ -232,7 +232,7 @@ def waiting(ticket: str) -> JsonObject:
     return {"status": "waiting", "answers": {}, "ticket": ticket}
 
 
-def result_of(version: str, outcome: JsonObject) -> JsonObject:
+def result_with(version: str, outcome: JsonObject) -> JsonObject:
     """Return a result with this outcome: as text, and as structured data if the version has it."""
     text = json.dumps(outcome, ensure_ascii=False)
     content = {"content": [{"type": "text", "text": text}]}

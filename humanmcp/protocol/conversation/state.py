@@ -9,7 +9,7 @@ it. From these alone it derives
 - which request continues another one that was answered with a question (2026-07-28);
 - whether progress of a request may be reported.
 
-A party (`Session`), a tap between the two, a replay and an export use the same state, so they
+A party (`McpSession`), a tap between the two, a replay and an export use the same state, so they
 agree. A party knows more than an observer: it numbers the received requests, and names the one that
 it answers (`answer`, `forget`). An observer only has the id, which can be ambiguous: both sides
 count separately, an id may repeat after its response, and in 2026-07-28 `input_required` ends a

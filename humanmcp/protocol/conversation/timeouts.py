@@ -227,7 +227,7 @@ CLIENTS: Final = (
 """All clients that are known by name."""
 
 
-def find(name: str) -> KnownClient | None:
+def find_client(name: str) -> KnownClient | None:
     """Return the client with this `clientInfo.name`, None if it is unknown."""
     lowered = name.lower()
     return next((known for known in CLIENTS if lowered.startswith(known.names)), None)
@@ -240,7 +240,7 @@ def is_shared(name: str) -> bool:
 
 def grace(name: str) -> float:
     """Return the seconds that this client's handshake messages may wait for a person."""
-    known = find(name)
+    known = find_client(name)
     return UNKNOWN_GRACE if known is None else known.grace
 
 
@@ -249,7 +249,7 @@ def last_moment(name: str, method: str) -> float | None:
 
     None for an unknown client, or one without a limit: it may wait for a person.
     """
-    known = find(name)
+    known = find_client(name)
     if known is None:
         return None
     if methods.of(method).listing and known.listing is not None:
@@ -334,7 +334,7 @@ def timeout_plan(
     (`gave_up_after`); it applies if no limit is known or if it is shorter. Both are seconds, 0 for
     none. `keepalives` are the allowed ones; () tests a client without any.
     """
-    known = find(client_name)
+    known = find_client(client_name)
     limit, source = _limit(exchange.method, known, own_limit)
     retry_at = (
         _retry_at(exchange, known, own_limit, limit, learned) if RETRY in keepalives else None

@@ -95,7 +95,7 @@ class Frame(NamedTuple):
     stream: int = 0
     """The number of the request on whose stream it was sent, if it belongs to no exchange."""
     decision: str = ""
-    """The record of a person's decision that belongs to the line (`Decision`)."""
+    """The record of a person's decision that belongs to the line (`DecisionRecord`)."""
 
     @property
     def text(self) -> str:
@@ -150,7 +150,7 @@ def from_json(line: str) -> Frame:
         raise ValueError(message) from error
 
 
-def command_in(frames: Iterable[Frame]) -> tuple[str, ...]:
+def recorded_command(frames: Iterable[Frame]) -> tuple[str, ...]:
     """Return the command of the real server, if a tap has recorded it, else ()."""
     for frame in frames:
         if frame.direction is Direction.NOTE and frame.note == COMMAND:
@@ -165,7 +165,7 @@ def command_in(frames: Iterable[Frame]) -> tuple[str, ...]:
 _LABELS: Final = {Direction.IN: "IN", Direction.OUT: "OUT", Direction.ERR: "ERR"}
 
 
-def label(direction: Direction) -> str:
+def direction_label(direction: Direction) -> str:
     """Return the label of a direction in a log; "" if a log does not contain it."""
     return _LABELS.get(direction, "")
 
@@ -227,7 +227,7 @@ _END: Final = re.compile(rb',"digest":"([0-9a-f]{64})"}')
 _BEGINNING: Final = re.compile(rb'{"number":([1-9][0-9]{0,17}),"previous":"([0-9a-f]{64})",')
 
 
-class Decision(NamedTuple):
+class DecisionRecord(NamedTuple):
     """A person's decision. `shown` is the digest that the person's page sent with it.
 
     `action` is what was decided: `allow`, `change` (allowed with changes), `deny`, `answer`,
@@ -271,7 +271,7 @@ _PLACES: Final = {
 }
 
 
-def place_of(by: str, device: str) -> str:
+def origin_in_words(by: str, device: str) -> str:
     """Say in words where an answer came from."""
     return f"the device {device}" if device else _PLACES.get(by, by)
 
@@ -289,7 +289,7 @@ class DecisionChain:
         found: dict[str, Any] = json.loads(record)
         self.number, self.last = int(found["number"]), str(found["digest"])
 
-    def add(self, decision: Decision) -> str:
+    def add(self, decision: DecisionRecord) -> str:
         """Return the record of a decision, and continue after it."""
         self.number += 1
         digests = {"asked": sha256(decision.asked), "answered": sha256(decision.answered)}

@@ -329,7 +329,7 @@ WRONG_IDS: Final = frozenset({wrong_id.code, wrong_id_type.code, invalid_id.code
 """The problems of a response's id."""
 
 
-def name_of(code: str) -> str:
+def name_of_kind(code: str) -> str:
     """Return the name of a kind of problem; "" for a code of a newer humanmcp."""
     return KINDS[code].name if code in KINDS else ""
 

@@ -257,7 +257,7 @@ _TROUBLES: Final = {
 } | dict.fromkeys((429, 502, 503, 504), "busy")
 
 
-def kind_of(response: IncomingResponse) -> ResponseKind:
+def kind_of_response(response: IncomingResponse) -> ResponseKind:
     """Return the content of a response, from its head."""
     headers = Headers.of(response.headers)
     if response.status in _MOVED and headers.get("location"):
@@ -322,7 +322,7 @@ def named_after(line: bytes, asked: str) -> bytes:
 _as_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def as_json(number: int, what: OutgoingRequest | IncomingResponse | ServerSentEvent) -> str:
+def part_as_json(number: int, what: OutgoingRequest | IncomingResponse | ServerSentEvent) -> str:
     """Write a part of an HTTP exchange, as a client sees it, for the transcript."""
     match what:
         case OutgoingRequest(method, headers, body, url):
@@ -432,7 +432,7 @@ def headers_of(part: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def words_of(frame: Frame) -> str:
+def part_in_words(frame: Frame) -> str:
     """Return the first line of a part in the form of HTTP; "" for a frame without one."""
     return _words(part_in(frame))
 

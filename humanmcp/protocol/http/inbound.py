@@ -100,7 +100,7 @@ class StreamWanted(NamedTuple):
     after: EventId | None = None
 
 
-class SessionOver(NamedTuple):
+class EndWanted(NamedTuple):
     """A DELETE: the client ends the session."""
 
     session: str
@@ -114,7 +114,7 @@ class Acknowledged(NamedTuple):
     """
 
 
-Inbound: TypeAlias = Posted | StreamWanted | SessionOver | Acknowledged | HttpRefusal
+Inbound: TypeAlias = Posted | StreamWanted | EndWanted | Acknowledged | HttpRefusal
 
 NOT_ALLOWED: Final = HttpRefusal(405, "method", headers=(("allow", "GET, POST, DELETE"),))
 POST_ONLY: Final = HttpRefusal(405, "post only", headers=(("allow", "POST"),))
@@ -145,7 +145,9 @@ def _no_schema(_call: Message) -> Json:
     return None
 
 
-def judge(request: HttpRequest, schema_of: Callable[[Message], Json] = _no_schema) -> Inbound:
+def judge_request(
+    request: HttpRequest, schema_of: Callable[[Message], Json] = _no_schema
+) -> Inbound:
     """Classify a request. `schema_of` returns the inputSchema of the tool of a call."""
     if request.method == "POST":
         return _posted(request, schema_of)
@@ -156,7 +158,7 @@ def judge(request: HttpRequest, schema_of: Callable[[Message], Json] = _no_schem
     if refusal is not None or session is None:
         return refusal or NO_SESSION
     if request.method == "DELETE":
-        return SessionOver(session)
+        return EndWanted(session)
     return _stream(request.headers, session)
 
 
@@ -288,7 +290,9 @@ def _stateless(
                 return Acknowledged()
             return Posted(line, message, transport_facts=TransportFacts(_version(message)))
         case Message(kind=Kind.REQUEST):
-            return Posted(line, message, transport_facts=stated_in(message, headers, schema_of))
+            return Posted(
+                line, message, transport_facts=facts_stated_in(message, headers, schema_of)
+            )
         case _:
             # "The client MUST NOT send JSON-RPC _responses_."
             return HttpRefusal(400, "response")
@@ -299,7 +303,7 @@ def _version(message: Message) -> str:
     return stated if stated in versions.STATELESS else versions.LATEST_STATELESS
 
 
-def stated_in(
+def facts_stated_in(
     message: Message, headers: Headers, schema_of: Callable[[Message], Json] = _no_schema
 ) -> TransportFacts:
     """Check a request of 2026-07-28: first its `_meta`, then its headers."""
@@ -365,7 +369,7 @@ def _bare(port: int) -> tuple[str, ...]:
     return ("",) if port == 80 else ()
 
 
-def refused(target: str, headers: Headers, address: HttpAddress) -> HttpRefusal | None:
+def refusal_of(target: str, headers: Headers, address: HttpAddress) -> HttpRefusal | None:
     """Return why a request is refused, None to accept it. A query in the target is ignored.
 
     Only the endpoint exists, not even OAuth metadata: a client that finds metadata, or gets 401

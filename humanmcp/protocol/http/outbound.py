@@ -74,7 +74,7 @@ class EventId(NamedTuple):
         return cls(int(found[1]), int(found[2])) if found else None
 
 
-def status_of(line: bytes, version: str) -> int:
+def http_status_of(line: bytes, version: str) -> int:
     """Return the HTTP status of a response that has not begun."""
     if not features(version).stateless or b'"error"' not in line:
         return 200
@@ -293,7 +293,7 @@ https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sessio
 _LONGEST_NAME: Final = 1000
 
 
-class SessionLike(Protocol):
+class Evictable(Protocol):
     """A session. `id` is "" without a handshake; `last_seen` is in seconds of any clock.
 
     `address` is the last address of its client, "" if only an earlier process knew it.
@@ -308,7 +308,7 @@ class SessionLike(Protocol):
         """True if no client waits or listens."""
 
 
-AnySession = TypeVar("AnySession", bound=SessionLike)
+AnySession = TypeVar("AnySession", bound=Evictable)
 
 
 def silent(sessions: Iterable[AnySession], now: float) -> list[AnySession]:
@@ -316,7 +316,7 @@ def silent(sessions: Iterable[AnySession], now: float) -> list[AnySession]:
     return [one for one in sessions if one.is_idle and now - one.last_seen > _ends_after(one)]
 
 
-def _ends_after(session: SessionLike) -> float:
+def _ends_after(session: Evictable) -> float:
     return SESSION_ENDS_AFTER if session.id else VISIT_ENDS_AFTER
 
 

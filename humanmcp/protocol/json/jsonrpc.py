@@ -237,7 +237,7 @@ def _read_envelope(text: str, value: Json) -> Message | Malformed:
     request_id: RequestId | None = None
     if "id" in value:
         request_id = _id_of(text, value["id"])
-    kind = kind_of(value)
+    kind = kind_of_message(value)
     if kind is None:
         return Malformed(encoded(text), Flaw.NO_MESSAGE, id=request_id)
     answerless = kind is Kind.NOTIFICATION or (kind is Kind.ERROR and value.get("id") is None)
@@ -248,7 +248,7 @@ def _read_envelope(text: str, value: Json) -> Message | Malformed:
     return Message(kind, text, value, request_id)
 
 
-def kind_of(body: JsonObject) -> Kind | None:
+def kind_of_message(body: JsonObject) -> Kind | None:
     """Return the kind of a message by its members; None if they do not tell."""
     if "method" in body:
         if not isinstance(body["method"], str):

@@ -45,7 +45,7 @@ class Around(NamedTuple):
     end: int
 
 
-def find(text: str) -> Around | None:
+def find_answer(text: str) -> Around | None:
     """Find the one answer in a text that is not JSON as a whole.
 
     None if the text begins like JSON, and if it contains no answer or several.

@@ -2,8 +2,8 @@
 """Find the mistakes in almost-JSON, and fix those that have only one meaning.
 
 It reads as a person does: a full-width colon is a colon, `True` is `true`, an unclosed list ends at
-the end of the text. Each mistake becomes a `Mistake` with the edits that fix it; a mistake of the
-same kind all over the text is one diagnostic with many edits. Where no fix is safe, the parser
+the end of the text. Each mistake becomes a `JsonMistake` with the edits that fix it; a mistake of
+the same kind all over the text is one diagnostic with many edits. Where no fix is safe, the parser
 stops and reports it.
 """
 
@@ -24,7 +24,7 @@ from humanmcp.protocol.repair.scanner import (
     SPACES,
     WIDE,
     WORD,
-    Mistake,
+    JsonMistake,
     RepairResult,
     ScalarReader,
     UnrepairableError,
@@ -60,7 +60,7 @@ _LEANING: Final = (
 """Fixes of the structure of a text, which depend on other guesses."""
 
 
-def _grade(mistakes: list[Mistake]) -> None:
+def _grade(mistakes: list[JsonMistake]) -> None:
     """Grade fixes as guesses that depend on a guess: after a lost quote, brackets are guesses."""
     if any(each.diagnostic.kind in _SHAKY for each in mistakes):
         for each in mistakes:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.diagnostics.problem import Path, RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import Json
-    from humanmcp.protocol.repair.scanner import Mistake
+    from humanmcp.protocol.repair.scanner import JsonMistake
 
 DEEPEST: Final = 100
 """The maximum depth of brackets in a sent message; common parsers stop at about 200."""
@@ -136,7 +136,7 @@ def strict(text: str) -> Json:
     return _DECODER.decode(text)
 
 
-def read(text: str) -> Reading:
+def read_json(text: str) -> Reading:
     size = size_of(text)
     if size > LONGEST:
         found = diagnostic(kinds.answer_too_large(size=f"{size / 1048576:.1f}"), text)
@@ -276,7 +276,7 @@ def _embedded(
     """Find the one answer in another text: a chat, a command, a log."""
     from humanmcp.protocol.repair import embedded  # noqa: PLC0415 - a valid text never needs it
 
-    around = embedded.find(text[first:last]) if last - first <= LONG else None
+    around = embedded.find_answer(text[first:last]) if last - first <= LONG else None
     if around is None:
         return first, last, repaired
     start, end = first + around.start, first + around.end
@@ -337,7 +337,7 @@ def _moved(edits: tuple[TextEdit, ...], by: int) -> tuple[TextEdit, ...]:
     return tuple(TextEdit(e.start + by, e.end + by, e.new) for e in edits) if by else edits
 
 
-def _placed(mistake: Mistake, lines: LineIndex, first: int) -> Diagnostic:
+def _placed(mistake: JsonMistake, lines: LineIndex, first: int) -> Diagnostic:
     line, column = lines.place(mistake.start + first)
     edits = _moved(tuple(mistake.edits), first)
     return mistake.diagnostic.unplaced()._replace(
@@ -354,7 +354,7 @@ _UTF8_BOM: Final = b"\xef\xbb\xbf"
 _UTF16_BOMS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
-def decode(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
+def decode_file(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     """Decode the bytes of a file: the text, and its repairs and problems.
 
     After a blocking problem, the text can only be displayed.

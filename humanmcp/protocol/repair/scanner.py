@@ -49,7 +49,7 @@ _ENOUGH: Final = 10
 
 
 @dataclass(slots=True)
-class Mistake:
+class JsonMistake:
     """One mistake, or all of a kind: the fillings of its sentence, its place, and its edits."""
 
     diagnostic: RawDiagnostic
@@ -71,7 +71,7 @@ class Mistake:
 class RepairResult:
     """All mistakes of a text. `whole`: the edits turn the text into valid JSON."""
 
-    mistakes: list[Mistake]
+    mistakes: list[JsonMistake]
     edits: tuple[TextEdit, ...]
     whole: bool
 
@@ -96,14 +96,14 @@ class RepairScanner:
     text: str
     at: int = 0
     edits: list[TextEdit] = field(default_factory=list)
-    notes: dict[object, list[Mistake]] = field(default_factory=dict)
+    notes: dict[object, list[JsonMistake]] = field(default_factory=dict)
     """The mistakes of each kind, in the order of the text."""
-    saturated: dict[object, Mistake] = field(default_factory=dict)
+    saturated: dict[object, JsonMistake] = field(default_factory=dict)
     """For each kind that has too many mistakes: the last one, which represents the rest."""
 
     # -- notes ----------------------------------------------------------------------------------
 
-    def mistakes(self) -> list[Mistake]:
+    def mistakes(self) -> list[JsonMistake]:
         """The mistakes in the order of the text."""
         return sorted(chain.from_iterable(self.notes.values()), key=lambda each: each.start)
 
@@ -114,14 +114,14 @@ class RepairScanner:
         end: int,
         edits: tuple[TextEdit, ...],
         **fields: str,
-    ) -> Mistake:
+    ) -> JsonMistake:
         """Report a mistake; mistakes of a kind that is all over a text become one."""
         note = self.saturated.get(kind)
         if note is None:
             detail = tuple((name, shown(text)) for name, text in fields.items())
             diagnostic = RawDiagnostic(kind, detail, severity=kind.severity)
             label = kind.label or _label(kind, edits)
-            note = Mistake(diagnostic, start, end, label, kind.applicability)
+            note = JsonMistake(diagnostic, start, end, label, kind.applicability)
             notes = self.notes.setdefault(kind, [])
             notes.append(note)
             if kind.everywhere or len(notes) == _ENOUGH:
@@ -138,7 +138,7 @@ class RepairScanner:
         end: int,
         new: str,
         **fields: str,
-    ) -> Mistake:
+    ) -> JsonMistake:
         """Report a mistake that is fixed by replacing its characters with `new`."""
         return self.mistake(kind, start, end, (TextEdit(start, end, new),), **fields)
 

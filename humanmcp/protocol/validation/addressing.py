@@ -16,7 +16,7 @@ from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit, bl
 from humanmcp.protocol.diagnostics.problem import shown
 from humanmcp.protocol.json.jsonrpc import Kind, RequestId, closed_at, member, object_in
 from humanmcp.protocol.json.visible import visible
-from humanmcp.protocol.repair.reading import diagnostic, read
+from humanmcp.protocol.repair.reading import diagnostic, read_json
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.check import TOO_LATE, check, in_order
@@ -32,7 +32,7 @@ PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 
 
-def kind_of(text: str) -> Kind | None:
+def kind_typed(text: str) -> Kind | None:
     """Return the intended kind of a text: outgoing messages have a method, answers have none.
 
     None if it is not a JSON object, or has no member of JSON-RPC.
@@ -85,7 +85,7 @@ def unaddressed(
     message if it is a notification: probably it was meant to be answered. If exactly one request is
     pending, the rest of the text is checked as the answer to it.
     """
-    errors = blocking(read(text).diagnostics)
+    errors = blocking(read_json(text).diagnostics)
     typed = id_of(text)
     if errors and typed is None:
         return errors
@@ -167,7 +167,7 @@ def divide(text: str) -> Documents:
 
 def id_of(text: str) -> RequestId | None:
     """Return the id in a whole message; None if there is no readable id."""
-    reading = read(text)
+    reading = read_json(text)
     if not reading.readable or not isinstance(reading.value, dict):
         return None
     value = reading.value.get("id")
@@ -187,7 +187,7 @@ def unmatched(text: str, pending: Sequence[Exchange]) -> Diagnostic:
         return diagnostic(kinds.nothing_waits_for_id(typed=shown(typed.token)), text, start, end)
     tokens = list(dict.fromkeys(each.id.token for each in pending))  # two may have the same id
     ids = ", ".join(shown(token) for token in tokens[:8])
-    if typed is None and isinstance(read(text).value, list):
+    if typed is None and isinstance(read_json(text).value, list):
         batches = features(pending[0].version).batches
         return diagnostic(
             kinds.batch_of_one() if batches else kinds.batch_not_allowed(), text, start, end
@@ -218,7 +218,7 @@ def _with_fix(diagnostic: Diagnostic, spot: tuple[int, int] | None, token: str) 
 
 
 def _id_spot(text: str) -> tuple[int, int] | None:
-    reading = read(text)
+    reading = read_json(text)
     if not reading.readable or not isinstance(reading.value, dict) or "id" not in reading.value:
         return None
     spot = Placer(Source(reading.json, text)).spot(("id",))

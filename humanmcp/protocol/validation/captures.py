@@ -20,7 +20,7 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame, from_jso
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Message, item_spans, members
 from humanmcp.protocol.json.tree import objects_at, text_at
-from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables import methods
 
 if TYPE_CHECKING:
@@ -429,5 +429,5 @@ def without_member(text: str, name: str) -> str:
 
 def _inspected(text: str) -> str:
     """Return an object as Node.js prints it as JSON; as it is where that cannot be."""
-    reading = read(text)
+    reading = read_json(text)
     return reading.json if reading.readable and isinstance(reading.value, dict) else text

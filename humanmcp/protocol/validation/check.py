@@ -29,7 +29,7 @@ from humanmcp.protocol.repair.reading import (
     REWRITTEN,
     Reading,
     diagnostic,
-    read,
+    read_json,
     size_of,
 )
 from humanmcp.protocol.tables import methods
@@ -92,7 +92,7 @@ def check(
     """
     if form in (TextForm.TEXT, TextForm.TOOL_ERROR):
         return _check_plain(exchange, text, form, negotiated)
-    reading = read(text)
+    reading = read_json(text)
     if not reading.readable:
         return _verdict_on_no_json(exchange, reading, form, negotiated)
     if form is TextForm.MESSAGE:
@@ -164,7 +164,7 @@ def _inner_json(value: Json) -> str | None:
     """Return the JSON inside a JSON string, None if the string is only text."""
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return None
-    inner = read(value)
+    inner = read_json(value)
     return inner.json if inner.readable and isinstance(inner.value, (dict, list)) else None
 
 

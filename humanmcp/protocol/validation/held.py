@@ -23,10 +23,10 @@ from humanmcp.protocol.json.jsonrpc import (
     read_text,
     wire_line,
 )
-from humanmcp.protocol.repair.reading import read, strict
+from humanmcp.protocol.repair.reading import read_json, strict
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.addressing import kind_of
+from humanmcp.protocol.validation.addressing import kind_typed
 from humanmcp.protocol.validation.secret_shapes import warn_of_secrets
 
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ def requests_in(batch: Batch, version: str) -> tuple[Exchange, ...]:
 
 def is_answers(text: str) -> bool:
     """Return True if a text is an array of responses, valid or not: it contains no request."""
-    found = _array(read(text))
+    found = _array(read_json(text))
     messages = [item for item in found.items if isinstance(item, Message)] if found else []
     return bool(messages) and all(one.kind.is_answer for one in messages)
 
 
 def judge_answers(asked: tuple[Exchange, ...], text: str, negotiated: NegotiatedState) -> Verdict:
     """Check an array of responses, and make the line to send. It must answer each request once."""
-    reading = read(text)
+    reading = read_json(text)
     found = _array(reading)
     if found is None:
         return Verdict(text, None, None, reading.diagnostics)
@@ -172,7 +172,7 @@ def answers(held: HeldMessage, text: str, form: TextForm, *, answer: bool = Fals
     """
     if held.question is None:
         return bool(held.questions) and form is TextForm.MESSAGE and is_answers(text)
-    kind = kind_of(text)
+    kind = kind_typed(text)
     return answer or form is not TextForm.MESSAGE or (kind is not None and kind.is_answer)
 
 
@@ -212,7 +212,7 @@ def _judge_unread(held: HeldMessage, text: str) -> Verdict:
 
 def _judge_edited(held: HeldMessage, text: str) -> Verdict:
     """Check a request, a notification or a malformed line after the person edited it."""
-    reading = read(text)
+    reading = read_json(text)
     forced = wire_line(text)
     if not reading.readable:
         return Verdict(text, None, forced, reading.diagnostics)

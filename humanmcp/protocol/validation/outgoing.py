@@ -18,9 +18,16 @@ from humanmcp.protocol.diagnostics.problem import (
     replace_with,
     shown,
 )
-from humanmcp.protocol.json.jsonrpc import Kind, RequestId, compact, json_type, kind_of, wire_line
+from humanmcp.protocol.json.jsonrpc import (
+    Kind,
+    RequestId,
+    compact,
+    json_type,
+    kind_of_message,
+    wire_line,
+)
 from humanmcp.protocol.json.tree import alike, follow
-from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import CANCELLED, LOG, PROGRESS
 from humanmcp.protocol.tables.versions import features
@@ -60,7 +67,7 @@ def check_outgoing(  # noqa: PLR0913 - what it depends on
     `initialized`: the client sent `notifications/initialized`. `progress` is the progress of the
     client's open requests, None if it is unknown.
     """
-    reading = read(text)
+    reading = read_json(text)
     if not reading.readable:
         return Verdict(text, None, wire_line(text), reading.diagnostics)
     value = reading.value
@@ -84,7 +91,7 @@ def check_outgoing(  # noqa: PLR0913 - what it depends on
         None if blocked else line,
         forced,
         diagnostics,
-        kind_of(value) if isinstance(value, dict) else None,
+        kind_of_message(value) if isinstance(value, dict) else None,
     )
 
 

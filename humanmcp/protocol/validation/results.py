@@ -14,7 +14,7 @@ from humanmcp.protocol.conversation.approvals import (
     with_members,
     words_in,
 )
-from humanmcp.protocol.conversation.questions import result_of
+from humanmcp.protocol.conversation.questions import result_with
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.problem import (
@@ -173,7 +173,7 @@ def plain_result(
 
 def outcome_result(version: str, outcome: JsonObject, negotiated: NegotiatedState) -> JsonObject:
     """Return the result of a tool that asks: as text, and as data if the version has it."""
-    return {**tool_text(version, "", negotiated), **result_of(version, outcome)}
+    return {**tool_text(version, "", negotiated), **result_with(version, outcome)}
 
 
 def with_outcome(line: str, exchange: Exchange, negotiated: NegotiatedState) -> str:
@@ -186,7 +186,7 @@ def with_outcome(line: str, exchange: Exchange, negotiated: NegotiatedState) -> 
     outcome = outcome_of_words(exchange, words_in(result), negotiated)
     if text is None or outcome is None:
         return line
-    data = result_of(exchange.version, outcome)
+    data = result_with(exchange.version, outcome)
     (item, *_) = result["content"]
     if not set(result) <= _OURS or result["content"][1:] or set(item) != {"type", "text"}:
         del data["content"]
@@ -240,7 +240,7 @@ def _typed_arm(  # noqa: PLR0911 - one return an arm
         if exchange.parked and (exchange.parked != "task" or not asks):
             return "", [kinds.question_while_parked(at)]
         return "InputRequiredResult", _asked_and_answered(value, path)
-    extension = methods.answering(exchange.method, result_type)
+    extension = methods.extension_answering(exchange.method, result_type)
     if extension is not None:
         allowed = methods.declares(exchange.request, extension)
         return (extension.result, []) if allowed else ("", [kinds.undeclared_tasks(at)])

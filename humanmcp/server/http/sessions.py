@@ -65,7 +65,7 @@ _LOOK_EVERY: Final = 60.0
 class HttpSession:
     """One session with its connection. The attendant serves it in the place of the session.
 
-    A `FrontSession`.
+    A `FrontClient`.
     """
 
     resumes: Final = True

@@ -39,7 +39,7 @@ Decode: TypeAlias = "Callable[[bytes], TextReading]"
 
 def decode(raw: bytes) -> TextReading:
     """Read the bytes of a file as text, whatever editor or shell wrote them."""
-    return TextReading(*reading.decode(raw))
+    return TextReading(*reading.decode_file(raw))
 
 
 class Document(NamedTuple):

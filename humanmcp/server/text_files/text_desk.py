@@ -27,7 +27,7 @@ from humanmcp.protocol.validation.addressing import (
     divide,
     id_of,
     is_report,
-    kind_of,
+    kind_typed,
     unaddressed,
 )
 from humanmcp.protocol.validation.envelope import failure
@@ -203,7 +203,7 @@ class TextFileAnswers:
 
         An answer to a request that waits answers it.
         """
-        text = reading.decode(content)[0]
+        text = reading.decode_file(content)[0]
         documents = divide(text)
         whole = not (documents.incomplete or documents.malformed)
         spans = documents.texts if whole else ((0, len(text)),)
@@ -212,7 +212,7 @@ class TextFileAnswers:
 
     def _send_anyway(self, text: str) -> None:
         exchange = addressed(text, self._session.pending) if id_of(text) else None
-        if exchange is not None and kind_of(text) in (Kind.RESULT, Kind.ERROR):
+        if exchange is not None and kind_typed(text) in (Kind.RESULT, Kind.ERROR):
             self._handler.reply(exchange.number, Reply(text, anyway=True, by=BY_FILES))
             return
         verdict = self._session.submit(text, anyway=True)
@@ -232,7 +232,7 @@ class TextFileAnswers:
 
     def _take(self, document: Document) -> DocumentOutcome:
         """Judge one document of `out.txt`: an answer, or an outgoing message."""
-        if kind_of(document.text) in (Kind.REQUEST, Kind.NOTIFICATION):
+        if kind_typed(document.text) in (Kind.REQUEST, Kind.NOTIFICATION):
             return self._say(document)
         if self._session.unreadable and is_report(document.text):
             return self._say(document)  # a deliberate -32700 to a line nobody could read

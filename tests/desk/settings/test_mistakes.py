@@ -26,21 +26,21 @@ def test_the_page_of_a_mistake_shows_wrong_and_right_and_who_says_so(tmp_path: P
 
 def test_a_mistake_is_found_with_its_page_in_the_manual(monkeypatch: pytest.MonkeyPatch) -> None:
     """As soon as an account publishes it; nothing leads nowhere until then."""
-    found = mistakes.find("M02")
+    found = mistakes.find_mistake("M02")
     assert found is not None
     assert found.page == ""
     monkeypatch.setattr(published, "OWNER", "somebody")
-    found = said_in("ja", mistakes.find, "M02")
+    found = said_in("ja", mistakes.find_mistake, "M02")
     assert found is not None
     assert found.page.endswith("/reference/mistakes/M02.html")
-    assert mistakes.find("M02.why") is None
+    assert mistakes.find_mistake("M02.why") is None
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_no_sentence_about_a_kind_of_mistake_shows_the_name_of_what_fills_it(language: str) -> None:
     """`{opened}` says nothing to a learner who opens J07."""
     codes = [code for code in sentences_of("problem", language) if "." not in code]
-    found = {code: said_in(language, mistakes.find, code) for code in codes}
+    found = {code: said_in(language, mistakes.find_mistake, code) for code in codes}
     told = {code: mistake.sentence for code, mistake in found.items() if mistake is not None}
     assert len(told) == len(codes) > 100
     assert [code for code, sentence in told.items() if re.search(r"\{\w+\}", sentence)] == []

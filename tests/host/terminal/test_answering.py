@@ -28,7 +28,7 @@ from humanmcp.protocol.conversation.exchange import (
     Sent,
 )
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.session import Session, SessionRole
+from humanmcp.protocol.session import McpSession, Party
 from tests.host.at_keys import Terminal
 from tests.host.seats import SCRIPTED, Way, as_process, in_memory
 from tests.support.serve_process import given_back
@@ -54,7 +54,7 @@ class Question:
 
     def __init__(self, method: str, params: dict[str, Any] | None = None) -> None:
         """Ask."""
-        self.session = Session(SessionRole.CLIENT)
+        self.session = McpSession(Party.CLIENT)
         self.session.state.negotiated_version = "2025-11-25"
         self.sent: list[dict[str, Any]] = []
         body: dict[str, Any] = {"jsonrpc": "2.0", "id": "q", "method": method}

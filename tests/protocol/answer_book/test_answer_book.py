@@ -327,11 +327,11 @@ def test_what_was_measured_says_of_which_version_and_when() -> None:
     for client in timeouts.CLIENTS:
         if client.source == "measured" and not client.names[0].startswith("humanmcp"):
             assert "November 2026" in client.seen, client.label
-    lists = timeouts.find("mcp-test-client")
+    lists = timeouts.find_client("mcp-test-client")
     assert lists is not None
     assert (lists.handshake, lists.is_host) == (5, False)
     for name, handshake in (("gemini-cli-mcp-client", 600), ("qwen-cli-mcp-client-x", 30)):
-        found = timeouts.find(name)
+        found = timeouts.find_client(name)
         assert found is not None
         assert found.handshake == handshake
 
@@ -558,10 +558,10 @@ def test_each_sample_book_can_be_used(file: Path) -> None:
 
 def test_known_clients_are_found_by_the_beginning_of_their_name() -> None:
     """Some add the name of the server to theirs."""
-    found = timeouts.find("gemini-cli-mcp-client-weather")
+    found = timeouts.find_client("gemini-cli-mcp-client-weather")
     assert found is not None
     assert found.label == "Gemini CLI"
-    assert timeouts.find("mcp") is None
+    assert timeouts.find_client("mcp") is None
     assert found._replace(handshake=None, is_host=False).grace == timeouts.LONGEST_GRACE
 
 

@@ -13,7 +13,7 @@ from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.session import Session, SessionRole
+from humanmcp.protocol.session import McpSession, Party
 
 STATELESS: Final = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -45,11 +45,11 @@ ANSWERS: Final[Sequence[dict[str, Any]]] = (
 class Overheard:
     """A session in a seat, and an observer that is told of every line that passes."""
 
-    def __init__(self, role: SessionRole) -> None:
+    def __init__(self, role: Party) -> None:
         """Begin with nothing said."""
-        self.session = Session(role)
+        self.session = McpSession(role)
         self.observer = ConversationState()
-        server = role is SessionRole.SERVER
+        server = role is Party.SERVER
         self.peer = Direction.IN if server else Direction.OUT
         self.own = Direction.OUT if server else Direction.IN
         self.ids = 0
@@ -185,13 +185,13 @@ STEPS: Final = (
 
 
 @given(
-    st.sampled_from(SessionRole),
+    st.sampled_from(Party),
     st.lists(st.sampled_from(STEPS), min_size=10, max_size=40),
     st.data(),
 )
 @settings(max_examples=200, deadline=None)
 def test_a_session_and_an_observer_always_agree(
-    role: SessionRole, steps: list[Any], data: st.DataObject
+    role: Party, steps: list[Any], data: st.DataObject
 ) -> None:
     """Whatever is said: the version, who speaks, what is offered, and what is still in flight."""
     room = Overheard(role)

@@ -17,7 +17,7 @@ from humanmcp.protocol.conversation.approvals import (
     Approval,
     approval_of,
     digest_of,
-    kind_of,
+    kind_of_tool,
     pattern_of,
     patterns_for,
 )
@@ -171,11 +171,11 @@ def asked(given: Mapping[str, Any], tool: str = "Bash") -> Approval:
 
 def test_a_tool_is_for_approvals_because_its_list_says_so_whatever_its_name() -> None:
     """Its `_meta` says it; a name says nothing."""
-    assert kind_of("approve", TOOLS) == APPROVAL
-    assert kind_of("approve", {"approve": {"name": "approve"}}) == ""
-    assert kind_of("approve", None) == ""
-    assert kind_of(["approve"], TOOLS) == ""
-    assert kind_of("x", {"x": {"_meta": {KIND: "anything"}}}) == ""
+    assert kind_of_tool("approve", TOOLS) == APPROVAL
+    assert kind_of_tool("approve", {"approve": {"name": "approve"}}) == ""
+    assert kind_of_tool("approve", None) == ""
+    assert kind_of_tool(["approve"], TOOLS) == ""
+    assert kind_of_tool("x", {"x": {"_meta": {KIND: "anything"}}}) == ""
     assert read(line({"tool_name": "Bash", "input": BASH}, "add")) is None
 
 

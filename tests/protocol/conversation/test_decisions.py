@@ -9,9 +9,9 @@ import pytest
 
 from humanmcp.protocol.conversation.transcript import (
     ChainEnd,
-    Decision,
     DecisionChain,
     DecisionFlaw,
+    DecisionRecord,
     sha256,
     verify_decisions,
 )
@@ -25,7 +25,9 @@ def records(count: int, session: str = "s") -> list[bytes]:
     chain = DecisionChain()
     return [
         chain.add(
-            Decision(session, n, "tools/call", ASKED, ANSWERED, "desk", "アンナ", sent_at=str(n))
+            DecisionRecord(
+                session, n, "tools/call", ASKED, ANSWERED, "desk", "アンナ", sent_at=str(n)
+            )
         ).encode()
         for n in range(1, count + 1)
     ]
@@ -188,7 +190,7 @@ def test_a_chain_goes_on_after_the_records_of_another_process() -> None:
     before = records(3)
     chain = DecisionChain()
     chain.go_on(before[-1].decode())
-    more = chain.add(Decision("s", 9, "tools/call", ASKED, ANSWERED, "desk")).encode()
+    more = chain.add(DecisionRecord("s", 9, "tools/call", ASKED, ANSWERED, "desk")).encode()
     assert list(verify_decisions(file_of([*before, more]))) == []
 
 

@@ -65,7 +65,7 @@ def test_each_client_gets_the_first_that_it_can_do(
     exchange: Exchange, wanted: ParkedAs | None, *, has_tool: bool
 ) -> None:
     """A task where tasks are declared or asked for, else a ticket where the tool is offered."""
-    assert parking.way(exchange, has_tool=has_tool) is wanted
+    assert parking.way_to_park(exchange, has_tool=has_tool) is wanted
 
 
 @pytest.mark.parametrize(

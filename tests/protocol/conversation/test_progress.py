@@ -13,7 +13,7 @@ from humanmcp.protocol.conversation.exchange import RequestRepeated
 from humanmcp.protocol.conversation.state import MOST_OPEN, Progress
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.session import Session
+from humanmcp.protocol.session import McpSession
 from tests.protocol.test_session import MODERN, call, line, opened
 from tests.protocol.validation.test_observed import said as said_at_a_tap
 
@@ -121,7 +121,7 @@ def test_what_we_say_while_a_person_thinks_goes_on_from_what_the_person_said() -
 
 def test_a_held_request_that_comes_again_speaks_with_its_new_token() -> None:
     """2026-07-28: the repeat is a request of its own on the wire."""
-    session = Session()
+    session = McpSession()
     number = call(session, 1, _meta={**MODERN, "progressToken": "a"}).number
     assert session.progress(number, 1, "") is not None
     assert session.ask_to_retry(number, "state") is not None

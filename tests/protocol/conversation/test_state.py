@@ -36,7 +36,7 @@ from humanmcp.protocol.conversation.transcript import (
     seen_by_client,
 )
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.session import Session
+from humanmcp.protocol.session import McpSession
 from humanmcp.protocol.validation.addressing import unaddressed
 from tests.support.verdicts import asked
 
@@ -272,7 +272,7 @@ def test_a_copy_knows_the_same_and_goes_its_own_way() -> None:
     assert ear.observe(Direction.OUT, progress(6)).found == ()
 
 
-def call(session: Session, number: int, **meta: object) -> Exchange:
+def call(session: McpSession, number: int, **meta: object) -> Exchange:
     """Let a call of a tool arrive."""
     params = {"name": "dice", "_meta": meta}
     body = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
@@ -281,7 +281,7 @@ def call(session: Session, number: int, **meta: object) -> Exchange:
     return event.exchange
 
 
-def arrive(session: Session, token: int, padding: str = "") -> Exchange:
+def arrive(session: McpSession, token: int, padding: str = "") -> Exchange:
     """Let a ping arrive."""
     body = {"jsonrpc": "2.0", "id": token, "method": "ping", "params": {"padding": padding}}
     (event,) = session.receive(json.dumps(body).encode())
@@ -289,7 +289,7 @@ def arrive(session: Session, token: int, padding: str = "") -> Exchange:
     return event.exchange
 
 
-def answered(session: Session, token: int, padding: str = "") -> Exchange:
+def answered(session: McpSession, token: int, padding: str = "") -> Exchange:
     """Let a ping arrive and answer it."""
     exchange = arrive(session, token, padding)
     assert isinstance(session.reply(exchange.number, "{}"), Sent)
@@ -298,7 +298,7 @@ def answered(session: Session, token: int, padding: str = "") -> Exchange:
 
 def test_a_long_session_remembers_the_last_requests_only() -> None:
     """The transcript has them all: the memory of a session does not grow with its length."""
-    session = Session()
+    session = McpSession()
     first = answered(session, 1)
     waits = arrive(session, 2)
     for token in range(3, REMEMBERED + 3):
@@ -315,7 +315,7 @@ def test_a_long_session_remembers_the_last_requests_only() -> None:
 
 def test_long_lines_are_forgotten_sooner() -> None:
     """A few answered requests of megabytes must not stay in the memory."""
-    session = Session()
+    session = McpSession()
     for token in range(1, 8):
         answered(session, token, "x" * (REMEMBERED_SIZE // 3))
     assert len(session.exchanges.remembered) == 2
@@ -325,7 +325,7 @@ def test_long_lines_are_forgotten_sooner() -> None:
 
 def test_a_forgotten_request_is_one_that_nobody_waits_for() -> None:
     """An answer to it is refused as any other that belongs to nothing."""
-    session = Session()
+    session = McpSession()
     for token in range(1, REMEMBERED + 2):
         answered(session, token)
     remembered = session.exchanges.remembered
@@ -338,7 +338,7 @@ def test_a_forgotten_request_is_one_that_nobody_waits_for() -> None:
 
 def test_a_progress_notification_belongs_to_the_request_that_gave_its_token() -> None:
     """Not to the last one, and to none where no request that waits gave it."""
-    session = Session()
+    session = McpSession()
     first, _other = call(session, 1, progressToken="a"), call(session, 2)
     progress = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s}}'
     assert session.related_to(progress % '"a"') == first.number
@@ -347,7 +347,7 @@ def test_a_progress_notification_belongs_to_the_request_that_gave_its_token() ->
 
 def test_a_notification_of_a_task_belongs_to_the_subscription_that_names_it() -> None:
     """Not to the request that came last: over HTTP that is another stream."""
-    session = Session()
+    session = McpSession()
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},

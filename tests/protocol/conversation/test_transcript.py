@@ -8,9 +8,9 @@ from humanmcp.protocol.conversation.transcript import (
     COMMAND,
     Direction,
     Frame,
-    command_in,
+    direction_label,
     from_json,
-    label,
+    recorded_command,
     to_json,
     write_log_line,
 )
@@ -61,9 +61,9 @@ def test_the_command_of_the_real_server_is_found_where_a_tap_wrote_it() -> None:
 
     command = note(b'["python",3]')
     others = [note(b'["x"]', Direction.IN), note(b'["x"]', text="other"), note(b'["x"')]
-    assert command_in([*others, command, note(b'["y"]')]) == ("python", "3")
-    assert command_in(others) == ()
-    assert command_in([note(b'"x"'), command]) == ()
+    assert recorded_command([*others, command, note(b'["y"]')]) == ("python", "3")
+    assert recorded_command(others) == ()
+    assert recorded_command([note(b'"x"'), command]) == ()
 
 
 TIME = "2025-04-06 15:09:35.419"
@@ -73,7 +73,7 @@ TIME = "2025-04-06 15:09:35.419"
 def test_what_is_written_is_read_back(direction: Direction) -> None:
     """Time, way and text."""
     line = write_log_line(Frame(1, "", direction, '{"x":"東京] IN: "}'.encode()), TIME)
-    assert line == f'[{TIME}] {label(direction)}: {{"x":"東京] IN: "}}'
+    assert line == f'[{TIME}] {direction_label(direction)}: {{"x":"東京] IN: "}}'
     assert [(one.at, one.direction, one.text) for one in read_capture(line)] == [
         (TIME, direction, '{"x":"東京] IN: "}')
     ]

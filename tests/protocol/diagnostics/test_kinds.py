@@ -134,7 +134,7 @@ def test_a_kind_is_found_by_its_name_and_by_its_code(typed: str) -> None:
 
 def test_a_kind_that_a_newer_program_found_has_its_code_alone() -> None:
     """It was kept in a file, say."""
-    assert kinds.code_of("M999") == kinds.name_of("M999") == ""
+    assert kinds.code_of("M999") == kinds.name_of_kind("M999") == ""
     assert kinds.title_of("M999") == "M999"
 
 

@@ -15,13 +15,13 @@ from humanmcp.protocol.http.client import (
     OutgoingRequest,
     ResponseKind,
     is_error,
-    kind_of,
+    kind_of_response,
     metadata_in,
     named_after,
     trouble_with,
 )
 from humanmcp.protocol.http.http_headers import HIDDEN, Headers
-from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge
+from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge_request
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.tables import versions
@@ -125,7 +125,7 @@ def test_what_2026_repeats_in_headers_agrees_with_the_body(
     body = modern("tools/call", name=tool, arguments=arguments)
     request = conversation.posted(body)
     came = HttpRequest("POST", Headers.of(request.headers), body)
-    found = judge(came, lambda _call: SCHEMA)
+    found = judge_request(came, lambda _call: SCHEMA)
     assert isinstance(found, Posted)
     assert found.transport_facts is not None
     assert found.transport_facts.error is None, found.transport_facts
@@ -199,7 +199,7 @@ def test_the_head_says_what_a_response_brings(
 ) -> None:
     """A message, events, nothing, another address, or trouble that has a sentence."""
     response = IncomingResponse(status, "", tuple(said.items()))
-    assert kind_of(response) is kind
+    assert kind_of_response(response) is kind
     if code:
         assert trouble_with(response) == code
 

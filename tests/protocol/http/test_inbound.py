@@ -14,15 +14,15 @@ from humanmcp.protocol.http.inbound import (
     ONE_HOST,
     WRONG_HOST,
     Acknowledged,
+    EndWanted,
     HttpAddress,
     HttpRefusal,
     HttpRequest,
     Posted,
-    SessionOver,
     StreamWanted,
     bearer,
-    judge,
-    refused,
+    judge_request,
+    refusal_of,
     repeated,
 )
 from humanmcp.protocol.http.outbound import EventId, event, priming
@@ -46,7 +46,7 @@ def message(method: str, **params: Any) -> dict[str, Any]:  # noqa: ANN401 - any
 
 def status(request: HttpRequest) -> int:
     """Return the status of a refusal."""
-    refused = judge(request)
+    refused = judge_request(request)
     assert isinstance(refused, HttpRefusal), refused
     return refused.status
 
@@ -56,12 +56,12 @@ def test_initialize_opens_a_session_and_nothing_else_goes_without_one(
     protocol_version: str,
 ) -> None:
     """400 without a session, in every version that has them."""
-    opened = judge(post(message("initialize", protocolVersion=protocol_version)))
+    opened = judge_request(post(message("initialize", protocolVersion=protocol_version)))
     assert isinstance(opened, Posted)
     assert opened.opens
     version = ("MCP-Protocol-Version", protocol_version)
     assert status(post(message("tools/list"), version)) == 400
-    within = judge(post(message("tools/list"), version, SESSION))
+    within = judge_request(post(message("tools/list"), version, SESSION))
     assert isinstance(within, Posted)
     assert (within.session, within.transport_facts, within.opens) == ("s", None, False)
 
@@ -74,7 +74,7 @@ def test_a_version_that_does_not_exist_is_400_within_a_session() -> None:
 
 def test_an_initialize_whose_version_does_not_exist_is_told_which_ones_there_are() -> None:
     """It was judged as one of 2026-07-28, and told that its `_meta` lacks something."""
-    refused = judge(post(message("initialize"), ("MCP-Protocol-Version", "2025-3-26")))
+    refused = judge_request(post(message("initialize"), ("MCP-Protocol-Version", "2025-3-26")))
     assert isinstance(refused, HttpRefusal)
     assert (refused.status, refused.why) == (400, "version")
 
@@ -86,7 +86,7 @@ def test_an_initialize_whose_version_does_not_exist_is_told_which_ones_there_are
 def test_a_header_that_is_there_twice_is_400(twice: str, value: str) -> None:
     """Also where both say the same: who reads the first, and who reads the last."""
     both = ((twice, value), (twice, value))
-    refused = judge(post(message("tools/list"), SESSION, *both))
+    refused = judge_request(post(message("tools/list"), SESSION, *both))
     assert isinstance(refused, HttpRefusal)
     assert (refused.status, refused.why) == (400, "twice")
     assert dict(refused.fillings)["header"] == twice
@@ -98,7 +98,7 @@ def test_a_header_that_is_there_twice_is_400(twice: str, value: str) -> None:
 
 def test_a_request_of_2026_is_taken_without_a_session_and_ignores_one() -> None:
     """The rule: "An `Mcp-Session-Id` header on a request: ignore it"."""
-    taken = judge(
+    taken = judge_request(
         post(
             message("tools/list", _meta=META),
             ("MCP-Protocol-Version", "2026-07-28"),
@@ -114,7 +114,7 @@ def test_a_request_of_2026_is_taken_without_a_session_and_ignores_one() -> None:
 
 def test_headers_that_lie_are_no_reason_to_refuse() -> None:
     """The message is there, with the error that it should get and what to say of it."""
-    wrong = judge(
+    wrong = judge_request(
         post(
             message("tools/call", name="a", _meta=META),
             ("MCP-Protocol-Version", "2026-07-28"),
@@ -135,10 +135,10 @@ def test_headers_that_lie_are_no_reason_to_refuse() -> None:
 )
 def test_a_body_that_is_no_message_is_400(body: bytes, error: int) -> None:
     """With the error of JSON-RPC; within a session it is shown besides."""
-    refused = judge(post(body))
+    refused = judge_request(post(body))
     assert isinstance(refused, HttpRefusal)
     assert (refused.status, refused.error) == (400, error)
-    shown = judge(post(body, SESSION))
+    shown = judge_request(post(body, SESSION))
     assert isinstance(shown, Posted)
 
 
@@ -148,18 +148,18 @@ def test_what_2026_does_not_take_is_400() -> None:
     assert status(post([message("tools/list")], modern)) == 400
     assert status(post({"jsonrpc": "2.0", "id": 1, "result": {}}, modern)) == 400
     gone = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
-    assert judge(post(gone, modern)) == Acknowledged()
+    assert judge_request(post(gone, modern)) == Acknowledged()
 
 
 def test_a_message_of_too_many_values_is_refused_before_it_is_decoded() -> None:
     """A million of them fit into 4 MiB, and all sessions would wait. A long text is one value."""
-    assert judge(post(message("ping", a=[{}] * 100_001), SESSION)) == MANY_VALUES
-    assert isinstance(judge(post(message("ping", a="1,2,3;" * 100_000), SESSION)), Posted)
+    assert judge_request(post(message("ping", a=[{}] * 100_001), SESSION)) == MANY_VALUES
+    assert isinstance(judge_request(post(message("ping", a="1,2,3;" * 100_000), SESSION)), Posted)
 
 
 def test_a_batch_goes_into_its_session() -> None:
     """2025-03-26 "MUST support receiving JSON-RPC batches"; others show them."""
-    posted = judge(post([message("tools/list"), message("prompts/list")], SESSION))
+    posted = judge_request(post([message("tools/list"), message("prompts/list")], SESSION))
     assert isinstance(posted, Posted)
 
 
@@ -168,13 +168,13 @@ def test_a_stream_and_an_end_need_a_session() -> None:
     events = ("Accept", "text/event-stream")
     modern = Headers.of([("MCP-Protocol-Version", "2026-07-28"), SESSION, events])
     for method in ("GET", "DELETE"):
-        refused = judge(HttpRequest(method, modern))
+        refused = judge_request(HttpRequest(method, modern))
         assert isinstance(refused, HttpRefusal)
         assert (refused.status, refused.headers) == (405, (("allow", "POST"),))
-    assert judge(HttpRequest("GET", Headers.of([SESSION, events]))) == StreamWanted("s")
+    assert judge_request(HttpRequest("GET", Headers.of([SESSION, events]))) == StreamWanted("s")
     again = Headers.of([SESSION, events, ("Last-Event-ID", "3-2")])
-    assert judge(HttpRequest("GET", again)) == StreamWanted("s", EventId(3, 2))
-    assert judge(HttpRequest("DELETE", Headers.of([SESSION]))) == SessionOver("s")
+    assert judge_request(HttpRequest("GET", again)) == StreamWanted("s", EventId(3, 2))
+    assert judge_request(HttpRequest("DELETE", Headers.of([SESSION]))) == EndWanted("s")
     assert status(HttpRequest("GET", Headers.of([SESSION, events, ("Last-Event-ID", "x")]))) == 400
     assert status(HttpRequest("GET", Headers.of([SESSION, ("Accept", "text/html")]))) == 406
     assert status(HttpRequest("PUT", Headers.of([SESSION]))) == 405
@@ -182,7 +182,7 @@ def test_a_stream_and_an_end_need_a_session() -> None:
 
 def test_the_transport_of_2024_is_recognised() -> None:
     """Its GET has no session, and is told what is here instead."""
-    refused = judge(HttpRequest("GET", Headers.of([("Accept", "text/event-stream")])))
+    refused = judge_request(HttpRequest("GET", Headers.of([("Accept", "text/event-stream")])))
     assert isinstance(refused, HttpRefusal)
     assert (refused.status, refused.why) == (405, "old transport")
 
@@ -192,18 +192,18 @@ def test_types_that_are_not_spoken_are_refused() -> None:
     form = Headers.of([("content-type", "text/plain")])
     assert status(HttpRequest("POST", form, b"{}")) == 415
     plain = post(message("initialize"), ("content-encoding", "Identity"))
-    assert isinstance(judge(plain), Posted)
+    assert isinstance(judge_request(plain), Posted)
     packed = Headers.of([JSON, ("content-encoding", "gzip")])
     assert status(HttpRequest("POST", packed, b"{}")) == 415
     for charset in ("utf-16", "iso-8859-1", "us-ascii"):
         encoded = Headers.of([("content-type", f"application/json; charset={charset}")])
-        refused = judge(HttpRequest("POST", encoded, b"{}"))
+        refused = judge_request(HttpRequest("POST", encoded, b"{}"))
         assert isinstance(refused, HttpRefusal)
         assert (refused.status, refused.why) == (415, "no utf-8")
     said = Headers.of([("content-type", 'application/json;charset="UTF-8"')])
-    assert isinstance(judge(post(message("initialize"))._replace(headers=said)), Posted)
+    assert isinstance(judge_request(post(message("initialize"))._replace(headers=said)), Posted)
     assert status(post(message("initialize"), ("Accept", "text/html"))) == 406
-    assert isinstance(judge(post(message("initialize"), ("Accept", "*/*"))), Posted)
+    assert isinstance(judge_request(post(message("initialize"), ("Accept", "*/*"))), Posted)
 
 
 def test_a_body_over_several_lines_becomes_one_line() -> None:
@@ -211,7 +211,7 @@ def test_a_body_over_several_lines_becomes_one_line() -> None:
     raw = (
         b'{\r\n "jsonrpc": "2.0", "id": 1e0,\n "method": "initialize",\n "params": {"b": 1.0}\n}\n'
     )
-    posted = judge(post(raw))
+    posted = judge_request(post(raw))
     assert isinstance(posted, Posted)
     assert posted.line == b'{"jsonrpc":"2.0","id":1e0,"method":"initialize","params":{"b":1.0}}'
 
@@ -245,7 +245,7 @@ HOST = ("Host", "localhost:8080")
 
 def refusal(*pairs: tuple[str, str], address: HttpAddress = HERE) -> HttpRefusal | None:
     """Judge a request for the endpoint."""
-    return refused("/mcp", Headers.of(pairs), address)
+    return refusal_of("/mcp", Headers.of(pairs), address)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_a_proxy_calls_it_by_the_address_that_was_given() -> None:
 def test_nothing_but_the_endpoint_is_there_even_without_the_key() -> None:
     """A 401 elsewhere would begin a login that cannot end."""
     address = HttpAddress("127.0.0.1", 8080, key="k")
-    assert refused("/.well-known/x", Headers.of([HOST]), address) == ELSEWHERE
+    assert refusal_of("/.well-known/x", Headers.of([HOST]), address) == ELSEWHERE
     assert refusal(HOST, address=address) == NO_KEY
     assert refusal(HOST, ("Authorization", "Bearer k"), address=address) is None
     assert refusal(HOST, ("Authorization", "Bearer x"), address=address) == NO_KEY
@@ -343,7 +343,7 @@ def test_a_target_may_name_the_host_and_have_a_query(
     target: str, expected: HttpRefusal | None
 ) -> None:
     """RFC 9112, 3.2.2; its host counts then, and not that of the header."""
-    assert refused(target, Headers.of([HOST]), HERE) == expected
+    assert refusal_of(target, Headers.of([HOST]), HERE) == expected
 
 
 @pytest.mark.parametrize(

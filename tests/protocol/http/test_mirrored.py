@@ -16,8 +16,8 @@ from humanmcp.protocol.http.http_headers import (
     mismatch_in,
     param_mismatch,
 )
-from humanmcp.protocol.http.inbound import stated_in
-from humanmcp.protocol.http.outbound import status_of
+from humanmcp.protocol.http.inbound import facts_stated_in
+from humanmcp.protocol.http.outbound import http_status_of
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation.json_schema.references import misplaced_header
@@ -99,7 +99,7 @@ def verdict_of_ours(body: Mapping[str, Any], headers: list[tuple[str, str]]) -> 
     ours = Headers.of(headers)
     if mismatch_in(message, ours) is not None and ours.repeated():
         return -32020  # the SDK looks for these before anything else
-    transport_facts = stated_in(message, ours)
+    transport_facts = facts_stated_in(message, ours)
     if transport_facts.error is not None:
         return int(transport_facts.error["code"])
     return -32022 if versions.unserved_in(message) is not None else None
@@ -206,8 +206,8 @@ def test_an_error_has_the_status_that_the_sdk_gives_it() -> None:
     """In 2026-07-28; before that an answer is 200 whatever it says."""
     for code, status in referee.ERROR_CODE_HTTP_STATUS.items():
         line = json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "m"}})
-        assert status_of(line.encode(), "2026-07-28") == status
-        assert status_of(line.encode(), "2025-11-25") == 200
+        assert http_status_of(line.encode(), "2026-07-28") == status
+        assert http_status_of(line.encode(), "2025-11-25") == 200
 
 
 @pytest.mark.parametrize(

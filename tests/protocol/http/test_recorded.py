@@ -8,14 +8,14 @@ from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 from humanmcp.protocol.http.client import (
     IncomingResponse,
     OutgoingRequest,
-    as_json,
     calls_in,
     cut_part,
     exchanges_in,
     head_of,
     is_beside,
+    part_as_json,
     part_in,
-    words_of,
+    part_in_words,
 )
 from humanmcp.protocol.http.outbound import ServerSentEvent
 
@@ -35,7 +35,7 @@ def frame(text: str, note: str = HTTP) -> Frame:
 )
 def test_a_request_names_the_message_that_it_carries(body: bytes, carries: str) -> None:
     """By the id as it was written, and the method."""
-    assert json.loads(as_json(3, ASKED._replace(body=body))) == {
+    assert json.loads(part_as_json(3, ASKED._replace(body=body))) == {
         "call": 3,
         "method": "POST",
         "url": "http://h/mcp",
@@ -47,16 +47,16 @@ def test_a_request_names_the_message_that_it_carries(body: bytes, carries: str) 
 @pytest.mark.parametrize("body", [b"", b"no message", b"[]"])
 def test_a_request_without_a_message_carries_none(body: bytes) -> None:
     """A DELETE has no body."""
-    assert json.loads(as_json(1, ASKED._replace(body=body)))["carries"] == ""
+    assert json.loads(part_as_json(1, ASKED._replace(body=body)))["carries"] == ""
 
 
 def test_a_response_and_an_event_are_written_without_their_content() -> None:
     """Which stands in the transcript as a line of its own. Letters stay as they are."""
-    assert as_json(1, IncomingResponse(200, "良い")) == (
+    assert part_as_json(1, IncomingResponse(200, "良い")) == (
         '{"call":1,"status":200,"reason":"良い","headers":[]}'
     )
-    assert as_json(2, ServerSentEvent(b"x", "7")) == '{"call":2,"event":"message","id":"7"}'
-    assert as_json(2, ServerSentEvent(b"x", "7", "e", 0)) == (
+    assert part_as_json(2, ServerSentEvent(b"x", "7")) == '{"call":2,"event":"message","id":"7"}'
+    assert part_as_json(2, ServerSentEvent(b"x", "7", "e", 0)) == (
         '{"call":2,"event":"e","id":"7","retry":0}'
     )
 
@@ -65,12 +65,12 @@ def test_each_response_is_put_to_its_own_request() -> None:
     """HTTP: several are on the way at once; a response to none is left out."""
     got = IncomingResponse(202, "Accepted")
     parts = [
-        as_json(1, ASKED),
-        as_json(2, ASKED._replace(body=NOTICE)),
-        as_json(2, got),
-        as_json(9, got),
-        as_json(2, ServerSentEvent(b"x")),
-        as_json(1, ANSWERED),
+        part_as_json(1, ASKED),
+        part_as_json(2, ASKED._replace(body=NOTICE)),
+        part_as_json(2, got),
+        part_as_json(9, got),
+        part_as_json(2, ServerSentEvent(b"x")),
+        part_as_json(1, ANSWERED),
     ]
     first, second = exchanges_in([frame(part) for part in [*parts, "x"]])
     assert (first.frame.text, first.carries, first.response["status"]) == (
@@ -82,12 +82,12 @@ def test_each_response_is_put_to_its_own_request() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "note"), [(as_json(1, ASKED), ""), ("{", HTTP), ("[1]", HTTP), ("", HTTP)]
+    ("text", "note"), [(part_as_json(1, ASKED), ""), ("{", HTTP), ("[1]", HTTP), ("", HTTP)]
 )
 def test_what_is_no_part_is_taken_for_none(text: str, note: str) -> None:
     """An edited transcript must not end the export of the rest."""
     assert part_in(frame(text, note)) == {}
-    assert words_of(frame(text, note)) == ""
+    assert part_in_words(frame(text, note)) == ""
 
 
 @pytest.mark.parametrize(
@@ -104,21 +104,21 @@ def test_a_part_reads_as_http_writes_it(
     part: OutgoingRequest | IncomingResponse | ServerSentEvent, words: str
 ) -> None:
     """One line for a list of what happened."""
-    assert words_of(frame(as_json(4, part))) == words
+    assert part_in_words(frame(part_as_json(4, part))) == words
 
 
 def test_what_is_missing_in_a_part_is_left_out_of_its_words() -> None:
     """Written by another version, or by hand."""
-    assert words_of(frame('{"call":1,"method":"GET"}')) == "HTTP 1 -> GET "
-    assert words_of(frame('{"call":1,"status":404}')) == "HTTP 1 <- 404"
-    assert words_of(frame('{"call":1}')) == "HTTP 1 <- event"
-    assert words_of(frame('{"call":1,"cut":"server"}')) == "HTTP 1 -- hung up by the server"
+    assert part_in_words(frame('{"call":1,"method":"GET"}')) == "HTTP 1 -> GET "
+    assert part_in_words(frame('{"call":1,"status":404}')) == "HTTP 1 <- 404"
+    assert part_in_words(frame('{"call":1}')) == "HTTP 1 <- event"
+    assert part_in_words(frame('{"call":1,"cut":"server"}')) == "HTTP 1 -- hung up by the server"
     assert exchanges_in([frame('{"method":"GET"}')])[0].carries == ""
 
 
 def test_the_head_of_a_part_has_a_line_for_each_header() -> None:
     """In the order in which they came; what is no header, in an edited transcript, is left out."""
-    part = part_in(frame(as_json(4, ANSWERED._replace(headers=(("A", "1"), ("B", "2"))))))
+    part = part_in(frame(part_as_json(4, ANSWERED._replace(headers=(("A", "1"), ("B", "2"))))))
     assert head_of(part) == "HTTP 4 <- 200 OK\nA: 1\nB: 2"
     odd = {"call": 4, "status": 200, "headers": [["A", 1], ["B"], "CD", ["E", "2", "3"]]}
     assert head_of(odd) == "HTTP 4 <- 200\nA: 1"
@@ -128,10 +128,17 @@ def test_the_head_of_a_part_has_a_line_for_each_header() -> None:
 def test_who_hung_up_is_said_of_the_exchange_and_stands_alone() -> None:
     """So does a request that brought no message; any other part is beside a line."""
     cut = cut_part(1, "client")
-    (found,) = exchanges_in([frame(one) for one in (as_json(1, ASKED), as_json(1, ANSWERED), cut)])
+    (found,) = exchanges_in(
+        [frame(one) for one in (part_as_json(1, ASKED), part_as_json(1, ANSWERED), cut)]
+    )
     assert found.response["cut"] == "client"
     assert found.response["at"] == found.frame.at
-    parts = [cut, as_json(1, ASKED), as_json(1, ASKED._replace(body=b"")), as_json(1, ANSWERED)]
+    parts = [
+        cut,
+        part_as_json(1, ASKED),
+        part_as_json(1, ASKED._replace(body=b"")),
+        part_as_json(1, ANSWERED),
+    ]
     assert [is_beside(part_in(frame(one))) for one in (*parts, "x")] == [
         False, True, False, True, False,
     ]  # fmt: skip
@@ -139,7 +146,13 @@ def test_who_hung_up_is_said_of_the_exchange_and_stands_alone() -> None:
 
 def test_exchanges_are_numbered_on_from_the_highest() -> None:
     """An edited transcript may hold any number, or none."""
-    parts = [as_json(3, ASKED), as_json(7, ASKED), as_json(5, ASKED), '{"call":"9"}', "x"]
+    parts = [
+        part_as_json(3, ASKED),
+        part_as_json(7, ASKED),
+        part_as_json(5, ASKED),
+        '{"call":"9"}',
+        "x",
+    ]
     assert calls_in([frame(one) for one in parts]) == 7
     assert calls_in([frame("x")]) == 0
     assert calls_in([]) == 0
@@ -148,5 +161,5 @@ def test_exchanges_are_numbered_on_from_the_highest() -> None:
 def test_a_request_of_several_messages_names_them_all() -> None:
     """2025-03-26: what in the array is no message is left out."""
     batch = b"[" + CALL + b",7," + NOTICE + b"]"
-    said = json.loads(as_json(1, ASKED._replace(body=batch)))
+    said = json.loads(part_as_json(1, ASKED._replace(body=batch)))
     assert said["carries"] == '"a" tools/call, notifications/initialized'

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.repair.reading import decode
+from humanmcp.protocol.repair.reading import decode_file
 from tests.support.verdicts import hold_diagnostic
 
 OSAKA = '{"error":{"code":-32602,"message":"遠い。自分で調べて"},"jsonrpc":"2.0","id":4}'
@@ -13,9 +13,9 @@ OSAKA = '{"error":{"code":-32602,"message":"遠い。自分で調べて"},"jsonr
 
 def test_plain_utf8_is_nothing_to_speak_of() -> None:
     """Also with CRLF."""
-    assert decode(OSAKA.encode()) == (OSAKA, ())
-    assert decode(b'{"a":1}\r\n') == ('{"a":1}\r\n', ())
-    assert decode(b"") == ("", ())
+    assert decode_file(OSAKA.encode()) == (OSAKA, ())
+    assert decode_file(b'{"a":1}\r\n') == ('{"a":1}\r\n', ())
+    assert decode_file(b"") == ("", ())
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_plain_utf8_is_nothing_to_speak_of() -> None:
 )
 def test_what_has_one_meaning_is_decoded_and_named(raw: bytes, code: str) -> None:
     """The exact line each time, plus a note naming what was repaired."""
-    text, (diagnostic,) = decode(raw)
+    text, (diagnostic,) = decode_file(raw)
     assert text == OSAKA
     assert (diagnostic.code, diagnostic.severity) == (code, Severity.REPAIRED)
     hold_diagnostic(diagnostic, text)
@@ -40,7 +40,7 @@ def test_what_has_one_meaning_is_decoded_and_named(raw: bytes, code: str) -> Non
 )
 def test_japanese_of_any_length_is_recognised(word: str) -> None:
     """A person may answer with one word."""
-    text, (diagnostic,) = decode(f'{{"text":"{word}"}}'.encode("cp932"))
+    text, (diagnostic,) = decode_file(f'{{"text":"{word}"}}'.encode("cp932"))
     assert word in text
     assert diagnostic.code == "F03"
 
@@ -48,7 +48,7 @@ def test_japanese_of_any_length_is_recognised(word: str) -> None:
 @pytest.mark.parametrize("text", ["{“a”: “b”}", '{"a":"café"}', '{"a":"naïve"}', '{"a":"“école”"}'])
 def test_windows_1252_is_refused_with_advice(text: str) -> None:
     """“hello” would be valid CP932; a guess would send what nobody typed."""
-    shown, (diagnostic,) = decode(text.encode("cp1252"))
+    shown, (diagnostic,) = decode_file(text.encode("cp1252"))
     assert (diagnostic.code, diagnostic.severity) == ("F04", Severity.ERROR)
     assert shown == text
     hold_diagnostic(diagnostic, shown)
@@ -67,7 +67,7 @@ def test_windows_1252_is_refused_with_advice(text: str) -> None:
 )
 def test_what_is_no_text_is_refused(raw: bytes) -> None:
     """A file of bytes, or half of a character at its end."""
-    _text, diagnostics = decode(raw)
+    _text, diagnostics = decode_file(raw)
     assert [diagnostic.code for diagnostic in diagnostics] == ["F05"]
     assert diagnostics[0].blocks
 
@@ -75,7 +75,7 @@ def test_what_is_no_text_is_refused(raw: bytes) -> None:
 @given(st.binary(max_size=60))
 def test_no_bytes_whatever_raise(raw: bytes) -> None:
     """Whatever it is, it is text with at most one problem."""
-    text, diagnostics = decode(raw)
+    text, diagnostics = decode_file(raw)
     assert isinstance(text, str)
     assert len(diagnostics) <= 1
 
@@ -84,4 +84,4 @@ def test_no_bytes_whatever_raise(raw: bytes) -> None:
 def test_japanese_answers_survive_cp932(words: str) -> None:
     """Whatever was typed in Japanese comes out as it was."""
     text = f'{{"result":{{"content":[{{"type":"text","text":"{words}"}}]}}}}'
-    assert decode(text.encode("cp932"))[0] == text
+    assert decode_file(text.encode("cp932"))[0] == text

@@ -7,7 +7,7 @@ import pytest
 from humanmcp import locales
 from humanmcp.protocol.diagnostics.autofix import autofix, suggestion
 from humanmcp.protocol.diagnostics.model import Applicability
-from humanmcp.protocol.repair.embedded import find, quote_marks, unescaped
+from humanmcp.protocol.repair.embedded import find_answer, quote_marks, unescaped
 from humanmcp.protocol.validation.check import check
 from tests.support.speaking import said_in
 from tests.support.verdicts import asked, codes, hold
@@ -68,7 +68,7 @@ def test_the_one_answer_inside_is_offered_and_what_stands_around_it_named(name: 
 )  # fmt: skip
 def test_words_that_hold_no_answer_or_several_are_words(text: str) -> None:
     """Which of two is meant, nobody can tell; a bit of JSON in a sentence is part of it."""
-    assert find(text) is None
+    assert find_answer(text) is None
 
 
 def test_marks_count_only_where_every_line_has_one() -> None:

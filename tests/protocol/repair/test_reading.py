@@ -127,7 +127,7 @@ UNFIXABLE: Final = (
 @pytest.mark.parametrize("text", VALID)
 def test_valid_json_is_left_alone(text: str) -> None:
     """Full-width and curly characters inside quotes are nobody's business."""
-    reading = json_reading.read(text)
+    reading = json_reading.read_json(text)
     assert reading.readable
     assert reading.json == text
     assert reading.value == json.loads(text)
@@ -143,7 +143,7 @@ def test_a_mistake_is_named_placed_and_fixed(
     text: str, code: str, becomes: str, column: int
 ) -> None:
     """One problem, at its place, and a fix that makes it valid."""
-    reading = json_reading.read(text)
+    reading = json_reading.read_json(text)
     (diagnostic,) = (each for each in reading.diagnostics if each.severity is not Severity.REPAIRED)
     assert diagnostic.code == code
     assert diagnostic.severity is Severity.ERROR
@@ -153,7 +153,7 @@ def test_a_mistake_is_named_placed_and_fixed(
     assert diagnostic.fix.apply(text) == becomes
     assert reading.json == becomes
     assert json.loads(becomes) == reading.value
-    assert [p.code for p in json_reading.read(becomes).diagnostics if p.blocks] == []
+    assert [p.code for p in json_reading.read_json(becomes).diagnostics if p.blocks] == []
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_mistake_is_named_placed_and_fixed(
 )
 def test_what_cannot_be_fixed_is_named(text: str, code: str) -> None:
     """No guess would be safe, so there is no value to go on with."""
-    reading = json_reading.read(text)
+    reading = json_reading.read_json(text)
     assert not reading.readable
     (diagnostic,) = (each for each in reading.diagnostics if each.severity is not Severity.REPAIRED)
     assert diagnostic.code == code
@@ -171,7 +171,7 @@ def test_what_cannot_be_fixed_is_named(text: str, code: str) -> None:
 
 def test_a_second_document_is_named_but_not_taken_away() -> None:
     """Which of the two is meant, nobody can tell."""
-    reading = json_reading.read('{"a":1}\n{"b":2}')
+    reading = json_reading.read_json('{"a":1}\n{"b":2}')
     (diagnostic,) = (each for each in reading.diagnostics if each.blocks)
     assert (diagnostic.code, diagnostic.line, diagnostic.column, diagnostic.fix) == (
         "J12",
@@ -184,21 +184,21 @@ def test_a_second_document_is_named_but_not_taken_away() -> None:
 
 def test_a_name_twice_is_an_error_at_the_second_one() -> None:
     """Json.loads accepts it, and part of the answer would be lost."""
-    reading = json_reading.read('{"a": 1, "b": 2, "a": 3}')
+    reading = json_reading.read_json('{"a": 1, "b": 2, "a": 3}')
     (diagnostic,) = reading.diagnostics
     assert (diagnostic.code, diagnostic.column, diagnostic.detail) == ("J09", 18, (("key", "a"),))
 
 
 def test_a_name_twice_is_found_in_any_spelling() -> None:
     r"""`"\u0061"` is `"a"`."""
-    (diagnostic,) = json_reading.read(r'{"a": 1, "\u0061": 2}').diagnostics
+    (diagnostic,) = json_reading.read_json(r'{"a": 1, "\u0061": 2}').diagnostics
     assert diagnostic.code == "J09"
 
 
 def test_the_same_mistake_everywhere_is_one_problem_with_one_fix() -> None:
     """Full-width characters, curly quotes and a full-width space pasted at once."""
     text = "｛“a”：\u3000［１，２］，“b”：“：”｝"
-    reading = json_reading.read(text)
+    reading = json_reading.read_json(text)
     found = {each.code: each.fix for each in reading.diagnostics}
     assert set(found) == {"J03", "J04", "J11"}
     assert all(fix and fix.label == "replace_all" for fix in found.values())
@@ -207,7 +207,7 @@ def test_the_same_mistake_everywhere_is_one_problem_with_one_fix() -> None:
 
 def test_a_byte_order_mark_and_a_code_fence_are_taken_away_and_named() -> None:
     """They have one meaning only."""
-    reading = json_reading.read('\ufeff```json\n{"a": 1}\n```\n')
+    reading = json_reading.read_json('\ufeff```json\n{"a": 1}\n```\n')
     assert reading.value == {"a": 1}
     assert [each.code for each in reading.diagnostics] == ["F01", "J50", "J51"]
     assert all(each.severity is Severity.REPAIRED for each in reading.diagnostics)
@@ -216,7 +216,7 @@ def test_a_byte_order_mark_and_a_code_fence_are_taken_away_and_named() -> None:
 def test_places_are_given_in_the_text_as_typed() -> None:
     """What was fixed before a place does not move it."""
     text = "{'a': 'x', 'b': “y”}"
-    reading = json_reading.read(text)
+    reading = json_reading.read_json(text)
     for at, char in enumerate(reading.json):
         typed = text[reading.as_written(at)]
         assert typed == char or (typed, char) in {("'", '"'), ("“", '"'), ("”", '"')}
@@ -224,15 +224,15 @@ def test_places_are_given_in_the_text_as_typed() -> None:
 
 def test_a_deep_text_within_the_limit_is_read() -> None:
     """The limit is 100 levels."""
-    assert json_reading.read("[" * 100 + "]" * 100).readable
-    assert not json_reading.read("[" * 101 + "]" * 101).readable
+    assert json_reading.read_json("[" * 100 + "]" * 100).readable
+    assert not json_reading.read_json("[" * 101 + "]" * 101).readable
 
 
 def test_a_large_text_is_a_warning_and_a_too_large_one_an_error() -> None:
     """Trap table, huge line: the TypeScript SDK closes the connection above 10 MiB."""
-    large = json_reading.read(json.dumps({"a": "x" * 1_100_000}))
+    large = json_reading.read_json(json.dumps({"a": "x" * 1_100_000}))
     assert [(p.code, p.severity) for p in large.diagnostics] == [("J40", Severity.WARNING)]
-    huge = json_reading.read(json.dumps({"a": "日" * 3_600_000}, ensure_ascii=False))
+    huge = json_reading.read_json(json.dumps({"a": "日" * 3_600_000}, ensure_ascii=False))
     assert [(p.code, p.severity) for p in huge.diagnostics] == [("J27", Severity.ERROR)]
 
 
@@ -242,7 +242,7 @@ def test_a_large_text_is_a_warning_and_a_too_large_one_an_error() -> None:
 def test_of_a_very_long_text_the_first_mistake_is_told(end: str, code: str) -> None:
     """An examination takes microseconds a character: a server must not stop for seconds."""
     text = '{"a":[' + '{"b":"c"},' * 200_000 + end
-    (diagnostic,) = (each for each in json_reading.read(text).diagnostics if each.blocks)
+    (diagnostic,) = (each for each in json_reading.read_json(text).diagnostics if each.blocks)
     assert diagnostic.code == code
     assert diagnostic.start in (0, *range(2_000_000, len(text)))
 
@@ -260,7 +260,7 @@ def test_forty_thousand_mistakes_of_one_kind_are_a_few_problems(
 ) -> None:
     """Each cost another look at all of them; 58 s for a Python repr of 440 kB."""
     text = '{"a":[' + between.join([one] * 40_000) + "]}"
-    found = [each for each in json_reading.read(text).diagnostics if each.code == code]
+    found = [each for each in json_reading.read_json(text).diagnostics if each.code == code]
     assert 1 <= len(found) <= 10
     assert len(found) == 1 or sum(each.times for each in found) >= 39_000
 
@@ -268,13 +268,13 @@ def test_forty_thousand_mistakes_of_one_kind_are_a_few_problems(
 def test_a_name_twice_in_a_very_long_text_is_still_found() -> None:
     """The standard library's parser says nothing of it."""
     text = json.dumps({"x": "y" * 1_100_000})[:-1] + ', "a": 1, "a": 2}'
-    assert "J09" in [each.code for each in json_reading.read(text).diagnostics]
+    assert "J09" in [each.code for each in json_reading.read_json(text).diagnostics]
 
 
 def test_several_lines_are_named_as_joined() -> None:
     """Fix, say so. A line end after the answer is none of them."""
-    assert [p.code for p in json_reading.read('{\n"a":1}').diagnostics] == ["J51"]
-    assert json_reading.read('{"a":1}\r\n').diagnostics == ()
+    assert [p.code for p in json_reading.read_json('{\n"a":1}').diagnostics] == ["J51"]
+    assert json_reading.read_json('{"a":1}\r\n').diagnostics == ()
 
 
 JSON = st.recursive(
@@ -292,7 +292,7 @@ JSON = st.recursive(
 def test_whatever_is_json_is_read_as_json(value: object, ascii_only: bool, indent: int) -> None:  # noqa: FBT001 - drawn by hypothesis
     """The value is the one of the standard library, and no problem blocks."""
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
-    reading = json_reading.read(text)
+    reading = json_reading.read_json(text)
     assert reading.readable
     assert reading.value == json.loads(text)
     assert not any(each.blocks for each in reading.diagnostics)
@@ -308,7 +308,7 @@ def test_whatever_was_done_to_a_text_the_fixes_make_json_of_it(
     at = data.draw(st.integers(0, len(text) - 1))
     new = data.draw(st.sampled_from(["", '"', "'", ",", "{", "]", "：", "\n", "\\", "x", " ", "“"]))
     broken = text[:at] + new + text[at + 1 :]
-    reading = json_reading.read(broken)
+    reading = json_reading.read_json(broken)
     for diagnostic in reading.diagnostics:
         hold_diagnostic(diagnostic, broken)
     try:
@@ -324,7 +324,7 @@ def test_whatever_was_done_to_a_text_the_fixes_make_json_of_it(
 @given(st.text(alphabet="{}[]\",:\\'ab1. \n\u3000“，｛/*#;-", max_size=30))
 def test_no_text_whatever_raises(text: str) -> None:
     """Never raises, whatever the text."""
-    reading = json_reading.read(text)
+    reading = json_reading.read_json(text)
     assert reading.readable or any(each.blocks for each in reading.diagnostics)
 
 
@@ -344,7 +344,7 @@ def test_depth_is_counted_like_brackets(text: str) -> None:
 def test_each_quote_is_closed_by_its_own(pair: str) -> None:
     """Letters of any kind are none, and a text may end in one."""
     for words in ("X", "aX", "X, Y", "A}B"):
-        assert json_reading.read(f'{{"a": {pair[0]}{words}{pair[1]}}}').value == {"a": words}
+        assert json_reading.read_json(f'{{"a": {pair[0]}{words}{pair[1]}}}').value == {"a": words}
 
 
 @pytest.mark.parametrize(

@@ -118,9 +118,9 @@ def test_every_record_is_whole() -> None:
 
 def test_only_the_extension_that_may_answer_a_method_does() -> None:
     """A task may stand in the place of a tool's result, and of no prompt's."""
-    assert methods.answering("tools/call", "task") is methods.TASKS
-    assert methods.answering("prompts/get", "task") is None
-    assert methods.answering("tools/call", ["task"]) is None
+    assert methods.extension_answering("tools/call", "task") is methods.TASKS
+    assert methods.extension_answering("prompts/get", "task") is None
+    assert methods.extension_answering("tools/call", ["task"]) is None
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import pytest
 from humanmcp.protocol.conversation.exchange import Exchange, RequestArrived
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
-from humanmcp.protocol.session import Session
-from humanmcp.protocol.validation.addressing import addressed, is_report, kind_of, unaddressed
+from humanmcp.protocol.session import McpSession
+from humanmcp.protocol.validation.addressing import addressed, is_report, kind_typed, unaddressed
 
 
-def pinged(session: Session, *ids: object) -> list[Exchange]:
+def pinged(session: McpSession, *ids: object) -> list[Exchange]:
     """Let requests with these ids arrive."""
     for each in ids:
         body = {"jsonrpc": "2.0", "id": each, "method": "ping"}
@@ -20,7 +20,7 @@ def pinged(session: Session, *ids: object) -> list[Exchange]:
     return list(session.exchanges.remembered)
 
 
-def said(session: Session, text: str) -> list[str]:
+def said(session: McpSession, text: str) -> list[str]:
     """Return the codes of what is said of a text that belongs to nothing."""
     found = unaddressed(text, session.exchanges.remembered, session.notice)
     return [one.code for one in found]
@@ -42,12 +42,12 @@ def said(session: Session, text: str) -> list[str]:
 )
 def test_what_a_text_wants_to_be_is_told_by_its_members(text: str, kind: Kind | None) -> None:
     """A method makes it something said first; a result or an error makes it an answer."""
-    assert kind_of(text) is kind
+    assert kind_typed(text) is kind
 
 
 def test_the_id_finds_the_exchange_with_its_type() -> None:
     """7 and "7" are different; of neither there, the one that looks alike is meant."""
-    number, text = pinged(Session(), 7, "7")
+    number, text = pinged(McpSession(), 7, "7")
     assert addressed('{"id":7,"result":{}}', (number, text)) is number
     assert addressed('{"id":"7","result":{}}', (number, text)) is text
     assert addressed('{"id":"7","result":{}}', (number,)) is number
@@ -57,7 +57,7 @@ def test_the_id_finds_the_exchange_with_its_type() -> None:
 @pytest.mark.parametrize("text", ['{"result":{}}', "sunny", "[1]", '{"id":null,"result":{}}'])
 def test_what_has_no_id_is_meant_for_the_only_one_that_waits(text: str) -> None:
     """Also prose, so that the check can say how to write it. With two nobody can tell."""
-    one, two = pinged(Session(), 1, 2)
+    one, two = pinged(McpSession(), 1, 2)
     assert addressed(text, (one,)) is one
     assert addressed(text, (one, two)) is None
     assert addressed(text, ()) is None
@@ -83,7 +83,7 @@ def test_a_report_on_an_unreadable_line_is_no_answer(text: str, *, report: bool)
 
 def test_every_reason_why_nobody_waits_has_its_own_sentence() -> None:
     """The waiting ids are named; an id that is over says how it ended."""
-    session = Session()
+    session = McpSession()
     assert said(session, '{"jsonrpc":"2.0","result":{}}') == ["R52"]
     assert said(session, '{"jsonrpc":"2.0","id":1,"result":{}}') == ["R51"]
     first, _second = pinged(session, 0, 2)
@@ -98,7 +98,7 @@ def test_every_reason_why_nobody_waits_has_its_own_sentence() -> None:
 
 def test_an_answer_to_a_notification_is_told_as_that() -> None:
     """With the id of before it is not only too late: the last message wants no answer at all."""
-    session = Session()
+    session = McpSession()
     (first,) = pinged(session, 0)
     session.reply(first.number, "{}", TextForm.RESULT)
     session.receive(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
@@ -114,7 +114,7 @@ def test_an_answer_to_a_notification_is_told_as_that() -> None:
 
 def test_of_a_request_whose_id_was_taken_it_is_said() -> None:
     """Not that the session is over, which it is not."""
-    session = Session()
+    session = McpSession()
     first, _second = pinged(session, 8, 8)
     session.reply(first.number, "{}", TextForm.RESULT)
     assert said(session, '{"jsonrpc":"2.0","id":8,"result":{}}') == ["R53"]
@@ -126,7 +126,7 @@ def test_of_a_request_whose_id_was_taken_it_is_said() -> None:
 
 def test_text_that_is_no_json_is_explained_first() -> None:
     """Broken JSON says where it is broken, not only that an id is missing."""
-    session = Session()
+    session = McpSession()
     pinged(session, 1, 2)
     assert said(session, "sunny") == ["J20"]
     codes = said(session, '{"jsonrpc":"2.0","id":9,"resul')
@@ -148,7 +148,7 @@ INITIALIZE = {
 
 def test_a_wrong_id_hides_no_other_mistake_where_one_request_waits() -> None:
     """The rest is judged as the answer to that one; of the id only one thing is said."""
-    session = Session()
+    session = McpSession()
     session.receive(json.dumps(INITIALIZE).encode())
     result = '{"protocolVersion":"2025-11-25","capabilities":{"tools":true},"serverInfo":{}}'
     text = f'{{"id":1,"jsonrpc":"2.0","result":{result}}}'

@@ -14,7 +14,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Json, Message
-from humanmcp.protocol.session import Session, SessionRole
+from humanmcp.protocol.session import McpSession, Party
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check, incoming, outgoing, rules, starting_draft
 from tests.support.speaking import said_in
@@ -90,7 +90,7 @@ def test_a_request_that_no_draft_can_be_made_of_starts_empty(
 
 def test_a_session_goes_on_after_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """The request is there, refused answers stay the person's, and the next one passes."""
-    session = Session()
+    session = McpSession()
     with monkeypatch.context() as broken:
         broken.setattr(incoming, "judge", fail)
         session.receive(LINE.encode())
@@ -159,7 +159,7 @@ def test_any_json_may_be_asked_and_answered(
         assert quietly(check.check(exchange, json.dumps(result), form).diagnostics)
     said = json.dumps({"jsonrpc": "2.0", "method": method, "params": params})
     assert quietly(check.check_outgoing(said, version, NegotiatedState()).diagnostics)
-    session = Session(SessionRole.CLIENT)
+    session = McpSession(Party.CLIENT)
     session.ask(method, {"a": params})
     answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})
     session.receive(answer.encode())

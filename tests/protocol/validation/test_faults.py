@@ -11,7 +11,7 @@ from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.conversation.exchange import Exchange, Sent
 from humanmcp.protocol.json import jsonrpc, tree
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.session import Session
+from humanmcp.protocol.session import McpSession
 from humanmcp.protocol.tables.faults import Fault
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.faults import HUGE, LOG_LINE, faults, with_fault
@@ -183,7 +183,7 @@ def test_every_fault_goes_out_on_one_line_and_is_recorded_as_deliberate(
 ) -> None:
     """Design, section 6: Send anyway is explicit; the server writes whole lines only."""
     for fault in faults(exchange(method, version=version)):
-        session = Session()
+        session = McpSession()
         meta = f'{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"{version}"}}}}'
         params = meta if version == "2026-07-28" else "{}"
         session.receive(

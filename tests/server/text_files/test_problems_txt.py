@@ -5,7 +5,7 @@ import pytest
 from humanmcp.protocol.conversation.exchange import RequestArrived
 from humanmcp.protocol.diagnostics.autofix import fully_fixed
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
-from humanmcp.protocol.session import Session
+from humanmcp.protocol.session import McpSession
 from humanmcp.protocol.validation.addressing import addressed
 from humanmcp.protocol.validation.check import check
 from humanmcp.server.text_files.out_txt import Document, DocumentOutcome, report
@@ -14,7 +14,7 @@ from tests.support.speaking import said_in
 
 def refused(typed: str, language: str = "en") -> str:
     """Return what is said of an answer to a tool call with the id 3 that does not pass."""
-    session = Session()
+    session = McpSession()
     call = b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t","arguments":{}}}'
     (event,) = session.receive(call)
     assert isinstance(event, RequestArrived)
@@ -33,7 +33,7 @@ def test_a_refused_text_is_shown_as_it_would_be_right() -> None:
     said = refused("{'jsonrpc':'2.0','id':\"3\",'result':{'content':'sunny',}}")
     right = said.partition("This would be right: ")[2].splitlines()[0]
     assert '"content":[{"type": "text", "text": "sunny"}]' in right
-    session = Session()
+    session = McpSession()
     (event,) = session.receive(b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}')
     assert isinstance(event, RequestArrived)
     assert check(event.exchange, right).sendable
