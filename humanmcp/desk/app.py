@@ -146,7 +146,7 @@ def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
     return app
 
 
-def guarded(app: ASGIApp, desk: Desk, stranger: str = "stranger.html") -> Guard:
+def guarded(app: ASGIApp, desk: Desk, stranger: str = "devices/stranger.html") -> Guard:
     """Return `app` behind the guard; unknown browsers get the page `stranger`."""
 
     def page(scope: Scope, why: str, status: int) -> bytes:

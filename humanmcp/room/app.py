@@ -50,7 +50,7 @@ def make_app(classroom: Classroom, hosts: HostSeats) -> ASGIApp:
     desk = classroom.teacher.desk
     pages = desk_app.make_pages(desk, _ROUTERS)
     pages.state.room = classroom
-    guarded = desk_app.guarded(Roles(pages, classroom), desk, "outside.html")
+    guarded = desk_app.guarded(Roles(pages, classroom), desk, "room/outside.html")
     return desk_app.Speaking(Entrance(guarded, classroom, hosts), desk.language)
 
 
@@ -86,11 +86,11 @@ class Entrance:
         key, _, what = rest.partition("/")
         visitor = self._classroom.door.holder(key)
         if visitor is None or (what and visitor.kind is not VisitorKind.LEARNER):
-            answer = HTMLResponse(render("outside.html"), 404)
+            answer = HTMLResponse(render("room/outside.html"), 404)
             await answer(scope, receive, send)
         elif self._classroom.is_removed(visitor) and not what:
             why = say("desk", "room.why.removed")
-            answer = HTMLResponse(render("outside.html", why=why), 404)
+            answer = HTMLResponse(render("room/outside.html", why=why), 404)
             await answer(scope, receive, send)
         elif what:
             await self._hosts.serve(visitor.seat, what, scope, receive, send)

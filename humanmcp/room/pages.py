@@ -106,7 +106,7 @@ def entered(classroom: Classroom, visitor: Visitor) -> Response:
     """
     login_path, cookie = parts_of(login(visitor, classroom.key_of(visitor)))
     to = login_path + _FIRST.get(visitor.kind, "/")
-    answer = HTMLResponse(render("entering.html", to=to))
+    answer = HTMLResponse(render("room/entering.html", to=to))
     answer.set_cookie(
         classroom.address.cookie,
         cookie,
@@ -143,7 +143,7 @@ def overview(request: Request) -> HTMLResponse:
     cards = sorted((_card(classroom, seat) for seat in classroom.seats), key=_urgency)
     return page(
         request,
-        "room.html",
+        "room/room.html",
         room=classroom.record,
         title=lesson_steps.title,
         steps=[one.code for one in lesson_steps.requests],
@@ -238,7 +238,7 @@ def act(request: Request, values: FormValues) -> Response:
         sure = " ".join(str(one.record.number) for one in ended)
         return page(
             request,
-            "sure.html",
+            "room/sure.html",
             409,
             order={**values, "sure": sure},
             ended=[classroom.name_of(one) for one in working],
@@ -340,7 +340,9 @@ def door(request: Request) -> HTMLResponse:
     """Show the address, the code and the QR code, large: for the projector."""
     classroom = room_of(request)
     code = spaced(classroom.record.code)
-    return page(request, "code.html", code=code, link=classroom.url, state=classroom.state.value)
+    return page(
+        request, "room/code.html", code=code, link=classroom.url, state=classroom.state.value
+    )
 
 
 @router.get("/room/export.zip")
@@ -377,7 +379,7 @@ def wall(request: Request) -> HTMLResponse:
         chosen = next((one.facts.name for one in (*living, *sessions)), "")
         if chosen:
             values |= {"chosen": chosen, **stage(seat.desk, chosen, 0)}
-    return page(request, "wall.html", sessions=(), count=0, **values)
+    return page(request, "room/wall.html", sessions=(), count=0, **values)
 
 
 @router.get("/login")
@@ -396,7 +398,7 @@ def _door(
     classroom = room_of(request)
     locked = classroom.state is DoorState.LOCKED
     facts = {"code": code[:16], "sits": name[:LONGEST_NAME], "why": why, "locked": locked}
-    return page(request, "join.html", status, around=None, sessions=(), **facts)
+    return page(request, "room/join.html", status, around=None, sessions=(), **facts)
 
 
 @router.post("/login")
@@ -444,7 +446,7 @@ def waiting(request: Request) -> Response:
     if seat is not None:
         return entered(classroom, Visitor(VisitorKind.LEARNER, seat))
     knock = classroom.knocks.get(visitor.seat)
-    return page(request, "waiting.html", around=None, knock=knock, sessions=())
+    return page(request, "room/waiting.html", around=None, knock=knock, sessions=())
 
 
 @router.get("/own")
@@ -456,7 +458,7 @@ def own(request: Request) -> Response:
         return RedirectResponse("/", 303)
     return page(
         request,
-        "own.html",
+        "room/own.html",
         link=classroom.link(seat.record.key),
         url=seat.desk.url,
         hosts=shown_snippets(request),

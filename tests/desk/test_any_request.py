@@ -114,7 +114,7 @@ def _bodies() -> dict[str, st.SearchStrategy[Any]]:
 BODIES: Final = _bodies()
 FIELDS: Final = sorted({
     re.sub(r"\{\{.*?\}\}", "0", name)
-    for file in (web_folder() / "templates").glob("*.html")
+    for file in (web_folder() / "templates").rglob("*.html")
     for name in re.findall(r' name="([^"]+)"', file.read_text(encoding="utf-8"))
 })  # fmt: skip
 ROUTES: Final[dict[str, APIRoute]] = {

@@ -116,7 +116,7 @@ def test_every_order_has_an_entry() -> None:
 
 def forms() -> Iterator[tuple[str, str]]:
     """Return the act of each button of the templates, with the file."""
-    for file in sorted((web_folder() / "templates").glob("*.html")):
+    for file in sorted((web_folder() / "templates").rglob("*.html")):
         text = file.read_text(encoding="utf-8")
         for value in re.findall(r'name="act" value="([^"]*)"', text):
             literal = re.sub(r"\{\{.*?\}\}", "x", value)

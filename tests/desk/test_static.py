@@ -9,7 +9,7 @@ import pytest
 from humanmcp.desk.rendering import web_folder
 
 SCRIPTS: Final = sorted((web_folder() / "static").glob("*.js"))
-TEMPLATES: Final = sorted((web_folder() / "templates").glob("*.html"))
+TEMPLATES: Final = sorted((web_folder() / "templates").rglob("*.html"))
 STYLES: Final = sorted((web_folder() / "static").glob("*.css"))
 
 MARKUP: Final = re.compile(

@@ -187,8 +187,9 @@ def _main() -> NoReturn:
     """Load everything, wait for requests, and be `humanmcp` in each child."""
     for module in ("humanmcp.desk.app", "humanmcp.server.http.sessions", "humanmcp.room.command"):
         importlib.import_module(module)
-    for page in (rendering.web_folder() / "templates").iterdir():
-        rendering.template(page.name)
+    templates = rendering.web_folder() / "templates"
+    for page in templates.rglob("*.html"):
+        rendering.template(page.relative_to(templates).as_posix())
     for language in LANGUAGES:
         rendering.for_scripts(language)
     words = _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -8,11 +8,6 @@ import { tell } from "./words.js";
 
 export const STILL_SENDING = 500; // keys and clicks for what was just sent must not act on the next page
 
-/** Something was sent, and the next request has only just been opened. @param {Page} page */
-function stillSending(page) {
-  return document.querySelector(".sent") !== null && page.age < STILL_SENDING;
-}
-
 /** @param {KeyboardEvent} event */
 export function isComposing(event) {
   return event.isComposing || event.keyCode === 229;
@@ -28,10 +23,10 @@ export function startKeys(page) {
     }
     const chooses = isOption(event.target) && !event.code.startsWith("Arrow");
     if (event.altKey || (inField(event.target) && !chooses) || document.querySelector("dialog[open]")) return;
-    if (event.key === "?") openKeys();
+    if (event.key === "?") maybe("show-keys")?.click();
     else if (chosen("keys") && page.age > STILL_SENDING) single(event, page.composer);
   });
-  maybe("show-keys")?.addEventListener("click", openKeys);
+  maybe("show-keys")?.addEventListener("click", () => maybe("keys", HTMLDialogElement)?.showModal());
 }
 
 /** @param {KeyboardEvent} event @param {Page} page */
@@ -42,14 +37,15 @@ function withControl(event, page) {
     event.preventDefault();
     // A key that is held, or pressed twice, sends one answer and not the next one's template too.
     if (event.repeat) return;
-    if (stillSending(page) && !composer.draft.typed) tell("again");
+    if (first(".sent") && page.age < STILL_SENDING && !composer.draft.typed) tell("again");
     else composer.sender.send({ now: event.shiftKey });
   } else if (event.code === "KeyS") {
     event.preventDefault();
     composer.saveNow();
   } else {
     const from = stepOf(event);
-    if (!from || !undoes(event.target, composer)) return;
+    const { target } = event;
+    if (!from || (inField(target) && !(target instanceof Node && composer.box.contains(target)))) return;
     event.preventDefault();
     composer.draft.step(from);
   }
@@ -69,11 +65,6 @@ export function onUndo(place, act) {
     event.preventDefault();
     act(from);
   });
-}
-
-/** @param {EventTarget | null} target @param {Composer} composer */
-function undoes(target, composer) {
-  return !inField(target) || (target instanceof Node && composer.box.contains(target));
 }
 
 /** @param {KeyboardEvent} event @param {Composer | null} composer */
@@ -133,8 +124,4 @@ function search() {
   const field = maybe("search");
   if (field) field.focus();
   else location.assign(at("/history#search"));
-}
-
-function openKeys() {
-  maybe("keys", HTMLDialogElement)?.showModal();
 }

@@ -58,7 +58,7 @@ def _book(request: Request, why: str = "", typed: Mapping[str, str] | None = Non
         why = desk.shown(error.sentence())
     return page(
         request,
-        "book.html",
+        "book/book.html",
         422 if why else 200,
         rules=listed,
         limits=limits,
@@ -269,4 +269,4 @@ def _keep(request: Request, key: Key, values: dict[str, str], why: str = "") -> 
         "book": desk.shown(desk.book),
         "why": why,
     }
-    return page(request, "keep.html", 422 if why else 200, **shown)
+    return page(request, "book/keep.html", 422 if why else 200, **shown)

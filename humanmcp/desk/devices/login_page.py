@@ -158,7 +158,7 @@ def end_login(request: Request, response: Response) -> None:
 @router.get("/login")
 def login(request: Request) -> HTMLResponse:
     """Show the login page. GET uses no key, so previews and prefetches do no harm."""
-    return page(request, "login.html", count=0, sessions=(), failed=False)
+    return page(request, "devices/login.html", count=0, sessions=(), failed=False)
 
 
 @router.post("/login")
@@ -167,7 +167,7 @@ async def log_in(request: Request, values: FormValues) -> Response:
     desk = desk_of(request)
     login = desk.door.enter_with_code(values.get("code", ""), _device_that_asks(request))
     if login is None:
-        return page(request, "login.html", 401, count=0, sessions=(), failed=True)
+        return page(request, "devices/login.html", 401, count=0, sessions=(), failed=True)
     response = RedirectResponse(f"{parts_of(login)[0]}/", 303)
     set_cookie(request, response, login)
     return response
@@ -233,7 +233,7 @@ def _devices_page(request: Request, status: int = 200, **values: object) -> HTML
     desk = desk_of(request)
     return page(
         request,
-        "devices.html",
+        "devices/devices.html",
         status,
         **{"named": "", "link": "", "unnamed": False, **values},
         devices=[(one, stamp(one.seen)) for one in desk.door.devices()],

@@ -75,7 +75,7 @@ def past(
     rows = search.paired_up(board, match)
     return page(
         request,
-        "history.html",
+        "history/history.html",
         found=match,
         rows=rows,
         q=q,
@@ -143,7 +143,9 @@ def compare(request: Request) -> HTMLResponse:
         lines *= 2
     lines.sort(key=lambda one: one[0].at)
     found = difference(*(pretty(frame.text[:LONGEST]) for _, frame in lines)) if lines else ()
-    return page(request, "compare.html", lines=[step for step, _ in lines], found=list(found))
+    return page(
+        request, "history/compare.html", lines=[step for step, _ in lines], found=list(found)
+    )
 
 
 def _line(request: Request, place: str) -> tuple[rows.Step, Frame]:
@@ -171,7 +173,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     after = (rows.step(name, step.badge, one, facts.role) for one in later if one.seq >= seq)
     return page(
         request,
-        "line.html",
+        "history/line.html",
         step=search.linked(desk_of(request).board, step),
         facts=facts,
         card=card if step.kind in ("request", "notification") else None,
@@ -204,7 +206,7 @@ def export(request: Request, name: str, form: str = "", secrets: str = "") -> Re
     desk = desk_of(request)
     view = desk.board.session(name)
     if form not in FORMATS:
-        return page(request, "export.html", view=view, formats=tuple(FORMATS))
+        return page(request, "history/export.html", view=view, formats=tuple(FORMATS))
     recording = Recording(name, tuple(desk.inbox.frames(name)), view.facts)
     options = ExportOptions()
     if secrets != "keep":
@@ -236,7 +238,7 @@ def present(
         values["theme"] = look
     if chosen:
         values |= stage(desk, chosen, seq)
-    return page(request, "present.html", **values)
+    return page(request, "history/present.html", **values)
 
 
 def _parts(text: str) -> tuple[str, str, str]:

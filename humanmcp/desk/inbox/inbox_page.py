@@ -129,7 +129,7 @@ def waiting_list(
     The menu of all sessions, up to 500 entries, is rendered only for a page that asks for it.
     """
     values = saved_answers.listed(desk_of(request).board, session)
-    return page(request, "list.html", **values, opened=at, all_sessions=sessions)
+    return page(request, "inbox/list.html", **values, opened=at, all_sessions=sessions)
 
 
 @router.get("/m/{name}/{number}/line", response_class=PlainTextResponse)
@@ -146,7 +146,7 @@ def status(request: Request, name: str, number: int, session: str = "") -> HTMLR
     opened = desk.open_exchange(Key(name, number))
     values = _standing(desk, opened, session)
     answered_by = summary.answered_by(opened.item, device_of(request))
-    return page(request, "status.html", item=opened.item, answered_by=answered_by, **values)
+    return page(request, "inbox/status.html", item=opened.item, answered_by=answered_by, **values)
 
 
 class ViewOptions(NamedTuple):
@@ -191,7 +191,7 @@ def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
         values["answered_by"] = summary.answered_by(values["item"], device_of(request))
         if getattr(request.state, "looks_on", False):
             values |= {"answerable": False, "initial_state": script_json(None)}
-    return page(request, "inbox.html", **values)
+    return page(request, "inbox/inbox.html", **values)
 
 
 def _lesson(request: Request, key: Key | None) -> Lesson | None:

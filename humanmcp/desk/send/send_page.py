@@ -204,7 +204,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
     version = session.facts.protocol_version or versions.LATEST_HANDSHAKE
     return page(
         request,
-        "say.html",
+        "send/say.html",
         here=session,
         beginnings=beginnings,
         text=said.text or beginnings[0].text,
@@ -325,7 +325,7 @@ def taps(request: Request, wrong: str = "") -> HTMLResponse:
     """Show every running tap."""
     desk = desk_of(request)
     running = [_view(desk, session) for session in desk.board.sessions() if _runs(session)]
-    return page(request, "taps.html", taps=running, wrong=wrong[:200])
+    return page(request, "send/taps.html", taps=running, wrong=wrong[:200])
 
 
 def _runs(session: SessionView) -> bool:
@@ -460,7 +460,7 @@ def _question_page(request: Request, key: Key, form: QuestionForm) -> HTMLRespon
     shown = row(opened.item, badge_of(opened.facts), opened.read)
     return page(
         request,
-        "ask.html",
+        "send/ask.html",
         row=shown,
         choices=_question_choices(request, key),
         of=form.input_request.value,

@@ -177,7 +177,7 @@ def _show(
     ]
     return page(
         request,
-        "server.html",
+        "server/server.html",
         422 if why else 200,
         target=owner,
         query=urlencode(owner.query),
@@ -313,7 +313,7 @@ def _form(
             why = owner.desk.shown(error.sentence())
     return page(
         request,
-        "entry.html",
+        "server/entry.html",
         422 if why else 200,
         target=owner,
         query=urlencode({**owner.query, "member": member}),

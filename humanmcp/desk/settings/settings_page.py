@@ -84,7 +84,7 @@ def _page(
     ]
     return page(
         request,
-        "settings.html",
+        "settings/settings.html",
         status=422 if typed else 200,
         clients=_clients(desk, sessions, typed),
         ranges=RANGES,
@@ -220,7 +220,7 @@ class HandshakeBody:
 def connect(request: Request) -> HTMLResponse:
     """Show the configuration for each host."""
     by_hand = desk_of(request).inbox.handshake_is_by_hand()
-    return page(request, "connect.html", hosts=shown_snippets(request), by_hand=by_hand)
+    return page(request, "settings/connect.html", hosts=shown_snippets(request), by_hand=by_hand)
 
 
 @router.post("/handshake")
@@ -286,4 +286,4 @@ def mistake_page(
     found = mistakes.find_mistake(code)
     if found is None:
         raise UnknownItemError(code)
-    return page(request, "mistake.html", mistake=found, seats=seats)
+    return page(request, "settings/mistake.html", mistake=found, seats=seats)

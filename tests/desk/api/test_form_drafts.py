@@ -32,21 +32,24 @@ from tests.support.waiting import until
 
 TEMPLATES: Final = web_folder() / "templates"
 NOT_KEPT: Final = {
-    ("history.html", "q"): "a search, which is in the address",
-    ("settings.html", "q"): "likewise",
-    ("list.html", "find"): "likewise",
-    ("history.html", "day"): "a date",
-    ("join.html", "code"): "a code, which is used once",
-    ("login.html", "code"): "likewise",
-    ("join.html", "name"): "a name of at most 40 characters",
+    ("history/history.html", "q"): "a search, which is in the address",
+    ("settings/settings.html", "q"): "likewise",
+    ("inbox/list.html", "find"): "likewise",
+    ("history/history.html", "day"): "a date",
+    ("room/join.html", "code"): "a code, which is used once",
+    ("devices/login.html", "code"): "likewise",
+    ("room/join.html", "name"): "a name of at most 40 characters",
     ("base.html", "name"): "likewise",
-    ("devices.html", "name"): "likewise",
-    ("settings.html", "{{ what }} {{ one.field }}"): "a number of seconds",
-    ("room.html", "minutes"): "a number of minutes",
-    ("message.html", "text"): "the plain form of a page without scripts; the composer replaces it",
+    ("devices/devices.html", "name"): "likewise",
+    ("settings/settings.html", "{{ what }} {{ one.field }}"): "a number of seconds",
+    ("room/room.html", "minutes"): "a number of minutes",
+    (
+        "inbox/message.html",
+        "text",
+    ): "a page without scripts; the composer replaces it",
 }
 """The fields whose text is not kept, each with the reason."""
-COMPOSER: Final = "composer.html"
+COMPOSER: Final = "inbox/composer.html"
 _FIELD: Final = re.compile(r"<(?:textarea|input)\b[^>]*>")
 _SHORT: Final = re.compile(r'type="(?:hidden|checkbox|radio|\{\{)')
 _FORM: Final = re.compile(r"<form\b(?:\{\{.*?\}\}|[^>])*>|</form>")
@@ -55,14 +58,15 @@ _FORM: Final = re.compile(r"<form\b(?:\{\{.*?\}\}|[^>])*>|</form>")
 def fields() -> list[tuple[str, str, str]]:
     """List each text field of each template: the template, the name, and the form that it is in."""
     found = []
-    for file in sorted(TEMPLATES.glob("*.html")):
+    for file in sorted(TEMPLATES.rglob("*.html")):
         text, form = file.read_text(encoding="utf-8"), ""
+        template = file.relative_to(TEMPLATES).as_posix()
         for part in re.finditer(f"{_FORM.pattern}|{_FIELD.pattern}", text):
             if part[0].startswith(("<form", "</form")):
                 form = part[0]
             elif not _SHORT.search(part[0]):
                 name = re.search(r'\bname="([^"]*)"', part[0])
-                found.append((file.name, name[1] if name else part[0], form))
+                found.append((template, name[1] if name else part[0], form))
     return found
 
 
@@ -79,8 +83,8 @@ def test_every_field_of_every_page_is_kept_or_has_its_reason() -> None:
 def test_the_rows_of_a_schema_are_in_forms_that_are_kept() -> None:
     """`parts.html` has fields and no form: who includes them has one."""
     users = {
-        file.name
-        for file in TEMPLATES.glob("*.html")
+        file.relative_to(TEMPLATES).as_posix()
+        for file in TEMPLATES.rglob("*.html")
         if re.search(r"schema_rows?\(", file.read_text(encoding="utf-8"))
     }
     kept = {template for template, _, form in fields() if "drafted(" in form}

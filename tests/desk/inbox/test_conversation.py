@@ -70,7 +70,7 @@ def part(block: Any) -> Any:  # noqa: ANN401 - any JSON value, any of the parts
 def shown(talk: Conversation, language: str = "en", role: Role = Role.MODEL) -> str:
     """Return the part of the page."""
     return said_in(
-        language, render, "conversation.html", talk=talk, facts=SimpleNamespace(role=role)
+        language, render, "inbox/conversation.html", talk=talk, facts=SimpleNamespace(role=role)
     )
 
 
