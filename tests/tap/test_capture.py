@@ -226,10 +226,10 @@ def test_a_probe_is_no_session(home: Path) -> None:
 
 
 def test_what_cannot_be_recorded_passes_all_the_same(home: Path) -> None:
-    """An inbox that cannot be used is said once; the client and the server do not notice."""
+    """An inbox that cannot be used is said once, where nothing is to be held; nobody notices."""
     home.mkdir(mode=0o700)
     (home / "sessions").write_text("no folder")
-    with Tapped(home, server("echo", "4"), "--hold", "in") as tapped:
+    with Tapped(home, server("echo", "4")) as tapped:
         tapped.say(b"{}\n")
         assert tapped.hear() == b"{}\n"
         status, _rest, errors = tapped.close()
