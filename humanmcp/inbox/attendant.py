@@ -28,6 +28,8 @@ import logging
 import math
 import threading
 import time
+from collections import deque
+from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, Protocol
@@ -39,8 +41,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-AGAIN_AFTER: Final = 0.01
-"""Seconds after which a step that failed is tried again."""
+FALLBACK_POLL: Final = 0.01
+"""Seconds between two looks at what waits where nothing tells of a change, or after a failure."""
 
 
 class Attended(Protocol):
@@ -76,6 +78,8 @@ class Attendant:
         """Begin with nothing to attend to. `now` is a clock that only ever rises, in seconds."""
         self._now = now
         self._woken: SimpleQueue[_Scheduled | None] = SimpleQueue()
+        self._ready: deque[_Scheduled | None] = deque()
+        """Those that were woken, as far as the one thread knows of them."""
         self._moments: list[tuple[float, int, _Scheduled]] = []
         self._order = itertools.count()
         self._places: set[_Scheduled] = set()
@@ -109,32 +113,42 @@ class Attendant:
 
     def run(self, *, for_ever: bool = False) -> None:
         """Attend until everything in the foreground is over, or until it is stopped."""
+        moment = -math.inf
         while (self._foreground or for_ever) and not self._stopping:
-            due = self._due()
-            for scheduled in (self._woken_within(0.0 if due else self._until_next()), due):
-                if scheduled is not None and scheduled in self._places and not self._stopping:
-                    self._step(scheduled)
+            self._listen(moment - self._now())
+            moment = self.turn(self._now())
         for scheduled in tuple(self._places):
             self._leave(scheduled)
 
-    def _woken_within(self, seconds: float | None) -> _Scheduled | None:
-        try:
-            return self._woken.get(timeout=seconds)
-        except Empty:
-            return None
+    def turn(self, now: float) -> float:
+        """Step one that was woken and one whose moment has come. Return when the next turn is due.
 
-    def _until_next(self) -> float | None:
-        """Return the seconds until a moment comes; None when there is none."""
-        return max(0.0, self._moments[0][0] - self._now()) if self._moments else None
+        Never waits. Returns `now` if others are woken, and infinity if none has named a moment.
+        """
+        self._listen(0)
+        due = self._due(now)
+        for scheduled in (self._ready.popleft() if self._ready else None, due):
+            if scheduled is not None and scheduled in self._places and not self._stopping:
+                self._step(scheduled, now)
+        if not self._woken.empty():
+            return now
+        return self._moments[0][0] if self._moments else math.inf
 
-    def _due(self) -> _Scheduled | None:
+    def _listen(self, seconds: float) -> None:
+        """Wait until one is woken, if none is."""
+        if not self._ready:
+            with suppress(Empty):
+                timeout = None if seconds == math.inf else max(0.0, seconds)
+                self._ready.append(self._woken.get(timeout=timeout))
+
+    def _due(self, now: float) -> _Scheduled | None:
         """Take one whose moment has come out of the heap."""
-        while self._moments and self._moments[0][0] <= self._now():
+        while self._moments and self._moments[0][0] <= now:
             moment, _, scheduled = heapq.heappop(self._moments)
             if moment != scheduled.planned:
                 continue  # it has named an earlier one since
             scheduled.planned = math.inf
-            if scheduled.moment <= self._now():
+            if scheduled.moment <= now:
                 return scheduled
             self._plan(scheduled)
         return None
@@ -145,14 +159,13 @@ class Attendant:
             scheduled.planned = scheduled.moment
             heapq.heappush(self._moments, (scheduled.moment, next(self._order), scheduled))
 
-    def _step(self, scheduled: _Scheduled) -> None:
+    def _step(self, scheduled: _Scheduled, now: float) -> None:
         scheduled.is_woken = False
-        now = self._now()
         try:
             moment = scheduled.attended.step(now)
         except Exception:
             logger.exception("this should not happen; please report it")
-            moment = now + AGAIN_AFTER
+            moment = now + FALLBACK_POLL
         if moment is None:
             self._leave(scheduled)
         elif moment <= now:
@@ -191,105 +204,47 @@ attend_beside: Final = _Beside().attend
 """Attends to something in a thread of its own, which all who wait beside other work share."""
 
 
-FALLBACK_POLL: Final = 0.01
-"""Seconds between two looks at the desks where no bell hangs and something waits."""
-
-SLOW: Final = 1.0
-"""The same where one hangs: it finds what came without a ring."""
-
-LOOKING: Final = 0.1
-"""The part of its time that a session may look at most: with thousands waiting it looks rarely."""
-
 QUICK: Final = 0.025
 """Seconds between two looks at `out.txt` while a person is probably writing there.
 
 With the time that a text needs to settle (`folder.STABLE`) an answer is out within 50 ms.
 """
 
-SAVING: Final = 0.5
-"""Seconds after the system told of a saved file in which its folder is looked at quickly: who saves
-by a rename is told of before that."""
-
-TOLD_WITHIN: Final = 3.0
-"""What changes without being told of in so many seconds shows that the system does not tell of
-everything there."""
-
-SOON: Final = 0.005
-"""Seconds between two looks at `out.txt` at least, however often the system tells of it."""
+SLOW: Final = 1.0
+"""Seconds between two looks at everything else, which find what nothing tells of."""
 
 YOUNG: Final = 120.0
-"""Seconds after a message or a text for which that is probable. Later the looks become rarer."""
+"""Seconds after an event in which the next one is expected. Later slow looks are half as many."""
 
-PATIENT: Final = 0.5
-"""The same when it has not changed for long; where the text files were not asked for, it is looked
-at with the desks."""
-
-SLOWEST_POLL: Final = 2.0
-"""Seconds between two slow looks at the most, however long nothing has happened."""
-
-RARER: Final = 60.0
-"""Seconds of silence for each second between two slow looks: one after a minute, two after two."""
-
-POLL_GRID: Final = 0.25
-"""Slow looks fall on multiples of it."""
-
-LOOKS_A_SECOND: Final = 250
-"""Slow looks of all sessions of a process: the more there are, the rarer each of them looks."""
-
-REST_EVERY: Final = 1.0
-"""Seconds between two looks at everything else: the answer book, the parent, what is owed."""
+LOOKING: Final = 0.1
+"""The part of its time that a session may look at most: with thousands waiting it looks rarely."""
 
 
 def on_a_beat(moment: float) -> float:
-    """Return the beat next to a moment."""
-    return round(moment / POLL_GRID) * POLL_GRID
-
-
-def _after(seconds: float, now: float) -> float:
-    """Return the moment after so many seconds; that of a slow look falls on a beat."""
-    return now + seconds if seconds < POLL_GRID else on_a_beat(now + seconds)
-
-
-class SessionCount:
-    """The sessions of one process, which share its time."""
-
-    def __init__(self) -> None:
-        """Begin with none."""
-        self.size = 0
-
-    @property
-    def pause(self) -> float:
-        """Return the seconds between two slow looks of one of them."""
-        return self.size / LOOKS_A_SECOND
+    """Return the beat next to a moment: slow looks of all sessions fall on the same moments."""
+    return round(moment / SLOW) * SLOW
 
 
 class PollSchedule:
     """The next moments. `rung` is set from the bell's thread; all else belongs to the session."""
 
-    def __init__(
-        self, bell: Doorbell | None, session_count: SessionCount | None = None, *, text: bool = True
-    ) -> None:
+    def __init__(self, bell: Doorbell | None, *, text: bool = True) -> None:
         """Everything is to be looked at now. `text`: there is an `out.txt`."""
-        self._session_count = session_count or SessionCount()
         self.rung = False
         self.duties = -math.inf
         self.files = False
         """Whether a person asked for the text files (`--files`): then a message is a reason to
         expect a text, elsewhere only another text is."""
-        self._bell = bell
-        self._desks = -math.inf
-        self._not_before = -math.inf
-        self._text = -math.inf if text else math.inf
-        self._text_not_before = -math.inf
-        self._told_at = -math.inf
         self.text_saved = False
         """Whether the system told of a saved file. It is set from the thread that hears of it."""
         self.is_told = False
         """Whether the system tells of saved files: then nobody has to look for them quickly."""
-        self._rest = -math.inf
-        self._last_message_at = -math.inf
-        self._last_event_at = -math.inf
-        """When something happened last: a message, a ring, a text."""
+        self._bell = bell
+        self._desks = self._rest = -math.inf
+        self._text = -math.inf if text else math.inf
+        self._desks_not_before = self._text_not_before = -math.inf
+        self._last_event_at = self._last_text_at = self._told_at = -math.inf
+        """When something happened last; a reason to expect a text; a saved file was told of."""
 
     def listen(self, wake: Callable[[], object]) -> None:
         """Call `wake` after each ring, from the bell's thread."""
@@ -305,18 +260,15 @@ class PollSchedule:
         """Note that a message came."""
         self._last_event_at = now
         if self.files:
-            self._stir(now)
+            self._last_text_at = now
+            self._text = min(self._text, now + QUICK)
         if not self._bell:
             self._desks = min(self._desks, now + FALLBACK_POLL)
 
-    def _stir(self, now: float) -> None:
-        self._last_message_at = now
-        self._text = min(self._text, now + QUICK)
-
-    def _slow(self, seconds: float, now: float) -> float:
-        """Return the moment of the next slow look: the longer nothing happens, the rarer."""
-        silence = (now - self._last_event_at) / RARER
-        return _after(min(SLOWEST_POLL, max(seconds, silence, self._session_count.pause)), now)
+    def _slow(self, now: float) -> float:
+        """Return the moment of the next slow look."""
+        is_young = now - self._last_event_at < YOUNG
+        return on_a_beat(now + (SLOW if is_young else 2 * SLOW))
 
     def next(self) -> float:
         """Return the moment at which something is to be looked at."""
@@ -329,7 +281,7 @@ class PollSchedule:
     @property
     def next_desks(self) -> float:
         """The moment at which the desks are to be looked at."""
-        return self._not_before if self.rung else self._desks
+        return self._desks_not_before if self.rung else self._desks
 
     def is_due(self, now: float) -> bool:
         """Return True if something is to be looked at now."""
@@ -349,40 +301,35 @@ class PollSchedule:
 
     def desks_were_seen(self, began: float, ended: float, *, waiting: bool) -> None:
         """Plan the next look at the desks. Rings that come soon are answered together."""
-        self._not_before = began + (ended - began) / LOOKING
-        at = (
-            self._slow(SLOW, began)
-            if self._bell
-            else _after(FALLBACK_POLL if waiting else PATIENT, began)
-        )
-        self._desks = max(at, self._not_before)
+        self._desks_not_before = began + (ended - began) / LOOKING
+        is_quick = waiting and not self._bell
+        at = began + FALLBACK_POLL if is_quick else self._slow(began)
+        self._desks = max(at, self._desks_not_before)
 
     def text_is_due(self, now: float, *, waiting: bool) -> bool:
         """Return True if to look at `out.txt`, and plan the next look."""
         if now < self._next_text:
             return False
-        self._text_not_before = now + SOON
+        self._text_not_before = now + FALLBACK_POLL
         if self.text_saved:
             self.text_saved, self.is_told, self._told_at = False, True, now
-        if self.is_told:  # slow looks are the net below it
-            self._text = _after(QUICK if now - self._told_at < SAVING else PATIENT, now)
-            return True
-        young = (now - self._last_message_at) / YOUNG
-        pause = min(PATIENT, QUICK * max(1.0, young)) if waiting else PATIENT
-        rare = pause == PATIENT and not self.files
-        self._text = self._slow(SLOW, now) if rare else _after(pause, now)
+        if self.is_told:  # who saves by a rename is told of before that
+            is_quick = now - self._told_at < SLOW
+        else:
+            is_quick = waiting and now - self._last_text_at < YOUNG
+        self._text = now + QUICK if is_quick else self._slow(now)
         return True
 
     def text_changes(self, now: float, look_at: float) -> None:
         """Note that a person writes in `out.txt`: look again at that moment at the latest."""
-        if now - max(self._told_at, self._last_message_at) > TOLD_WITHIN:
-            self.is_told = False
-        self._last_message_at = self._last_event_at = now
+        if now - max(self._told_at, self._last_text_at) > 2 * SLOW:
+            self.is_told = False  # not of everything there
+        self._last_text_at = self._last_event_at = now
         self._text = min(self._text, max(look_at, now + FALLBACK_POLL))
 
     def rest_is_due(self, now: float) -> bool:
         """Return True if to look at everything else."""
         if now < self._rest:
             return False
-        self._rest = self._slow(REST_EVERY, now)
+        self._rest = self._slow(now)
         return True

@@ -17,7 +17,7 @@ from humanmcp.common.book_file import BookFile
 from humanmcp.common.own_process import StopSignals, log_to, need_files, wait_until_ready
 from humanmcp.common.settings import add_flags, book_path, home_folder, make_home
 from humanmcp.inbox import open_inbox
-from humanmcp.inbox.attendant import REST_EVERY, Attendant, SessionCount, on_a_beat
+from humanmcp.inbox.attendant import SLOW, Attendant, on_a_beat
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of, stopped
@@ -119,7 +119,7 @@ class ParentWatch:
     def step(self, now: float) -> float | None:
         """Check the parent. Return when to check again; None once it is gone."""
         if os.getppid() == self._parent:
-            return on_a_beat(now + REST_EVERY)
+            return on_a_beat(now + SLOW)
         self._gone()
         return None
 
@@ -301,7 +301,6 @@ class ServerParts(NamedTuple):
     title: str = ""
     files: str = ""
     """The folder of the text files; "" for that of each session."""
-    session_count: SessionCount = SessionCount()
 
     def session(
         self,
@@ -336,7 +335,6 @@ class ServerParts(NamedTuple):
             token=lambda: os.urandom(16).hex(),
             tell_stderr=self.tell_stderr,
             when_quiet=when_quiet,
-            session_count=self.session_count,
             resumed=resumed,
         )
 

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.common.book_file import BookFile
-    from humanmcp.inbox.attendant import SessionCount
     from humanmcp.protocol.answer_book.book_entry import DefinitionChange
     from humanmcp.protocol.session import McpSession
     from humanmcp.server.connection import Incoming
@@ -261,7 +260,6 @@ class ServedSession:
         token: Callable[[], str],
         tell_stderr: Callable[[str], object],
         when_quiet: Callable[[ServedSession], object],
-        session_count: SessionCount,
         resumed: Resumed | None = None,
     ) -> None:
         """Put the parts together. `token` makes the part of a ticket that cannot be guessed.
@@ -270,7 +268,6 @@ class ServedSession:
 
         `tell_stderr` receives what the book does instead of a person. `when_quiet` is
         called once, as soon as no line comes for a moment and the session is more than a probe.
-        `session_count` are the sessions that share the time of this process.
         """
         self.session = session
         self.journal = journal
@@ -279,8 +276,7 @@ class ServedSession:
         self.clock = journal.clock
         self.exit_status = 0
         """What a process that serves this session alone ends with."""
-        self._schedule = PollSchedule(journal.bell, session_count)
-        self._session_count = session_count
+        self._schedule = PollSchedule(journal.bell)
         self._tell_stderr = tell_stderr
         self._wake: Callable[[], object] = lambda: None
         keepalive = Keepalive(session, journal, options, book_file)
@@ -317,7 +313,6 @@ class ServedSession:
     def begin(self, wake: Callable[[], object]) -> None:
         """Begin: listen to the client's lines and to the inbox."""
         self._wake = wake
-        self._session_count.size += 1
         self._automatic.attach(self.handler, wake, self._tell_stderr)
         if self._resumed is not None:
             self._resume(self._resumed)
@@ -435,7 +430,6 @@ class ServedSession:
 
         What waits is over; or it is left `to_others`, to the process that goes on with the session.
         """
-        self._session_count.size -= 1
         if not to_others:
             self.session.end()
         self.handler.timers.clear()

@@ -141,3 +141,28 @@ def test_to_stop_overtakes_everything_that_waits() -> None:
     attendant.run()
     assert [len(guest.steps) for guest in guests] == [1, 0, 0]
     assert all(guest.ended.is_set() for guest in guests)
+
+
+def test_a_turn_is_taken_without_a_thread() -> None:
+    """One step of who was woken, one of whose moment has come, and when the next turn is due."""
+    attendant = Attendant()
+    sleeper, busy = Guest(lambda now: now + 60.0), Guest(lambda now: now + 2.0)
+    for guest in (sleeper, busy):
+        attendant.attend(guest)
+    assert [attendant.turn(100.0), attendant.turn(100.0)] == [100.0, 102.0]
+    assert attendant.turn(101.0) == 102.0
+    assert (sleeper.steps, busy.steps) == ([100.0], [100.0])
+    sleeper.wake()
+    assert attendant.turn(102.0) == 104.0
+    assert (sleeper.steps, busy.steps) == ([100.0, 102.0], [100.0, 102.0])
+
+
+def test_where_nobody_names_a_moment_no_turn_is_due() -> None:
+    """Until somebody is woken."""
+    attendant = Attendant()
+    guest = Guest(lambda _now: math.inf)
+    attendant.attend(guest)
+    assert attendant.turn(0.0) == math.inf
+    guest.wake()
+    assert attendant.turn(1.0) == math.inf
+    assert guest.steps == [0.0, 1.0]

@@ -630,7 +630,7 @@ def test_an_unreadable_line_may_be_answered_deliberately_and_never_is_otherwise(
 
 RARELY: Final = """
 from humanmcp.inbox import attendant
-attendant.SLOW = attendant.PATIENT = attendant.REST_EVERY = 3600.0
+attendant.SLOW = 3600.0
 from humanmcp.cli import main
 main()
 """
