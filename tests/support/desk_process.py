@@ -12,6 +12,10 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from humanmcp import launch
+from humanmcp.common.settings import UnsafeFolderError
+from humanmcp.desk.board import Board
+from humanmcp.inbox.contract import InboxError
+from humanmcp.inbox.folder import FolderInbox
 from tests.support.forking import start
 from tests.support.serve_http import Got, ask_http
 from tests.support.waiting import PATIENCE, until
@@ -21,11 +25,16 @@ JSON: Final = {"Content-Type": "application/json"}
 
 
 class Desking(AbstractContextManager["Desking"]):
-    """One desk over an inbox folder, in a process of its own."""
+    """One desk over an inbox folder, in a process of its own.
+
+    `get`, `post`, `page` and `submit` first wait until the desk has read what is in the folder, so
+    a test may ask for what has just come. `ask` and `raw` wait for nothing.
+    """
 
     def __init__(self, home: Path, *flags: str, port: int = 0, command: Sequence[str] = ()) -> None:
         """Start it and wait until it listens. With a `command` it is a process from the start."""
         self.home = home
+        self._current = None if "--inbox" in flags else Board(FolderInbox(home))
         self.login_path = ""
         home.mkdir(mode=0o700, exist_ok=True)
         self.out = home.parent / f"{home.name}.desk.out"
@@ -84,33 +93,57 @@ class Desking(AbstractContextManager["Desking"]):
         """The header by which the desk knows a script."""
         return {"Authorization": f"Bearer {self.facts.token}"}
 
-    def get(self, path: str) -> Any:  # noqa: ANN401 - any JSON value
-        """Return what the interface says, as a script asks it."""
+    def _asked_as_script(self, path: str) -> Got:
         answer = self.ask("GET", path, headers=self.bearer)
         assert answer.status == 200, (path, answer.status, answer.text)
-        return answer.json
+        return answer
+
+    def _catch_up(self) -> None:
+        if (board := self._current) is not None:
+            until(lambda: self._is_current(board), "the desk reads its inbox")
+
+    def _is_current(self, board: Board) -> bool:
+        """Return True if it shows the sessions, and what waits in them, that are in its inbox."""
+        try:
+            board.refresh_all()
+        except (InboxError, OSError, UnsafeFolderError):  # it is broken on purpose
+            return True
+        sessions = [one.facts for one in board.sessions()]
+        names = ("name", "client", "client_version", "protocol_version", "life")
+        facts = [{name: getattr(one, name) for name in names} for one in sessions]
+        waiting = [list(row.key) for row in board.waiting()]
+        shown = self._asked_as_script("/api/sessions").json["sessions"]
+        rows = self._asked_as_script("/api/exchanges").json["waiting"]
+        return facts == [{name: one[name] for name in names} for one in shown] and waiting == [
+            [row["session"], row["number"]] for row in rows
+        ]
+
+    def get(self, path: str) -> Any:  # noqa: ANN401 - any JSON value
+        """Return what the interface says, as a script asks it."""
+        self._catch_up()
+        return self._asked_as_script(path).json
 
     def session(self, name: str) -> dict[str, Any]:
-        """Return what it says of a session; nothing before it knows of it."""
+        """Return what it says of a session; nothing if there is none."""
         listed = self.get("/api/sessions")["sessions"]
         return next((dict(one) for one in listed if one["name"] == name), {})
 
     def post(self, path: str, record: Any) -> Got:  # noqa: ANN401 - any JSON value
         """Act through the interface, as a script."""
+        self._catch_up()
         return self.ask(
             "POST", path, body=json.dumps(record).encode(), headers={**self.bearer, **JSON}
         )
 
     def page(self, path: str) -> str:
         """Return a page."""
-        answer = self.ask("GET", path, headers=self.bearer)
-        assert answer.status == 200, (path, answer.status, answer.text)
-        return answer.text
+        self._catch_up()
+        return self._asked_as_script(path).text
 
     def key(self) -> str:
         """Return a fresh one-time key."""
-        answer = self.post("/api/login-key", {})
-        return str(answer.json["key"])
+        headers = {**self.bearer, **JSON}
+        return str(self.ask("POST", "/api/login-key", body=b"{}", headers=headers).json["key"])
 
     def cookie(self) -> dict[str, str]:
         """Log in as a browser does, and return the header with its cookie.
@@ -137,6 +170,7 @@ class Desking(AbstractContextManager["Desking"]):
 
         Where it leads on is told without the login path.
         """
+        self._catch_up()
         own = f"http://127.0.0.1:{self.port}"
         form = {name.replace("_", " "): value for name, value in fields.items()}
         cookie = self.cookie()
