@@ -63,7 +63,7 @@ FORMATS: Final = MappingProxyType(
         "pretty": ExportFormat("readable.write_laid_out", "txt"),
     }
 )
-"""Every format, in the order of the page; its label is `export.NAME` in `page.toml`."""
+"""Every format, in the order of the page; its label is `export.` and its name in `page.toml`."""
 
 
 def add_arguments(parser: Parser) -> None:

@@ -25,7 +25,7 @@ from humanmcp.http.responses import OWN, OutEvent, ResponseNotes, Stream, Stream
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal, HttpRequest, Posted
 from humanmcp.protocol.http.outbound import evictable, silent, visitor_of
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
+from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message
 from humanmcp.protocol.json.tree import object_at, text_at
 from humanmcp.protocol.session import cancellation
 from humanmcp.tap.tapping import VISITOR
@@ -53,6 +53,8 @@ AUTHORIZATION: Final = "HUMANMCP_TAP_AUTHORIZATION"
 
 BUSY: Final = HttpRefusal(503, "busy", -32603)
 ENDED: Final = HttpRefusal(502, "ended", -32603)
+LINE_BREAK: Final = HttpRefusal(400, "line break", -32700)
+"""What is no JSON is passed as it is or not at all, and a pipe takes one line."""
 
 
 class TappedClient:
@@ -281,6 +283,9 @@ class TapFront:
         if facts is not None and facts.error is not None:
             why = (("why", text_at(facts.error, "message").rstrip(".")),)
             return HttpRefusal(400, "mismatch", int(facts.error["code"]), fillings=why)
+        is_broken = isinstance(message, Malformed) and message.why in (Flaw.NOT_JSON, Flaw.NOT_UTF8)
+        if is_broken and posted.line != request.body.strip(b" \t\r\n"):
+            return LINE_BREAK
         if posted.session:
             return await self.find(posted.session, address)
         key = request.headers.get("authorization") or ""

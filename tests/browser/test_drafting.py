@@ -1,4 +1,4 @@
-"""What is being written: nothing of it is dropped, made up or lost. Faults D1 to D3 of the page."""
+"""What is being written: nothing of it is dropped, made up or lost."""
 
 import json
 

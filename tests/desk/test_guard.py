@@ -36,7 +36,7 @@ def scope(path: str = "/", method: str = "GET", **headers: str) -> dict[str, Any
 OURS = Address(8765)
 
 
-# -- A1 to A3: the Host header ------------------------------------------------------------------
+# -- the Host header -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_static_name_cannot_leave_its_folder(desking: Desking) -> None:
         assert desking.ask("GET", f"/static/{name}").status in (400, 404)
 
 
-# -- A5 to A9: who sends ------------------------------------------------------------------------
+# -- who sends -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_a_page_may_be_opened_by_hand_and_the_door_by_a_link() -> None:
     assert judge(form, OURS) is guard.FOREIGN
 
 
-# -- A10 to A12: methods and types --------------------------------------------------------------
+# -- methods and types ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", ["/", "/api/events", "/%61pi/events", "/ws", "/static/desk.js"])
@@ -285,7 +285,7 @@ def test_a_form_of_a_page_has_its_own_type() -> None:
     assert judge(scope("/m/a/1", "POST", content_type="application/json"), OURS) is guard.NOT_FORM
 
 
-# -- A13 to A18: secrets ------------------------------------------------------------------------
+# -- secrets -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_the_token_is_in_a_file_of_its_owner_only(desking: Desking) -> None:
     assert desking.home.stat().st_mode & 0o777 == 0o700
 
 
-# -- A21, A22 and the headers of every answer -----------------------------------------------------
+# -- the headers of every answer -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", ["/", "/login", "/static/desk.css", "/api/state", "/none", "/%2e"])
@@ -383,7 +383,7 @@ def test_what_a_page_names_is_kept_for_good_as_long_as_it_is_the_same(desking: D
     assert (other.status, other.headers["cache-control"]) == (200, "no-cache")
 
 
-# -- A19, A20: where it listens -----------------------------------------------------------------
+# -- where it listens ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,7 @@ class InboxContract:
     def test_a_reply_after_the_end_is_turned_away_and_kept(
         self, server: Inbox, desk: Inbox, key: Key
     ) -> None:
-        """Promise 2, E26: answered by the book while somebody typed."""
+        """Promise 2: answered by the book while somebody typed."""
         server.close(key, ExchangeState.ANSWERED, Answer("{}", "book: weather", AT))
         with pytest.raises(TakenError) as caught:
             desk.send(key, Reply("late"))
@@ -427,7 +427,7 @@ class InboxContract:
         ["", ".", "..", "../..", "a/b", "a\\b", "C:", "nul", "x" * 300, "\x00", "ゑ", "none"],
     )
     def test_a_name_that_is_no_session_is_unknown(self, desk: Inbox, name: str) -> None:
-        """Promise 6, FOLDER-4: a name from an address leads nowhere."""
+        """Promise 6: a name from an address leads nowhere."""
         with pytest.raises(UnknownItemError):
             desk.facts(name)
         with pytest.raises(UnknownItemError):

@@ -1,4 +1,4 @@
-"""Forgetting what was said, with a server that goes on and one that is over: L8."""
+"""Forgetting what was said, with a server that goes on and one that is over."""
 
 import json
 from pathlib import Path

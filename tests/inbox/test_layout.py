@@ -16,7 +16,7 @@ def test_the_name_of_an_exchange_leads_back_to_its_number(number: int) -> None:
 
 @given(st.text() | st.text("0123456789-._~/\\", max_size=8))
 def test_no_name_of_a_session_leads_anywhere(name: str) -> None:
-    """FOLDER-4, promise 6: no separator, no dot, nothing that is not ASCII, nothing endless."""
+    """Promise 6: no separator, no dot, nothing that is not ASCII, nothing endless."""
     if records.is_session_name(name):
         assert name.isascii()
         assert not set(name) & set("./\\:~ \n")

@@ -48,7 +48,7 @@ def rest_of(process: subprocess.Popen[str]) -> list[str]:
 
 @pytest.mark.parametrize("seed", range(KILLS))
 def test_nothing_acknowledged_is_lost_by_kill_9(seed: int, tmp_path: Path) -> None:
-    """Promises 1, 2, 5 and 8, FAILURE-1, FAILURE-4: server and desk killed at a random moment."""
+    """Promises 1, 2, 5 and 8: server and desk killed at a random moment."""
     chance = random.Random(seed)
     home = str(tmp_path / "home")
     with started("server", home) as server:
@@ -81,7 +81,7 @@ def test_nothing_acknowledged_is_lost_by_kill_9(seed: int, tmp_path: Path) -> No
 
 
 def test_of_two_processes_that_send_at_once_one_wins(tmp_path: Path) -> None:
-    """Promise 2, FAILURE-23: 200 races; the loser knows the winner, and its text is kept."""
+    """Promise 2: 200 races; the loser knows the winner, and its text is kept."""
     home = tmp_path / "home"
     inbox = FolderInbox(home)
     session = inbox.begin(SessionFacts("", AT))
@@ -112,7 +112,7 @@ def test_of_two_processes_that_send_at_once_one_wins(tmp_path: Path) -> None:
 
 
 def test_a_session_is_gone_as_soon_as_its_process_is_killed(tmp_path: Path) -> None:
-    """Promise 8, FAILURE-20: the system frees the lock; no process number is looked at."""
+    """Promise 8: the system frees the lock; no process number is looked at."""
     home = str(tmp_path / "home")
     with started("server", home) as server:
         session = next_line(server).removeprefix("session ")

@@ -60,7 +60,7 @@ def test_a_strange_method_is_named(asks: bool) -> None:  # noqa: FBT001 - the tw
 
 
 def test_a_notification_needs_no_answer() -> None:
-    """E08."""
+    """What has no id waits for nothing."""
     card = explain("notifications/initialized", "2025-11-25", asks=False)
     assert "It needs no response" in card.silence
 

@@ -1,4 +1,4 @@
-"""A command of the person's that is run when a question waits: L7."""
+"""A command of the person's that is run when a question waits."""
 
 import sys
 from pathlib import Path

@@ -407,7 +407,7 @@ def test_a_stdio_server_gets_an_address_and_is_tapped(tmp_path: Path) -> None:
     [
         (b'{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"dice"}}', "N07"),
         (b'{"id":1,"method":"tools/call","params":{"name":"\xff"}}', "N02"),
-        (b'{"id":1,"method":"ping"}\r{"id":2,"method":"tools/call"}', "N01"),
+        (b'{"id":1,"method":"ping"} {"id":2,"method":"tools/call"}', "N01"),
         (b'{"jsonrpc":"2.0","id":2,"method":"ping","method":"tools/call"}', "M82"),
     ],
     ids=["an id that is null", "no UTF-8", "two in one body", "two methods"],
@@ -427,6 +427,24 @@ def test_a_body_that_is_not_understood_is_held_over_http(
         frames = list(FolderInbox(home).frames(item.key.session))
         out = [json.loads(one.raw)["id"] for one in frames if one.direction is Direction.OUT]
     assert out == [1, 8]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a\nb"}}',
+        b'{"id":1,"method":"ping"}\r{"id":2,"method":"tools/call"}',
+        b'\n{"id":1,\n"method":"\xff"}\n',
+    ],
+    ids=["within a string", "between two messages", "no UTF-8"],
+)
+def test_a_broken_body_of_several_lines_is_refused_and_not_changed(front: str, body: bytes) -> None:
+    """A pipe takes one line: a space in the place of the line break would be another message."""
+    where = front.removeprefix("http://").partition("/")[0]
+    named = {"Mcp-Session-Id": posted(where, HELLO)[0]["mcp-session-id"]}
+    error = json.loads(posted(where, body, named)[1])["error"]
+    assert (error["code"], "has line breaks" in error["message"]) == (-32700, True)
+    assert b'"result"' in posted(where, LIST.replace(b",", b",\n"), named)[1]
 
 
 @contextlib.contextmanager

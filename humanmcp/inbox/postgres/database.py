@@ -506,7 +506,7 @@ class Database:
             return self._rows(connection, sql, values)
 
     def run_soon(self, sql: str, **values: object) -> Sequence[Row]:
-        """Run a statement that has `statements.SOON` in it, and may be run twice.
+        """Run a statement that has `SOON` in it, and may be run twice.
 
         One that fails is run when the database is back.
         """

@@ -215,8 +215,9 @@ def _posted(request: HttpRequest, schema_of: Callable[[Message], Json]) -> Inbou
     body = request.body
     if len(body) > MOST_VALUES and has_many_values(body.decode("utf-8", "replace")):
         return MANY_VALUES
-    line = on_one_line(body)
+    line = _compacted(body)
     message = jsonrpc.read(line)
+    line = on_one_line(line)
     if is_stateless(message, headers):
         found = _stateless(line, message, headers, schema_of)
     else:
@@ -232,14 +233,18 @@ def refused_to(refusal: HttpRefusal, message: DecodedLine) -> HttpRefusal:
 
 def on_one_line(body: bytes) -> bytes:
     """Return a body as one line, so that transcript and display have one message per line."""
+    return _compacted(body).replace(b"\r", b" ").replace(b"\n", b" ")
+
+
+def _compacted(body: bytes) -> bytes:
+    """Return a body without line breaks between its values; one within a string is no JSON."""
     body = body.strip(b" \t\r\n")
     if b"\n" not in body and b"\r" not in body:
         return body
     try:
-        text = body.decode("utf-8")
+        return jsonrpc.compact(body.decode("utf-8")).encode()
     except UnicodeDecodeError:
-        return body.replace(b"\r", b" ").replace(b"\n", b" ")
-    return jsonrpc.compact(text).replace("\r", " ").replace("\n", " ").encode()
+        return body
 
 
 def is_stateless(message: DecodedLine, headers: Headers) -> bool:

@@ -102,7 +102,7 @@ def test_a_session_whose_program_is_gone_leaves_the_text_in_the_box(seated: Seat
 
 
 def test_the_client_and_the_server_are_led_there(seated: Seated) -> None:
-    """A model and a host are asked; they do not ask. F5: a server may speak first, too."""
+    """A model and a host are asked; they do not ask. A server may speak first, too."""
     server = seated.begun(Role.SERVER)
     asked = [role for role in Role if role not in (Role.CLIENT, Role.SERVER)]
     others = [server, *(seated.begun(role) for role in asked)]

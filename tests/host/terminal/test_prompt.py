@@ -273,7 +273,7 @@ def test_a_form_is_filled_in_at_the_terminal(tmp_path: Path) -> None:
 
 
 def test_strictness_timeouts_and_pretty_lines(tmp_path: Path) -> None:
-    """G8 and G9 at the prompt, and the other style of the log."""
+    """At the prompt, with the other style of the log."""
     server = (sys.executable, str(SCRIPTED), "no-tools")
     flags = ("--strict", "--timeout", "0.3", "--pretty")
     run = typed(tmp_path, flags, "tools/list", "test/silence", "ping", server=server)
@@ -284,7 +284,7 @@ def test_strictness_timeouts_and_pretty_lines(tmp_path: Path) -> None:
 
 
 def test_a_server_of_a_configuration(tmp_path: Path) -> None:
-    """`--server NAME --config FILE`; G12: a remote one is called at its address."""
+    """`--server NAME --config FILE`; a remote one is called at its address."""
     file = tmp_path / "x.json"
     servers = {
         "calculate": {"command": CALCULATE[0], "args": [CALCULATE[1]]},

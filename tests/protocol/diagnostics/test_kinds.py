@@ -37,7 +37,7 @@ def braces(code: str, language: str = "en") -> set[str]:
 
 
 def kind_named(node: ast.AST) -> Iterator[ProblemKind]:
-    """Yield the kind that an expression names as `kinds.NAME`; both of `one if … else other`."""
+    """Yield the kind of a member of `kinds`; both of `one if … else other`."""
     match node:
         case ast.Attribute(value=ast.Name(id="kinds"), attr=name) if hasattr(kinds, name):
             kind = getattr(kinds, name)
