@@ -26,7 +26,7 @@ from humanmcp.desk.login import (
     without_login_path,
 )
 from humanmcp.desk.rights import PUBLIC, Who
-from humanmcp.http.listening import (
+from humanmcp.http.bodies import (
     LARGEST,
     Bodies,
     Body,

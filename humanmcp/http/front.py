@@ -13,14 +13,14 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from humanmcp.http.listening import (
+from humanmcp.http.bodies import (
     Bodies,
     BodyError,
     BodyTrouble,
-    QuietServer,
     client_address,
     stated_length,
 )
+from humanmcp.http.listening import QuietServer
 from humanmcp.http.responses import OWN, HttpAnswer, HttpResponse, ResponseNotes, Stream
 from humanmcp.inbox.contract import InboxError, StoreError
 from humanmcp.locales import say

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from starlette.types import Message, Receive
 
-from humanmcp.http import listening
-from humanmcp.http.listening import Bodies, Body, BodyError, BodyTrouble
+from humanmcp.http import bodies
+from humanmcp.http.bodies import Bodies, Body, BodyError, BodyTrouble
 from tests.support.desk_process import JSON, Desking
 from tests.support.waiting import until
 
@@ -51,10 +51,10 @@ def test_a_stranger_sends_a_key_and_nothing_longer() -> None:
 
     async def play() -> None:
         every = Bodies()
-        long = part(b"x" * (listening.LARGEST_OF_STRANGERS + 1), more=True)
+        long = part(b"x" * (bodies.LARGEST_OF_STRANGERS + 1), more=True)
         with every.coming(outgoing(long), "127.0.0.1", 0, stranger=True) as body:
             assert await trouble_of(body) is BodyTrouble.MUCH
-        with every.coming(outgoing(), "127.0.0.1", listening.LARGEST, stranger=True) as body:
+        with every.coming(outgoing(), "127.0.0.1", bodies.LARGEST, stranger=True) as body:
             assert body.trouble is BodyTrouble.MUCH
         key = outgoing(part(b"key", more=False))
         with every.coming(key, "127.0.0.1", 3, stranger=True) as body:
@@ -74,7 +74,7 @@ def test_those_who_dawdle_longest_are_cut_when_they_are_many() -> None:
         with contextlib.ExitStack() as stack:
             first = [
                 stack.enter_context(every.coming(never, "127.0.0.1", 9, stranger=True))
-                for _ in range(listening.MOST_OF_AN_ADDRESS)
+                for _ in range(bodies.MOST_OF_AN_ADDRESS)
             ]
             reading = [asyncio.ensure_future(trouble_of(body)) for body in first]
             await asyncio.sleep(0)
@@ -84,7 +84,7 @@ def test_those_who_dawdle_longest_are_cut_when_they_are_many() -> None:
             assert (await new.receive())["body"] == b"key"
             assert await reading[0] is BodyTrouble.SLOW
             assert not any(one.done() for one in reading[1:])
-            for number in range(listening.MOST_STRANGERS):
+            for number in range(bodies.MOST_STRANGERS):
                 stack.enter_context(every.coming(never, f"127.0.0.{number + 2}", 9, stranger=True))
             assert [await one for one in reading] == [BodyTrouble.SLOW] * len(reading)
 
@@ -93,7 +93,7 @@ def test_those_who_dawdle_longest_are_cut_when_they_are_many() -> None:
 
 def test_a_body_that_drips_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each part may be quick; the whole has its time as well."""
-    monkeypatch.setattr(listening, "SLOWEST_OF_STRANGERS", 0.05)
+    monkeypatch.setattr(bodies, "SLOWEST_OF_STRANGERS", 0.05)
 
     async def drip() -> Message:
         await asyncio.sleep(0)
@@ -114,7 +114,7 @@ def test_what_is_declared_and_not_sent_takes_no_room() -> None:
         with contextlib.ExitStack() as stack:
             for _ in range(10):
                 some = outgoing(part(b"{", more=True))
-                half = stack.enter_context(every.coming(some, "slow", listening.LARGEST))
+                half = stack.enter_context(every.coming(some, "slow", bodies.LARGEST))
                 await half.receive()
             assert every.held == 10
             small = outgoing(part(b"{}", more=False))
@@ -129,7 +129,7 @@ def test_who_holds_the_most_loses_the_body_that_stood_still_longest() -> None:
     """So that one visitor cannot keep the others out, with half a body or with many."""
 
     async def play() -> None:
-        every, large = Bodies(), b"x" * (listening.LARGEST_TOGETHER // 3)
+        every, large = Bodies(), b"x" * (bodies.LARGEST_TOGETHER // 3)
         with contextlib.ExitStack() as stack:
             held = []
             for _ in range(3):
@@ -158,7 +158,7 @@ def test_bodies_that_are_whole_are_kept_and_the_next_is_told_to_come_back() -> N
         every = Bodies()
         with contextlib.ExitStack() as stack:
             for _ in range(3):
-                whole = outgoing(part(b"x" * (listening.LARGEST_TOGETHER // 3), more=False))
+                whole = outgoing(part(b"x" * (bodies.LARGEST_TOGETHER // 3), more=False))
                 await stack.enter_context(every.coming(whole, "busy", 0)).receive()
             with every.coming(outgoing(part(b"x" * 9, more=True)), "other", 9) as body:
                 assert await trouble_of(body) is BodyTrouble.BUSY

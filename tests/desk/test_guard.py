@@ -17,7 +17,7 @@ from humanmcp.common.settings import Settings
 from humanmcp.desk import command, guard, rights
 from humanmcp.desk.app import Speaking, make_app
 from humanmcp.desk.guard import Address, Guard, judge
-from humanmcp.http import listening
+from humanmcp.http import bodies
 from tests.support.desk_process import COMMAND, JSON, Desking
 
 
@@ -427,7 +427,7 @@ def test_the_environment_alone_does_not_open_the_desk(tmp_path: Path) -> None:
 
 def test_a_body_that_says_it_is_too_large_is_not_read(desking: Desking) -> None:
     """The announced size counts before anything is read."""
-    headers = {**desking.bearer, **JSON, "Content-Length": str(listening.LARGEST + 1)}
+    headers = {**desking.bearer, **JSON, "Content-Length": str(bodies.LARGEST + 1)}
     assert desking.ask("POST", "/api/rules", headers=headers).status == 413
 
 
@@ -448,3 +448,9 @@ def test_a_range_is_not_to_be_had(desking: Desking) -> None:
     ranges = "bytes=" + ",".join("0-" for _ in range(1000))
     answer = desking.ask("GET", "/static/desk.css", headers={"Range": ranges})
     assert answer.status == 200
+
+
+def test_the_guard_loads_no_server() -> None:
+    """It can guard an application that something else than uvicorn serves."""
+    look = "import sys, humanmcp.desk.guard; sys.exit('uvicorn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", look], check=False).returncode == 0

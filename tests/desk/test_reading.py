@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from humanmcp.desk import rights, routing
 from humanmcp.desk.routing import MOST_FIELDS, SMALL, read_form, read_record
-from humanmcp.http.listening import Bodies, BodyError
+from humanmcp.http.bodies import Bodies, BodyError
 from tests.desk.devices.test_devices import Browser, link_of
 from tests.support.desk_process import JSON, Desking
 from tests.support.room_process import Rooming
