@@ -91,10 +91,6 @@ KNOTS: Final = (
         *("server/rule_steps.py", "server/rules.py", "server/text_files/status.py"),
         *("server/text_files/text_desk.py", "server/waiting.py"),
     },
-    {
-        "host/at_inbox.py",
-        *(f"host/client/{one}.py" for one in ("callbacks", "client", "handshake")),
-    },
 )
 """The files that still import each other in a circle. Take out what is gone; add nothing."""
 

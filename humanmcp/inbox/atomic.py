@@ -116,7 +116,7 @@ def read_file(path: Path) -> bytes:
             raise OSError(errno.EINVAL, "not a regular file", str(path))
         if found.st_size > LARGEST:
             raise OSError(errno.EFBIG, "larger than anything written here", str(path))
-        return stream.read(LARGEST)
+        return stream.read(found.st_size + 1)  # more would be allocated first
 
 
 def open_private(path: Path, flags: int) -> int:
@@ -271,7 +271,12 @@ else:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
 
 
-_HELD: set[int] = set()
+_HELD: dict[tuple[int, int], int] = {}
+"""The locks of this process: the descriptor of each file, which is known by device and inode.
+
+On some file systems a lock excludes nothing inside a process, and to close a second descriptor
+gives it up (NFS): the files of this list are not even opened again.
+"""
 _LOOK_LASTS: Final = 0.001
 _MOST_TRIES: Final = 1000
 _FREE_ERRORS = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR})
@@ -280,10 +285,11 @@ _FREE_ERRORS = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR})
 class LifeLock:
     """A lock that is held from `take` until `release`, or until the process dies."""
 
-    __slots__ = ("_descriptor",)
+    __slots__ = ("_descriptor", "_file")
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self, descriptor: int, file: tuple[int, int]) -> None:
+        self._descriptor, self._file = descriptor, file
+        _HELD[file] = descriptor
 
     def __del__(self) -> None:
         """Give the descriptor back with an inbox that was dropped without an end."""
@@ -296,19 +302,21 @@ class LifeLock:
         Raises:
             OSError: another process holds it (EAGAIN, EACCES), or it cannot be made.
         """
+        if _is_ours(path):
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(path))
         descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
         try:
             _take(descriptor)
+            found = os.fstat(descriptor)
         except OSError:
             os.close(descriptor)
             raise
-        _HELD.add(descriptor)
-        return cls(descriptor)
+        return cls(descriptor, (found.st_dev, found.st_ino))
 
     def release(self) -> None:
         """Let go. A second time changes nothing."""
-        if self._descriptor in _HELD:
-            _HELD.discard(self._descriptor)
+        if _HELD.get(self._file) == self._descriptor:
+            del _HELD[self._file]
             os.close(self._descriptor)
         self._descriptor = -1
 
@@ -330,12 +338,22 @@ def _take(descriptor: int) -> None:
     _lock(descriptor, shared=False)
 
 
+def _is_ours(path: Path) -> bool:
+    try:
+        found = path.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) in _HELD
+
+
 def is_held(path: Path) -> bool:
     """Return True if a living process holds the lock.
 
     Where that cannot be found out (too many open files) it counts as held: no process is
     declared dead for a trouble of our own.
     """
+    if _is_ours(path):
+        return True
     try:
         descriptor = open_private(path, os.O_RDWR)
     except OSError as error:
@@ -352,7 +370,7 @@ def is_held(path: Path) -> bool:
 
 def _let_go_in_child() -> None:
     """Close the locks in a forked child: it would keep them held after its parent's death."""
-    for descriptor in _HELD:
+    for descriptor in _HELD.values():
         os.close(descriptor)
     _HELD.clear()
 

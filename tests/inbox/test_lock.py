@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from humanmcp.inbox import atomic
 from humanmcp.inbox.atomic import LifeLock, is_held
 
 
@@ -42,6 +43,22 @@ def test_a_lock_is_taken_once(tmp_path: Path) -> None:
     assert caught.value.errno in (errno.EAGAIN, errno.EACCES)
     assert is_held(tmp_path / "lock")
     lock.release()
+
+
+def test_where_locks_exclude_nothing_inside_a_process_its_own_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some network drives; there, to close a second descriptor would give the lock up, too."""
+    monkeypatch.setattr(atomic, "_lock", lambda *_, **__: None)
+    lock = LifeLock.take(tmp_path / "lock")
+    with monkeypatch.context() as patched:
+        patched.setattr(atomic, "open_private", None)
+        assert is_held(tmp_path / "lock")
+        with pytest.raises(BlockingIOError):
+            LifeLock.take(tmp_path / "lock")
+    lock.release()
+    assert not is_held(tmp_path / "lock")
+    LifeLock.take(tmp_path / "lock").release()
 
 
 def test_a_file_that_was_closed_by_number_is_not_closed_again(tmp_path: Path) -> None:
