@@ -291,7 +291,10 @@ class Board:
         return self._version
 
     def since(self, version: int) -> tuple[BoardChange, ...] | None:
-        """Return the changes after `version`; None if it is too old, or of another desk."""
+        """Return the changes after `version`; None if it is too old, or of another desk.
+
+        A login that sees one session learns of no other one.
+        """
         with self._lock:
             if version > self._version:
                 return None
@@ -299,7 +302,9 @@ class Board:
                 return ()
             if not self._changes or self._changes[0].version > version + 1:
                 return None
-            return tuple(change for change in self._changes if change.version > version)
+            newer = [change for change in self._changes if change.version > version]
+        only = ONLY_SESSION.get()
+        return tuple(change for change in newer if not only or change.session in {"", only})
 
     def sessions(self) -> list[SessionView]:
         with self._lock:

@@ -3,8 +3,10 @@
 import http.client
 import json
 import re
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -12,6 +14,7 @@ import pytest
 
 from humanmcp.desk.login import DEVICE_IDLE, DEVICE_KEY_LIFE, LONGEST, Door
 from humanmcp.inbox.contract import Order, Role
+from tests.desk.test_live import Stream
 from tests.desk.test_login import Clock
 from tests.support.desk_process import JSON, Desking
 from tests.support.inbox_folder import Room
@@ -358,3 +361,30 @@ def test_a_login_of_one_session_reaches_no_other_however_it_is_named(
             put = {**form, "act": "put", "member": "tools", "name": "x", "old": ""}
             assert visitor.post("/server/entry", put).status == 404
         assert "not from here" not in desk.page(f"/m/{other}/1")
+
+
+def test_a_login_of_one_session_is_told_of_no_other_one(room: Room, open_desk: Desking) -> None:
+    """Neither when it asks what changed, nor by the stream: not even that there is another one."""
+    own, other = room.session(), room.session()
+    for session in (own, other):
+        room.serve(session)
+    with open_desk as desk:
+        key = desk.post("/api/login-key", {"session": own}).json["key"]
+        visitor = Browser(desk, f"#k={key}")
+        before = visitor.get("/api/state").json["version"]
+
+        def told(reader: Callable[[str], Got]) -> set[str]:
+            """Return the sessions whose changes somebody is told of."""
+            changes = reader(f"/api/state?since={before}").json["changes"]
+            return {one["session"] for one in changes}
+
+        room.ask(other, 1)
+        room.ask(own, 1)
+        script = partial(desk.ask, "GET", headers=desk.bearer)
+        until(lambda: {own, other} <= told(script), "the desk knows of both requests")
+        assert told(visitor.get) == {own}
+        path = f"{visitor.login_path}/api/events?after={before}"
+        with Stream(desk, path, **visitor.headers) as stream:
+            assert stream.event()[0] == "hello"
+            name, record = stream.event()
+            assert (name, {one["session"] for one in record["changes"]}) == ("change", {own})
