@@ -178,7 +178,8 @@ def test_a_tap_shows_it_and_forwards_the_line_as_it_came(
         assert html.unescape(raw[1]) == held.line
     else:
         assert card_in(page) == shown.drawn
-    assert desk.submit(path, act="let go").status == 303
+    seen = {"shown": digest_of(held.line), "seen": "all"}
+    assert desk.submit(path, act="let go", **seen).status == 303
     assert tap.hear() == line + b"\n"
 
 

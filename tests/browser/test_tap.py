@@ -50,6 +50,7 @@ def _answer_one_let_one_go_change_one(page: Page) -> None:
     page.locator("#sentence").fill("asked a person")
     page.locator("#send").click()
     expect(page.locator("#held pre")).to_have_text("大阪")
+    until_keys_act(page)
     page.get_by_role("button", name="Release").click()
     expect(page.locator("#held pre")).to_have_text("北海道")
     page.locator("#held").get_by_role("link", name="Change").click()
@@ -90,6 +91,7 @@ def test_a_line_that_nobody_is_sure_of_is_shown_raw_and_only_released_or_dropped
         expect(page.locator("article .remarks .problem")).to_contain_text("the same name twice")
         assert page.locator("#held").get_by_role("link").count() == 0
         assert page.locator("#held button").all_inner_texts() == ["Release\nA", "Drop\nX"]
+        until_keys_act(page)
         page.get_by_role("button", name="Release").click()
         assert tapped.hear() == line + b"\n"
         expect(page.locator("#held")).to_have_count(0)

@@ -218,7 +218,7 @@ export function listenToForms(go, missed, isNew) {
     if (!(form instanceof HTMLFormElement) || event.defaultPrevented || form.method !== "post") return;
     if (!form.matches("[data-draft], main article form:not(.quieting)")) return;
     event.preventDefault();
-    if (submitter?.id === "allow" && isNew()) tell("again"); // it was meant for what was here before
+    if (submitter?.matches("#allow, [value='let go']") && isNew()) tell("again"); // meant for what was here before
     else send(form, submitter, go, missed);
   });
 }

@@ -13,6 +13,7 @@ from humanmcp.answering.approvals import (
     pattern_in_words,
     patterns_of,
 )
+from humanmcp.inbox.contract import Action, Reply
 from humanmcp.locales import say
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import visible_code, visible_json
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from humanmcp.answering.approvals import ApprovalCard
     from humanmcp.answering.open_exchange import OpenExchange
-    from humanmcp.inbox.contract import Reply
     from humanmcp.protocol.conversation.questions import AskedQuestion
 
 OPTION_KEYS: Final = (*(f"Digit{n}" for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 0)), *"GHMNPQUVWXYZ")
@@ -133,11 +133,13 @@ def chosen_reply(opened: OpenExchange, values: Mapping[str, str]) -> Reply:
     Raises:
         ApprovalError: nothing may be sent for it.
     """
-    approval, shown = opened.asked, values.get("shown", "")
+    approval, shown, act = opened.asked, values.get("shown", ""), values.get("act", "")
+    seen = values.get("seen") == "all"
+    if act == "let go":
+        return _released(opened, seen=seen, shown=shown)
     if approval is None or not shown:
         raise ApprovalError("no prompt")
-    seen = values.get("seen") == "all"
-    match values.get("act", ""):
+    match act:
         case "deny":
             return approvals.deny(opened, values.get("reason", ""), shown=shown)
         case "change":
@@ -157,3 +159,16 @@ def chosen_reply(opened: OpenExchange, values: Mapping[str, str]) -> Reply:
             return approvals.answer(opened, answers, shown=shown)
         case _:
             return approvals.allow(opened, approval, seen=seen, shown=shown)
+
+
+def _released(opened: OpenExchange, *, seen: bool, shown: str) -> Reply:
+    """Return the reply that forwards a held message; a call is seen completely, as on a card.
+
+    Raises:
+        ApprovalError: it was not.
+    """
+    if not shown:
+        raise ApprovalError("unseen")
+    if opened.approval is not None:
+        approvals.must_be_seen(opened.approval, seen=seen)
+    return Reply(opened.item.line, action=Action.FORWARD, shown=shown)

@@ -72,6 +72,7 @@ from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.locales import UnknownSentenceError, describe, say, spoken_language
 from humanmcp.protocol.answer_book.placeholders import fill_answer
 from humanmcp.protocol.conversation import timeouts
+from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -308,6 +309,7 @@ def _message(
         "question": asked.question if asked else question,
         "fields": [one for one in given if one.name not in covered],
         "large": opened.is_large,
+        "digest": digest_of(item.line),
         "raw": raw[:RAW],
         "raw_is_cut": max(len(item.line), len(raw)) > RAW,
         "asked_copies": [
@@ -540,13 +542,12 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
             _hold(desk, key)
             query = urlencode({"at": f"{key.session}/{key.number}", "member": wanted[7:]})
             return RedirectResponse(f"/server/entry?{query}", 303)
-        case "allow" | "deny" | "change" | "change json" | "like" | "answers":
+        case "allow" | "deny" | "change" | "change json" | "like" | "answers" | "let go":
             return _decide(request, key, values, here)
         case "take back":
             approvals.take_back(desk.open_exchange(key), values.get("pattern", ""))
-        case "let go" | "drop" as wanted:
-            action = Action.DROP if wanted == "drop" else Action.FORWARD
-            return _send(request, key, Reply(desk.inbox.item(key).line, action=action), here)
+        case "drop":
+            return _send(request, key, Reply(desk.inbox.item(key).line, action=Action.DROP), here)
         case "send":
             action = Action.ANSWER if do == Task.ANSWER else Action.FORWARD
             reply = Reply(values.get("text", ""), _text_form(values.get("form", "")), action=action)

@@ -1,13 +1,18 @@
 """What a person makes of a held message: which text the page shows for which task."""
 
+import re
+
 import pytest
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.service import Outcome, Task, draft_for, task_of
 from humanmcp.inbox.contract import Action, Draft, Key, Purpose, Reply, Role
+from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.transcript import Direction
+from tests.support.desk_process import Desking
 from tests.support.inbox_folder import CALL, Room
+from tests.support.waiting import until
 
 ANSWER = '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
 
@@ -17,6 +22,41 @@ def held(room: Room) -> Key:
     """Hold one tool call at a tap."""
     session = room.session(role=Role.TAP)
     return room.ask(session, 3, purpose=Purpose.HELD, way=Direction.IN, draft=Draft(CALL))
+
+
+LONG_CALL = CALL.replace("東京", "東京" * 2000)
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        (CALL, {}),
+        (CALL, {"shown": digest_of(LONG_CALL)}),
+        (LONG_CALL, {"shown": digest_of(LONG_CALL)}),
+        (LONG_CALL, {"seen": "all"}),
+    ],
+    ids=["not shown", "another one", "not opened", "opened, not shown"],
+)
+def test_a_held_call_is_released_only_by_a_page_that_showed_all_of_it(
+    room: Room, desk: Desking, line: str, seen: dict[str, str]
+) -> None:
+    """As an approval is: a short page has no button that works, and a forged form does nothing."""
+    session = room.session(role=Role.TAP)
+    room.serve(session)
+    key = room.ask(session, 3, line, purpose=Purpose.HELD, way=Direction.IN)
+    path = f"/m/{session}/{key.number}"
+    told = desk.submit(path, act="let go", **seen)
+    assert room.inbox.item(key).reply is None
+    assert 'role="alert"' in desk.page(told.headers["location"].partition("#")[0])
+    button = re.search(r'<button[^>]* value="let go"[^>]*>', desk.page(path))
+    assert button is not None
+    assert ("disabled" in button[0]) == (line == LONG_CALL)
+    page = desk.page(f"{path}?whole=1")
+    form = page.partition('id="held"')[2].partition('class="actions">')[2].partition("</form>")[0]
+    given = dict(re.findall(r'type="hidden" name="(\w+)" value="(\w+)"', form))
+    assert desk.submit(path, act="let go", **given).status == 303
+    reply = until(lambda: room.inbox.item(key).reply, "the call is released")
+    assert (reply.text, reply.action) == (line, Action.FORWARD)
 
 
 def written(room: Room, key: Key, text: str, action: Action) -> OpenExchange:
