@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import re
+import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -16,7 +17,9 @@ from markupsafe import Markup
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.service import Outcome
+from humanmcp.common.timestamps import now
 from humanmcp.demo.steps import weather
+from humanmcp.desk.login import digest
 from humanmcp.desk.rights import Who
 from humanmcp.desk.routing import who_asks
 from humanmcp.inbox.contract import Key, UnknownItemError
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Scope
 
-    from humanmcp.answering.service import SendResult
+    from humanmcp.answering.service import SayResult, SendResult
     from humanmcp.answering.summary import Row
     from humanmcp.demo.steps import LessonSteps
     from humanmcp.desk.board import Board
@@ -44,6 +47,9 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 _log = logging.getLogger(__name__)
+
+MOST_SENT: Final = 200
+"""The number of forms that are known as sent."""
 
 
 class Looked:
@@ -149,6 +155,29 @@ BY: Final = "desk"
 """The author of what a desk sends, but for a teacher's."""
 
 
+class SentKeys:
+    """The tickets of the forms that sent an outgoing message: the same form again sends nothing.
+
+    A form has a `key` of its own; its fields count, too, because they may be changed and sent anew.
+    """
+
+    def __init__(self) -> None:
+        self._tickets: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def ticket(self, form: Mapping[str, str], submit: Callable[[], str]) -> str:
+        """Return the ticket of a form, which is submitted if it was not before."""
+        if not form.get("key"):
+            return submit()
+        name = digest(repr(sorted(form.items()))).hex()
+        with self._lock:
+            if name not in self._tickets:
+                self._tickets[name] = submit()
+            if len(self._tickets) > MOST_SENT:
+                del self._tickets[next(iter(self._tickets))]
+            return self._tickets[name]
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """A desk: its inbox and everything that its pages need."""
@@ -178,6 +207,7 @@ class Desk:
     looked: Looked = field(default_factory=Looked)
     presses: PressNotes = field(default_factory=PressNotes)
     """The button presses on phones that sent nothing."""
+    sent_keys: SentKeys = field(default_factory=SentKeys)
     around: Callable[[Request], Mapping[str, Any]] | None = None
     """The context of each page in a room; None elsewhere."""
     lesson_steps: Callable[[str], LessonSteps] = weather
@@ -234,3 +264,21 @@ class Desk:
         if result.outcome not in {Outcome.OVER, Outcome.TAKEN}:
             self.judged(key, result.diagnostics, True)  # noqa: FBT003 - one of three
         return result
+
+    def submit_outgoing(self, session: str, reply: Reply, form: Mapping[str, str]) -> SayResult:
+        """Submit the outgoing message of a form, once, and wait for the result.
+
+        Raises:
+            OrderError: the order cannot be followed.
+        """
+        reply = reply._replace(at=now())
+        submitted = {**form, "anyway": f"{reply.anyway}"}
+        ticket = self.sent_keys.ticket(
+            submitted, lambda: service.queue_outgoing(self.inbox, session, reply)
+        )
+        result = service.await_result(
+            lambda: self.inbox.outgoing_result(session, ticket),
+            service.SETTLES_WITHIN,
+            self.board.wait,
+        )
+        return service.became_of(result)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -152,10 +153,10 @@ def act(request: Request, name: str, values: FormValues) -> Response:
     reply = _reply(act, text)
     said = Said(text, begun=begun, values=values, late="late" in values, begin=begin)
     try:
-        result = service.submit_outgoing(desk.inbox, name, reply, wake=desk.board.wait)
+        result = desk.submit_outgoing(name, reply, values)
         if said.late and {one.code for one in result.diagnostics if one.blocks} == {NOTHING_WAITS}:
             reply = reply._replace(anyway=True)
-            result = service.submit_outgoing(desk.inbox, name, reply, wake=desk.board.wait)
+            result = desk.submit_outgoing(name, reply, values)
     except OrderError as error:
         return _page(request, name, replace(said, why=error.sentence()))
     if result.outcome is not Outcome.SENT:
@@ -212,6 +213,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         begin=said.begin,
         completes=starting_draft.has_completions(negotiated.server_capabilities, version),
         values=said.values,
+        key=_form_key(result, said.values),
         # The page wrote it over several lines, so a hint about that would not help.
         problems=diagnostic_shapes(
             [one for one in result.diagnostics if one.severity is not Severity.REPAIRED]
@@ -228,6 +230,12 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         opened="",
         **listed(desk.board, name),
     )
+
+
+def _form_key(result: SayResult | None, values: Mapping[str, str]) -> str:
+    """Return the key of a form; one whose message waits keeps its key, so that it goes out once."""
+    is_queued = result is not None and result.outcome is Outcome.QUEUED
+    return values.get("key", "") if is_queued else secrets.token_urlsafe(9)
 
 
 def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
@@ -427,7 +435,7 @@ def ask_back(request: Request, name: str, number: int, values: FormValues) -> Re
         return RedirectResponse(f"/m/{key.session}/{key.number}#answer", 303)
     anyway = values.get("act") == "anyway"
     reply = Reply(text, TextForm.MESSAGE, anyway, BY)
-    result = service.submit_outgoing(desk.inbox, key.session, reply, wake=desk.board.wait)
+    result = desk.submit_outgoing(key.session, reply, values)
     if result.outcome is not Outcome.SENT:
         return _question_page(request, key, QuestionForm(input_request, values, text, result))
     desk.board.listens(key)
@@ -465,6 +473,7 @@ def _question_page(request: Request, key: Key, form: QuestionForm) -> HTMLRespon
         choices=_question_choices(request, key),
         of=form.input_request.value,
         values=form.values or _FIRST_QUESTION,
+        key=_form_key(result, form.values),
         rows_of_form=range(FORM_ROWS),
         kinds=FLAT,
         text=form.text,

@@ -101,6 +101,39 @@ def test_a_session_whose_program_is_gone_leaves_the_text_in_the_box(seated: Seat
     assert seated.box(kept) == "hello?"
 
 
+def test_a_form_whose_response_was_lost_sends_its_message_once(seated: Seated) -> None:
+    """It is sent again as it is: changed, or from a new page, it is another message."""
+    knows = NegotiatedState(server_capabilities={"tools": {}}, tools={"weather": TOOL})
+    seated.knows("2025-11-25", knows)
+    page = until(lambda: page if "weather" in (page := seated.page()) else None, "the tool")
+    keys = [re.findall(r'name="key" value="([^"]+)"', one)[0] for one in (page, seated.page())]
+    assert keys[0] != keys[1]
+    call = {"form": "tools/call weather", "field place": "Oslo"}
+    forms = [
+        *({**call, "key": keys[0]} for _ in range(3)),
+        {**call, "key": keys[0], "field place": "Kyoto"},
+        {**call, "key": keys[1]},
+    ]
+    with seated.server(lambda _: None) as asked:
+        for form in forms:
+            sent = seated.press("send", **form)
+            assert (sent.status, sent.headers["location"]) == (303, f"/say/{seated.name}?sent=1")
+    places = [one["params"]["arguments"]["place"] for one in asked]
+    assert places == ["Oslo", "Kyoto", "Oslo"]
+
+
+def test_a_message_that_waits_for_its_program_is_sent_once_however_often_it_is_pressed(
+    seated: Seated,
+) -> None:
+    """The page says that it was not sent yet, and its form is still the same."""
+    key = ""
+    for _ in range(2):
+        kept = seated.press("send", '{"jsonrpc":"2.0","id":1,"method":"ping"}', key=key or "first")
+        key = re.findall(r'name="key" value="([^"]+)"', kept.text)[0]
+        assert key == "first"
+    assert len(seated.inbox.outgoing(seated.name)) == 1
+
+
 def test_the_client_and_the_server_are_led_there(seated: Seated) -> None:
     """A model and a host are asked; they do not ask. A server may speak first, too."""
     server = seated.begun(Role.SERVER)
