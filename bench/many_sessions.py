@@ -37,7 +37,7 @@ def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
     count = 10 if few else affordable(SESSIONS, FILES_EACH)
     inbox, attendant = FolderInbox(folder / "many-sessions"), Attendant()
     book_file = BookFile(inbox.home / "book.toml")
-    parts = ServerParts(inbox.home, book_file, ServeOptions(Mode.BY_HAND), lambda _text: None)
+    parts = ServerParts(inbox.home, book_file, ServeOptions(Mode.BY_HAND))
     joined = [_join(inbox, attendant, parts) for _ in range(count)]
     thread = threading.Thread(target=attendant.run)
     thread.start()

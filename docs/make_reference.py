@@ -255,14 +255,12 @@ def plain(text: str) -> str:
 FAULT_ROWS: Final = (
     (
         "an answer that the check refuses; it closes its request",
-        "save it as `out.anyway.txt`",
         "`humanmcp answer N --message FILE --send-anyway`",
         "**{send anyway}**",
         '`POST …/reply` with `"anyway": true`',
     ),
     (
         "first a wrong answer, then the right one; the same answer twice",
-        "the line in `out.raw.txt`, with its line end",
         (
             "`humanmcp answer N --keep-open --send-anyway`, also with `--fault`; "
             "`humanmcp say MESSAGE --send-anyway`, `--times 2`"
@@ -272,69 +270,63 @@ FAULT_ROWS: Final = (
     ),
     (
         "an answer to no request, or after a cancel",
-        "`out.anyway.txt`",
         "`humanmcp say MESSAGE --send-anyway`",
         "**{send anyway}**",
         '`"anyway": true`',
     ),
     (
         "list_changed, a log message, progress, a request",
-        "`out.txt`; where the check refuses it, `out.anyway.txt`",
         "`humanmcp say --list-changed`, `--log`, `--progress`, `--ask`",
         "the buttons above the box",
         "the message as `text`",
     ),
     (
         "half a line without its end",
-        "`out.raw.txt` without a line end",
         "`humanmcp say --bytes TEXT`",
         "**{say.raw}**",
         '`"order": "raw"`, `text` in base64',
     ),
     (
         "bytes that are not UTF-8",
-        "`out.raw.txt`",
         r"`humanmcp say --bytes '\xff\n'`, `--bytes-of FILE`",
         r"**{say.raw}**: `\xff`",
         '`"order": "raw"`',
     ),
     (
         "silence: only what a person types is sent",
-        "`silence on` in `out.do.txt`",
         "`humanmcp say --silence on`",
         "**{say.silence}**",
         '`"order": "silence", "text": "on"`',
     ),
     (
         "no progress notifications",
-        "`progress off` in `out.do.txt`",
         "`humanmcp say --own-progress off`",
         "**{progress.off}**",
         '`"order": "progress", "text": "off"`',
     ),
     (
         "an exit with a status",
-        "`exit 3` in `out.do.txt`",
         "`humanmcp say --exit 3`",
         "**{say.exit}**",
         '`"order": "exit", "text": "3"`',
     ),
     (
         "a crash",
-        "`crash` in `out.do.txt`",
         "`humanmcp say --crash`",
         "**{say.crash}**",
         '`"order": "crash", "text": ""`',
     ),
     (
         "over HTTP: a correct answer in a wrong response (the last faults of this page)",
-        "`http wrong-status 404` in `out.do.txt`; `http none` ends it",
-        "`humanmcp answer N --fault wrong-status`",
+        (
+            "`humanmcp answer N --fault wrong-status`; `humanmcp say --http 'wrong-status 418'`, "
+            "`--http none` ends it"
+        ),
         "**{fault}**",
         '`"order": "http", "text": "wrong-status 404"`',
     ),
 )
-"""More ways to send faults: from text files, terminal, page, interface.
+"""More ways to send faults: from terminal, page, interface.
 
 Words in braces are codes of `[desk]`: what the page writes on its buttons.
 """
@@ -354,10 +346,8 @@ def _faults() -> Iterator[str]:
         "## More ways to send faults",
         "",
         "They leave a waiting request open, unless the row says otherwise: you can still send the",
-        "right answer. The transcript marks them as deliberate. The text files are next to",
-        _labelled(
-            "`in.txt`. In the page, open the request, or **{say.title.server}** below the list."
-        ),
+        "right answer. The transcript marks them as deliberate.",
+        _labelled("In the page, open the request, or **{say.title.server}** below the list."),
         "The column *interface* shows bodies of `POST /api/sessions/NAME/say`.",
         "",
         "Over HTTP, one process serves many clients: an exit or a crash ends one session there. A",
@@ -365,8 +355,8 @@ def _faults() -> Iterator[str]:
         "sessions notice nothing. A rule of the answer book takes each fault by its name, and",
         "`silence`, `exit` and `crash`.",
         "",
-        "| what | text files | terminal | page | interface |",
-        "| --- | --- | --- | --- | --- |",
+        "| what | terminal | page | interface |",
+        "| --- | --- | --- | --- |",
         *(f"| {_labelled(' | '.join(row))} |" for row in FAULT_ROWS),
     )
     for fault in Fault:

@@ -238,8 +238,6 @@ FOLDER_NAMES: Final = (
     *(login.FILE_NAME, notice_rules.FILE, ntfy.FILE, demo_host.LOG_NAME, saved_answers.FOLDER),
     form_drafts.FOLDER,
     *(SENT, ROOMS, OWN),
-    *files.NAMES,
-    *(f"{one.removesuffix('.txt')}{files.NOT_SENT}.txt" for one in files.NAMES),
     *(f"{files.REFUSED}.txt", f"{files.BEFORE}.txt", open_folder.LOCK_NAME, open_folder.TEMPORARY),
 )
 """Every name that the program gives to something in the folder."""

@@ -240,7 +240,7 @@ class RoomSeat:
         book = self.folder / BOOK
         if mode is Mode.BY_HAND and not (self._lesson_steps.teaches or book.exists()):
             book = sample(WEATHER_BOOK)  # by hand one starts from its lists, as in the demo
-        return ServerParts(self.folder, BookFile(book), options, lambda _text: None)
+        return ServerParts(self.folder, BookFile(book), options)
 
     def _came(self, session: str, number: int, _tool: str) -> None:
         self.board.refresh(session, number)

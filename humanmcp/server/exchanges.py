@@ -9,12 +9,7 @@ Read on in the order in which it happens:
     waiting     in the inbox: timers keep the client waiting, or let an automatic answer go out
     closed      answered, cancelled, superseded, quiet, or turned away
 
-What else a server can do is in files of its own, and acts here at named moments:
-`AutomaticAnswers` (`rules.py`; with a recording and a real server, `replaying.py`) at `decide`,
-`begin`, `act`, `answered`, `noticed`, `responded` and `over`; the text files
-(`text_files/text_desk.py`) at `probed`, `shown`, `copy` and `waits`; `Keepalive` (`waiting.py`) at
-`plan`, `send_progress`, `ask_to_retry`, `gave_up` and `was_answered`; `ParkedCalls` (`parking.py`)
-at `decide`, `waits`, `may_come_back`, `park`, `reply` and `over`.
+What else a server can do are its capabilities, which hear the moments of this way (`moments.py`).
 """
 
 from __future__ import annotations
@@ -22,11 +17,12 @@ from __future__ import annotations
 import logging
 import math
 from collections import OrderedDict, deque
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
-from humanmcp.inbox.contract import Answer, Draft, InboxError, Item
+from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Order, Reply
 from humanmcp.locales import spoken_language
-from humanmcp.protocol.answer_book.decision import Decision
+from humanmcp.protocol.answer_book.decision import BY_PERSON
 from humanmcp.protocol.conversation.approvals import differs
 from humanmcp.protocol.conversation.exchange import (
     REMEMBERED,
@@ -51,23 +47,23 @@ from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.methods import DISCOVER
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.envelope import failure
-from humanmcp.server.journal import BY_US, PARKED
-from humanmcp.server.parking import ParkedCalls
+from humanmcp.server.journal import BY_US, PARKED, QUIET
+from humanmcp.server.moments import LEFT_TO_A_PERSON
 from humanmcp.server.waiting import DueAction, PendingTimers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from humanmcp.common.book_file import BookFile
     from humanmcp.common.line_pipe import Cut
     from humanmcp.inbox.attendant import PollSchedule
-    from humanmcp.inbox.contract import Reply
+    from humanmcp.protocol.answer_book.decision import Decision
     from humanmcp.protocol.conversation.exchange import Event, Exchange, Outcome
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.session import McpSession
     from humanmcp.server.journal import Journal
-    from humanmcp.server.rules import AutomaticAnswers
-    from humanmcp.server.text_files.text_desk import TextFileAnswers
-    from humanmcp.server.waiting import Keepalive, ServeOptions
+    from humanmcp.server.moments import Capability, Way
+    from humanmcp.server.waiting import ServeOptions
 
 logger = logging.getLogger(__name__)
 
@@ -102,8 +98,8 @@ class _Arrival(NamedTuple):
         return self.requests[0].number if self.requests else 0
 
     @property
-    def can_be_copied_later(self) -> bool:
-        """Return True if the text files may get the line after it is answered."""
+    def is_told_later(self) -> bool:
+        """Return True if capabilities may hear of the line after it is answered."""
         return bool(self.requests) and not self.waits
 
     @property
@@ -118,32 +114,29 @@ class _Arrival(NamedTuple):
 
 
 class ExchangeHandler:
-    """Takes each exchange of one session along its way."""
+    """Takes each exchange of one session along its way. A `Way`."""
 
-    texts: TextFileAnswers
-    """The text files, which copy each line. They are made later: they submit what is typed here."""
-
-    def __init__(  # noqa: PLR0913, PLR0917 - what acts along the way
+    def __init__(  # noqa: PLR0913, PLR0917 - what a session is made of
         self,
         session: McpSession,
         journal: Journal,
-        automatic: AutomaticAnswers,
-        keepalive: Keepalive,
+        book_file: BookFile,
         options: ServeOptions,
         schedule: PollSchedule,
-        token: Callable[[], str],
+        end: Callable[[int], None],
+        capabilities: Iterable[Callable[[Way], Capability | None]],
     ) -> None:
-        """Start before the first line. `token` makes the secret of a ticket."""
+        """Start before the first line. `end` ends the session with a status."""
         self.timers: dict[int, PendingTimers] = {}
         """Of each exchange that waits in the inbox."""
-        self.by: OrderedDict[int, str] = OrderedDict()
+        self._by: OrderedDict[int, str] = OrderedDict()
         """Who answered the last exchanges, by number."""
         self.session = session
         self.journal = journal
-        self.automatic = automatic
-        self.keepalive = keepalive
+        self.book_file = book_file
         self.options = options
-        self._schedule = schedule
+        self.schedule = schedule
+        self.end = end
         self._only_probed = journal.facts.probe
         """Whether nothing but `server/discover` was asked so far."""
         self._arrival: _Arrival | None = None
@@ -152,7 +145,11 @@ class ExchangeHandler:
         self._kept: dict[int, Reply] = {}
         """Replies that wait until the client has repeated its request."""
         self._is_text_being_written = False
-        self.parked = ParkedCalls(self, token)
+        made = [make(self) for make in capabilities]
+        self.capabilities = tuple(one for one in made if one is not None)
+        self._first_decision: Callable[[Exchange], Decision] = _left_to_a_person
+        for one in reversed(self.capabilities):
+            self._first_decision = partial(one.decide, rest=self._first_decision)
 
     # -- received, recorded -----------------------------------------------------------------------
 
@@ -171,14 +168,14 @@ class ExchangeHandler:
         # Over HTTP a notification is taken by now.
         self.journal.connection.accept_requests(arrival.asked)
         self._leave_probing(arrival)
-        if not arrival.can_be_copied_later:
-            self.texts.copy(line, arrival.events)
+        if not arrival.is_told_later:
+            self._tell_of(arrival)
         self._arrival, self._left = arrival, deque(arrival.events)
         self.go_on()
 
     def _receive(self, line: bytes) -> _Arrival:
         now = self.journal.clock.now()
-        self._schedule.arrived(now)
+        self.schedule.arrived(now)
         connection = self.journal.connection
         events = self.session.receive(line, connection.transport_facts, connection.decoded)
         asked = [event.exchange.number for event in events if isinstance(event, _ASKED)]
@@ -208,11 +205,16 @@ class ExchangeHandler:
         if not self._only_probed:
             return
         if arrival.is_answered_probe:
-            self.texts.probed()
+            self._probed()
             return
         self._only_probed = arrival.is_probe
         self.journal.facts = self.journal.facts._replace(probe=False)
-        self.texts.shown()
+        for one in self.capabilities:
+            one.shown()
+
+    def _probed(self) -> None:
+        for one in self.capabilities:
+            one.probed()
 
     @property
     def has_more(self) -> bool:
@@ -231,11 +233,15 @@ class ExchangeHandler:
                 if self.journal.clock.now() >= until:
                     break
         finally:
-            if not self._left and arrival.can_be_copied_later:
-                self.texts.copy(arrival.line, arrival.events, later=True)
+            if not self._left and arrival.is_told_later:
+                self._tell_of(arrival)
         if not self._left:
             self._arrival = None
             self.journal.describe(self.session)
+
+    def _tell_of(self, arrival: _Arrival) -> None:
+        for one in self.capabilities:
+            one.arrived(arrival.line, arrival.events, later=arrival.is_told_later)
 
     def too_long(self, cut: Cut) -> None:
         """Record a line that is too long, so that a person can refuse its request."""
@@ -265,65 +271,66 @@ class ExchangeHandler:
     def _react(self, event: Event, arrival: _Arrival) -> None:
         match event:
             case RequestArrived(exchange):
-                if not self._is_superseded(exchange):
-                    decision = arrival.decision or self.decide(exchange)
-                    self.begin(exchange, decision, arrival.now)
+                self._arrived(exchange, arrival)
             case RequestRepeated(exchange):
                 self._repeated(exchange, arrival.now)
             case RequestCancelled(exchange, reason):
-                self.keepalive.gave_up(
-                    exchange, self.timers.get(exchange.number), reason, arrival.now
-                )
                 self._close(exchange, reason)
             case RequestSuperseded(exchange):
                 self._close(exchange, "handshake")
             case LineReady(line, number):
                 self.journal.write(line, number)
             case NoticeArrived(message):
-                self.automatic.noticed(message)
+                for one in self.capabilities:
+                    one.noticed(message)
             case ResponseArrived(message):
-                self.decide_again(self.automatic.responded(message))
+                found = (one.responded(message) for one in self.capabilities)
+                self.decide_again(next(filter(None, found), 0))
             case UnreadableArrived():
                 self.journal.cannot_read_last()  # nothing is answered
             case impossible:
                 assert_never(impossible)
 
-    def _is_superseded(self, exchange: Exchange) -> bool:
-        """Return True if another request in the batch with the same id was answered."""
+    def _arrived(self, exchange: Exchange, arrival: _Arrival) -> None:
+        """Begin with a request, unless another one in its batch with the same id was answered."""
         current = self.session.exchanges.get(exchange.number)
-        return current is not None and current.state is ExchangeState.ABANDONED
+        if current is None or current.state is not ExchangeState.ABANDONED:
+            self.begin(exchange, arrival.decision or self.decide(exchange), arrival.now)
 
     # -- decided ----------------------------------------------------------------------------------
 
     def decide(self, exchange: Exchange) -> Decision:
         """Return the automatic answer to an exchange, if there is one."""
-        if self.keepalive.silent or self.session.same_id_pending(exchange):
-            return Decision()  # only one of them can be answered: a person says which
-        return self.parked.decide(exchange) or self.automatic.decide(exchange)
+        if self.options.silent or self.session.same_id_pending(exchange):
+            return BY_PERSON  # only one of them can be answered: a person says which
+        return self._first_decision(exchange)
 
     def begin(self, exchange: Exchange, decision: Decision, now: float) -> None:
         """Answer a new request at once if that was decided, else let it wait."""
-        begun = self.automatic.begin(exchange, decision)
-        if begun is None:
-            return  # the real server is asked
-        is_refused = begun.form is TextForm.ERROR and begun.due(0)
+        for one in self.capabilities:
+            begun = one.begin(exchange, decision)
+            if begun is None:
+                return  # another server is asked
+            decision = begun
+        is_refused = decision.form is TextForm.ERROR and decision.due(0)
         subscribed = not is_refused and self._acknowledge(exchange)
-        left = self._act(exchange, begun) if begun.due(0) else begun
+        self._answer_or_wait(exchange, decision, now, subscribed=subscribed)
+
+    def fall_back(self, exchange: Exchange) -> None:
+        self._answer_or_wait(exchange, self.decide(exchange), self.journal.clock.now())
+
+    def _answer_or_wait(
+        self, exchange: Exchange, decision: Decision, now: float, *, subscribed: bool = False
+    ) -> None:
+        left = self._act(exchange, decision) if decision.due(0) else decision
         # Answered, nobody needs to see it wait. Closed, nobody can answer it: the session is over
         # when all that came is looked at.
         if left is not None and not self.journal.connection.closed:
             self._wait(exchange, left, now, subscribed=subscribed)
 
-    def fall_back(self, exchange: Exchange) -> None:
-        """Decide anew about a request that the real server does not answer."""
-        decision = self.decide(exchange)
-        left = self._act(exchange, decision) if decision.due(0) else decision
-        if left is not None:
-            self._wait(exchange, left, self.journal.clock.now())
-
     def _acknowledge(self, exchange: Exchange) -> bool:
         """Acknowledge a subscription. Return True if the exchange is one."""
-        if not methods.of(exchange.method).stays_open or not self.keepalive.may_acknowledge:
+        if not methods.of(exchange.method).stays_open or not self.options.speaks_first:
             return False
         acknowledged = self.session.acknowledge(exchange.number)
         if acknowledged is not None:
@@ -337,16 +344,18 @@ class ExchangeHandler:
 
         An answer that does not pass the check leaves the request to a person.
         """
-        acted = self.automatic.act(exchange, decision, waited)
+        done = (one.act(exchange, decision, waited) for one in self.capabilities)
+        acted = next(filter(None, done), LEFT_TO_A_PERSON)
         if acted.sent is None:
             return acted.decision
-        self.answered(acted.sent, acted.decision.by, acted.line)
-        self.automatic.answered(exchange, acted.decision)
+        self.send(acted.sent, acted.decision.by, acted.line)
+        for one in self.capabilities:
+            one.acted(exchange, acted.decision)
         return None
 
     def reply(self, number: int, reply: Reply) -> None:
         """Judge a person's reply: it goes out, or back to them with its problems."""
-        if self.parked.reply(number, reply):
+        if any(one.reply_to(number, reply) for one in self.capabilities):
             return
         outcome = self.answer(number, reply)
         if isinstance(outcome, Refused):
@@ -355,7 +364,7 @@ class ExchangeHandler:
             logger.info("a reply to %s came too late", number)
 
     def answer(self, number: int, reply: Reply) -> Outcome:
-        """Judge what a person answers, at whatever desk, and write it with its decision record.
+        """Judge what a person answers, at whatever desk, and send it with its decision record.
 
         It is kept until the client has repeated a request that it was asked to retry.
         """
@@ -368,30 +377,29 @@ class ExchangeHandler:
             logger.exception("a reply could not be taken; please report it")
             return refused(exchange, reply, failure(error)) if exchange else Late(None)
         if isinstance(outcome, Sent):
-            self.answered(outcome, reply)
+            self.send(outcome, reply)
         elif isinstance(outcome, AwaitingRetry):
             self._kept[number] = reply
         return outcome
 
-    def answered(self, sent: Sent, author: Reply | str, line: bytes | None = None) -> None:
-        """Write an answer that passed: into the transcript, onto the wire, out of the inbox.
-
-        `author` is the reply of a person, or who answered instead of one. `line` is what goes out
-        where the recorded answer was a malformed line.
-        """
+    def send(
+        self, sent: Sent, author: Reply | str, line: bytes | None = None, *, parked: bool = False
+    ) -> None:
+        """Write an answer that passed: into the transcript, onto the wire, out of the inbox."""
         exchange, by_person = sent.exchange, not isinstance(author, str)
         by = author if isinstance(author, str) else author.by
-        self.automatic.over(exchange.number)
-        self.by[exchange.number] = by
-        if len(self.by) > REMEMBERED:
-            self.by.popitem(last=False)
-        parks = self.parked.has(exchange.number)
+        timers = self.timers.pop(exchange.number, None)
+        for one in self.capabilities:
+            one.ending(exchange)
+        self._by[exchange.number] = by
+        if len(self._by) > REMEMBERED:
+            self._by.popitem(last=False)
         key, negotiated = self.journal.key(exchange.number), self.session.negotiated
         decision = self.journal.decision_of(
             key, exchange, sent.own, author, negotiated, deliberate=sent.deliberate
         )
         if sent.line is not None:
-            note = PARKED if parks else DELIBERATE if sent.deliberate else ""
+            note = PARKED if parked else DELIBERATE if sent.deliberate else ""
             said = line or sent.line
             self.journal.write(
                 said,
@@ -403,10 +411,9 @@ class ExchangeHandler:
             )
         elif decision:  # the rest of its batch is still to come
             self.journal.note_decision(decision, by)
-        timers = self.timers.pop(exchange.number, None)
-        self.parked.over(exchange.number)
-        if timers is not None and not parks:
-            self.keepalive.was_answered(exchange, self.journal.clock.now() - timers.last_arrived)
+        for one in self.capabilities:
+            one.over(exchange, None if parked else timers, "")
+        if timers is not None and not parked:
             at = self.journal.clock.stamp()
             answer = Answer(sent.own, by, at, sent.deliberate)
             self.journal.close_answered(
@@ -431,10 +438,10 @@ class ExchangeHandler:
         if len(self.timers) >= MOST_WAITING:
             self._turn_away(exchange, f"has {MOST_WAITING} requests waiting for an answer already")
             return
-        timers = PendingTimers(now, decision, self.keepalive.plan(exchange), subscribed=subscribed)
+        timers = PendingTimers(now, decision, subscribed=subscribed)
         timers.writing = self._is_text_being_written
         timers.status_open = bool(self.journal.facts.http_at)
-        self.parked.waits(exchange, timers)
+        self._plan(exchange, timers)
         try:
             self.journal.deliver(self._item(exchange, timers))
         except InboxError as error:
@@ -444,8 +451,20 @@ class ExchangeHandler:
         is_for_people = decision.entry is None and not subscribed and not timers.follows
         if self.options.notify is not None and is_for_people:
             self.options.notify(self.journal.name, exchange.number, exchange.tool)
-        self.texts.waits(exchange)
-        self._schedule.duties = min(self._schedule.duties, timers.next())
+        self.schedule.duties = min(self.schedule.duties, timers.next())
+
+    def _plan(self, exchange: Exchange, timers: PendingTimers) -> None:
+        for one in self.capabilities:
+            one.waits(exchange, timers)
+
+    def wait_on(self, exchange: Exchange, decision: Decision, arrived: float) -> None:
+        """Let an exchange wait that waits in the inbox already."""
+        timers = self.timers[exchange.number] = PendingTimers(arrived, decision)
+        self._plan(exchange, timers)
+        self._update(exchange, timers)
+
+    def _update(self, exchange: Exchange, timers: PendingTimers) -> None:
+        self.journal.update(exchange, timers.waiting())
 
     def _item(self, exchange: Exchange, timers: PendingTimers) -> Item:
         key, now = self.journal.key(exchange.number), self.journal.clock.stamp()
@@ -474,35 +493,21 @@ class ExchangeHandler:
         return min((timers.next() for timers in self.timers.values()), default=math.inf)
 
     def _do(self, action: DueAction, exchange: Exchange, timers: PendingTimers, now: float) -> None:
-        match action:
-            case DueAction.ANSWER_BY_BOOK:
-                self._act_late(exchange, timers, now)
-            case DueAction.SEND_PROGRESS:
-                self.keepalive.send_progress(exchange, timers, now)
-            case DueAction.RETRY:
-                token = self.parked.token(exchange.number)
-                self.parked.may_come_back(exchange, timers, token)
-                self.keepalive.ask_to_retry(exchange, timers, now, token)
-            case DueAction.PARK:
-                timers.park_at = None
-                self.parked.park(exchange.number)
-            case DueAction.GIVE_UP:
-                gone = self.session.went_quiet(exchange.number) or exchange
-                if self.parked.keeps(gone, timers):
-                    del self.timers[gone.number]
-                else:
-                    self._close(gone, "quiet")
-            case impossible:
-                assert_never(impossible)
+        if action is DueAction.ANSWER_BY_BOOK:
+            self._act_late(exchange, timers, now)
+        elif action is DueAction.GIVE_UP:
+            self._close(self.session.went_quiet(exchange.number) or exchange, QUIET)
+        for one in self.capabilities:
+            one.due(action, exchange, timers, now)
 
     def _act_late(self, exchange: Exchange, timers: PendingTimers, now: float) -> None:
         """Answer a waiting exchange automatically, or run the next step of its rule."""
         if self._only_probed and exchange.method == DISCOVER:
-            self.texts.probed()
+            self._probed()
         left = self._act(exchange, timers.decision, now - timers.arrived)
         if left is not None:
             timers.decision = left
-            self.journal.update(exchange, timers)
+            self._update(exchange, timers)
 
     def decide_again(self, number: int) -> None:
         """Decide again about a waiting request: what it waited for has arrived."""
@@ -511,39 +516,34 @@ class ExchangeHandler:
             exchange = self.session.exchanges[number]
             timers.decision = self.decide(exchange)
             self._act_late(exchange, timers, self.journal.clock.now())
-            self._schedule.duties = min(self._schedule.duties, timers.next())
+            self.schedule.duties = min(self.schedule.duties, timers.next())
 
     def _repeated(self, exchange: Exchange, now: float) -> None:
         """Send the reply that was kept for the repeat, if there is one."""
         timers = self.timers[exchange.number]
-        timers.repeated(now, self.keepalive.plan(exchange))
-        self.parked.waits(exchange, timers)
-        self._schedule.duties = now
-        self.journal.update(exchange, timers)
+        timers.repeated(now)
+        self._plan(exchange, timers)
+        self.schedule.duties = now
+        self._update(exchange, timers)
         reply = self._kept.pop(exchange.number, None)
         if reply is not None:
             self.reply(exchange.number, reply)
-
-    def can_park(self, number: int) -> bool:
-        """Return True for a waiting call whose client can come for the answer later."""
-        timers = self.timers.get(number)
-        return timers is not None and bool(timers.can_park)
 
     def look_again(self) -> None:
         """Decide again about every waiting request, and plan its timeouts again."""
         for number, timers in self.timers.items():
             exchange = self.session.exchanges[number]
             timers.decision = self.decide(exchange)
-            timers.timeouts = self.keepalive.plan(exchange)
-            self.parked.waits(exchange, timers)
-            self.journal.update(exchange, timers)
+            self._plan(exchange, timers)
+            self._update(exchange, timers)
+        self.schedule.duties = -math.inf
 
     def drafted(self, number: int, draft: Draft) -> None:
         """Note that a person edits a draft, or pauses the countdown of a rule."""
         timers = self.timers.get(number)
         if timers is not None and (draft.touched, draft.paused) != (timers.touched, timers.paused):
             timers.touched, timers.paused = draft.touched, draft.paused
-            self.journal.update(self.session.exchanges[number], timers)
+            self._update(self.session.exchanges[number], timers)
 
     def text_is_being_written(self, *, writing: bool) -> bool:
         """Keep the book from answering over a text in `out.txt`, whichever request it is for.
@@ -555,27 +555,59 @@ class ExchangeHandler:
         for number, timers in changed:
             timers.writing = writing
             if timers.decision.stoppable:
-                self.journal.update(self.session.exchanges[number], timers)
+                self._update(self.session.exchanges[number], timers)
         return bool(changed)
 
-    def leave_progress(self) -> None:
+    # -- without a request ------------------------------------------------------------------------
+
+    def order(self, ticket: str, reply: Reply) -> None:
+        """Send what a person says without a request, or follow their order."""
+        if reply.order is Order.SAY:
+            verdict = self.say(reply)
+            is_said = verdict.line or (reply.anyway and verdict.forced)
+            self.journal.settle(ticket, () if is_said else verdict.diagnostics)
+            return
+        if reply.order not in (Order.RAW, Order.DEFINITION):
+            self.journal.note_order(reply)
+        for one in self.capabilities:
+            one.order(reply)
+        self.journal.settle(ticket, ())
+        if reply.order is Order.CRASH:
+            self.journal.connection.crash()
+
+    def say(self, reply: Reply) -> Verdict:
+        """Judge and send what a person says without a request. Return the verdict."""
+        verdict = self.session.submit(reply.text, anyway=reply.anyway)
+        line = verdict.line or (verdict.forced if reply.anyway else None)
+        if line:
+            self.journal.write(line, by=reply.by, note="" if verdict.sendable else DELIBERATE)
+            self._leave_progress()
+        return verdict
+
+    def _leave_progress(self) -> None:
         """Stop our progress notifications for requests of which a person reports progress."""
         for number, timers in self.timers.items():
             if timers.timeouts.progress and self.session.reports_progress(number):
-                exchange = self.session.exchanges[number]
-                timers.timeouts = self.keepalive.plan(exchange)
-                self.journal.update(exchange, timers)
+                self._plan(self.session.exchanges[number], timers)
+                self._update(self.session.exchanges[number], timers)
 
     # -- closed -----------------------------------------------------------------------------------
 
     def _close(self, exchange: Exchange, reason: str) -> None:
         """Close an exchange without an answer, if the inbox has it."""
         self._kept.pop(exchange.number, None)
-        self.automatic.over(exchange.number)
-        self.parked.over(exchange.number)
-        if self.timers.pop(exchange.number, None) is not None:
-            self.journal.connection.unanswered(exchange.number)
+        timers = self.timers.pop(exchange.number, None)
+        for one in self.capabilities:
+            one.ending(exchange)
+            one.over(exchange, timers, reason)
+        if timers is None:
+            return
+        self.journal.connection.unanswered(exchange.number)
+        if reason != QUIET or not timers.ticket:  # else it is parked, and its client may come back
             self.journal.close(exchange.number, exchange.state, reason=reason)
+
+    def answered_by(self, number: int) -> str:
+        return self._by.get(number, "")
 
     def _turn_away_unkept(self, exchange: Exchange, error: InboxError) -> None:
         logger.error("the inbox cannot keep a message: %s", error)
@@ -585,7 +617,11 @@ class ExchangeHandler:
         text = f'{{"code":-32603,"message":"humanmcp {reason}"}}'
         outcome = self.session.reply(exchange.number, text, TextForm.ERROR)
         if isinstance(outcome, Sent):
-            self.answered(outcome, BY_US)
+            self.send(outcome, BY_US)
+
+
+def _left_to_a_person(_exchange: Exchange) -> Decision:
+    return BY_PERSON
 
 
 def refused(exchange: Exchange, reply: Reply, problem: Diagnostic) -> Refused:

@@ -26,28 +26,25 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
-from humanmcp.inbox import records
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import say
 from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.conversation.exchange import ExchangeState, Sent
-from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.methods import CANCELLED, INITIALIZED
 from humanmcp.protocol.tables.versions import features
-from humanmcp.protocol.validation.captures import is_transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable
 
     from humanmcp.protocol.answer_book.replay import Replay
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.server.exchanges import ExchangeHandler
-    from humanmcp.server.waiting import Forward
+    from humanmcp.server.moments import Way
+    from humanmcp.server.recording import Forward
 
 logger = logging.getLogger(__name__)
 
@@ -154,27 +151,16 @@ class Forwarding:
     """Forwards requests to the real server."""
 
     def __init__(
-        self,
-        forward: Forward,
-        replay: Replay,
-        handler: ExchangeHandler,
-        *,
-        wake: Callable[[], object],
-        tell_stderr: Callable[[str], object],
+        self, way: Way, forward: Forward, replay: Replay, wake: Callable[[], object]
     ) -> None:
-        """Begin with no server running.
-
-        `wake` is called from other threads when there is something to look at, `tell_stderr` with
-        what the person has to know.
-        """
+        """Begin with no server running. `wake` is called from other threads: `look` soon."""
         self._recording = forward.recording
         self._command = ChildCommand(forward.command, os.environ)
         self._replay = replay
-        self._session = handler.session
-        self._journal = handler.journal
-        self._handler = handler
+        self._session = way.session
+        self._journal = way.journal
+        self._way = way
         self._wake = wake
-        self._tell_stderr = tell_stderr
         self._news: SimpleQueue[_ServerEvent] = SimpleQueue()
         self._run: _Run | None = None
         self._leaving: deque[threading.Thread] = deque()
@@ -311,7 +297,7 @@ class Forwarding:
         if not isinstance(outcome, Sent):
             logger.info("the real server answered %s too late", exchange.number)
             return
-        self._handler.answered(outcome, BY_SERVER)
+        self._way.send(outcome, BY_SERVER)
         self._keep([*waiting.frames, self._frame(Direction.OUT, line)])
         self._replay.forwarded += 1
 
@@ -353,12 +339,12 @@ class Forwarding:
         sentence = say("serve", "forward failed", why=why, count=len(left))
         logger.warning("%s", sentence)
         if left:
-            self._tell_stderr(sentence)
+            self._way.options.tell_stderr(sentence)
         for exchange in left:
             current = self._session.exchanges.get(exchange.number)
             if current is not None and current.state is ExchangeState.PENDING:
                 self._replay.leave(exchange)
-                self._handler.fall_back(exchange)
+                self._way.fall_back(exchange)
 
     def _stop(self, run: _Run) -> None:
         """Stop a run of the server without waiting for it."""
@@ -392,7 +378,7 @@ class Forwarding:
         if why is not None:
             sentence = say("serve", "not added", path=self._recording.path, why=why)
             logger.warning("%s", sentence)
-            self._tell_stderr(sentence)
+            self._way.options.tell_stderr(sentence)
 
 
 def _handshake(version: str, client: Message | None) -> str:
@@ -401,52 +387,3 @@ def _handshake(version: str, client: Message | None) -> str:
     params = (ours if client is None else client.params) | {"protocolVersion": version}
     request = {"jsonrpc": "2.0", "id": _HANDSHAKE.value, "method": "initialize", "params": params}
     return jsonrpc.as_line(request)
-
-
-_PRIVATE: Final = 0o600
-
-
-def beside(path: Path) -> Path:
-    """Name the file that grows beside a recording: `capture.log.forwarded.jsonl`."""
-    return path.with_name(records.FORWARDED.format(path.name))
-
-
-def growing(path: Path) -> Path:
-    """Return the file that grows for a recording: itself, or the one beside it."""
-    if not path.exists():
-        return path
-    with path.open(encoding="utf-8-sig", errors="replace") as stream:
-        is_other = not is_transcript(stream.readline())
-    is_session = path.name == records.TRANSCRIPT and (path.parent / records.SESSION).exists()
-    return beside(path) if is_other or is_session else path
-
-
-class Addition:
-    """What is added to a recording, one request with all that belongs to it at a time."""
-
-    def __init__(self, path: Path, last: int) -> None:
-        self.path = path
-        self._seq = last
-
-    def add(self, frames: Sequence[Frame]) -> OSError | None:
-        """Add frames at the end, in one write: others may add to the same file."""
-        first = self._seq + 1
-        self._seq += len(frames)
-        numbered = (frame._replace(seq=seq) for seq, frame in enumerate(frames, first))
-        text = "".join(f"{to_json(frame)}\n" for frame in numbered)
-        try:
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _PRIVATE)
-            with os.fdopen(descriptor, "ab") as stream:
-                stream.write((_line_end(self.path) + text).encode("utf-8", "replace"))
-        except OSError as error:
-            return error
-        return None
-
-
-def _line_end(path: Path) -> str:
-    """Return a line feed if a crash has torn the last line of a file, else nothing."""
-    with path.open("rb") as stream:
-        if not stream.seek(0, os.SEEK_END):
-            return ""
-        stream.seek(-1, os.SEEK_END)
-        return "" if stream.read(1) == b"\n" else "\n"

@@ -20,6 +20,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import (
     DECIDED,
     DELIBERATE,
+    ON_PURPOSE,
     DecisionRecord,
     Direction,
 )
@@ -28,11 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from humanmcp.inbox.contract import Answer, Key, ServerInbox, SessionFacts
+    from humanmcp.inbox.contract import Answer, Key, ServerInbox, SessionFacts, Waiting
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.session import McpSession
     from humanmcp.server.connection import Connection
-    from humanmcp.server.waiting import PendingTimers
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +49,9 @@ RETRY: Final = "retry"
 
 PARKED: Final = "parked"
 """The note of a response that parks its call: a person goes on with it (`parking.py`)."""
+
+QUIET: Final = "quiet"
+"""Why an exchange ended whose client was asked to repeat its request, and did not."""
 
 CUT_OFF: Final = "the server began again, and the stream was cut"
 """The note of a request whose client may ask the same again."""
@@ -213,6 +216,11 @@ class Journal(InboxSession):
             self.connection.send_raw(content)
             self.is_mid_line = not ended
 
+    def note_order(self, reply: Reply) -> None:
+        """Record what a person ordered."""
+        what = f"{reply.order.value} {reply.text}".strip()
+        self.record(Direction.NOTE, b"", by=reply.by, note=f"{ON_PURPOSE}{what[:400]}")
+
     def close_answered(
         self,
         number: int,
@@ -250,11 +258,10 @@ class Journal(InboxSession):
         """Return True if the response of an exchange is not written yet, or never will be."""
         return number in self._on_the_way
 
-    def update(self, exchange: Exchange, timers: PendingTimers) -> None:
+    def update(self, exchange: Exchange, waiting: Waiting) -> None:
         """Update the waiting state of an exchange in the inbox."""
         self.changes += 1
         key, line, token = self.key(exchange.number), exchange.request.raw, exchange.id.token
-        waiting = timers.waiting()
         self.keep(
             f"how exchange {exchange.number} waits",
             lambda: self.inbox.update(key, line=line, id=token, waiting=waiting),

@@ -1,15 +1,15 @@
 """Parked calls: a person answers hours later, and the client comes for the answer.
 
-Acts on the way of an exchange (`exchanges.py`) at `decide` (a client asks for a parked call),
-`waits` (when is a call to be parked), `may_come_back`, `park`, `reply` (a person answers a parked
-call) and `over`. What is known of a parked call is in the inbox alone, so another process of the
-same client answers as well, after any death. A reply to a call of a session that is over is judged
-when its client asks. `protocol/conversation/parking.py` has the texts.
+Also the retry keepalive of 2026-07-28: the client of a call that is not parked is asked to come
+again before it gives up. What is known of a parked call is in the inbox alone, so another process
+of the same client answers as well, after any death. A reply to a call of a session that is over is
+judged when its client asks. `protocol/conversation/parking.py` has the texts.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Key, Order, Waiting
@@ -28,29 +28,29 @@ from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation import check
-from humanmcp.server.journal import BY_US
+from humanmcp.server.journal import BY_US, QUIET, RETRY
+from humanmcp.server.moments import Capability
+from humanmcp.server.waiting import DueAction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.inbox.contract import Item, Reply
     from humanmcp.protocol.conversation.exchange import NegotiatedState
-    from humanmcp.server.exchanges import ExchangeHandler
+    from humanmcp.server.moments import Way
     from humanmcp.server.waiting import PendingTimers
 
 logger = logging.getLogger(__name__)
 
 
-class ParkedCalls:
+class ParkedCalls(Capability):
     """The parked calls of one session, and its client's requests about calls of other sessions."""
 
-    def __init__(self, handler: ExchangeHandler, secret: Callable[[], str]) -> None:
-        """Begin with none. `secret` makes the part of a ticket that cannot be guessed."""
-        self._handler = handler
-        self._session = handler.session
-        self._journal = handler.journal
-        self._inbox = handler.journal.inbox
-        self._secret = secret
+    def __init__(self, way: Way) -> None:
+        self._way = way
+        self._session = way.session
+        self._journal = way.journal
+        self._inbox = way.journal.inbox
         self._tickets: dict[int, Ticket] = {}
         """Under which `requestState` a client repeats a request."""
         self._own: dict[int, ParkedAs] = {}
@@ -64,21 +64,21 @@ class ParkedCalls:
 
     @property
     def _seconds(self) -> float | None:
-        return self._handler.automatic.definition.book.park
+        return self._way.book_file.book.park
 
-    def resume(self, item: Item) -> None:
-        """Go on with a parked call that another process of this session left."""
+    def resumed(self, item: Item) -> None:
         self._own[item.key.number] = ParkedAs(item.waiting.parked_as)
 
     # -- a call is parked -----------------------------------------------------------------------
 
     def waits(self, exchange: Exchange, timers: PendingTimers) -> None:
+        """Plan when a call that waits is parked."""
         seconds, number = self._seconds, exchange.number
         timers.follows = number in self._followers
         timers.park_at, timers.can_park = None, ""
         if seconds is None or timers.subscribed:
             return
-        parked_as = self._way(exchange)
+        parked_as = self._way_of(exchange)
         if parked_as is not None:
             timers.can_park = "" if timers.follows else parked_as.value
             if timers.decision.after is None or timers.follows or self._limit(exchange).after:
@@ -86,7 +86,7 @@ class ParkedCalls:
 
     def _limit(self, exchange: Exchange) -> Decision:
         """Return what its client gets once its own limit is over."""
-        return when_nobody_answers(exchange, self._handler.automatic.definition.book)
+        return when_nobody_answers(exchange, self._way.book_file.book)
 
     def _outlives(self, exchange: Exchange) -> bool:
         """Return True if a person may answer when its client is not waiting any more.
@@ -97,7 +97,7 @@ class ParkedCalls:
         tools = self._session.negotiated.known_tools
         return self._seconds is not None and kind_of_tool(exchange.tool, tools) != APPROVAL
 
-    def _way(self, exchange: Exchange) -> ParkedAs | None:
+    def _way_of(self, exchange: Exchange) -> ParkedAs | None:
         if not self._outlives(exchange):
             return None
         tools = self._session.negotiated.tools
@@ -106,57 +106,65 @@ class ParkedCalls:
             return ParkedAs.TICKET if has_tool and not parking.asks_with_ticket(exchange) else None
         return parking.way_to_park(exchange, has_tool=has_tool)
 
-    def token(self, number: int) -> str:
-        """Return the `requestState` under which a client may come back for a request."""
-        return str(self._followers.get(number) or self._ticket(number))
-
     def _ticket(self, number: int) -> Ticket:
-        new = Ticket(self._journal.name, number, self._secret())
-        return self._tickets.setdefault(number, new)
+        """Return the `requestState` under which a client may come back for a request."""
+        new = Ticket(self._journal.name, number, os.urandom(16).hex())
+        return self._followers.get(number) or self._tickets.setdefault(number, new)
 
-    def may_come_back(self, exchange: Exchange, timers: PendingTimers, token: str) -> None:
-        """Note in the inbox under what a client comes back, maybe to another process."""
+    def due(
+        self,
+        action: DueAction,
+        exchange: Exchange,
+        timers: PendingTimers,
+        now: float,
+    ) -> None:
+        """Park a call, or ask a 2026-07-28 client to repeat it."""
+        if action is DueAction.PARK:
+            timers.park_at = None
+            self._park(exchange.number)
+        elif action is DueAction.RETRY:
+            self._ask_to_retry(exchange, timers, now)
+
+    def _ask_to_retry(self, exchange: Exchange, timers: PendingTimers, now: float) -> None:
+        """Ask for it, and note before in the inbox under what the client may come back."""
+        token = str(self._ticket(exchange.number))
         is_new = not timers.ticket and exchange.number not in self._followers
         if self._outlives(exchange) and is_new:
             timers.ticket, timers.ticket_at = token, self._journal.clock.stamp()
             self._has_parked()
-            self._journal.update(exchange, timers)
+            self._journal.update(exchange, timers.waiting())
+        line = self._session.ask_to_retry(exchange.number, token)
+        if line is None:
+            timers.timeouts = timers.timeouts._replace(retry_at=None)
+        else:
+            timers.retry_awaited_since = now
+            self._journal.write(line, exchange.number, by=BY_US, note=RETRY)
 
-    def keeps(self, exchange: Exchange, timers: PendingTimers) -> bool:
-        """Keep a call whose client did not repeat it in time, if it can still come back."""
-        if timers.ticket:
-            self._own[exchange.number] = ParkedAs.RETRY
-        return bool(timers.ticket)
-
-    def has(self, number: int) -> bool:
-        return number in self._own
-
-    def park(self, number: int) -> bool:
-        """Answer a waiting call with a task or a ticket; the person goes on. Return if it can be.
+    def _park(self, number: int) -> None:
+        """Answer a waiting call with a task or a ticket, if that can be; the person goes on.
 
         "A server MUST NOT return `CreateTaskResult` until the task is durably created": the inbox
         has it before the response goes out.
         """
-        exchange, timers = self._session.exchanges.get(number), self._handler.timers.get(number)
+        exchange, timers = self._session.exchanges.get(number), self._way.timers.get(number)
         if exchange is None or timers is None or exchange.awaiting_retry:
-            return False
-        parked_as = self._way(exchange)
+            return
+        parked_as = self._way_of(exchange)
         if parked_as is None:
-            return False
+            return
         followed = self._followers.get(number)
         now = self._journal.clock.stamp()
-        call = ParkedCall(str(followed or self._ticket(number)), parked_as, now, now)
+        call = ParkedCall(str(self._ticket(number)), parked_as, now, now)
         text = parking.parked_response(exchange, call, self._session.negotiated)
         if followed is None and not self._keep(exchange, call):
-            return False
+            return
         outcome = self._session.reply(number, text, TextForm.RESULT)
-        if not isinstance(outcome, Sent):
-            logger.warning("%s cannot be parked", exchange.method)
-            self._own.pop(number, None)
-            self._journal.update(exchange, timers)
-            return False
-        self._handler.answered(outcome, BY_US)
-        return True
+        if isinstance(outcome, Sent):
+            self._way.send(outcome, BY_US, parked=followed is None)
+            return
+        logger.warning("%s cannot be parked", exchange.method)
+        self._own.pop(number, None)
+        self._journal.update(exchange, timers.waiting())
 
     def _keep(self, exchange: Exchange, call: ParkedCall) -> bool:
         """Note in the inbox that a call is parked, and in the session that it has parked calls."""
@@ -177,12 +185,15 @@ class ParkedCalls:
             self._journal.facts = self._journal.facts._replace(parked=True)
             self._journal.describe(self._session)
 
-    def order(self, order: Order, number: int, words: str) -> None:
+    def order(self, reply: Reply) -> None:
         """Park a call for a person, or tell the client of a parked one how it stands."""
-        if order is Order.PARK:
-            self.park(number)
-        elif number in self._own:
-            self._tell(number, words)
+        if reply.order not in (Order.PARK, Order.STATUS):
+            return
+        number, _, words = reply.text.partition(" ")
+        if reply.order is Order.PARK:
+            self._park(int(number))
+        elif int(number) in self._own:
+            self._tell(int(number), words.strip())
 
     def _tell(self, number: int, words: str) -> None:
         item = self._inbox.item(self._journal.key(number))
@@ -190,9 +201,12 @@ class ParkedCalls:
 
     # -- a client asks for it ---------------------------------------------------------------------
 
-    def decide(self, exchange: Exchange) -> Decision | None:
-        """Return what answers a request for a parked call; None for any other request."""
-        if self._handler.options.mode is Mode.BY_HAND:
+    def decide(self, exchange: Exchange, rest: Callable[[Exchange], Decision]) -> Decision:
+        """Answer a request for a parked call."""
+        return self._decision_about(exchange) or rest(exchange)
+
+    def _decision_about(self, exchange: Exchange) -> Decision | None:
+        if self._way.options.mode is Mode.BY_HAND:
             return None
         if methods.undeclared_extension(exchange.request, exchange.version):
             return None  # the answer book tells its client so
@@ -280,14 +294,20 @@ class ParkedCalls:
         self._journal.changes += 1
         self._changed(item.key)
 
-    def over(self, number: int) -> None:
-        """Note that a request is answered or waits no longer: its client has come for an answer."""
+    def acted(self, exchange: Exchange, decision: Decision) -> None:  # noqa: ARG002 - each that was to be given
+        """Note that a client has come for an answer."""
+        key = self._gives.pop(exchange.number, None)
+        if key is not None:
+            self._fetched(key)
+
+    def over(self, exchange: Exchange, timers: PendingTimers | None, reason: str) -> None:
+        """Keep a call whose client did not repeat it in time, if it can still come back."""
+        number = exchange.number
+        if timers is not None and timers.ticket and reason == QUIET:
+            self._own[number] = ParkedAs.RETRY
         self._followers.pop(number, None)
         if number not in self._own:
             self._tickets.pop(number, None)
-        key = self._gives.pop(number, None)
-        if key is not None:
-            self._fetched(key)
 
     def _fetched(self, key: Key) -> None:
         at = self._journal.clock.stamp()
@@ -295,8 +315,8 @@ class ParkedCalls:
 
     # -- a person answers it ----------------------------------------------------------------------
 
-    def reply(self, number: int, reply: Reply) -> bool:
-        """Judge the reply to a parked call. Return False if the call is not parked."""
+    def reply_to(self, number: int, reply: Reply) -> bool:
+        """Judge the reply to a parked call."""
         if number not in self._own:
             return False
         key = self._journal.key(number)
@@ -366,7 +386,7 @@ class ParkedCalls:
 
     # -- whoever waits for it ---------------------------------------------------------------------
 
-    def look(self) -> None:
+    def look_at_rest(self, now: float) -> None:  # noqa: ARG002 - others wait for a moment
         """Answer the requests that wait for a parked call, if it is over.
 
         Tell the client which of its tasks ask it something, and which do no more.
@@ -379,7 +399,7 @@ class ParkedCalls:
         for number, ticket in list(self._followers.items()):
             found = self._find(ticket)
             if found is None or found[1].is_over:
-                self._handler.decide_again(number)
+                self._way.decide_again(number)
 
     def _changed(self, key: Key) -> None:
         """Tell whoever waits for a call of this session that it is another one now."""
@@ -395,7 +415,7 @@ class ParkedCalls:
             self._journal.write(parking.status_notice(item.protocol_version, call), by=BY_US)
         for number, ticket in list(self._followers.items()):
             if call.is_over and (ticket.session, ticket.number) == key:
-                self._handler.decide_again(number)
+                self._way.decide_again(number)
 
     def _call(self, item: Item) -> ParkedCall:
         """Return what the inbox knows of a parked call, and what its client is asked."""

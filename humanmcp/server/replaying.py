@@ -1,149 +1,33 @@
-"""Plays a server as it was recorded, for `serve --replay`: reads the recording, and speaks.
+"""Plays a server as it was recorded, for `serve --replay`.
 
 What the server said before and after an answer is said again in its place; where it asked the
-client something, its answer waits until the client has answered.
+client something, its answer waits until the client has answered. With `--otherwise forward` the
+real server is asked what was not recorded (`forwarding.py`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING
 
-from humanmcp.inbox import records
-from humanmcp.inbox.contract import InboxError
-from humanmcp.locales.stop import StopError
-from humanmcp.protocol.answer_book.decision import Decision
-from humanmcp.protocol.answer_book.replay import (
-    Match,
-    Otherwise,
-    RecordedMessage,
-    Replay,
-    recorded,
-    renewed,
-)
+from humanmcp.protocol.answer_book.decision import BY_PERSON
+from humanmcp.protocol.answer_book.replay import RecordedMessage, renewed
 from humanmcp.protocol.conversation.exchange import ExchangeState, Sent
 from humanmcp.protocol.conversation.transcript import DELIBERATE
 from humanmcp.protocol.json.jsonrpc import member
 from humanmcp.protocol.tables import versions
 from humanmcp.protocol.tables.methods import PROGRESS
-from humanmcp.protocol.validation.captures import read_recording
-from humanmcp.server.forwarding import Addition, Forwarding, beside, growing
-from humanmcp.server.rules import LEFT_TO_A_PERSON, Acted, AutomaticAnswers
-from humanmcp.server.waiting import Forward
+from humanmcp.server.forwarding import Forwarding
+from humanmcp.server.moments import LEFT_TO_A_PERSON, Acted, Capability
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
-    from humanmcp.protocol.answer_book.replay import Recorded
+    from humanmcp.protocol.answer_book.decision import Decision
+    from humanmcp.protocol.answer_book.replay import Recorded, Replay
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.json.jsonrpc import Message
-    from humanmcp.server.exchanges import ExchangeHandler
-    from humanmcp.server.rules import ServerDefinition
-    from humanmcp.server.waiting import ServeOptions
-
-
-class NoReplayError(StopError):
-    """There is nothing to be replayed."""
-
-    section = "serve"
-
-
-class RecordingPlace(NamedTuple):
-    """Where a recording is: in a file, or in a database as the session of this name."""
-
-    path: Path
-    """The file; for a session in a database, the one with what is added to it."""
-    home: Path
-    session: str = ""
-    database: str = ""
-
-    @classmethod
-    def find(cls, wanted: str, home: Path, database: str = "") -> Self:
-        """Find a transcript or text log, or a session by its folder or its name."""
-        path = Path(wanted).expanduser()
-        if not path.exists() and records.is_session_name(wanted):
-            path = home / records.SESSIONS / wanted
-            if database and not path.exists():
-                return cls(home / records.FORWARDED.format(wanted), home, wanted, database)
-        return cls(path / records.TRANSCRIPT if path.is_dir() else path, home)
-
-    @property
-    def is_missing(self) -> bool:
-        """Return True if there is no such file; of a database only reading it tells."""
-        return not self.session and not self.path.exists()
-
-    def frames(self) -> Iterator[Frame]:
-        """Read the recording and its additions, with unique frame numbers.
-
-        Raises:
-            OSError: it cannot be read.
-            InboxError: the database cannot be used, or has no such session.
-        """
-        last = 0
-        for part in self._parts():
-            for frame in part:
-                last = max(last + 1, frame.seq)
-                yield frame._replace(seq=last)
-
-    def _parts(self) -> Iterator[Iterator[Frame]]:
-        if self.session:
-            from humanmcp.inbox import open_inbox  # noqa: PLC0415 - few have a database
-
-            yield open_inbox(self.home, self.database).frames(self.session)
-        else:
-            yield read_frames(self.path)
-        added = self.path if self.session else beside(self.path)
-        if added.exists():
-            yield read_frames(added)
-
-
-def read_replay(recording: RecordingPlace, match: str, otherwise: str = "hand") -> Replay:
-    """Read the recorded answers.
-
-    Where the real server stands behind it, a recording may be empty, or a file that is to be made.
-
-    Raises:
-        NoReplayError: there is no such recording, or no answer in it.
-    """
-    begins = otherwise == Otherwise.FORWARD.value
-    is_new = begins and recording.is_missing and _may_be_made(recording.path)
-    named = recording.session or recording.path
-    try:
-        frames = () if is_new else recording.frames()
-        replay = Replay(recorded(frames), Match(match), Otherwise(otherwise))
-    except (OSError, InboxError) as error:
-        raise NoReplayError("no replay", path=named, why=error) from error
-    if not len(replay) and not begins:
-        raise NoReplayError("nothing to replay", path=named)
-    return replay
-
-
-def read_forward(recording: RecordingPlace, command: Iterable[str]) -> Forward:
-    """Return the command for unrecorded requests and the file that records its answers."""
-    frames = () if recording.is_missing else recording.frames()
-    last = max((frame.seq for frame in frames), default=0)
-    path = recording.path if recording.session else growing(recording.path)
-    return Forward(tuple(command), Addition(path, last))
-
-
-def _may_be_made(path: Path) -> bool:
-    """Return True if the path lies in an existing folder."""
-    return path.parent.is_dir() and not records.is_session_name(path.name)
-
-
-def read_frames(path: Path) -> Iterator[Frame]:
-    """Read a transcript, or a text log.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as stream:
-        yield from read_recording((line.removesuffix("\n") for line in stream), str)
-
-
-# -- speaking ----------------------------------------------------------------------------------
+    from humanmcp.server.moments import Way
 
 
 @dataclass(slots=True)
@@ -157,24 +41,16 @@ class ReplayedExchange:
     """The id of the question that the client has to answer first."""
 
 
-class ReplayedAnswers(AutomaticAnswers):
-    """Answers as a server was recorded, with all that it said; else as the answer book does.
+class ReplayedAnswers(Capability):
+    """Answers as a server was recorded, with all that it said."""
 
-    With `forwarding` the real server is asked what was not recorded.
-    """
-
-    forwarding: Forwarding | None = None
-
-    def __init__(
-        self,
-        replay: Replay,
-        definition: ServerDefinition,
-        options: ServeOptions,
-        end_session: Callable[[int], object],
-    ) -> None:
+    def __init__(self, way: Way, replay: Replay) -> None:
         """Begin the recording."""
-        super().__init__(definition, options, end_session)
+        self._way = way
+        self._session = way.session
+        self._journal = way.journal
         self._replay = replay
+        self._forwarding: Forwarding | None = None
         self._scenes: dict[int, ReplayedExchange] = {}
         self._given: dict[str, str] = {}
         """From the id of each recorded request to the id of the request that got its answer."""
@@ -182,32 +58,33 @@ class ReplayedAnswers(AutomaticAnswers):
 
     # -- the moments of an exchange --------------------------------------------------------------
 
-    def decide(self, exchange: Exchange) -> Decision:
-        """Return the recorded answer, or the decision about a request without one."""
+    def decide(self, exchange: Exchange, rest: Callable[[Exchange], Decision]) -> Decision:
         if exchange.number in self._scenes:
-            return Decision()  # first the client has to answer what it was asked
-        if self.has_begun(exchange.number):
-            return super().decide(exchange)
+            return BY_PERSON  # first the client has to answer what it was asked
         found = self._replay.find(exchange)
-        return found.decision if found else self._replay.instead(exchange, super().decide(exchange))
+        if found is not None:
+            return found.decision
+        decision = rest(exchange)
+        has_begun = decision.entry is not None and not decision.counts
+        return decision if has_begun else self._replay.instead(exchange, decision)
 
     def begin(self, exchange: Exchange, decision: Decision) -> Decision | None:
         """Send what precedes the answer, or forward the request to the real server."""
-        if self.forwarding is not None:
-            self.forwarding.arrived(exchange)
+        if self._forwarding is not None:
+            self._forwarding.arrived(exchange)
             if decision.forward:
-                self.forwarding.ask(exchange)
+                self._forwarding.ask(exchange)
                 return None
         if not self._play(exchange, decision.replayed):
-            return Decision()  # the answer comes when the client has answered what it was asked
+            return BY_PERSON  # the answer comes when the client has answered what it was asked
         if decision.replayed is None:
             self._replay.miss(exchange)
         return decision
 
-    def act(self, exchange: Exchange, decision: Decision, waited: float) -> Acted:
+    def act(self, exchange: Exchange, decision: Decision, waited: float) -> Acted | None:  # noqa: ARG002 - a recorded answer waits for nothing
         """Give a recorded answer as it was recorded, also where the check has something to say."""
         if decision.replayed is None:
-            return super().act(exchange, decision, waited)
+            return None
         line = self._line(exchange, decision.replayed)
         if line is None:
             outcome = self._session.reply(
@@ -221,9 +98,8 @@ class ReplayedAnswers(AutomaticAnswers):
         self._replay.given(decision.replayed)
         return Acted(decision, outcome, line)
 
-    def answered(self, exchange: Exchange, decision: Decision) -> None:
+    def acted(self, exchange: Exchange, decision: Decision) -> None:
         """Send the lines that followed a recorded answer."""
-        super().answered(exchange, decision)
         one = None if decision.replayed is None else self._replay.around(decision.replayed)
         for said in one.after if one is not None else ():
             self._say(said, {} if one is None else {"id": (one.id, exchange.id.token)})
@@ -233,40 +109,27 @@ class ReplayedAnswers(AutomaticAnswers):
         one = self._replay.reaction(message.method)
         for said in (*one.before, *one.after) if one is not None else ():
             self._say(said, {})
-        if self.forwarding is not None:
-            self.forwarding.noticed(message)
+        if self._forwarding is not None:
+            self._forwarding.noticed(message)
 
     def responded(self, message: Message) -> int:
         """Take in the answer to a question of the recorded server, or of the real one."""
-        if self.forwarding is not None:
-            self.forwarding.response(message)
-        return self._play_on(message) or super().responded(message)
+        if self._forwarding is not None:
+            self._forwarding.response(message)
+        return self._play_on(message)
 
-    def attach(
-        self,
-        handler: ExchangeHandler,
-        wake: Callable[[], object],
-        tell_stderr: Callable[[str], object],
-    ) -> None:
+    def start(self, wake: Callable[[], object]) -> None:
         """Prepare to forward to the real server, if there is one."""
-        if self._options.forward is not None:
-            self.forwarding = Forwarding(
-                self._options.forward,
-                self._replay,
-                handler,
-                wake=wake,
-                tell_stderr=tell_stderr,
-            )
+        if self._way.options.forward is not None:
+            self._forwarding = Forwarding(self._way, self._way.options.forward, self._replay, wake)
 
     def look(self) -> None:
-        """Process the lines of the real server."""
-        if self.forwarding is not None:
-            self.forwarding.look()
+        if self._forwarding is not None:
+            self._forwarding.look()
 
     def close(self) -> None:
-        """Stop the real server."""
-        if self.forwarding is not None:
-            self.forwarding.close()
+        if self._forwarding is not None:
+            self._forwarding.close()
 
     # -- what was recorded -----------------------------------------------------------------------
 

@@ -36,7 +36,6 @@ from humanmcp.server.journal import (
     DELIBERATE_UNENDED,
     RETRY,
 )
-from humanmcp.server.waiting import PendingTimers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -192,7 +191,8 @@ class Resumption:
         """Take an exchange out of the inbox that the transcript says is over and not parked."""
         item = self._journal.inbox.item(self._journal.key(number))
         if item.waiting.parked:
-            self._handler.parked.resume(item)
+            for one in self._handler.capabilities:
+                one.resumed(item)
             return
         frame = self._resumed.answers.get(number)
         if frame is None:
@@ -218,11 +218,11 @@ class Resumption:
             self._handler.begin(exchange, self._decision(exchange), self._came(exchange))
             return
         if item.state is ExchangeState.PENDING:
-            self._wait_on(exchange)
+            self._handler.wait_on(exchange, self._decision(exchange), self._came(exchange))
         elif item.answer is not None:
             outcome = self._session.reply_with_line(exchange.number, item.answer.line)
             if isinstance(outcome, Sent):
-                self._handler.answered(outcome, item.answer.by)
+                self._handler.send(outcome, item.answer.by)
         else:
             self._session.cancelled(exchange.number)
 
@@ -237,19 +237,13 @@ class Resumption:
             return
         timers = self._handler.timers[exchange.number]
         if exchange.awaiting_retry not in ("", CUT):
-            timers.retry_awaited(self._journal.clock.now())
+            timers.retry_awaited_since = self._journal.clock.now()
             return
         self._journal.record(Direction.NOTE, b"", exchange.number, note=CUT_OFF)
         self._session.held(exchange.number, CUT)
-        timers.retry_awaited(math.inf)
+        timers.retry_awaited_since = math.inf
         timers.timeouts = timers.timeouts._replace(limit=None, keepalive="", why_not=CUT)
-        self._journal.update(self._session.exchanges[exchange.number], timers)
-
-    def _wait_on(self, exchange: Exchange) -> None:
-        plan = self._handler.keepalive.plan(exchange)
-        timers = PendingTimers(self._came(exchange), self._decision(exchange), plan)
-        self._handler.timers[exchange.number] = timers
-        self._journal.update(exchange, timers)
+        self._journal.update(self._session.exchanges[exchange.number], timers.waiting())
 
     def _decision(self, exchange: Exchange) -> Decision:
         if exchange.number in self._resumed.begun:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -27,8 +26,6 @@ from humanmcp.protocol.tables import versions
 from humanmcp.server.connection import PipeConnection
 from humanmcp.server.journal import Clock, Journal
 from humanmcp.server.session import ServedSession
-from humanmcp.server.text_files.files import TextFiles
-from humanmcp.server.text_files.out_txt import decode
 from humanmcp.server.waiting import ServeOptions
 
 if TYPE_CHECKING:
@@ -40,8 +37,8 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import ServerInbox
     from humanmcp.protocol.answer_book.replay import Replay
     from humanmcp.server.connection import Connection
+    from humanmcp.server.recording import Forward
     from humanmcp.server.resuming import Resumed
-    from humanmcp.server.waiting import Forward
 
 logger = logging.getLogger(__name__)
 
@@ -283,11 +280,11 @@ def _replay(
     """Read the recorded answers, if any are wanted, and where else to ask."""
     if not arguments.replay:
         return None, None
-    from humanmcp.server import replaying  # noqa: PLC0415 - seldom wanted
+    from humanmcp.server import recording  # noqa: PLC0415 - seldom wanted
 
-    recording = replaying.RecordingPlace.find(arguments.replay, home, database)
-    replay = replaying.read_replay(recording, arguments.match, arguments.otherwise)
-    return replay, replaying.read_forward(recording, command) if command else None
+    found = recording.RecordingPlace.find(arguments.replay, home, database)
+    replay = recording.read_replay(found, arguments.match, arguments.otherwise)
+    return replay, recording.read_forward(found, command) if command else None
 
 
 class ServerParts(NamedTuple):
@@ -296,11 +293,7 @@ class ServerParts(NamedTuple):
     home: Path
     book_file: BookFile
     options: ServeOptions
-    tell_stderr: Callable[[str], object]
-    """Receives the automatic answers, before and after they are sent."""
     title: str = ""
-    files: str = ""
-    """The folder of the text files; "" for that of each session."""
 
     def session(
         self,
@@ -315,25 +308,14 @@ class ServerParts(NamedTuple):
         """
         clock = Clock()
         facts, resumed = self._found(inbox, facts, clock)
-        own = inbox.folder(facts.name)
-        claim = partial(
-            TextFiles.claim,
-            Path(self.files).expanduser().absolute() if self.files else own,
-            decode=decode,
-            archive=own,
-            shared=bool(self.files),
-        )
         journal = Journal(connection, inbox, facts, clock, self.home)
         if resumed:
             journal.go_on(resumed.seq)
         return ServedSession(
             session=resumed.session if resumed else McpSession(),
             journal=journal,
-            claim_files=claim,
             book_file=self.book_file.another(),
             options=self.options,
-            token=lambda: os.urandom(16).hex(),
-            tell_stderr=self.tell_stderr,
             when_quiet=when_quiet,
             resumed=resumed,
         )
@@ -376,12 +358,14 @@ def _parts(arguments: argparse.Namespace, settings: Settings, stderr: Stderr) ->
         settings.client_limit,
         replay,
         _handshake(arguments.handshake, settings),
-        not arguments.no_progress,
+        False if arguments.no_progress else None,
         forward,
         arguments.otherwise == OTHERWISE_ERROR and replay is None,
         _notifier(settings.notify),
+        tell_stderr=stderr.write,
+        files=settings.files,
     )
-    return ServerParts(home, book_file, options, stderr.write, settings.title, settings.files)
+    return ServerParts(home, book_file, options, settings.title)
 
 
 def _announce(stderr: Stderr, session: ServedSession, *, typed: bool) -> None:

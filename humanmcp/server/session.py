@@ -8,8 +8,8 @@ each exchange is answered once. That thread is the attendant's (`inbox/attendant
 other sessions as well. A step
 
 1. takes one line of the client, or the next part of a long array, along its way (`exchanges.py`);
-2. looks at what is due by the schedule: what people submitted (`SubmissionHandler`), what they
-   typed in the files (`text_files/text_desk.py`), the timers of open requests, and the rest;
+2. looks at what is due by the schedule: what people submitted, what they typed in the files
+   (`text_files/text_desk.py`), the timers of open requests, and the rest;
 3. says in `status.txt` what has become of it, and when the next step is.
 
 Whatever answers, writes through the one journal (`journal.py`): transcript first, then connection.
@@ -24,213 +24,24 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.common.line_pipe import Cut
 from humanmcp.inbox.attendant import FALLBACK_POLL, PollSchedule
-from humanmcp.inbox.contract import InboxError, Key, Order, Reply
-from humanmcp.protocol.answer_book.book import LISTED
-from humanmcp.protocol.answer_book.decide import Mode
-from humanmcp.protocol.conversation.approvals import DIGEST, approval_of
-from humanmcp.protocol.conversation.transcript import DELIBERATE, ON_PURPOSE, Direction
+from humanmcp.inbox.contract import InboxError, Key
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.server.capabilities import CAPABILITIES
 from humanmcp.server.connection import EndOfInput, HungUp
 from humanmcp.server.exchanges import ExchangeHandler
-from humanmcp.server.rules import AutomaticAnswers, ServerDefinition
-from humanmcp.server.text_files.out_txt import note
 from humanmcp.server.text_files.text_desk import TextFileAnswers
-from humanmcp.server.waiting import Keepalive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from humanmcp.common.book_file import BookFile
-    from humanmcp.protocol.answer_book.book_entry import DefinitionChange
     from humanmcp.protocol.session import McpSession
     from humanmcp.server.connection import Incoming
     from humanmcp.server.journal import Journal
     from humanmcp.server.resuming import Resumed
-    from humanmcp.server.text_files.files import TextFiles
     from humanmcp.server.waiting import ServeOptions
 
 logger = logging.getLogger(__name__)
-
-
-KNOWN: Final = (
-    "allow DIGEST, deny DIGEST REASON, answer DIGEST ANSWERS, "
-    "silence on, silence off, progress on, progress off, exit STATUS, crash, http FAULT, "
-    "park NUMBER, status NUMBER WORDS"
-)
-"""The words that `out.do.txt` may hold."""
-
-
-class SubmissionHandler:
-    """Carries out what people submit at the desks, in the order in which they did.
-
-    An order tests what a client does with a server that is wrong; each is in the transcript.
-    """
-
-    def __init__(self, handler: ExchangeHandler, leave: Callable[[int], None]) -> None:
-        """Read from the journal's inbox. `leave` ends the session with a status."""
-        self._session = handler.session
-        self._journal = handler.journal
-        self._handler = handler
-        self._keepalive = handler.keepalive
-        self._leave = leave
-
-    def look(self) -> bool:
-        """Carry out what people submitted since the last call. Return True if there was any."""
-        inbox, name = self._journal.inbox, self._journal.name
-        found = False
-        for key, draft in inbox.drafts(name):
-            found = True
-            self._handler.drafted(key.number, draft)
-        for mark, reply in self._journal.submissions():
-            found = True
-            if isinstance(mark, Key):
-                self._handler.reply(mark.number, reply)
-            else:
-                self._hear(mark, reply)
-        return found
-
-    def do(self, words: bytes) -> str:
-        """Carry out the orders of `out.do.txt`. Return why one is impossible, or ""."""
-        from humanmcp.answering.service import not_understood  # noqa: PLC0415 - seldom wanted
-
-        for line in words.decode("utf-8", "replace").split("\n"):
-            name, _, text = line.strip().partition(" ")
-            if not name:
-                continue
-            if name in ("allow", "deny", "answer"):
-                if why := self._decide(name, text):
-                    return note(why, line=line)
-                continue
-            try:
-                order = Order(name)
-            except ValueError:
-                return note("no order", line=line, known=KNOWN)
-            code = not_understood(order, text.strip())
-            if code or order in (Order.SAY, Order.RAW, Order.DEFINITION):
-                return note("no order", line=line, known=KNOWN)
-            if order is Order.PARK and not self._handler.can_park(int(text)):
-                return note("no park", line=line)
-            self._follow(Reply(text.strip(), by="files", order=order))
-            if order is Order.CRASH:
-                self._journal.connection.crash()
-        return ""
-
-    def _decide(self, name: str, text: str) -> str:
-        """Allow, deny or answer the call whose digest is named. Return why that is impossible."""
-        from humanmcp.answering import approvals  # noqa: PLC0415 - seldom wanted
-
-        digest, _, words = text.strip().partition(" ")
-        negotiated = self._session.negotiated
-        for exchange in self._session.pending:
-            asked = approval_of(exchange.request.raw, exchange.request, negotiated.known_tools)
-            if asked is None or asked.digest[:DIGEST] != digest:
-                continue
-            try:
-                if name == "answer":
-                    answers = approvals.typed_answers(asked.questions, _split(words))
-                    reply = approvals.answering(asked, answers, exchange.version, negotiated)
-                elif name == "deny":
-                    reply = approvals.denial(asked, words, exchange.version, negotiated)
-                else:
-                    reply = approvals.permission(asked)
-            except approvals.ApprovalError:
-                return "no answer" if asked.questions else "no prompt"
-            self._handler.reply(exchange.number, reply._replace(by="files", shown=asked.digest))
-            return ""
-        return "no prompt"
-
-    def _hear(self, ticket: str, reply: Reply) -> None:
-        if reply.order is Order.SAY:
-            self._say(ticket, reply)
-            return
-        self._follow(reply)
-        self._journal.settle(ticket, ())
-        if reply.order is Order.CRASH:
-            self._journal.connection.crash()
-
-    def _follow(self, reply: Reply) -> None:
-        match reply.order:
-            case Order.RAW:
-                self._write_raw(reply)
-            case Order.PROGRESS:
-                self._keepalive.progress = reply.text != "off"
-                self._handler.look_again()
-            case Order.SILENCE:
-                self._keepalive.silent = reply.text != "off"
-                self._handler.look_again()
-            case Order.DEFINITION:
-                self._change_definition(reply)
-            case Order.EXIT:
-                self._leave(_status(reply.text))
-            case Order.HTTP:
-                self._carry_wrongly(reply.text)
-            case Order.PARK | Order.STATUS:
-                number, _, words = reply.text.partition(" ")
-                self._handler.parked.order(reply.order, int(number), words.strip())
-            case Order.CRASH | Order.SAY:
-                pass
-            case impossible:
-                assert_never(impossible)
-        if reply.order not in (Order.RAW, Order.DEFINITION):
-            self._note(reply)
-
-    def _say(self, ticket: str, reply: Reply) -> None:
-        verdict = self._session.submit(reply.text, anyway=reply.anyway)
-        line = verdict.line or (verdict.forced if reply.anyway else None)
-        if line is not None:
-            self._journal.write(line, by=reply.by, note="" if verdict.sendable else DELIBERATE)
-            self._handler.leave_progress()
-        self._journal.settle(ticket, () if line is not None else verdict.diagnostics)
-
-    def _write_raw(self, reply: Reply) -> None:
-        import binascii  # noqa: PLC0415 - seldom wanted
-
-        try:
-            self._journal.write_raw(binascii.a2b_base64(reply.text, strict_mode=True), by=reply.by)
-        except binascii.Error:
-            logger.warning("bytes that are no base64 were not written")
-
-    def _change_definition(self, reply: Reply) -> None:
-        from humanmcp.answering.service import definition_change  # noqa: PLC0415 - seldom wanted
-
-        change = definition_change(reply.text)
-        if change is not None:
-            self._note(reply._replace(text=_names(change)))
-            self._handler.automatic.definition.publish(change, reply.by)
-            self._handler.look_again()
-
-    def _carry_wrongly(self, text: str) -> None:
-        from humanmcp.protocol.http.outbound import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
-
-        fault = HttpFault.read(text)
-        if fault is not None or text == TAKEN_BACK:
-            self._journal.connection.carry_wrongly(fault)
-
-    def _note(self, reply: Reply) -> None:
-        what = f"{reply.order.value} {reply.text}".strip()
-        self._journal.record(Direction.NOTE, b"", by=reply.by, note=f"{ON_PURPOSE}{what[:400]}")
-
-
-def _split(words: str) -> list[str]:
-    """Return the answers on a line: each a word, or words in quotation marks."""
-    import shlex  # noqa: PLC0415 - seldom wanted
-
-    try:
-        return shlex.split(words)
-    except ValueError:  # a quotation mark that is no pair
-        return words.split()
-
-
-def _names(change: DefinitionChange) -> str:
-    """Name the entries of the new server definition: `tools: forecast, alerts`."""
-    lists = (
-        f"{member}: {', '.join(str(one.get(LISTED[member])) for one in entries)}"
-        for member, entries in change.add.items()
-    )
-    return "; ".join(lists)
-
-
-def _status(text: str) -> int:
-    return int(text) % 256 if text.isascii() and text.isdigit() else 0
 
 
 QUIET_AFTER: Final = 0.05
@@ -254,20 +65,15 @@ class ServedSession:
         *,
         session: McpSession,
         journal: Journal,
-        claim_files: Callable[[Sequence[bytes]], TextFiles],
         book_file: BookFile,
         options: ServeOptions,
-        token: Callable[[], str],
-        tell_stderr: Callable[[str], object],
         when_quiet: Callable[[ServedSession], object],
         resumed: Resumed | None = None,
     ) -> None:
-        """Put the parts together. `token` makes the part of a ticket that cannot be guessed.
+        """Put the parts together. `resumed` is what another process left of this session.
 
-        `resumed` is what another process left of this session.
-
-        `tell_stderr` receives what the book does instead of a person. `when_quiet` is
-        called once, as soon as no line comes for a moment and the session is more than a probe.
+        `when_quiet` is called once, as soon as no line comes for a moment and the session is more
+        than a probe.
         """
         self.session = session
         self.journal = journal
@@ -277,43 +83,25 @@ class ServedSession:
         self.exit_status = 0
         """What a process that serves this session alone ends with."""
         self._schedule = PollSchedule(journal.bell)
-        self._tell_stderr = tell_stderr
         self._wake: Callable[[], object] = lambda: None
-        keepalive = Keepalive(session, journal, options, book_file)
-        by_hand = options.mode is Mode.BY_HAND
-        definition = ServerDefinition(session, journal, book_file, keepalive, by_hand=by_hand)
-        self._automatic = self._automatic_answers(definition, options)
-        self.handler = ExchangeHandler(
-            session, journal, self._automatic, keepalive, options, self._schedule, token
+        self._handler = ExchangeHandler(
+            session, journal, book_file, options, self._schedule, self._exit, CAPABILITIES
         )
-        self._submissions = SubmissionHandler(self.handler, self._exit)
-        self.texts = TextFileAnswers(
-            claim_files,
-            self.handler,
-            schedule=self._schedule,
-            do=self._submissions.do,
-            tell_stderr=tell_stderr,
-        )
+        self._capabilities = self._handler.capabilities
+        self.texts = next(one for one in self._capabilities if isinstance(one, TextFileAnswers))
+        """The text files have a schedule of their own."""
         self._when_quiet: Callable[[ServedSession], object] | None = when_quiet
         self._quiet_at = self.clock.now() + QUIET_AFTER
         self._over = False
         self._resumed = resumed
-
-    def _automatic_answers(
-        self, definition: ServerDefinition, options: ServeOptions
-    ) -> AutomaticAnswers:
-        if options.replay is None:
-            return AutomaticAnswers(definition, options, self._exit)
-        from humanmcp.server.replaying import ReplayedAnswers  # noqa: PLC0415 - seldom wanted
-
-        return ReplayedAnswers(options.replay, definition, options, self._exit)
 
     # -- attended ---------------------------------------------------------------------------------
 
     def begin(self, wake: Callable[[], object]) -> None:
         """Begin: listen to the client's lines and to the inbox."""
         self._wake = wake
-        self._automatic.attach(self.handler, wake, self._tell_stderr)
+        for one in self._capabilities:
+            one.start(wake)
         if self._resumed is not None:
             self._resume(self._resumed)
         self.connection.listen(wake)
@@ -324,24 +112,25 @@ class ServedSession:
         from humanmcp.server.resuming import Resumption  # noqa: PLC0415 - over HTTP alone
 
         self._resumed = None
-        Resumption(resumed, self.handler).settle()
+        Resumption(resumed, self._handler).settle()
         self._schedule.duties = self.clock.now()
 
     def step(self, now: float) -> float | None:
         """Process one input and the due work. Return the time of the next step."""
-        has_more = self.handler.has_more
+        has_more = self._handler.has_more
         got = None if has_more else self.connection.get()
         if has_more or got is not None:
             self._quiet_at = now + QUIET_AFTER
         if has_more:
-            self.handler.go_on()
+            self._handler.go_on()
         elif got is not None:
             self._take_in(got)
         elif self._has_to_announce:
             if now < self._quiet_at and not self._schedule.rung:
                 return self._quiet_at
             self._announce()
-        self._automatic.look()
+        for one in self._capabilities:
+            one.look()
         self.journal.close_written()
         # Not after each line: of a client that says much at once thousands may wait.
         if self._schedule.is_due(self.clock.now()):
@@ -359,11 +148,11 @@ class ServedSession:
     def _take_in(self, got: Incoming) -> None:
         match got:
             case bytes():
-                self.handler.line(got)
+                self._handler.line(got)
             case Cut():
-                self.handler.too_long(got)
+                self._handler.too_long(got)
             case HungUp():
-                self.handler.hung_up(got.number)
+                self._handler.hung_up(got.number)
             case EndOfInput():
                 self._over = True
             case impossible:
@@ -396,27 +185,39 @@ class ServedSession:
 
     def _look(self, now: float) -> None:
         """Do the due work: submissions, text files, timers."""
-        waiting = bool(self.handler.timers)
+        waiting = bool(self._handler.timers)
         if self._schedule.desks_are_due(now):
-            if self._submissions.look():
+            if self._look_at_desks():
                 self._schedule.duties = now  # what people wish may change them
             self._schedule.desks_were_seen(now, self.clock.now(), waiting=waiting)
         # Before the book steps in, too: never over somebody who writes.
         if self._schedule.text_is_due(now, waiting=waiting) or now >= self._schedule.duties:
-            self.texts.look(now)
+            self.texts.look_at_texts(now)
         if self._schedule.rest_is_due(now):
             self._look_at_the_rest(now)
         if now >= self._schedule.duties:
             self._schedule.duties = now + FALLBACK_POLL  # should one of them fail
-            self._schedule.duties = self.handler.look(now)
+            self._schedule.duties = self._handler.look(now)
+
+    def _look_at_desks(self) -> bool:
+        """Process what people submitted, in the order in which they did. Return True if any."""
+        inbox, name = self.journal.inbox, self.journal.name
+        found = False
+        for key, draft in inbox.drafts(name):
+            found = True
+            self._handler.drafted(key.number, draft)
+        for mark, reply in self.journal.submissions():
+            found = True
+            if isinstance(mark, Key):
+                self._handler.reply(mark.number, reply)
+            else:
+                self._handler.order(mark, reply)
+        return found
 
     def _look_at_the_rest(self, now: float) -> None:
-        if self._automatic.follow_people(now):
-            self.handler.look_again()
-            self._schedule.duties = now
         self.journal.catch_up()
-        self.handler.parked.look()
-        self.texts.bring_back()
+        for one in self._capabilities:
+            one.look_at_rest(now)
         stuck = self.connection.backpressure.stuck_for(now) >= STUCK_AFTER
         if stuck != self.journal.facts.stuck:
             logger.warning("the client %s", "reads nothing" if stuck else "reads again")
@@ -432,7 +233,7 @@ class ServedSession:
         """
         if not to_others:
             self.session.end()
-        self.handler.timers.clear()
+        self._handler.timers.clear()
         self.journal.changes += 1  # what waited is over
         self._keep_the_rest()
         self.connection.flush(FLUSH_WITHIN)
@@ -440,9 +241,9 @@ class ServedSession:
         if unsent := self.connection.backpressure.unsent:
             logger.warning("the client did not take the last %s bytes", unsent)
         self.texts.tell()
-        self.texts.release()
         self.journal.end(to_others=to_others)
-        self._automatic.close()
+        for one in reversed(self._capabilities):
+            one.close()
 
     def _keep_the_rest(self) -> None:
         """Record the unread lines, within a short time limit."""

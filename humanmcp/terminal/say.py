@@ -54,6 +54,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--own-progress", to=ways, choices=_SWITCH)
     flag("--park", to=ways, metavar="N")
     flag("--status", to=ways, nargs=2, metavar=("N", "TEXT"))
+    flag("--http", to=ways, metavar="FAULT")
     flag("--exit", to=ways, metavar="STATUS")
     flag("--crash", to=ways, action="store_true")
     flag("--session", default="", metavar="LETTER")
@@ -148,6 +149,7 @@ _ORDERS: Final[tuple[tuple[str, Order, Callable[[Any], str]], ...]] = (
     ("bytes_of", Order.RAW, lambda name: _packed(read_bytes(name))),
     ("silence", Order.SILENCE, str),
     ("own_progress", Order.PROGRESS, str),
+    ("http", Order.HTTP, str),
     ("exit", Order.EXIT, str),
     ("crash", Order.CRASH, lambda _value: ""),
 )

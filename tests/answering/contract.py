@@ -87,7 +87,7 @@ class Terminal:
 
 
 class Files:
-    """`out.txt`, its neighbour for what is wrong on purpose, and `problems.txt`."""
+    """`out.txt` and `problems.txt`, where nothing wrong goes out."""
 
     def __init__(self, host: Serving) -> None:
         """Use the text files of a session."""
@@ -97,9 +97,7 @@ class Files:
         """Save the text; what is wrong stands in `problems.txt`."""
         assert form is MESSAGE
         assert key.number
-        if anyway:
-            (self.host.session / "out.anyway.txt").write_text(text, encoding="utf-8")
-            return Told("sent", (), self.host.hear())
+        assert not anyway
         self.host.type(text)
         # What may be sent is remarked on a moment before it is taken.
         until(lambda: self.host.taken() or "Not sent" in self.host.complaint(), "out.txt is judged")

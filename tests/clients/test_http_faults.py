@@ -11,6 +11,7 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
+from humanmcp.cli import main
 from humanmcp.protocol.tables.faults import OF_HTTP
 from tests.support.serve_http import ServingHttp, call
 from tests.support.waiting import PATIENCE, until
@@ -118,16 +119,13 @@ def test_a_rule_that_is_silent_leaves_its_request_waiting(server: ServingHttp) -
     assert waiting.response.read().count(b"late") == 1
 
 
-def test_a_person_breaks_what_carries_an_answer_from_text_files_and_terminal(
-    tmp_path: Path,
-) -> None:
-    """`out.do.txt` names a number; `--fault` takes the fault's name."""
+def test_a_person_breaks_what_carries_an_answer_from_a_terminal(tmp_path: Path) -> None:
+    """`say --http` takes a number, too; `answer --fault` the fault's name."""
     with ServingHttp(tmp_path / "inbox", "--handshake", "book", quick=1) as server:
         headers = server.initialize()
         waiting = server.open({**headers, "Accept": "application/json"}, call())
-        folder = server.folder()
-        (folder / "out.do.txt").write_text("http wrong-status 418", encoding="utf-8")
-        until(lambda: b"on purpose: http" in (folder / "transcript.jsonl").read_bytes(), "a note")
+        server.folder()
+        assert main(["say", "--http", "wrong-status 418", "--home", str(server.home)]) == 0
         server.answer(2, "sunny")
         assert (waiting.response.status, b"sunny" in waiting.response.read()) == (418, True)
         again = server.open(headers, call(3))

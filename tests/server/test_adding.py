@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
-from humanmcp.server.forwarding import Addition
+from humanmcp.server.recording import Addition
 
 FRAME = Frame(0, "2026-11-20T00:00:00.000Z", Direction.IN, b"{}")
 

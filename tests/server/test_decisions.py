@@ -39,12 +39,6 @@ class Deciding(NamedTuple):
         """Save a text file."""
         (self.files / name).write_text(text, "utf-8")
 
-    @property
-    def digest(self) -> str:
-        """What `status.txt` shows of the call."""
-        assert self.opened.asked is not None
-        return self.opened.asked.digest[:16]
-
 
 class Place(NamedTuple):
     """Where a person decides, and who they say they are."""
@@ -87,18 +81,9 @@ WAYS: Final[dict[str, tuple[str, Callable[[Deciding], object], str, str]]] = {
     "allow, terminal": (LS, lambda p: _allow(p, TERMINAL), "allow", IN_TERMINAL),
     "change": (LS, lambda p: _allow(p, COMPUTER, '{"command":"pwd"}'), "change", ON_COMPUTER),
     "deny, phone": (LS, lambda p: _deny(p, PHONE), "deny", ON_PHONE),
-    "allow, file": (LS, lambda p: p.write("out.do.txt", f"allow {p.digest}"), "allow", IN_FILE),
-    "deny, file": (LS, lambda p: p.write("out.do.txt", f"deny {p.digest} x"), "deny", IN_FILE),
     "answer, page": (TEA, lambda p: _answer(p, COMPUTER), "answer", ON_COMPUTER),
     "decline, terminal": (TEA, lambda p: _deny(p, TERMINAL), "decline", IN_TERMINAL),
-    "answer, file": (
-        TEA,
-        lambda p: p.write("out.do.txt", f"answer {p.digest} 2"),
-        "answer",
-        IN_FILE,
-    ),
     "out.txt": (TEA, lambda p: p.write("out.txt", TYPED), "answer", IN_FILE),
-    "out.anyway.txt": (TEA, lambda p: p.write("out.anyway.txt", BROKEN), "fault", IN_FILE),
     "error": (
         TEA,
         lambda p: p.send(Reply('{"code":-32603,"message":"x"}', TextForm.ERROR, by="desk")),

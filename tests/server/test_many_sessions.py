@@ -41,7 +41,7 @@ class Room(NamedTuple):
         home = self.inbox.home
         connection, home = MemoryConnection(), self.inbox.home
         book, options = BookFile(home / "book.toml"), ServeOptions(Mode.BY_HAND)
-        parts = ServerParts(home, book, options, lambda _text: None)
+        parts = ServerParts(home, book, options)
         session = parts.session(connection, self.inbox)
         self.attendant.attend(session)
         return connection, session
@@ -118,7 +118,6 @@ def test_others_have_their_turn_within_a_long_array(
         tmp_path,
         BookFile(tmp_path / "book.toml"),
         ServeOptions(Mode.NORMAL, handshake=HandshakePolicy.BOOK),
-        lambda _text: None,
     )
     inbox, connection = FolderInbox(tmp_path / "inbox"), MemoryConnection()
     session = parts.session(connection, inbox)

@@ -8,7 +8,7 @@ import pytest
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
-from humanmcp.server.replaying import NoReplayError, RecordingPlace, read_replay
+from humanmcp.server.recording import NoReplayError, RecordingPlace, read_replay
 from tests.support.postgres_server import PostgresServer
 from tests.support.serve_process import Serving
 

@@ -101,7 +101,6 @@ class _Living:
             home,
             BookFile(home / "book.toml"),
             ServeOptions(handshake=HandshakePolicy.BOOK),
-            lambda _text: None,
         )
         inbox = FolderInbox(home)
         new = SessionFacts("", "", http_id="id", http_at=str(PORT))

@@ -73,10 +73,6 @@ def edits_in(given: Mapping[str, Any]) -> list[tuple[str, str]]:
     return found if plain and len(found) == len(several) else []
 
 
-DIGEST: Final = 16
-"""The number of characters of a digest, which a person copies into a text file."""
-
-
 def digest_of(line: str) -> str:
     """Return a digest of the tool and the arguments of a call, exactly as they were written.
 

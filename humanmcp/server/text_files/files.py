@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import errno
 import math
-from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -50,115 +49,6 @@ if TYPE_CHECKING:
 
     from humanmcp.server.text_files.folder import Mark
     from humanmcp.server.text_files.out_txt import Decode, TextReading
-
-ANYWAY: Final = "out.anyway.txt"
-RAW: Final = "out.raw.txt"
-DO: Final = "out.do.txt"
-NAMES: Final = (ANYWAY, RAW, DO)
-NOT_SENT: Final = ".not-sent"
-"""What stands in the name of a file that was taken and is not sent yet: `out.raw.not-sent.txt`."""
-
-_EVERY: Final = 0.1
-"""Seconds between two looks: these are for testing, and each look costs three calls."""
-
-
-class Deliberate(NamedTuple):
-    """One saved file: its name and its bytes.
-
-    `unfit` is the reason why the file was not read.
-    """
-
-    name: str
-    content: bytes
-    unfit: Unfit | None = None
-
-
-class OnPurpose:
-    """Watch the files for deliberate messages in one folder."""
-
-    def __init__(self, folder: OpenFolder, sent: SentFolder) -> None:
-        """Ignore older content: nobody knows which request it answers."""
-        self._folder = folder
-        self._sent = sent
-        self._files = [WatchedFile(name) for name in NAMES]
-        self._taken: deque[tuple[str, WatchedFile]] = deque(maxlen=len(NAMES))
-        """What was put away, under the name that it was saved under."""
-        self._next_look = -math.inf
-        for file in self._files:
-            file.settle(folder.mark(file.name))
-
-    def left_over(self) -> tuple[str, ...]:
-        """List the files that a killed session took and did not send."""
-        names = (f"{name.removesuffix('.txt')}{NOT_SENT}.txt" for name in NAMES)
-        return tuple(name for name in names if self._folder.mark(name) is not None)
-
-    @property
-    def look_again(self) -> float | None:
-        """When to look again at a file that is being written; None if none is."""
-        files = (*self._files, *(file for _, file in self._taken))
-        moments = [one.look_again for one in files]
-        writing = [one for one in moments if one is not None]
-        return max(min(writing), self._next_look) if writing else None
-
-    def look(self, now: float) -> Iterator[Deliberate]:
-        """Put away and yield the files that were saved since the last look and no longer change."""
-        if now < self._next_look:
-            return
-        self._next_look = now + _EVERY
-        for name, file in tuple(self._taken):
-            yield from self._written_on(name, file, now)
-        for file in self._files:
-            yield from self._saved(file, now)
-
-    def _saved(self, file: WatchedFile, now: float) -> Iterator[Deliberate]:
-        found = file.look(self._folder, now)
-        if isinstance(found, Unfit):
-            yield Deliberate(file.name, b"", found)
-        elif isinstance(found, tuple):
-            content, mark = found
-            if not content:
-                file.settle(mark)
-            elif _is_complete(file.name, content) or file.is_silent(now):
-                yield from self._taken_away(file, content)
-
-    def _taken_away(self, file: WatchedFile, content: bytes) -> Iterator[Deliberate]:
-        """Rename a file to a name that means *not sent yet*, and return it.
-
-        If the server is killed then, the file keeps that name, and the next server reports it.
-        """
-        unsent = self._folder.free_name(file.name.removesuffix(".txt") + NOT_SENT)
-        self._folder.rename(file.name, unsent)
-        file.settle(None)
-        if file.name == DO and b"crash" in content:  # nothing runs after it
-            self._sent.take(unsent)
-            yield Deliberate(file.name, content)
-            return
-        yield Deliberate(file.name, content)
-        put_away = WatchedFile(self._sent.take(unsent))
-        put_away.send(content, len(content))
-        self._taken.append((file.name, put_away))
-
-    def _written_on(self, name: str, file: WatchedFile, now: float) -> Iterator[Deliberate]:
-        """Yield what was written into a file after it was put away."""
-        found = file.look(self._folder, now)
-        if isinstance(found, tuple):
-            content, mark = found
-            more = content[file.start_in(content) :]
-            if not more:
-                file.settle(mark)
-            elif _is_complete(name, more) or file.is_silent(now):
-                file.send(content, len(content))
-                file.settle(mark)
-                yield Deliberate(name, more)
-
-
-def _is_complete(name: str, content: bytes) -> bool:
-    """Return True if the text is complete: nobody seems to be still writing it."""
-    if name != ANYWAY:
-        return content.endswith(b"\n")
-    documents = divide(content.decode("utf-8", "replace"))
-    return bool(documents.texts) and not (documents.incomplete or documents.malformed)
-
 
 OUT: Final = "out.txt"
 PROBLEMS: Final = "problems.txt"
@@ -244,11 +134,10 @@ class TextFiles:
         self._last_text: str | None = None
         self._blames = False
         self._sent = SentFolder(folder, archive)
-        self._on_purpose = OnPurpose(folder, self._sent)
         self._trouble: OSError | None = None
         self.in_txt = InTxt(folder, before)
         aside = "" if self.in_txt.was_ours else self._set_old_out_aside()
-        self._tell(aside + self._left_over())
+        self._tell(aside)
         self.tell_status("")
 
     @classmethod
@@ -327,6 +216,7 @@ class TextFiles:
         these is settled.
         """
         self._now = now
+        self._folder.look_around(now)
         self.in_txt.catch_up()
         if self._round is not None:
             return ()
@@ -350,22 +240,8 @@ class TextFiles:
         """When to look again at a file that is being written; None if none is."""
         own = self._named.look_again if self._move is None else self._move.next_try
         emptied = self._emptied_until if self._now < self._emptied_until else None
-        moments = [own, emptied, self._on_purpose.look_again]
+        moments = [own, emptied]
         return min((one for one in moments if one is not None), default=None)
-
-    def on_purpose(self, now: float) -> Iterator[Deliberate]:
-        """Look for files with deliberate messages, and yield each once."""
-        self._folder.look_around(now)
-        with self._noting_trouble():
-            for saved in self._on_purpose.look(now):
-                if saved.unfit is None:
-                    yield saved
-                else:
-                    self._tell(note(saved.unfit.value, file=saved.name))
-
-    def complain(self, text: str) -> None:
-        """Write into `problems.txt` why another file than `out.txt` had no effect."""
-        self._tell(text)
 
     def say_it_has_come(self, token: str) -> None:
         """Write into `problems.txt` that the request arrived that `out.txt` already answers."""
@@ -540,11 +416,6 @@ class TextFiles:
         aside = self._folder.free_name(BEFORE)
         self._folder.rename(OUT, aside)
         return note("before", file=aside)
-
-    def _left_over(self) -> str:
-        """Return the files that a killed session took and did not send."""
-        names = self._on_purpose.left_over()
-        return "".join(note("not sent", file=name) for name in names)
 
     @contextmanager
     def _noting_trouble(self) -> Iterator[None]:

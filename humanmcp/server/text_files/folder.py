@@ -420,12 +420,12 @@ class WatchedFile:
         """Return True if the file has not changed since `settle`."""
         return self._settled is not None and folder.mark(self.name) == self._settled
 
-    def send(self, text: str | bytes, end: int, refused: str = "") -> None:
+    def send(self, text: str, end: int, refused: str = "") -> None:
         """Note that the text before `end` was judged; `refused` is the refused part."""
         self.gone, self.print = end, hash(text[:end])
         self.early += refused
 
-    def start_in(self, text: str | bytes) -> int:
+    def start_in(self, text: str) -> int:
         """Return the offset in the text where new content may begin.
 
         That is after what was sent, if the text still begins with it, and else the beginning.

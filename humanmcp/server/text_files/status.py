@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.locales import say, titled, who
-from humanmcp.protocol.answer_book.decide import Mode
-from humanmcp.protocol.conversation.approvals import DIGEST, approval_of
+from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
+from humanmcp.protocol.conversation.approvals import approval_of
 from humanmcp.protocol.conversation.exchange import (
     ExchangeState,
     NoticeArrived,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Event, Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
-    from humanmcp.server.exchanges import ExchangeHandler
+    from humanmcp.server.moments import Way
     from humanmcp.server.waiting import PendingTimers
 
 SECTION: Final = "status"
@@ -61,14 +61,11 @@ class StatusLine(NamedTuple):
 class StatusTxt:
     """Tracks the lines of one session and writes their status."""
 
-    def __init__(self, handler: ExchangeHandler, tell_stderr: Callable[[str], object]) -> None:
-        """Begin with no lines. `tell_stderr` receives the automatic answers."""
-        self._session = handler.session
-        self._handler = handler
-        self._journal = handler.journal
-        self._clock = handler.journal.clock
-        self._options = handler.options
-        self._tell_stderr = tell_stderr
+    def __init__(self, way: Way) -> None:
+        self._session = way.session
+        self._way = way
+        self._journal = way.journal
+        self._clock = way.journal.clock
         self._entries: list[StatusLine] = []
         self._over = 0
         self._warned: set[int] = set()
@@ -81,7 +78,7 @@ class StatusTxt:
 
     def text(self, now: float) -> str:
         """Return the status of the lines, newest last."""
-        waiting = [one for one in self._entries[:-MOST] if one.number in self._handler.timers]
+        waiting = [one for one in self._entries[:-MOST] if one.number in self._way.timers]
         newest = self._entries[-MOST:]
         self._over += len(self._entries) - len(waiting) - len(newest)
         self._entries = [*waiting, *newest]
@@ -92,18 +89,18 @@ class StatusTxt:
 
     def tell_aside(self, now: float) -> None:
         """Report each automatic answer once before and once after it is sent."""
-        for number, timers in self._handler.timers.items():
+        for number, timers in self._way.timers.items():
             if number not in self._warned and timers.stops_at is not None:
                 self._warned.add(number)
                 self._say_aside(self._session.exchanges[number], now)
-        for number in [one for one in self._warned if one not in self._handler.timers]:
+        for number in [one for one in self._warned if one not in self._way.timers]:
             self._warned.discard(number)
             exchange = self._session.exchanges.get(number)
-            if exchange is not None and self._handler.by.get(number, "").startswith("book"):
+            if exchange is not None and self._way.answered_by(number).startswith("book"):
                 self._say_aside(exchange, now)
 
     def _say_aside(self, exchange: Exchange, now: float) -> None:
-        self._tell_stderr(f"{_title(exchange)}: {self._fate(exchange, now)}\n")
+        self._way.options.tell_stderr(f"{_title(exchange)}: {self._fate(exchange, now)}\n")
 
     # -- the sentences ----------------------------------------------------------------------------
 
@@ -111,7 +108,9 @@ class StatusTxt:
         return say(SECTION, code, **fillings)
 
     def _head(self, left_out: int) -> Iterator[str]:
-        mode, handshake = self._options.mode, self._handler.automatic.handshake
+        mode, handshake = self._way.options.mode, self._way.options.handshake
+        if self._journal.inbox.handshake_is_by_hand():
+            handshake = HandshakePolicy.PERSON
         yield self._say("head")
         yield self._say(
             f"handshake {handshake.value}" if mode is Mode.NORMAL else f"mode {mode.value}"
@@ -127,7 +126,7 @@ class StatusTxt:
             exchange = self._session.exchanges.get(entry.number) if entry.number else None
             fate = entry.fate or (self._fate(exchange, now) if exchange else self._say("forgotten"))
             yield self._say("line", line=entry.line, title=entry.title, fate=fate)
-            if exchange is not None and entry.number in self._handler.timers:
+            if exchange is not None and entry.number in self._way.timers:
                 yield from self._question(exchange)
             for diagnostic in entry.look():
                 yield f"    {one_line(titled(diagnostic))}"
@@ -153,7 +152,7 @@ class StatusTxt:
         tools = self._session.negotiated.known_tools
         approval = approval_of(exchange.request.raw, exchange.request, tools)
         if approval is not None:
-            yield from self._approval(approval)
+            yield from self._approval(approval, exchange.number)
             return
         inquiry = inquiry_of(exchange.request)
         if inquiry is None:
@@ -165,16 +164,16 @@ class StatusTxt:
         if inquiry.options:
             yield f"    {self._say('choose' if inquiry.free_text else 'choose only')}"
 
-    def _approval(self, approval: Approval) -> Iterator[str]:
+    def _approval(self, approval: Approval, number: int) -> Iterator[str]:
         """Return what is to be allowed and the words that decide; for a long one, its file."""
         from humanmcp.answering.approvals import card_of, told_of  # noqa: PLC0415 - no start needs it
 
         if approval.questions:
-            yield from self._asked(approval)
+            yield from self._asked(approval, number)
             return
         if approval.is_alone:
             yield from (f"    {one_line(told, LONGEST)}" for told in told_of(approval))
-            yield f"    {self._say('words', digest=approval.digest[:DIGEST])}"
+            yield f"    {self._say('words', number=number)}"
             return
         card = card_of(approval)
         may_be_allowed = not (approval.problem or approval.questions or card.is_long)
@@ -183,9 +182,9 @@ class StatusTxt:
             yield f"      {left_to_right(part.name)}"
             yield from (f"        {left_to_right(line.sign + line.text)}" for line in part.lines)
         code = "allow" if may_be_allowed else "deny only"
-        yield f"    {self._say(code, digest=approval.digest[:DIGEST])}"
+        yield f"    {self._say(code, number=number, digest=approval.digest)}"
 
-    def _asked(self, approval: Approval) -> Iterator[str]:
+    def _asked(self, approval: Approval, number: int) -> Iterator[str]:
         """Return each question with its numbered options, and the words that answer them."""
         from humanmcp.answering.approvals import told_beside  # noqa: PLC0415 - no start needs it
 
@@ -193,10 +192,10 @@ class StatusTxt:
             yield f"    {one_line(question.text, LONGEST)}"
             for text in told_beside(question):
                 yield f"    {one_line(text, LONGEST)}"
-            for number, (label, description) in enumerate(question.options, 1):
+            for at, (label, description) in enumerate(question.options, 1):
                 note = f" ({one_line(description, LONGEST)})" if description else ""
-                yield f"      {number}  {one_line(label, LONGEST)}{note}"
-        yield f"    {self._say('answer', digest=approval.digest[:DIGEST])}"
+                yield f"      {at}  {one_line(label, LONGEST)}{note}"
+        yield f"    {self._say('answer', number=number, digest=approval.digest)}"
 
     def _entry(self, line: int, event: Event) -> StatusLine | None:
         match event:
@@ -225,13 +224,13 @@ class StatusTxt:
         return self._say("response", method=one_line(request.method, LONGEST))
 
     def _fate(self, exchange: Exchange, now: float) -> str:
-        timers = self._handler.timers.get(exchange.number)
+        timers = self._way.timers.get(exchange.number)
         if timers is not None:
             return self._say("and").join(self._prospects(timers, now))
         if self._journal.is_on_the_way(exchange.number):
             return say("waits", "unconfirmed" if self._journal.connection.closed else "on its way")
         if exchange.state is ExchangeState.ANSWERED:
-            by = self._handler.by.get(exchange.number, "")
+            by = self._way.answered_by(exchange.number)
             return self._say("answered", who=self._who(by))
         # What came with the end of input was put before nobody: it is about to be abandoned.
         over = (

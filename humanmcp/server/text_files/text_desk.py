@@ -12,40 +12,39 @@ from __future__ import annotations
 import logging
 import math
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.inbox.contract import Reply
 from humanmcp.protocol.conversation.exchange import AwaitingRetry, Late, Refused, Sent
-from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Verdict
 from humanmcp.protocol.json.jsonrpc import Kind
-from humanmcp.protocol.repair import reading
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.addressing import (
     addressed,
-    divide,
     id_of,
     is_report,
     kind_typed,
     unaddressed,
 )
 from humanmcp.protocol.validation.envelope import failure
-from humanmcp.server.text_files.files import ANYWAY, OWN, RAW
-from humanmcp.server.text_files.out_txt import DocumentOutcome
+from humanmcp.server.moments import Capability
+from humanmcp.server.text_files.files import OWN, TextFiles
+from humanmcp.server.text_files.out_txt import DocumentOutcome, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.inbox.attendant import PollSchedule
     from humanmcp.inbox.watch import FolderEvents
     from humanmcp.protocol.conversation.exchange import Event, Exchange, Outcome
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import RequestId
-    from humanmcp.server.exchanges import ExchangeHandler
-    from humanmcp.server.text_files.files import TextFiles
+    from humanmcp.server.moments import Way
     from humanmcp.server.text_files.out_txt import Document
     from humanmcp.server.text_files.status import StatusTxt
+    from humanmcp.server.waiting import PendingTimers
 
 logger = logging.getLogger(__name__)
 
@@ -56,31 +55,15 @@ TELL_WITHIN: Final = 1.0
 """Seconds within which `status.txt` says what has become of a line while others keep coming."""
 
 
-class TextFileAnswers:
+class TextFileAnswers(Capability):
     """The text files of one session. A probe gives its folder back."""
 
-    def __init__(
-        self,
-        claim: Callable[[Sequence[bytes]], TextFiles],
-        handler: ExchangeHandler,
-        *,
-        schedule: PollSchedule,
-        do: Callable[[bytes], str],
-        tell_stderr: Callable[[str], object],
-    ) -> None:
-        """Claim the files. `tell_stderr` is told what the book will do and did instead of a person.
-
-        `claim` is given the lines that came before. `do` follows the words of `out.do.txt`, and
-        says why one cannot be followed.
-        """
-        self._claim = claim
-        self._session = handler.session
-        self._journal = handler.journal
-        self._handler = handler
-        handler.texts = self
-        self._schedule = schedule
-        self._do = do
-        self._tell_stderr = tell_stderr
+    def __init__(self, way: Way) -> None:
+        """Claim the files."""
+        self._session = way.session
+        self._journal = way.journal
+        self._way = way
+        self._schedule = way.schedule
         self._came: list[tuple[int, Sequence[Event]]] = []
         """The lines that `status.txt` does not know yet, and what they meant."""
         self._first_came_at = 0.0
@@ -93,7 +76,13 @@ class TextFileAnswers:
         """What was answered last before it was asked."""
         self._events: FolderEvents | None = None
         self._wake: Callable[[], object] | None = None
-        self._have(claim(()))
+        self._have(self._claim())
+
+    def _claim(self, before: Sequence[bytes] = ()) -> TextFiles:
+        """Claim the folder. `in.txt` begins with the lines that came before."""
+        own, shared = self._journal.inbox.folder(self._journal.name), self._way.options.files
+        folder = Path(shared).expanduser().absolute() if shared else own
+        return TextFiles.claim(folder, before, decode=decode, archive=own, shared=bool(shared))
 
     def shown(self) -> None:
         """Create the files if there are none, with the lines before the current one."""
@@ -146,17 +135,18 @@ class TextFileAnswers:
             self._forget_events()
             self.files.release()
             self.files = None
-            self._handler.text_is_being_written(writing=False)
+            self._way.text_is_being_written(writing=False)
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Release the folder; the files stay."""
+        self.tell()
         self._forget_events()
         if self.files is not None:
             self.files.release()
 
     # -- what comes -------------------------------------------------------------------------------
 
-    def copy(self, line: bytes, events: Sequence[Event], *, later: bool = False) -> None:
+    def arrived(self, line: bytes, events: Sequence[Event], *, later: bool) -> None:
         """Add a line to `in.txt`; its status is written later."""
         self._lines += 1
         if not self._came:
@@ -165,7 +155,7 @@ class TextFileAnswers:
         if self.files is not None:
             self.files.in_txt.add(line, later=later)
 
-    def waits(self, exchange: Exchange) -> None:
+    def waits(self, exchange: Exchange, timers: PendingTimers) -> None:  # noqa: ARG002 - whatever it waits for
         """Report that a request waits whose answer was typed too early. Send nothing automatically.
 
         The id may have been a mistake: then what was typed is no answer to this request.
@@ -177,50 +167,18 @@ class TextFileAnswers:
 
     # -- what is typed ----------------------------------------------------------------------------
 
-    def look(self, now: float) -> None:
+    def look_at_texts(self, now: float) -> None:
         """Send or follow what was typed."""
         files = self.files
         if files is None:
             return
-        for saved in files.on_purpose(now):
-            if saved.name == RAW:
-                self._journal.write_raw(saved.content, by=BY_FILES)
-            elif saved.name == ANYWAY:
-                self._send_file_anyway(saved.content)
-            else:
-                files.complain(self._do(saved.content))
-            self._schedule.duties = now  # silence may be over
         documents = files.poll(now)
         if documents:
             files.settle([self._judged(document) for document in documents])
         if files.look_again is not None:
             self._schedule.text_changes(now, files.look_again)
-        if self._handler.text_is_being_written(writing=files.is_being_written):
+        if self._way.text_is_being_written(writing=files.is_being_written):
             self._schedule.duties = -math.inf
-
-    def _send_file_anyway(self, content: bytes) -> None:
-        """Send the documents of a file despite their problems; send anything else as a line.
-
-        An answer to a request that waits answers it.
-        """
-        text = reading.decode_file(content)[0]
-        documents = divide(text)
-        whole = not (documents.incomplete or documents.malformed)
-        spans = documents.texts if whole else ((0, len(text)),)
-        for begin, end in spans:
-            self._send_anyway(text[begin:end].strip())
-
-    def _send_anyway(self, text: str) -> None:
-        exchange = addressed(text, self._session.pending) if id_of(text) else None
-        if exchange is not None and kind_typed(text) in (Kind.RESULT, Kind.ERROR):
-            self._handler.reply(exchange.number, Reply(text, anyway=True, by=BY_FILES))
-            return
-        verdict = self._session.submit(text, anyway=True)
-        line = verdict.line or verdict.forced
-        if line:
-            note = "" if verdict.sendable else DELIBERATE
-            self._journal.write(line, by=BY_FILES, note=note)
-            self._handler.leave_progress()
 
     def _judged(self, document: Document) -> DocumentOutcome:
         try:
@@ -239,17 +197,15 @@ class TextFileAnswers:
         exchange = addressed(document.text, self._session.pending)
         if exchange is not None:
             reply = Reply(document.text, by=BY_FILES)
-            return self._answered(document, self._handler.answer(exchange.number, reply))
+            return self._answered(document, self._way.answer(exchange.number, reply))
         if self._session.may_report(id_of(document.text)):
             return self._say(document)  # a deliberate -32600 to a line that was no message
         return self._refuse(document)
 
     def _say(self, document: Document) -> DocumentOutcome:
-        verdict = self._session.submit(document.text)
+        verdict = self._way.say(Reply(document.text, by=BY_FILES))
         if verdict.line is None:
             return _refused(document, verdict.diagnostics, self._session.judge)
-        self._journal.write(verdict.line, by=BY_FILES)
-        self._handler.leave_progress()
         return DocumentOutcome(document, sent=True, diagnostics=verdict.diagnostics)
 
     def _answered(self, document: Document, outcome: Outcome) -> DocumentOutcome:
@@ -308,11 +264,11 @@ class TextFileAnswers:
     def _status(self) -> StatusTxt:
         from humanmcp.server.text_files.status import StatusTxt  # noqa: PLC0415 - no start waits for it
 
-        return StatusTxt(self._handler, self._tell_stderr)
+        return StatusTxt(self._way)
 
     # -- a folder that somebody took away ---------------------------------------------------------
 
-    def bring_back(self) -> None:
+    def look_at_rest(self, now: float) -> None:  # noqa: ARG002 - it is gone or not
         """Create the person's folder again if it is gone, with all earlier lines."""
         gone = self.files
         if gone is None or not gone.shared or not gone.is_gone:

@@ -8,7 +8,7 @@ import pytest
 
 from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.inbox import open_inbox
-from humanmcp.inbox.contract import Key
+from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.client import part_in
@@ -153,7 +153,9 @@ def test_an_answer_is_byte_identical_by_hand_in_text_files_and_replayed(
             until(lambda: (files / "in.txt").read_text() == initialize("2025-11-25") + "\n", "it")
             told = "you can choose the HTTP status until "
             until(lambda: told in (files / "status.txt").read_text(), "who decides the status")
-            (files / "out.anyway.txt").write_text(typed, encoding="utf-8")
+            inbox = FolderInbox(home)
+            key = Key(inbox.sessions()[0].name, 1)
+            inbox.send(key, Reply(typed, anyway=True, by="terminal"))
         assert waiting.response.read() == typed.encode()
         assert waiting.response.getheader("mcp-session-id")
 

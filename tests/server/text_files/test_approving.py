@@ -1,4 +1,4 @@
-"""Permission prompts with text files alone: `status.txt` shows them, `out.do.txt` decides."""
+"""Permission prompts with text files alone: `status.txt` shows them and what decides."""
 
 import json
 import re
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from humanmcp.cli import main
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -27,40 +28,38 @@ def host(tmp_path: Path) -> Iterator[Serving]:
         yield serving
 
 
-def _ask(host: Serving, tmp_path: Path, line: str, words: str) -> str:
-    """Let the host ask. Return the digest that `status.txt` shows beside the words."""
+def _ask(host: Serving, tmp_path: Path, line: str, words: str) -> list[str]:
+    """Let the host ask. Return the arguments of the command with these words in `status.txt`."""
     host.send(line)
     status = tmp_path / "mcp" / "status.txt"
 
-    def shown() -> str:
+    def shown() -> list[str]:
         text = status.read_text("utf-8") if status.exists() else ""
-        found = re.search(rf"{words} ([0-9a-f]+)", text)
-        return found[1] if found else ""
+        digest = "(?: --digest [0-9a-f]+)?"
+        found = re.search(rf"humanmcp (answer \d+{digest} {words}{digest})", text)
+        return found[1].split() if found else []
 
-    return until(shown, "the prompt in status.txt")
+    return [*until(shown, "the command in status.txt"), "--home", str(tmp_path / "home")]
 
 
-def test_a_line_in_a_file_allows_or_denies_what_status_txt_shows(
-    host: Serving, tmp_path: Path
-) -> None:
-    """The digest binds the line to what was shown; another one decides nothing."""
-    do = tmp_path / "mcp" / "out.do.txt"
-    digest = _ask(host, tmp_path, permission("Bash", command="rm \u202ex"), "allow")
-    assert "rm ⟦U+202E⟧x" in (tmp_path / "mcp" / "status.txt").read_text("utf-8")
-    do.write_text(f"allow {'0' * len(digest)}", "utf-8")
-    until(lambda: not do.exists(), "the line is read")
-    do.write_text(f"allow {digest}", "utf-8")
+def test_a_command_of_status_txt_allows_what_it_shows(host: Serving, tmp_path: Path) -> None:
+    """The digest binds the command to what was shown; with another one it decides nothing."""
+    command = _ask(host, tmp_path, permission("Bash", command="rm \u202ex"), "--allow")
+    assert "rm ⟦U+202E⟧x" in _text(tmp_path / "mcp" / "status.txt")
+    at = command.index("--digest") + 1
+    assert main([*command[:at], "0" * len(command[at]), *command[at + 1 :]]) == 1
+    assert main(command) == 0
     assert decided(host) == {"behavior": "allow", "updatedInput": {"command": "rm \u202ex"}}
 
 
-def test_a_long_input_can_only_be_denied_with_a_line(host: Serving, tmp_path: Path) -> None:
+def test_a_long_input_can_only_be_denied_by_what_status_txt_shows(
+    host: Serving, tmp_path: Path
+) -> None:
     """It stands in in.txt, whole; a question that paints itself as something else is not shown."""
-    do = tmp_path / "mcp" / "out.do.txt"
     line = permission("Bash", command="true\n" * 60 + "rm -rf /")
-    digest = _ask(host, tmp_path, line, "deny")
-    do.write_text(f"allow {digest}", "utf-8")
-    until(lambda: not do.exists(), "the line is read")
-    do.write_text(f"deny {digest} not that", "utf-8")
+    command = _ask(host, tmp_path, line, "--deny")
+    assert "--allow" not in _text(tmp_path / "mcp" / "status.txt")
+    assert main([*command[: command.index("--deny") + 1], "not that", *command[-2:]]) == 0
     assert decided(host) == {"behavior": "deny", "message": "not that"}
 
 
@@ -68,7 +67,7 @@ def test_the_server_itself_refuses_a_decision_about_other_arguments(
     host: Serving, tmp_path: Path
 ) -> None:
     """A desk may have looked before the client repeated its request with another command."""
-    _ask(host, tmp_path, permission("Bash", command="ls"), "allow")
+    _ask(host, tmp_path, permission("Bash", command="ls"), "--allow")
     inbox = FolderInbox(tmp_path / "home")
     (facts,) = inbox.sessions()
     (item,) = inbox.items(facts.name)
@@ -78,22 +77,20 @@ def test_the_server_itself_refuses_a_decision_about_other_arguments(
     assert inbox.item(item.key).answer is None
 
 
-def test_a_line_in_a_file_answers_the_questions_that_status_txt_shows(
+def test_a_command_of_status_txt_answers_the_questions_that_it_shows(
     host: Serving, tmp_path: Path
 ) -> None:
-    """A line with too few answers sends nothing, and problems.txt says so."""
+    """With too few answers it sends nothing."""
     several = [
         {"question": "Which?", "options": ["A", {"label": "B", "description": "second"}]},
         {"question": "Where?", "options": ["x", "y"], "multiple": True},
         {"question": "Why?"},
     ]
-    do, folder = tmp_path / "mcp" / "out.do.txt", tmp_path / "mcp"
-    digest = _ask(host, tmp_path, question(questions=several), "txt: answer")
-    assert "2  B (second)" in (folder / "status.txt").read_text("utf-8")
-    do.write_text(f"answer {digest} 2", "utf-8")
-    told = until(lambda: "one answer for each" in _text(folder / "problems.txt"), "the problem")
-    assert told
-    do.write_text(f'answer {digest} 2 1,2 "no reason"', "utf-8")
+    command = _ask(host, tmp_path, question(questions=several), "--answers")
+    assert "2  B (second)" in _text(tmp_path / "mcp" / "status.txt")
+    at = command.index("--answers") + 1
+    assert main([*command[:at], "2", *command[at:]]) != 0
+    assert main([*command[:at], "2", "1,2", "no reason", *command[at:]]) == 0
     answers = {"Which?": "B", "Where?": ["x", "y"], "Why?": "no reason"}
     assert outcome(host) == {"status": "answered", "answers": answers}
 
@@ -111,7 +108,7 @@ def test_status_txt_names_what_of_a_question_cannot_be_read(
     host: Serving, tmp_path: Path, arguments: dict[str, object], told: list[str]
 ) -> None:
     """Real agents send lists as text."""
-    _ask(host, tmp_path, question(**arguments), "txt: (?:answer|deny)")
+    _ask(host, tmp_path, question(**arguments), "--(?:answers|deny)")
     status = _text(tmp_path / "mcp" / "status.txt")
     assert [one for one in told if one not in status] == []
     assert "only deny" not in status
@@ -124,30 +121,11 @@ def _text(path: Path) -> str:
 TYPED = '{"jsonrpc": "2.0", "id": 3, "result": {"content": [{"type": "text", "text": "a little"}]}}'
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "sent"),
-    [
-        ("out.do.txt", "answer {} 2", {"status": "answered", "answers": {"Tea?": "no"}}),
-        (
-            "out.do.txt",
-            "deny {} not now",
-            {"status": "declined", "answers": {}, "reason": "not now"},
-        ),
-        (
-            "out.txt",
-            TYPED,
-            {"status": "answered", "answers": {"Tea?": "a little"}},
-        ),
-    ],
-)
-def test_one_question_is_answered_with_a_line_or_with_words_in_out_txt(
-    host: Serving, tmp_path: Path, name: str, text: str, sent: object
-) -> None:
-    """Or declined; words in out.txt become the answer in its shape."""
-    line = question(question="Tea?", options=["yes", "no"])
-    digest = _ask(host, tmp_path, line, "txt: answer")
-    (tmp_path / "mcp" / name).write_text(text.replace("{}", digest, 1), "utf-8")
-    assert outcome(host) == sent
+def test_words_in_out_txt_become_the_answer_to_a_question(host: Serving, tmp_path: Path) -> None:
+    """In the shape of the tool."""
+    _ask(host, tmp_path, question(question="Tea?", options=["yes", "no"]), "--answers")
+    (tmp_path / "mcp" / "out.txt").write_text(TYPED, "utf-8")
+    assert outcome(host) == {"status": "answered", "answers": {"Tea?": "a little"}}
 
 
 def test_after_the_limit_of_the_asker_nobody_has_answered(host: Serving, tmp_path: Path) -> None:

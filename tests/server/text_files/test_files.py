@@ -21,7 +21,7 @@ from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.locales import speaking
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Severity
 from humanmcp.server.text_files.files import TextFiles
-from humanmcp.server.text_files.folder import OpenFolder
+from humanmcp.server.text_files.folder import Mark, OpenFolder
 from humanmcp.server.text_files.out_txt import Document, DocumentOutcome, decode
 from tests.support.waiting import until
 
@@ -1248,3 +1248,25 @@ def test_each_text_is_sent_once_or_comes_back(desk: Desk, plan: list[tuple[str, 
     )
     desk.out.unlink(missing_ok=True)
     desk.looks(0.1)
+
+
+def test_an_idle_folder_is_looked_at_as_a_whole_and_what_is_saved_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One call for all names that nothing has; hundreds of sessions wait in one process."""
+    files = TextFiles.claim(tmp_path / "me", decode=decode)
+    asked: list[str] = []
+    mark = OpenFolder.mark
+
+    def asking(folder: OpenFolder, name: str) -> Mark | None:
+        asked.append(name)
+        return mark(folder, name)
+
+    monkeypatch.setattr(OpenFolder, "mark", asking)
+    assert [len(files.poll(now)) for now in (0.0, 3.0, 4.0)] == [0, 0, 0]
+    asked.clear()
+    assert not files.poll(4.5)
+    assert asked == []
+    (files.folder / "out.txt").write_text(ONE)
+    assert [len(files.poll(now)) for now in (4.7, 4.9)] == [0, 1]
+    files.release()

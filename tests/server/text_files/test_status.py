@@ -1,5 +1,6 @@
 """`status.txt`: what has become of each line of `in.txt`, and what will."""
 
+import base64
 import json
 import shutil
 import threading
@@ -10,6 +11,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.desk.board import Board
+from humanmcp.inbox.contract import Order, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
@@ -394,7 +396,9 @@ def test_what_the_client_made_of_what_was_said_stands_at_the_end(tmp_path: Path)
         server.type(changed)
         assert server.hear() == changed
         server.says("the client has not sent tools/list again.")
-        (server.folder / "out.raw.txt").write_text("no message\n", encoding="utf-8")
+        raw = Reply(base64.b64encode(b"no message\n").decode(), by="terminal", order=Order.RAW)
+        inbox = FolderInbox(server.home)
+        inbox.submit(inbox.sessions()[0].name, raw)
         assert server.hear() == "no message"
         server.says("You sent a line that no client can use. Nothing has come since.")
         server.say('{"jsonrpc":"2.0","id":9,"method":"tools/list"}')

@@ -1,8 +1,7 @@
 """What is answered without a person: by a rule of the answer book, or by what the book offers.
 
-An exchange meets `AutomaticAnswers` at a few moments of its way (`exchanges.py`); `replaying.py`
-has one that prefers recorded answers. `ServerDefinition` holds the definition, and tells the client
-when that is something else: the book was saved, a rule changed it, or a person published it.
+`ServerDefinition` holds the definition, and tells the client when that is something else: the book
+was saved, a rule changed it, or a person published it.
 """
 
 from __future__ import annotations
@@ -10,11 +9,18 @@ from __future__ import annotations
 import json
 import logging
 import os
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from humanmcp.inbox.contract import Order
 from humanmcp.locales import describe, say
-from humanmcp.protocol.answer_book.book import Book, book_lists, changed_lists, server_info
-from humanmcp.protocol.answer_book.decide import HandshakePolicy, decide
+from humanmcp.protocol.answer_book.book import (
+    LISTED,
+    Book,
+    book_lists,
+    changed_lists,
+    server_info,
+)
+from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode, decide
 from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation.approvals import (
     APPROVAL,
@@ -30,20 +36,18 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.tables import methods
 from humanmcp.server.journal import BY_US
+from humanmcp.server.moments import LEFT_TO_A_PERSON, Acted, Capability
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.common.book_file import BookFile
+    from humanmcp.inbox.contract import Reply
     from humanmcp.protocol.answer_book.book_entry import DefinitionChange
     from humanmcp.protocol.answer_book.following import BookMemory
     from humanmcp.protocol.conversation.exchange import Exchange, Outcome
     from humanmcp.protocol.json.jsonrpc import Message
-    from humanmcp.protocol.session import McpSession
-    from humanmcp.server.exchanges import ExchangeHandler
-    from humanmcp.server.journal import Journal
+    from humanmcp.server.moments import Way
     from humanmcp.server.rule_steps import RuleSteps
-    from humanmcp.server.waiting import Keepalive, ServeOptions
 
 logger = logging.getLogger(__name__)
 
@@ -53,21 +57,12 @@ INTERNAL_ERROR: Final = -32603
 class ServerDefinition:
     """The server definition from the book, and the one that the client knows."""
 
-    def __init__(
-        self,
-        session: McpSession,
-        journal: Journal,
-        book_file: BookFile,
-        keepalive: Keepalive,
-        *,
-        by_hand: bool = False,
-    ) -> None:
-        """Begin. With `by_hand` a person lists the tools: the client knows none before that."""
-        self._by_hand = by_hand
-        self.session = session
-        self.journal = journal
-        self._book_file = book_file
-        self._keepalive = keepalive
+    def __init__(self, way: Way) -> None:
+        """Begin. By hand a person lists the tools: the client knows none before that."""
+        self._way = way
+        self.session = way.session
+        self.journal = way.journal
+        self._book_file = book_file = way.book_file
         self._told = book_file.book
         """The book that the client knows."""
         self._complaint = book_file.complaint
@@ -82,7 +77,7 @@ class ServerDefinition:
         negotiated, book = self.session.negotiated, self.book
         self.session.book_capabilities = book.declared_capabilities()
         named = (book.name, book.title) != (Book().name, Book().title)
-        tools = () if self._by_hand else book.tools
+        tools = () if self._way.options.mode is Mode.BY_HAND else book.tools
         self.session.negotiated = negotiated._replace(
             prepared=book_lists(book),
             server=server_info(book) if named else {},
@@ -110,47 +105,26 @@ class ServerDefinition:
         self._prepare()
         self.session.negotiated = self.session.negotiated._replace(newly_prepared=True)
         before, self._told = self._told, self.book
-        if by != BY_US or self._keepalive.may_acknowledge:
+        if by != BY_US or self._way.options.speaks_first:
             for capability in changed_lists(before, self._told):
                 for line in self.session.list_changed(capability):
                     self.journal.write(line, by=by)
         self.journal.describe(self.session)
 
 
-class Acted(NamedTuple):
-    """What became of a decision that was due: its answer was `sent`, or something is left to do.
-
-    `line` goes out where the recorded answer was a malformed line.
-    """
-
-    decision: Decision
-    sent: Sent | None = None
-    line: bytes | None = None
-
-
-LEFT_TO_A_PERSON = Acted(Decision())
-
-
-class AutomaticAnswers:
+class AnswerBook(Capability):
     """The answer book's turn in one session."""
 
-    def __init__(
-        self,
-        definition: ServerDefinition,
-        options: ServeOptions,
-        end_session: Callable[[int], object],
-    ) -> None:
-        """Begin. `end_session` ends the session with a status, where a rule says so."""
-        self.definition = definition
-        self._session = definition.session
-        self._journal = definition.journal
-        self._options = options
-        self._end_session = end_session
+    def __init__(self, way: Way) -> None:
+        self._way = way
+        self._definition = ServerDefinition(way)
+        self._session = way.session
+        self._journal = way.journal
         self._steps: RuleSteps | None = None
         self._memory: BookMemory | None = None
         """What its rules have done and keep; None until there are rules."""
-        self._rules = definition.book.entries
-        self._handshake_by_hand = definition.journal.inbox.handshake_is_by_hand()
+        self._rules = way.book_file.book.entries
+        self._handshake_by_hand = way.journal.inbox.handshake_is_by_hand()
 
     # -- the moments of an exchange --------------------------------------------------------------
 
@@ -165,14 +139,14 @@ class AutomaticAnswers:
             return None
         return Decision(0.0, allowed(approval), TextForm.TEXT, "allowed")
 
-    def decide(self, exchange: Exchange) -> Decision:
+    def decide(self, exchange: Exchange, rest: Callable[[Exchange], Decision]) -> Decision:  # noqa: ARG002 - it decides about each
         """Return the book's decision about an exchange, or the rest of its rule."""
         begun = None if self._steps is None else self._steps.left(exchange.number)
         if begun is not None:
             return begun
         if (permitted := self._allowed(exchange)) is not None:
             return permitted
-        book = self.definition.book
+        book, options = self._way.book_file.book, self._way.options
         if self._memory is None and book.entries:
             from humanmcp.protocol.answer_book.following import BookMemory  # noqa: PLC0415 - only with rules
 
@@ -184,16 +158,12 @@ class AutomaticAnswers:
             exchange,
             book,
             self._session.negotiated,
-            mode=self._options.mode,
-            handshake=HandshakePolicy.PERSON if held else self._options.handshake,
+            mode=options.mode,
+            handshake=HandshakePolicy.PERSON if held else options.handshake,
             grace=graces.of(self._session.negotiated.client_name) if opens else None,
             memory=self._memory,
-            refuse=self._options.refuse,
+            refuse=options.refuse,
         )
-
-    def begin(self, _exchange: Exchange, decision: Decision) -> Decision | None:
-        """Prepare for a new request. Returns its decision; None if another server answers it."""
-        return decision
 
     def act(self, exchange: Exchange, decision: Decision, waited: float) -> Acted:
         """Do the steps of a rule that are due, then answer as it says."""
@@ -210,7 +180,7 @@ class AutomaticAnswers:
         if isinstance(outcome, Refused):
             first = outcome.verdict.errors[0]
             logger.warning("%s does not pass the check: %s", decision.by, title_of(first.code))
-        if self._options.refuse:
+        if self._way.options.refuse:
             return self._unsendable(exchange, decision, outcome)
         return LEFT_TO_A_PERSON
 
@@ -222,58 +192,43 @@ class AutomaticAnswers:
         sent = self._session.reply(exchange.number, error, TextForm.ERROR)
         return Acted(decision, sent) if isinstance(sent, Sent) else LEFT_TO_A_PERSON
 
-    def answered(self, _exchange: Exchange, decision: Decision) -> None:
+    def acted(self, exchange: Exchange, decision: Decision) -> None:  # noqa: ARG002 - the decision has what is kept
         """Update the memory of a rule after its answer."""
         if self._memory is not None:
             self._memory.keep(decision)
 
-    def noticed(self, message: Message) -> None:
-        """Take in a notification of the client."""
-
     def responded(self, message: Message) -> int:
-        """Take a response of the client. Return the request that continues with it, or 0."""
         return 0 if self._steps is None else self._steps.response(message)
 
-    def over(self, number: int) -> None:
-        """Forget the steps of a request."""
+    def ending(self, exchange: Exchange) -> None:
         if self._steps is not None:
-            self._steps.over(number)
-
-    def has_begun(self, number: int) -> bool:
-        """Return True for a request in the middle of its rule."""
-        return self._steps is not None and self._steps.left(number) is not None
-
-    def attach(
-        self,
-        handler: ExchangeHandler,
-        wake: Callable[[], object],
-        tell_stderr: Callable[[str], object],
-    ) -> None:
-        """Learn who takes answers that come from elsewhere, at any time: after a `wake`."""
+            self._steps.over(exchange.number)
 
     # -- the rest of the session -----------------------------------------------------------------
 
-    def look(self) -> None:
-        """Process answers that arrived from elsewhere."""
+    def order(self, reply: Reply) -> None:
+        """Change the server definition."""
+        if reply.order is not Order.DEFINITION:
+            return
+        from humanmcp.answering.service import definition_change  # noqa: PLC0415 - seldom wanted
 
-    def close(self) -> None:
-        """End with the session."""
+        change = definition_change(reply.text)
+        if change is not None:
+            self._journal.note_order(reply._replace(text=_names(change)))
+            self._definition.publish(change, reply.by)
+            self._way.look_again()
 
-    @property
-    def handshake(self) -> HandshakePolicy:
-        """Who opens the session, as far as is known since it was last asked for."""
-        return HandshakePolicy.PERSON if self._handshake_by_hand else self._options.handshake
-
-    def follow_people(self, now: float) -> bool:
-        """Take in that they saved the book, took the handshake, or gave it back; return if so."""
+    def look_at_rest(self, now: float) -> None:
+        """Take in that people saved the book, took the handshake, or gave it back."""
         held, was_held = self._journal.inbox.handshake_is_by_hand(), self._handshake_by_hand
         self._handshake_by_hand = held
-        changed = self.definition.follow(now)
-        if self.definition.book.entries is not self._rules:
-            self._rules = self.definition.book.entries
+        changed = self._definition.follow(now)
+        if self._way.book_file.book.entries is not self._rules:
+            self._rules = self._way.book_file.book.entries
             if self._memory is not None:
                 self._memory.clear()
-        return changed or held != was_held
+        if changed or held != was_held:
+            self._way.look_again()
 
     # -- a rule ----------------------------------------------------------------------------------
 
@@ -287,7 +242,7 @@ class AutomaticAnswers:
         left = self._steps.go_on(exchange, decision._replace(counts=False), waited)
         if left.notices or left.ask or left.change is None:
             return left
-        self.definition.publish(left.change)
+        self._definition.publish(left.change)
         return left._replace(change=None)
 
     def _count(self, decision: Decision) -> None:
@@ -305,7 +260,7 @@ class AutomaticAnswers:
             return False
         self._count(decision)
         if decision.fault == EntryFault.EXIT.value:
-            self._end_session(0)
+            self._way.end(0)
         elif decision.fault == EntryFault.CRASH.value:
             self._journal.connection.crash()
         return True
@@ -334,3 +289,12 @@ class AutomaticAnswers:
         if http_fault is not None:
             self._journal.connection.carry_wrongly(http_fault)
         return http_fault is not None
+
+
+def _names(change: DefinitionChange) -> str:
+    """Name the entries of the new server definition: `tools: forecast, alerts`."""
+    lists = (
+        f"{member}: {', '.join(str(one.get(LISTED[member])) for one in entries)}"
+        for member, entries in change.add.items()
+    )
+    return "; ".join(lists)

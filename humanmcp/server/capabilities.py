@@ -1,0 +1,35 @@
+"""The capabilities of a server, in the order in which they hear each moment (`moments.py`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.server.answer_book import AnswerBook
+from humanmcp.server.keepalive import Keepalive
+from humanmcp.server.orders import Orders
+from humanmcp.server.parking import ParkedCalls
+from humanmcp.server.text_files.text_desk import TextFileAnswers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.server.moments import Capability, Way
+
+
+def _replay(way: Way) -> Capability | None:
+    replay = way.options.replay
+    if replay is None:
+        return None
+    from humanmcp.server.replaying import ReplayedAnswers  # noqa: PLC0415 - seldom wanted
+
+    return ReplayedAnswers(way, replay)
+
+
+CAPABILITIES: Final[tuple[Callable[[Way], Capability | None], ...]] = (
+    Keepalive,  # keeps a client from timing out while a request waits
+    ParkedCalls,  # lets a person answer hours later, and a client come for the answer
+    _replay,  # answers as a server was recorded, or asks the real one
+    AnswerBook,  # answers by a rule, or with what the book declares
+    TextFileAnswers,  # copies each line to in.txt, and sends what is saved in out.txt
+    Orders,  # follows what people order: silence, bytes, an exit
+)

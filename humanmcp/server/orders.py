@@ -1,0 +1,50 @@
+"""What people order a server to do, to test what its client does with it."""
+
+from __future__ import annotations
+
+import binascii
+import logging
+from typing import TYPE_CHECKING
+
+from humanmcp.inbox.contract import Order
+from humanmcp.server.moments import Capability
+
+if TYPE_CHECKING:
+    from humanmcp.inbox.contract import Reply
+    from humanmcp.server.moments import Way
+
+logger = logging.getLogger(__name__)
+
+
+class Orders(Capability):
+    """Follows the orders that belong to no other capability."""
+
+    def __init__(self, way: Way) -> None:
+        self._way = way
+
+    def order(self, reply: Reply) -> None:
+        match reply.order:
+            case Order.RAW:
+                self._write_raw(reply)
+            case Order.EXIT:
+                is_number = reply.text.isascii() and reply.text.isdigit()
+                self._way.end(int(reply.text) % 256 if is_number else 0)
+            case Order.HTTP:
+                self._carry_wrongly(reply.text)
+            case _:
+                pass
+
+    def _write_raw(self, reply: Reply) -> None:
+        try:
+            content = binascii.a2b_base64(reply.text, strict_mode=True)
+        except binascii.Error:
+            logger.warning("bytes that are no base64 were not written")
+        else:
+            self._way.journal.write_raw(content, by=reply.by)
+
+    def _carry_wrongly(self, text: str) -> None:
+        from humanmcp.protocol.http.outbound import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
+
+        fault = HttpFault.read(text)
+        if fault is not None or text == TAKEN_BACK:
+            self._way.journal.connection.carry_wrongly(fault)

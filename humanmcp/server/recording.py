@@ -1,0 +1,174 @@
+"""A recorded conversation, for `serve --replay`: where it is, and what is added to it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from humanmcp.inbox import records
+from humanmcp.inbox.contract import InboxError
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.answer_book.replay import Match, Otherwise, Replay, recorded
+from humanmcp.protocol.conversation.transcript import to_json
+from humanmcp.protocol.validation.captures import is_transcript, read_recording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from humanmcp.protocol.conversation.transcript import Frame
+
+
+class NoReplayError(StopError):
+    """There is nothing to be replayed."""
+
+    section = "serve"
+
+
+class RecordingPlace(NamedTuple):
+    """Where a recording is: in a file, or in a database as the session of this name."""
+
+    path: Path
+    """The file; for a session in a database, the one with what is added to it."""
+    home: Path
+    session: str = ""
+    database: str = ""
+
+    @classmethod
+    def find(cls, wanted: str, home: Path, database: str = "") -> Self:
+        """Find a transcript or text log, or a session by its folder or its name."""
+        path = Path(wanted).expanduser()
+        if not path.exists() and records.is_session_name(wanted):
+            path = home / records.SESSIONS / wanted
+            if database and not path.exists():
+                return cls(home / records.FORWARDED.format(wanted), home, wanted, database)
+        return cls(path / records.TRANSCRIPT if path.is_dir() else path, home)
+
+    @property
+    def is_missing(self) -> bool:
+        """Return True if there is no such file; of a database only reading it tells."""
+        return not self.session and not self.path.exists()
+
+    def frames(self) -> Iterator[Frame]:
+        """Read the recording and its additions, with unique frame numbers.
+
+        Raises:
+            OSError: it cannot be read.
+            InboxError: the database cannot be used, or has no such session.
+        """
+        last = 0
+        for part in self._parts():
+            for frame in part:
+                last = max(last + 1, frame.seq)
+                yield frame._replace(seq=last)
+
+    def _parts(self) -> Iterator[Iterator[Frame]]:
+        if self.session:
+            from humanmcp.inbox import open_inbox  # noqa: PLC0415 - few have a database
+
+            yield open_inbox(self.home, self.database).frames(self.session)
+        else:
+            yield read_frames(self.path)
+        added = self.path if self.session else beside(self.path)
+        if added.exists():
+            yield read_frames(added)
+
+
+def read_replay(recording: RecordingPlace, match: str, otherwise: str = "hand") -> Replay:
+    """Read the recorded answers.
+
+    Where the real server stands behind it, a recording may be empty, or a file that is to be made.
+
+    Raises:
+        NoReplayError: there is no such recording, or no answer in it.
+    """
+    begins = otherwise == Otherwise.FORWARD.value
+    is_new = begins and recording.is_missing and _may_be_made(recording.path)
+    named = recording.session or recording.path
+    try:
+        frames = () if is_new else recording.frames()
+        replay = Replay(recorded(frames), Match(match), Otherwise(otherwise))
+    except (OSError, InboxError) as error:
+        raise NoReplayError("no replay", path=named, why=error) from error
+    if not len(replay) and not begins:
+        raise NoReplayError("nothing to replay", path=named)
+    return replay
+
+
+def read_forward(recording: RecordingPlace, command: Iterable[str]) -> Forward:
+    """Return the command for unrecorded requests and the file that records its answers."""
+    frames = () if recording.is_missing else recording.frames()
+    last = max((frame.seq for frame in frames), default=0)
+    path = recording.path if recording.session else growing(recording.path)
+    return Forward(tuple(command), Addition(path, last))
+
+
+def _may_be_made(path: Path) -> bool:
+    """Return True if the path lies in an existing folder."""
+    return path.parent.is_dir() and not records.is_session_name(path.name)
+
+
+def read_frames(path: Path) -> Iterator[Frame]:
+    """Read a transcript, or a text log.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as stream:
+        yield from read_recording((line.removesuffix("\n") for line in stream), str)
+
+
+_PRIVATE: Final = 0o600
+
+
+def beside(path: Path) -> Path:
+    """Name the file that grows beside a recording: `capture.log.forwarded.jsonl`."""
+    return path.with_name(records.FORWARDED.format(path.name))
+
+
+def growing(path: Path) -> Path:
+    """Return the file that grows for a recording: itself, or the one beside it."""
+    if not path.exists():
+        return path
+    with path.open(encoding="utf-8-sig", errors="replace") as stream:
+        is_other = not is_transcript(stream.readline())
+    is_session = path.name == records.TRANSCRIPT and (path.parent / records.SESSION).exists()
+    return beside(path) if is_other or is_session else path
+
+
+class Addition:
+    """What is added to a recording, one request with all that belongs to it at a time."""
+
+    def __init__(self, path: Path, last: int) -> None:
+        self.path = path
+        self._seq = last
+
+    def add(self, frames: Sequence[Frame]) -> OSError | None:
+        """Add frames at the end, in one write: others may add to the same file."""
+        first = self._seq + 1
+        self._seq += len(frames)
+        numbered = (frame._replace(seq=seq) for seq, frame in enumerate(frames, first))
+        text = "".join(f"{to_json(frame)}\n" for frame in numbered)
+        try:
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _PRIVATE)
+            with os.fdopen(descriptor, "ab") as stream:
+                stream.write((_line_end(self.path) + text).encode("utf-8", "replace"))
+        except OSError as error:
+            return error
+        return None
+
+
+def _line_end(path: Path) -> str:
+    """Return a line feed if a crash has torn the last line of a file, else nothing."""
+    with path.open("rb") as stream:
+        if not stream.seek(0, os.SEEK_END):
+            return ""
+        stream.seek(-1, os.SEEK_END)
+        return "" if stream.read(1) == b"\n" else "\n"
+
+
+class Forward(NamedTuple):
+    """What was not recorded is asked of this command, and its answers are added to a recording."""
+
+    command: tuple[str, ...]
+    recording: Addition
