@@ -31,7 +31,7 @@ from humanmcp.inbox.contract import InboxError, Key, Life, StoreError, UnknownIt
 from humanmcp.locales import language_of, say
 from humanmcp.protocol.answer_book.decide import Mode
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.model import HINTS
 from humanmcp.protocol.json.jsonrpc import with_token
 from humanmcp.room import records
 from humanmcp.room.practice import (
@@ -501,7 +501,7 @@ class RoomSeat:
 
 def _codes(diagnostics: Iterable[Diagnostic]) -> frozenset[str]:
     """Return the kinds of mistakes among problems."""
-    return frozenset(one.code for one in diagnostics if one.severity is not Severity.HINT) - _LAYOUT
+    return frozenset(one.code for one in diagnostics if one.severity not in HINTS) - _LAYOUT
 
 
 def _add(codes: list[str], more: Iterable[str]) -> None:
