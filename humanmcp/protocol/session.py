@@ -67,6 +67,17 @@ _SIDES: Final[Mapping[Party, tuple[Direction, Direction]]] = {
 """The directions of each role: the peer's messages, and our own. IN is from the client."""
 
 
+def judge_reply(
+    exchange: Exchange, text: str, form: TextForm, negotiated: NegotiatedState, *, anyway: bool
+) -> Sent | Refused:
+    """Check a reply without a session: what would be sent has no line to write yet."""
+    verdict = check.check(exchange, text, form, negotiated)
+    own = verdict.line if verdict.sendable or not anyway else verdict.forced
+    if own is None:
+        return Refused(exchange, verdict)
+    return Sent(exchange, None, own, verdict, deliberate=not verdict.sendable)
+
+
 class _OpenBatch:
     """A batch that was received: its unanswered requests, and the responses so far."""
 
@@ -288,11 +299,10 @@ class McpSession:
             return Late(exchange)
         if exchange.awaiting_retry:
             return AwaitingRetry(exchange)
-        verdict = check.check(exchange, text, form, self.negotiated)
-        own = verdict.line if verdict.sendable or not anyway else verdict.forced
-        if own is None:
-            return Refused(exchange, verdict)
-        return self._send(exchange, own, verdict)
+        judged = judge_reply(exchange, text, form, self.negotiated, anyway=anyway)
+        if isinstance(judged, Refused):
+            return judged
+        return self._send(exchange, judged.own, judged.verdict)
 
     def reply_with_line(self, number: int, line: str, *, deliberate: bool = True) -> Outcome:
         """Answer with a whole line, unchecked: a recorded or real server sent this line."""

@@ -43,9 +43,12 @@ from humanmcp.protocol.conversation.exchange import (
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
+from humanmcp.protocol.json.jsonrpc import Kind
+from humanmcp.protocol.session import judge_reply
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.methods import DISCOVER
 from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.addressing import addressed, id_of, kind_typed
 from humanmcp.protocol.validation.envelope import failure
 from humanmcp.server.journal import BY_US, PARKED, QUIET
 from humanmcp.server.moments import LEFT_TO_A_PERSON
@@ -62,7 +65,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.session import McpSession
     from humanmcp.server.journal import Journal
-    from humanmcp.server.moments import Capability, Way
+    from humanmcp.server.moments import Capability, ParkedRequest, Way
     from humanmcp.server.waiting import ServeOptions
 
 logger = logging.getLogger(__name__)
@@ -363,24 +366,32 @@ class ExchangeHandler:
         elif isinstance(outcome, Late):
             logger.info("a reply to %s came too late", number)
 
-    def answer(self, number: int, reply: Reply) -> Outcome:
+    def answer(self, number: int, reply: Reply, parked: ParkedRequest | None = None) -> Outcome:
         """Judge what a person answers, at whatever desk, and send it with its decision record.
 
         It is kept until the client has repeated a request that it was asked to retry.
         """
-        exchange = self.session.exchanges.get(number)
+        exchange = parked.exchange if parked else self.session.exchanges.get(number)
         if exchange is not None and differs(reply.shown, exchange.request.raw):
             return refused(exchange, reply, kinds.other_request_shown().unplaced())
         try:
-            outcome = self.session.reply(number, reply.text, reply.form, anyway=reply.anyway)
+            outcome = self._judge(number, reply, parked)
         except Exception as error:
             logger.exception("a reply could not be taken; please report it")
             return refused(exchange, reply, failure(error)) if exchange else Late(None)
-        if isinstance(outcome, Sent):
+        if isinstance(outcome, Sent) and parked is not None:
+            self.journal.write_answer(parked.key, outcome, reply, parked.negotiated)
+        elif isinstance(outcome, Sent):
             self.send(outcome, reply)
         elif isinstance(outcome, AwaitingRetry):
             self._kept[number] = reply
         return outcome
+
+    def _judge(self, number: int, reply: Reply, parked: ParkedRequest | None) -> Outcome:
+        text, form, anyway = reply.text, reply.form, reply.anyway
+        if parked is None:
+            return self.session.reply(number, text, form, anyway=anyway)
+        return judge_reply(parked.exchange, text, form, parked.negotiated, anyway=anyway)
 
     def send(
         self, sent: Sent, author: Reply | str, line: bytes | None = None, *, parked: bool = False
@@ -394,23 +405,9 @@ class ExchangeHandler:
         self._by[exchange.number] = by
         if len(self._by) > REMEMBERED:
             self._by.popitem(last=False)
-        key, negotiated = self.journal.key(exchange.number), self.session.negotiated
-        decision = self.journal.decision_of(
-            key, exchange, sent.own, author, negotiated, deliberate=sent.deliberate
-        )
-        if sent.line is not None:
-            note = PARKED if parked else DELIBERATE if sent.deliberate else ""
-            said = line or sent.line
-            self.journal.write(
-                said,
-                exchange.number,
-                by=by,
-                note=note,
-                decision=decision,
-                receipt=exchange.number,
-            )
-        elif decision:  # the rest of its batch is still to come
-            self.journal.note_decision(decision, by)
+        note = PARKED if parked else DELIBERATE if sent.deliberate else ""
+        key = self.journal.key(exchange.number)
+        self.journal.write_answer(key, sent, author, self.session.negotiated, line, note=note)
         for one in self.capabilities:
             one.over(exchange, None if parked else timers, "")
         if timers is not None and not parked:
@@ -562,27 +559,51 @@ class ExchangeHandler:
 
     def order(self, ticket: str, reply: Reply) -> None:
         """Send what a person says without a request, or follow their order."""
+        found: Sequence[Diagnostic] = ()
         if reply.order is Order.SAY:
             verdict = self.say(reply)
-            is_said = verdict.line or (reply.anyway and verdict.forced)
-            self.journal.settle(ticket, () if is_said else verdict.diagnostics)
-            return
-        if reply.order not in (Order.RAW, Order.DEFINITION):
+            found = () if _line_of(verdict, reply) else verdict.diagnostics
+        elif reply.order is Order.RAW:
+            self._say_bytes(reply)
+        elif reply.order is not Order.DEFINITION:
             self.journal.note_order(reply)
         for one in self.capabilities:
             one.order(reply)
-        self.journal.settle(ticket, ())
+        self.journal.settle(ticket, found)
         if reply.order is Order.CRASH:
             self.journal.connection.crash()
 
     def say(self, reply: Reply) -> Verdict:
         """Judge and send what a person says without a request. Return the verdict."""
         verdict = self.session.submit(reply.text, anyway=reply.anyway)
-        line = verdict.line or (verdict.forced if reply.anyway else None)
+        line = _line_of(verdict, reply)
         if line:
-            self.journal.write(line, by=reply.by, note="" if verdict.sendable else DELIBERATE)
+            note = "" if verdict.sendable else DELIBERATE
+            decision = self._decision_in(line, reply)
+            self.journal.write(line, by=reply.by, note=note, decision=decision)
             self._leave_progress()
         return verdict
+
+    def _say_bytes(self, reply: Reply) -> None:
+        from binascii import Error, a2b_base64  # noqa: PLC0415 - seldom wanted
+
+        try:
+            content = a2b_base64(reply.text, strict_mode=True)
+        except Error:
+            logger.warning("bytes that are no base64 were not written")
+            return
+        decision = self._decision_in(content.decode("utf-8", "replace"), reply)
+        self.journal.write_raw(content, by=reply.by, decision=decision)
+
+    def _decision_in(self, text: str, reply: Reply) -> str:
+        """Return the record of a decision where a person responds to a request that stays open."""
+        is_response = kind_typed(text) in (Kind.RESULT, Kind.ERROR) and id_of(text) is not None
+        exchange = addressed(text, self.session.pending) if is_response else None
+        if exchange is None:
+            return ""
+        response = Sent(exchange, None, text, Verdict(text, None, text), deliberate=True)
+        key = self.journal.key(exchange.number)
+        return self.journal.decision_of(key, response, reply, self.session.negotiated)
 
     def _leave_progress(self) -> None:
         """Stop our progress notifications for requests of which a person reports progress."""
@@ -618,6 +639,11 @@ class ExchangeHandler:
         outcome = self.session.reply(exchange.number, text, TextForm.ERROR)
         if isinstance(outcome, Sent):
             self.send(outcome, BY_US)
+
+
+def _line_of(verdict: Verdict, reply: Reply) -> str | None:
+    """Return what goes out of a text that a person says."""
+    return verdict.line or (verdict.forced if reply.anyway else None)
 
 
 def _left_to_a_person(_exchange: Exchange) -> Decision:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from humanmcp.inbox.contract import Answer, Key, ServerInbox, SessionFacts, Waiting
-    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, Sent
     from humanmcp.protocol.session import McpSession
     from humanmcp.server.connection import Connection
 
@@ -122,30 +122,49 @@ class Journal(InboxSession):
         self.last_spoken_seq = 0
         """The number of the last line whose client reaction is shown, 0 for none."""
 
-    def decision_of(  # noqa: PLR0913 - what an answer is, and who wrote it
-        self,
-        key: Key,
-        exchange: Exchange,
-        line: str,
-        author: Reply | str,
-        negotiated: NegotiatedState,
-        *,
-        deliberate: bool,
+    def decision_of(
+        self, key: Key, answered: Sent, author: Reply | str, negotiated: NegotiatedState
     ) -> str:
         """Return the record of who decided what; "" for an answer that needs none.
 
         Each answer of a person has one, and each to a question or a permission prompt.
         """
-        tools = negotiated.known_tools
+        exchange, tools = answered.exchange, negotiated.known_tools
         is_asked = exchange.method == "tools/call" and bool(kind_of_tool(exchange.tool, tools))
         if isinstance(author, str) and (author == BY_US or not is_asked):
             return ""
         reply = Reply("", by=author, at=self.clock.stamp()) if isinstance(author, str) else author
-        action = action_of(exchange, line, tools, deliberate=deliberate)
-        decision = DecisionRecord(*key, exchange.method, exchange.request.raw, line, action=action)
+        own = answered.own
+        action = action_of(exchange, own, tools, deliberate=answered.deliberate)
+        decision = DecisionRecord(*key, exchange.method, exchange.request.raw, own, action=action)
         return self.decided(decision, reply)
 
-    def note_decision(self, decision: str, by: str) -> None:
+    def write_answer(  # noqa: PLR0913 - an answer, and who gave it
+        self,
+        key: Key,
+        sent: Sent,
+        author: Reply | str,
+        negotiated: NegotiatedState,
+        line: str | bytes | None = None,
+        *,
+        note: str = "",
+    ) -> None:
+        """Record and send an answer that passed, with the record of the decision.
+
+        `author` is the reply of a person, or who answered instead of one. `line` goes out where the
+        recorded answer was a malformed line. An answer without one goes out later: with its batch,
+        or when the client of a parked call asks for it.
+        """
+        by = author if isinstance(author, str) else author.by
+        decision = self.decision_of(key, sent, author, negotiated)
+        said = sent.line if line is None else line
+        if sent.line is not None and said is not None:
+            number = key.number
+            self.write(said, number, by=by, note=note, decision=decision, receipt=number)
+        elif decision:
+            self._note_decision(decision, by)
+
+    def _note_decision(self, decision: str, by: str) -> None:
         """Record a decision whose response goes out later."""
         try:
             self.record(Direction.NOTE, b"", by=by, note=DECIDED, decision=decision, durable=True)
@@ -205,14 +224,14 @@ class Journal(InboxSession):
             self.last_spoken_seq = self.seq
         return True
 
-    def write_raw(self, content: bytes, *, by: str) -> None:
+    def write_raw(self, content: bytes, *, by: str, decision: str = "") -> None:
         """Record and send raw bytes, unchanged.
 
         No check has seen them: this is how a client is tested with what no server should write.
         """
         ended = content.endswith(b"\n")
         note = DELIBERATE_BYTES if ended else DELIBERATE_UNENDED
-        if self._may_send(content.removesuffix(b"\n"), by=by, note=note):
+        if self._may_send(content.removesuffix(b"\n"), by=by, note=note, decision=decision):
             self.connection.send_raw(content)
             self.is_mid_line = not ended
 

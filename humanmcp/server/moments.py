@@ -32,8 +32,14 @@ if TYPE_CHECKING:
 
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.attendant import PollSchedule
-    from humanmcp.inbox.contract import Item, Reply
-    from humanmcp.protocol.conversation.exchange import Event, Exchange, Outcome, Sent
+    from humanmcp.inbox.contract import Item, Key, Reply
+    from humanmcp.protocol.conversation.exchange import (
+        Event,
+        Exchange,
+        NegotiatedState,
+        Outcome,
+        Sent,
+    )
     from humanmcp.protocol.diagnostics.model import Verdict
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.session import McpSession
@@ -55,6 +61,14 @@ class Acted(NamedTuple):
 LEFT_TO_A_PERSON = Acted(Decision())
 
 
+class ParkedRequest(NamedTuple):
+    """A parked request, of this session or of one that is over, and what is known of its client."""
+
+    key: Key
+    exchange: Exchange
+    negotiated: NegotiatedState
+
+
 class Way(Protocol):
     """What a capability may know of its session, and ask for."""
 
@@ -72,8 +86,11 @@ class Way(Protocol):
     def answered_by(self, number: int) -> str:
         """Return who answered one of the last exchanges; "" for none of them."""
 
-    def answer(self, number: int, reply: Reply) -> Outcome:
-        """Judge what a person answers, at whatever desk, and send it with its decision record."""
+    def answer(self, number: int, reply: Reply, parked: ParkedRequest | None = None) -> Outcome:
+        """Judge what a person answers, at whatever desk, and send it with its decision record.
+
+        A parked request has its response already: the caller keeps the answer for its client.
+        """
 
     def say(self, reply: Reply) -> Verdict:
         """Judge what a person says without a request, and send it."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
-import logging
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Order
@@ -12,8 +10,6 @@ from humanmcp.server.moments import Capability
 if TYPE_CHECKING:
     from humanmcp.inbox.contract import Reply
     from humanmcp.server.moments import Way
-
-logger = logging.getLogger(__name__)
 
 
 class Orders(Capability):
@@ -24,8 +20,6 @@ class Orders(Capability):
 
     def order(self, reply: Reply) -> None:
         match reply.order:
-            case Order.RAW:
-                self._write_raw(reply)
             case Order.EXIT:
                 is_number = reply.text.isascii() and reply.text.isdigit()
                 self._way.end(int(reply.text) % 256 if is_number else 0)
@@ -33,14 +27,6 @@ class Orders(Capability):
                 self._carry_wrongly(reply.text)
             case _:
                 pass
-
-    def _write_raw(self, reply: Reply) -> None:
-        try:
-            content = binascii.a2b_base64(reply.text, strict_mode=True)
-        except binascii.Error:
-            logger.warning("bytes that are no base64 were not written")
-        else:
-            self._way.journal.write_raw(content, by=reply.by)
 
     def _carry_wrongly(self, text: str) -> None:
         from humanmcp.protocol.http.outbound import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom

@@ -17,11 +17,16 @@ from humanmcp.locales import spoken_language
 from humanmcp.protocol.answer_book.decide import Mode, when_nobody_answers
 from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation import parking
-from humanmcp.protocol.conversation.approvals import APPROVAL, differs, kind_of_tool
-from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState, Sent, watches
+from humanmcp.protocol.conversation.approvals import APPROVAL, kind_of_tool
+from humanmcp.protocol.conversation.exchange import (
+    Exchange,
+    ExchangeState,
+    Refused,
+    Sent,
+    watches,
+)
 from humanmcp.protocol.conversation.parking import ParkedAs, ParkedCall, Ticket
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
@@ -29,7 +34,7 @@ from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation import check
 from humanmcp.server.journal import BY_US, QUIET, RETRY
-from humanmcp.server.moments import Capability
+from humanmcp.server.moments import Capability, ParkedRequest
 from humanmcp.server.waiting import DueAction
 
 if TYPE_CHECKING:
@@ -337,9 +342,7 @@ class ParkedCalls(Capability):
         request = jsonrpc.read_text(item.line)
         if item.state is not ExchangeState.PENDING or not isinstance(request, Message):
             return item
-        exchange = Exchange(
-            item.key.number, request, item.protocol_version, parked=item.waiting.parked_as
-        )
+        exchange = _exchange_of(item, request)
         limit = self._limit(exchange)
         if limit.after is None or self._journal.clock.since(item.arrived) < limit.after:
             return item
@@ -355,23 +358,15 @@ class ParkedCalls(Capability):
         request = jsonrpc.read_text(item.line)
         if not isinstance(request, Message):  # its file was changed by another program
             return
-        if differs(reply.shown, item.line):
-            self._inbox.refuse(item.key, (kinds.other_request_shown().unplaced(),))
+        exchange = _exchange_of(item, request)
+        parked = ParkedRequest(item.key, exchange, negotiated)
+        outcome = self._way.answer(item.key.number, reply, parked)
+        if isinstance(outcome, Refused):
+            self._inbox.refuse(item.key, outcome.verdict.diagnostics)
+        if not isinstance(outcome, Sent):
             return
-        parked_as = item.waiting.parked_as
-        exchange = Exchange(item.key.number, request, item.protocol_version, parked=parked_as)
-        verdict = check.check(exchange, reply.text, reply.form, negotiated)
-        line = verdict.line if verdict.sendable or not reply.anyway else verdict.forced
-        if line is None:
-            self._inbox.refuse(item.key, verdict.diagnostics)
-            return
-        at = self._journal.clock.stamp()
-        answer = Answer(line, reply.by, at, deliberate=not verdict.sendable)
-        decision = self._journal.decision_of(
-            item.key, exchange, line, reply, negotiated, deliberate=not verdict.sendable
-        )
-        self._journal.note_decision(decision, reply.by)
         self._journal.describe(self._session)
+        line, at = outcome.own, self._journal.clock.stamp()
         asked = parking.asked_in(line, (item.waiting.asks, item.waiting.heard))
         if asked:
             # The client gets it with the task; the person writes on.
@@ -381,6 +376,7 @@ class ParkedCalls(Capability):
             start = check.start(exchange, negotiated, spoken_language())
             self._inbox.save(item.key, Draft(start, by=BY_US, at=at))
             return
+        answer = Answer(line, reply.by, at, outcome.deliberate)
         self._inbox.close(item.key, ExchangeState.ANSWERED, answer)
         self._journal.changes += 1
 
@@ -443,3 +439,7 @@ class ParkedCalls(Capability):
 
 def _decision(form: TextForm, text: str, after: float = 0.0) -> Decision:
     return Decision(after, text, form, BY_US)
+
+
+def _exchange_of(item: Item, request: Message) -> Exchange:
+    return Exchange(item.key.number, request, item.protocol_version, parked=item.waiting.parked_as)

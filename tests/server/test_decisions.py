@@ -1,6 +1,7 @@
 """Whichever way an answer takes, a record says what was decided, by whom and where."""
 
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -10,7 +11,7 @@ import pytest
 from humanmcp.answering import approvals, service
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.cli import main
-from humanmcp.inbox.contract import Item, Reply
+from humanmcp.inbox.contract import Item, Order, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import verify_decisions
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -22,6 +23,10 @@ from tests.support.waiting import PATIENCE, until
 LS: Final = permission("Bash", command="ls")
 TEA: Final = question(question="Tea?", options=["yes", "no"])
 TYPED: Final = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"a little"}]}}'
+ALLOWED: Final = (
+    b'{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":'
+    b'"{\\"behavior\\":\\"allow\\"}"}]}}\n'
+)
 BROKEN: Final = '{"jsonrpc":"2.0","id":3,"result":{"content":7}}'
 
 
@@ -34,6 +39,11 @@ class Deciding(NamedTuple):
     def send(self, reply: Reply) -> None:
         """Send a reply through the inbox, as the page, the terminal and a phone do."""
         service.send(self.opened, reply, within=PATIENCE)
+
+    def say(self, reply: Reply) -> None:
+        """Send what is no reply: a line beside the request, which stays open, or bytes."""
+        session = self.opened.key.session
+        service.submit_outgoing(self.opened.inbox, session, reply, within=PATIENCE)
 
     def write(self, name: str, text: str) -> None:
         """Save a text file."""
@@ -52,6 +62,7 @@ class Place(NamedTuple):
         return reply._replace(by=self.by, device=self.device, who=self.who)
 
 
+PEOPLE: Final = ("desk", "terminal", "files")
 COMPUTER, PHONE, TERMINAL = Place(), Place("desk", "Ben's phone", "Anna"), Place("terminal")
 ON_COMPUTER: Final = "a browser on this computer"
 ON_PHONE: Final = "the device Ben's phone"
@@ -96,6 +107,18 @@ WAYS: Final[dict[str, tuple[str, Callable[[Deciding], object], str, str]]] = {
         "fault",
         IN_TERMINAL,
     ),
+    "kept open": (
+        TEA,
+        lambda p: p.say(Reply(TYPED, anyway=True, by="terminal")),
+        "fault",
+        IN_TERMINAL,
+    ),
+    "bytes": (
+        LS,
+        lambda p: p.say(Reply(b64encode(ALLOWED).decode(), by="desk", order=Order.RAW)),
+        "allow",
+        ON_COMPUTER,
+    ),
     "plain": (
         request("prompts/get", {"name": "p"}, "3"),
         lambda p: p.send(Reply('{"messages":[]}', TextForm.RESULT, by="terminal")),
@@ -130,7 +153,7 @@ def _records(inbox: FolderInbox) -> list[Any]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_each_way_of_an_answer_leaves_a_record(tmp_path: Path, way: str) -> None:
+def test_no_answer_of_a_person_is_written_without_a_record(tmp_path: Path, way: str) -> None:
     """What was decided, and where, in words; who, if they have a name."""
     line, decide, action, where = WAYS[way]
     inbox = FolderInbox(tmp_path / "home")
@@ -143,6 +166,8 @@ def test_each_way_of_an_answer_leaves_a_record(tmp_path: Path, way: str) -> None
     assert (record["action"], record["where"]) == (action, where)
     assert record["who"] == ("Anna" if where == ON_PHONE else "")
     assert record["exchange"] == item.key.number
+    answers = [one for one in inbox.frames(item.key.session) if one.by in PEOPLE]
+    assert [one for one in answers if not one.decision] == []
 
 
 def test_what_a_pattern_allows_is_recorded_as_that(tmp_path: Path) -> None:
