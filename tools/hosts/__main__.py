@@ -9,6 +9,7 @@ from pathlib import Path
 
 from humanmcp.common.terminal import raw_to_stdout, to_stderr
 from tools.hosts.approving import approve
+from tools.hosts.hooking import CASES, SHELLS, hook
 from tools.hosts.installing import CannotRunError, Installed, install
 from tools.hosts.measuring import METHODS, waits
 from tools.hosts.playing import tried
@@ -30,6 +31,7 @@ def main() -> int:
     parser.add_argument(
         "--page", type=int, metavar="COMMANDS", help="decide so many in a browser, a key each"
     )
+    parser.add_argument("--hooks", action="store_true", help="decide what their hooks ask")
     parser.add_argument("--config", default="", help="further words for `humanmcp config`")
     arguments = parser.parse_args()
     chosen = [BY_NAME[name] for name in arguments.hosts or BY_NAME]
@@ -38,6 +40,8 @@ def main() -> int:
         there = _installed(chosen, packages.absolute())
         if arguments.approvals:
             return _approve(there, Path(folder), *arguments.approvals)
+        if arguments.hooks:
+            return _hooks(there, Path(folder))
         if arguments.page:
             return _press(there, Path(folder), arguments.page)
         if arguments.measure:
@@ -85,6 +89,22 @@ def _approve(there: dict[RealHost, Installed], folder: Path, commands: int, ques
         failed += bool(faults)
         state = "FAILED" if faults else "ok"
         raw_to_stdout(f"{state:7}{host.name} {installed.version}: {commands} + {questions} prompts")
+        for fault in faults:
+            raw_to_stdout(f"       {fault}")
+    return 1 if failed or not there else 0
+
+
+def _hooks(there: dict[RealHost, Installed], folder: Path) -> int:
+    """Decide what the hosts hand to a hook, in each way in which that can end."""
+    failed = 0
+    for host, installed in there.items():
+        if host.name not in SHELLS:
+            raw_to_stdout(f"NOT RUN: {host.name}: its hook for permissions needs a screen")
+            continue
+        faults = list(hook(host, installed, folder / host.name))
+        failed += bool(faults)
+        state = "FAILED" if faults else "ok"
+        raw_to_stdout(f"{state:7}{host.name} {installed.version}: {len(CASES)} ways")
         for fault in faults:
             raw_to_stdout(f"       {fault}")
     return 1 if failed or not there else 0

@@ -229,7 +229,7 @@ def _responses(model: Model, path: str, body: Mapping[str, Json]) -> _Answer:
         if item.get("type") == "function_call_output"
     ]
     tools, spaces = _response_tools(body.get("tools") or ())
-    turn = model.turn(path, tools, results[-1] if results else "")
+    turn = model.turn(path, tools, results[-1] if results else "", len(results))
     item: dict[str, Json]
     if turn.tool:
         item = {
@@ -301,7 +301,7 @@ def _chat(model: Model, path: str, body: Mapping[str, Json]) -> _Answer:
         if message.get("role") == "tool"
     ]
     tools = [tool.get("function", {}).get("name", "") for tool in body.get("tools") or ()]
-    turn = model.turn(path, tools, results[-1] if results else "")
+    turn = model.turn(path, tools, results[-1] if results else "", len(results))
     called = {"name": turn.tool, "arguments": json.dumps(turn.arguments)}
     call = {"index": 0, "id": CALL_ID, "type": "function", "function": called}
     said: dict[str, Json] = {"role": "assistant", "content": turn.text or None}
@@ -340,7 +340,7 @@ def _gemini(model: Model, path: str, body: Mapping[str, Json]) -> _Answer:
         for tool in body.get("tools") or ()
         for declared in tool.get("functionDeclarations", ())
     ]
-    turn = model.turn(path, tools, results[-1] if results else "")
+    turn = model.turn(path, tools, results[-1] if results else "", len(results))
     part: dict[str, Json] = (
         {"functionCall": {"name": turn.tool, "args": turn.arguments}}
         if turn.tool
