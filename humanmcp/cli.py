@@ -35,6 +35,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "desk": "humanmcp.desk.command",
         "inbox": "humanmcp.terminal.inbox",
         "answer": "humanmcp.terminal.answer",
+        "hook": "humanmcp.hook.command",
         "config": "humanmcp.setup.config",
         "doctor": "humanmcp.setup.doctor",
     },

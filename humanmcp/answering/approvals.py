@@ -214,6 +214,8 @@ def change(opened: OpenExchange, approval: Approval, text: str, *, shown: str = 
         ApprovalError: it cannot be allowed, or the text is not a JSON object.
     """
     _may_be_allowed(approval)
+    if is_fixed(approval):
+        raise ApprovalError("fixed")
     if not isinstance(approvals.read_once(text)[0], dict):
         raise ApprovalError("no object")
     if opened.held is not None:
@@ -223,11 +225,18 @@ def change(opened: OpenExchange, approval: Approval, text: str, *, shown: str = 
     return Reply(approvals.allowed(approval, text), TextForm.TEXT, shown=shown)
 
 
+def is_fixed(approval: Approval) -> bool:
+    """Return True if the agent runs its own input, whatever is allowed in its place."""
+    return approval.agent is not None and not approval.agent.changes
+
+
 def input_as_typed(approval: Approval) -> tuple[tuple[str, str], ...]:
     """Return the names and texts of the fields of a form: text as text, other members as JSON.
 
     Empty if a field could not show a text, or would send another one than it shows.
     """
+    if is_fixed(approval):
+        return ()
     given = approval.input
     found = tuple(
         (name, given[name] if isinstance(given[name], str) else raw)
@@ -264,6 +273,17 @@ def changed_input(approval: Approval, typed: Mapping[str, str]) -> str:
 def _newlines(text: str) -> str:
     """Return a text with the line ends that a form sends."""
     return re.sub("\r\n?", "\n", text)
+
+
+def hand_back(opened: OpenExchange, *, shown: str = "") -> Reply:
+    """Return the reply that lets the agent ask in its own dialog.
+
+    Raises:
+        ApprovalError: no hook of an agent asks.
+    """
+    if opened.asked is None or opened.asked.agent is None:
+        raise ApprovalError("no agent")
+    return Reply(approvals.handed_back(), TextForm.TEXT, shown=shown)
 
 
 def deny(opened: OpenExchange, reason: str, *, shown: str = "") -> Reply:

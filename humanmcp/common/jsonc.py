@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.model import Fix, TextEdit, line_and_column
-from humanmcp.protocol.json.jsonrpc import members, skip_space
+from humanmcp.protocol.json.jsonrpc import item_spans, members, skip_space
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,6 +96,18 @@ def take(text: str, path: Sequence[str]) -> str:
     return text if span is None else _remove(text, span, path[-1])
 
 
+def append(text: str, path: Sequence[str], value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Add an item at the end of the list at `path`, and create the list if there is none."""
+    span = span_of(text, path)
+    return put(text, path, [value]) if span is None else _insert(text, span, "", value)
+
+
+def take_item(text: str, path: Sequence[str], at: int) -> str:
+    """Remove one item of the list at `path`."""
+    span = span_of(text, path)
+    return text if span is None else _remove(text, span, str(at))
+
+
 def span_of(text: str, path: Sequence[str]) -> tuple[int, int] | None:
     """Return where the value of the member at `path` begins and ends; None if it is not there."""
     clear = plain(text)
@@ -115,7 +127,7 @@ def _insert(text: str, span: tuple[int, int], name: str, value: Any) -> str:  # 
     """Add a member at the end of the object at `span`, on a separate line."""
     clear, bare = plain(text), _without_comments(text)
     unit, line_end = _unit(clear), _line_end(text)
-    inside = _members(clear, *span)
+    inside = _parts(clear, *span)
     close = span[1] - 1
     outer = _indent_of(clear, span[0])
     own = _indent_of(clear, inside[0].start) if _on_own_line(clear, inside) else outer + unit
@@ -132,7 +144,7 @@ def _insert(text: str, span: tuple[int, int], name: str, value: Any) -> str:  # 
 def _remove(text: str, span: tuple[int, int], name: str) -> str:
     """Remove a member of the object at `span`, with one comma and its empty lines."""
     bare = _without_comments(text)
-    inside = _members(plain(text), *span)
+    inside = _parts(plain(text), *span)
     gone = _last(inside, name)
     if gone is None:
         return text
@@ -145,7 +157,7 @@ def _remove(text: str, span: tuple[int, int], name: str) -> str:
         before = bare.index(",", inside[at - 1].end)
         edits.append(TextEdit(before, before + 1, ""))
     if len(inside) == 1 and not (text[span[0] + 1 : start] + text[end : span[1] - 1]).strip():
-        edits = [TextEdit(span[0], span[1], "{}")]
+        edits = [TextEdit(span[0] + 1, span[1] - 1, "")]
     else:
         edits.append(TextEdit(*_whole_lines(text, start, end), ""))
     return Fix(tuple(edits)).apply(text)
@@ -179,6 +191,14 @@ def _members(clear: str, start: int, end: int) -> list[_Member]:
         found.append(_Member(name, clear.index('"', boundary), start + first, start + last))
         boundary = start + last
     return found
+
+
+def _parts(clear: str, start: int, end: int) -> list[_Member]:
+    """Return the members of an object, or the items of a list, named by their place in it."""
+    if clear[start] != "[":
+        return _members(clear, start, end)
+    spans = enumerate(item_spans(clear, start))
+    return [_Member(str(at), first, first, last) for at, (first, last) in spans]
 
 
 def _last(inside: Sequence[_Member], name: str) -> _Member | None:

@@ -136,6 +136,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
         "/m/{name}/{number}",
         {
             **_each(ANSWERING, "send", "allow", "deny", "change", "change json", "answers"),
+            **_each(ANSWERING, "hand back"),
             **_each(ANSWERING, "let go", "drop", "pause", "park", "status"),
             **_each(DESKS, "like", "take back"),  # rules of the session
             **_each(DESKS, "progress on", "progress off", "design *", "forget"),
@@ -220,7 +221,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     **_write(OWN | SEATS, "/api/handshake", "/try", "/api/demo"),
     # The room.
     **_read(Who.TEACHER, "/room", "/room/seat/{number}", "/room/mistake/{code}"),
-    **_read(Who.TEACHER, "/room/export.zip", "/room/seats.csv"),
+    **_read(Who.TEACHER, "/room/code", "/room/code.svg", "/room/export.zip", "/room/seats.csv"),
     **_read(Who.GUEST | SEATS, "/wall"),
     **_read(Who.KNOCKER | SEATS, "/waiting"),
     **_read(SEATS, "/own"),
@@ -229,9 +230,8 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
         {
             **_each(Who.TEACHER, "door", "let in", "let all in", "send away", "hint", "lower"),
             **_each(Who.TEACHER, "wall", "names", "freeze", "step", "lesson", "remove"),
-            **_each(Who.TEACHER, "remove idle", "reset", "count down", "add lesson"),
+            **_each(Who.TEACHER, "remove idle", "reset", "count down"),
         },
-        most=TEXT,
     ),
     **_acts(
         "/own",

@@ -188,9 +188,10 @@ class Body:
         left = LARGEST_TOGETHER
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SLOWEST_OF_STRANGERS):
-                while left > 0 and not self.is_whole:
+                while left > 0:
                     message = await self._receive()
-                    self.is_whole = not message.get("more_body", False)
+                    if not message.get("more_body", False):
+                        return
                     left -= len(message.get("body", b""))
 
     async def receive(self) -> Message:
@@ -208,8 +209,8 @@ class Body:
             self.trouble = self.too_large
         elif not self._bodies.came(self):
             self.trouble = BodyTrouble.BUSY
-        self.is_whole = not message.get("more_body", False)
         self._stop_if(self.trouble)
+        self.is_whole = not message.get("more_body", False)
         if self.is_whole:
             self._bodies.whole(self)
         return message

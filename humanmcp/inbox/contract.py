@@ -145,6 +145,8 @@ class SessionFacts(NamedTuple):
     """The digest of the last of them."""
     folder: str = ""
     """The folder in which its client started it, usually that of the project; "" if unknown."""
+    agent: str = ""
+    """The agent's own name of its session, whose prompts are a session each here; "" elsewhere."""
 
     @property
     def is_open(self) -> bool:

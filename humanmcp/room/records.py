@@ -66,8 +66,7 @@ def new_code() -> str:
 class RoomRecord:
     """A room. `lesson` is a name or a file, "" for the weather.
 
-    `projected` is what the projector shows: "code", "steps", "seat NUMBER", "answer NUMBER KEY", or
-    "mistake CODE". `ends` is the end of the count-down, in seconds since 1970; 0 for none.
+    `ends` is the end of the count-down, in seconds since 1970; 0 for none.
     """
 
     name: str = field(default_factory=lambda: secrets.token_hex(3))
@@ -77,7 +76,7 @@ class RoomRecord:
     wall: str = field(default_factory=new_key)
     door: str = DoorState.OPEN.value
     code: str = field(default_factory=new_code)
-    projected: str = "code"
+    on_wall: int = 0
     names_on_wall: bool = False
     frozen: bool = False
     ends: float = 0.0

@@ -32,6 +32,15 @@ from humanmcp.locales.stop import REFUSED, StopError
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.repair import reading
+from humanmcp.setup.hook_entries import (
+    HOOKS,
+    KEY,
+    hook_command,
+    of_others,
+    our_hooks,
+    with_hooks,
+    without_hooks,
+)
 from humanmcp.setup.hosts import (
     APPROVAL_WAIT,
     BY_NAME,
@@ -41,7 +50,9 @@ from humanmcp.setup.hosts import (
     Format,
     Host,
     HostEntry,
+    command_for,
     command_in,
+    filled_in,
     manner_for,
     passed_on,
     place,
@@ -67,6 +78,9 @@ class Wanted(HostEntry):
     """An entry for a host's file. `manner` are the flags that choose who answers the handshake."""
 
     manner: tuple[str, ...] = ()
+    hook: tuple[Path, Mapping[str, Any], str] | None = None
+    """The file of the host's hooks, the items that bring its permission prompts to us, and what a
+    new file starts with."""
     prompts_to: str = ""
     """The command that runs the host with its permission prompts sent to us; "" for none."""
 
@@ -123,7 +137,7 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
     host = BY_NAME[arguments.host]
     if arguments.http and not host.remote:
         raise ConfigFileError("no url", label=host.label)
-    if arguments.approvals and not host.prompts_to:
+    if arguments.approvals and not (host.prompts_to or host.name in HOOKS):
         raise ConfigFileError("no approvals", label=host.label)
     if arguments.http:
         ServerAddress.of(arguments.http)
@@ -132,13 +146,14 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
         raise ConfigFileError("no book", path=settings.book)
     chosen = "by-hand" if arguments.by_hand else "auto" if arguments.auto else arguments.handshake
     handshake = manner_for(chosen, files="files" in given)
-    flags = {"--open": arguments.open, "--approvals": arguments.approvals}
+    flags = {"--open": arguments.open, "--approvals": arguments.approvals and host.prompts_to}
     words = (*handshake, *(name for name, wanted in flags.items() if wanted))
     wait = APPROVAL_WAIT if arguments.approvals and arguments.wait is None else arguments.wait
     path = _path(host, arguments.path, for_user=arguments.user)
     host = as_laid_out(host, path)
     if arguments.user and host.user_places:  # it asks about the servers of a project
         host = dataclasses.replace(host, approval="")
+    hook = _hook(host, given, arguments.wait) if arguments.approvals or arguments.remove else None
     return Wanted.of(
         host,
         path,
@@ -149,7 +164,22 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
         url=arguments.http,
         manner=("http",) if arguments.http else handshake,
         prompts_to=host.prompts_to.format(name=arguments.name) if arguments.approvals else "",
+        hook=hook,
     )
+
+
+def _hook(
+    host: Host, given: Mapping[str, Any], wait: int | None
+) -> tuple[Path, dict[str, Any], str] | None:
+    """Return the file of a host's hooks, and our items; None for a host without any."""
+    hooks = HOOKS.get(host.name)
+    if hooks is None:
+        return None
+    path = filled_in(hooks.place, Path.home(), os.environ, Path.cwd())
+    seconds = wait or hooks.wait
+    passed = {name: one for name, one in given.items() if name in ("home", "inbox", "lang")}
+    command = hook_command(host.name, command_for(passed, ()), seconds)
+    return path, hooks.items(command, seconds), hooks.new
 
 
 def _path(host: Host, written: str | None, *, for_user: bool) -> Path:
@@ -180,6 +210,9 @@ def _print(wanted: Wanted, *, as_json: bool) -> int:
         to_stderr(wanted.sentence("link", link=wanted.link))
     if wanted.shell:
         to_stderr(wanted.sentence("shell", command=wanted.shell))
+    if wanted.hook is not None:
+        to_stderr(wanted.sentence("where hook", label=wanted.host.label, path=wanted.hook[0]))
+        raw_to_stdout(with_hooks("", {}, *wanted.hook[1:]).removesuffix("\n"))
     _say_waiting(wanted)
     return status
 
@@ -207,6 +240,7 @@ def _state(wanted: Wanted) -> tuple[int, str]:
 def _write(wanted: Wanted, *, as_json: bool) -> int:
     try:
         before, after, kept = with_more_tries(partial(_changed, wanted))
+        told = _change_hook(wanted, wanted.hook[1]) if wanted.hook is not None else ""
     except ConfigFileError as error:
         return _refused(wanted, error, as_json=as_json)
     if as_json:
@@ -217,6 +251,8 @@ def _write(wanted: Wanted, *, as_json: bool) -> int:
     else:
         to_stderr(Painted(wanted.sentence("written", path=wanted.path), "green"))
         tell_what_now(wanted.host, kept)
+    if told:
+        to_stderr(Painted(told, "green"))
     to_stderr(wanted.sentence("answer"))
     _say_waiting(wanted)
     return 0
@@ -247,7 +283,11 @@ def _refused(wanted: Wanted, error: ConfigFileError, *, as_json: bool) -> int:
 def _remove(wanted: Wanted, *, as_json: bool) -> int:
     if wanted.host.format is Format.YAML:
         raise ConfigFileError("no yaml")
+    # The hook first: a host whose hook is there and cannot be started may refuse every tool.
+    told = _change_hook(wanted, {}) if wanted.hook is not None else ""
     before, after, kept = with_more_tries(partial(_taken_out, wanted))
+    if told and not as_json:
+        to_stderr(Painted(told, "green"))
     if as_json:
         _tell(wanted, changed=before != after, backup=None if kept is None else str(kept))
     elif before == after:
@@ -269,9 +309,29 @@ def _taken_out(wanted: Wanted) -> tuple[ConfigFile, ConfigFile, Path | None]:
     return before, after, after.write()
 
 
+def _change_hook(wanted: Wanted, items: Mapping[str, Any]) -> str:
+    """Have exactly these items of ours in the file of the hooks. Return what to say, or ""."""
+    path, _, new = wanted.hook or (wanted.path, {}, "")
+    host = dataclasses.replace(wanted.host, format=Format.JSONC)
+
+    def change() -> str:
+        file = ConfigFile.read(host, path)
+        there = bool(our_hooks(file.value))
+        after = file.hooked(items, new)
+        if after.text == file.text:
+            return "hook unchanged" if there else ""
+        after.write()
+        return "hook written" if items else "hook removed"
+
+    code = with_more_tries(change)
+    return wanted.sentence(code, path=path) if code else ""
+
+
 def _say_waiting(wanted: Wanted) -> None:
     to_stderr(wanted.sentence(f"opens {' '.join(wanted.manner) or 'files'}", url=wanted.url))
     to_stderr(wanted.sentence(wanted.host.waiting))
+    if wanted.hook is not None:
+        to_stderr(wanted.sentence(f"gate {wanted.host.name}"))
     if wanted.prompts_to:
         to_stderr(wanted.sentence("approvals", command=wanted.prompts_to))
     elif wanted.host.prompts:
@@ -491,6 +551,31 @@ class ConfigFile:
             return self._edited(lambda: toml_edit.take(self.text, keys))
         mark, body = self._split
         return self._proven(mark + jsonc.take(body, keys), _set(self.value, keys, None))
+
+    def hooked(self, items: Mapping[str, Any], new: str) -> Self:
+        """Return the file with exactly these hooks of ours. Without any, the newest backup counts.
+
+        Raises:
+            ConfigFileError: the file is not understood.
+        """
+        mark, body = self._split
+        if items:
+            after = with_hooks(body, self.value, items, new)
+        else:
+            after = without_hooks(body, self.value) if our_hooks(self.value) else body
+            for text in map(_read, newest_backups(self.path)):
+                before = dataclasses.replace(self, text=text)
+                with contextlib.suppress(ConfigFileError):
+                    if text != self.text == before.hooked(self._own_items(), new).text:
+                        return before
+        changed = dataclasses.replace(self, text=mark + after if after else "")
+        if of_others(changed.value) != of_others(self.value):
+            raise ConfigFileError("not understood", path=self.path)
+        return changed
+
+    def _own_items(self) -> dict[str, Any]:
+        ours = our_hooks(self.value)
+        return {event: self.value[KEY][event][places[0]] for event, places in ours.items()}
 
     def undone(self, changed: Sequence[Keys]) -> Self | None:
         """Return the file before `having` changed it, or None if that is unknown.

@@ -141,22 +141,20 @@ def place(
     host: Host, platform: str, home: Path, environment: Mapping[str, str], project: Path
 ) -> Path:
     """Return where a host keeps its servers on this machine."""
-    return _filled_in(host.places, platform, home, environment, project)
+    return filled_in(_of(host.places, platform), home, environment, project)
 
 
 def user_place(host: Host, platform: str, home: Path, environment: Mapping[str, str]) -> Path:
     """Return where a host keeps the servers for all projects of a user."""
-    return _filled_in(host.user_places or host.places, platform, home, environment, Path())
+    return filled_in(_of(host.user_places or host.places, platform), home, environment, Path())
 
 
-def _filled_in(
-    places: Mapping[str, str],
-    platform: str,
-    home: Path,
-    environment: Mapping[str, str],
-    project: Path,
-) -> Path:
-    written = places.get(platform, places[""])
+def _of(places: Mapping[str, str], platform: str) -> str:
+    return places.get(platform, places[""])
+
+
+def filled_in(written: str, home: Path, environment: Mapping[str, str], project: Path) -> Path:
+    """Return the path that is written with `~`, `.` (the project) or `%APPDATA%`."""
     if written.startswith("~/"):
         return home / written.removeprefix("~/")
     if written.startswith("./"):

@@ -130,6 +130,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--start-over", to=ways, action="store_true")
     flag("--allow", to=ways, action="store_true")
     flag("--deny", to=ways, nargs="?", const="", metavar="REASON")
+    flag("--hand-back", to=ways, action="store_true")
     flag("--change", to=ways, metavar="FILE")
     flag("--allow-like", to=ways, metavar="NUMBER")
     flag("--answers", to=ways, nargs="+", metavar="ANSWER")

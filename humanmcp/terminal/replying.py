@@ -245,7 +245,7 @@ def next_commands(opened: OpenExchange, name: str) -> str:
 def is_decided(arguments: argparse.Namespace) -> bool:
     """Return True if the command line has a decision."""
     given = (arguments.deny, arguments.change, arguments.allow_like, arguments.answers)
-    return bool(arguments.allow) or any(one is not None for one in given)
+    return bool(arguments.allow or arguments.hand_back) or any(one is not None for one in given)
 
 
 def decide(answering: Answering, arguments: argparse.Namespace) -> int:
@@ -258,6 +258,8 @@ def decide(answering: Answering, arguments: argparse.Namespace) -> int:
     shown = arguments.digest or approval.digest
     if arguments.deny is not None:
         return _send(answering, approvals.deny(opened, arguments.deny, shown=shown))
+    if arguments.hand_back:
+        return _send(answering, approvals.hand_back(opened, shown=shown))
     if arguments.change is not None:
         text = read_text(arguments.change)
         return _send(answering, approvals.change(opened, approval, text, shown=shown))
@@ -307,32 +309,48 @@ def ask(
         return _ask_each(answering, approval, key, line)
     while True:
         print_card(answering.opened, whole=whole)
-        to_stdout(Painted(say(approvals.SECTION, "keys"), "dim"))
-        pressed, shown = key().lower(), approval.digest
+        codes = ("keys", "keys agent") if approval.agent is not None else ("keys",)
+        to_stdout(Painted(" · ".join(say(approvals.SECTION, one) for one in codes), "dim"))
+        pressed = key().lower()
         try:
             match pressed:
-                case "a" | "l":
-                    reply = approvals.allow(answering.opened, approval, seen=whole, shown=shown)
-                    like = _ask_pattern(answering.opened, line) if pressed == "l" else None
-                    return _send(answering, reply, like)
-                case "d":
-                    reason = _asked("reason", line)
-                    return _send(answering, approvals.deny(answering.opened, reason, shown=shown))
-                case "c":
-                    to_stdout(visible_json(pretty(approval.text)))
-                    text = _asked("new input", line)
-                    return _send(
-                        answering,
-                        approvals.change(answering.opened, approval, text, shown=shown),
-                    )
                 case "o":
                     whole = True
                 case "e":
                     return None
                 case "q" | "":
                     return 0
+                case _:
+                    reply = _chosen(answering.opened, pressed, line, whole=whole)
+                    like = _ask_pattern(answering.opened, line) if pressed == "l" else None
+                    if reply is not None:
+                        return _send(answering, reply, like)
         except ApprovalError as error:
             to_stdout(Painted(error.sentence(), "yellow"))
+
+
+def _chosen(
+    opened: OpenExchange, pressed: str, line: Callable[[], str], *, whole: bool
+) -> Reply | None:
+    """Return the reply of a key; None for a key without a meaning.
+
+    Raises:
+        ApprovalError: nothing may be sent.
+    """
+    approval = _needed(opened)
+    shown = approval.digest
+    match pressed:
+        case "a" | "l":
+            return approvals.allow(opened, approval, seen=whole, shown=shown)
+        case "d":
+            return approvals.deny(opened, _asked("reason", line), shown=shown)
+        case "b":
+            return approvals.hand_back(opened, shown=shown)
+        case "c":
+            to_stdout(visible_json(pretty(approval.text)))
+            return approvals.change(opened, approval, _asked("new input", line), shown=shown)
+        case _:
+            return None
 
 
 def _ask_pattern(opened: OpenExchange, line: Callable[[], str]) -> str:

@@ -316,6 +316,7 @@ def test_devices_change_no_hold_no_rule_and_no_setting() -> None:
     assert acts == {
         *(f"POST /m/{{name}}/{{number}} {act}" for act in ("send", "allow", "deny", "answers")),
         *(f"POST /m/{{name}}/{{number}} {act}" for act in ("change", "change json", "pause")),
+        "POST /m/{name}/{number} hand back",
         *(f"POST /m/{{name}}/{{number}} {act}" for act in ("let go", "drop", "park", "status")),
         *(f"POST /m/{{name}}/{{number}}/ask {act}" for act in ("send", "json", "anyway")),
         *(f"POST /say/{{name}} {act}" for act in ("send", "json", "anyway")),
@@ -330,7 +331,7 @@ def test_devices_change_no_hold_no_rule_and_no_setting() -> None:
 
 def test_a_text_is_bounded_for_everybody_but_the_owner() -> None:
     """A form of buttons is smaller than one with a text."""
-    text, button = TABLE["POST /m/{name}/{number}"], TABLE["POST /own"]
+    text, button = TABLE["POST /m/{name}/{number}"], TABLE["POST /room"]
     assert text.largest(Who.OWNER) == rights.OWN_TEXT
     assert {text.largest(who) for who in (Who.DEVICE, Who.LEARNER)} == {rights.TEXT}
-    assert {button.largest(who) for who in (Who.WATCHER, Who.LEARNER)} == {rights.BUTTONS}
+    assert {button.largest(who) for who in (Who.OWNER, Who.TEACHER)} == {rights.BUTTONS}

@@ -580,7 +580,7 @@ def test_a_host_that_can_sends_its_permission_prompts_to_us(
     entry = json.loads((tmp_path / ".mcp.json").read_text("utf-8"))["mcpServers"]["me"]
     assert "--approvals" in entry["args"]
     assert entry["timeout"] == 86_400_000
-    refused = run("codex", "--approvals", "--write")
+    refused = run("zed", "--approvals", "--write")
     assert refused.status
     assert "tap --hold tools/call" in refused.err
 
@@ -589,7 +589,7 @@ def test_a_host_that_can_sends_its_permission_prompts_to_us(
     ("host", "told"),
     [
         ("claude-code", "add --approvals (measured with 2.1.330)"),
-        ("codex", "before each tool call, but no server: PreToolUse in ~/.codex/hooks.json"),
+        ("codex", "by a hook: add --approvals (measured with 0.171.0)"),
         ("opencode", "sends its permission prompts to nobody"),
         ("vscode", "documented since"),
     ],

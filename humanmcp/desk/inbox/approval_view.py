@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from humanmcp.answering.approvals import ApprovalCard
     from humanmcp.answering.open_exchange import OpenExchange
+    from humanmcp.protocol.conversation.approvals import Approval
     from humanmcp.protocol.conversation.questions import AskedQuestion
 
 OPTION_KEYS: Final = (*(f"Digit{n}" for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 0)), *"GHMNPQUVWXYZ")
@@ -78,6 +79,8 @@ class ApprovalView:
     likes: tuple[str, ...]
     allowed: tuple[tuple[str, str], ...]
     questions: tuple[QuestionView, ...]
+    is_agents: bool
+    """Whether the agent can ask in its own dialog instead."""
 
 
 def approval_view(opened: OpenExchange, *, whole: bool) -> ApprovalView | None:
@@ -88,7 +91,7 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> ApprovalView | None:
     card = approvals.card_of(approval)
     is_long = card.is_long
     is_closed = is_long and not whole
-    editable = not is_closed and len(approval.text) <= LONGEST
+    editable = not (is_closed or len(approval.text) > LONGEST or approvals.is_fixed(approval))
     texts = approvals.input_as_typed(approval) if editable else ()
     return ApprovalView(
         headline=approvals.headline(opened, approval, card),
@@ -105,6 +108,7 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> ApprovalView | None:
         likes=tuple(pattern_in_words(one) for one in patterns_of(opened)),
         allowed=tuple((str(one), pattern_in_words(one)) for one in allowed_patterns(opened)),
         questions=question_views(approval.questions),
+        is_agents=approval.agent is not None,
     )
 
 
@@ -142,23 +146,24 @@ def chosen_reply(opened: OpenExchange, values: Mapping[str, str]) -> Reply:
     match act:
         case "deny":
             return approvals.deny(opened, values.get("reason", ""), shown=shown)
-        case "change":
+        case "hand back":
+            return approvals.hand_back(opened, shown=shown)
+        case "change" | "change json":
             approvals.must_be_seen(approval, seen=seen)
-            typed = {
-                name.removeprefix("input "): text
-                for name, text in values.items()
-                if name.startswith("input ")
-            }
-            text = approvals.changed_input(approval, typed)
+            text = values.get("json", "") if act != "change" else _typed(approval, values)
             return approvals.change(opened, approval, text, shown=shown)
-        case "change json":
-            approvals.must_be_seen(approval, seen=seen)
-            return approvals.change(opened, approval, values.get("json", ""), shown=shown)
         case "answers":
             answers = approvals.chosen_answers(approval.questions, values)
             return approvals.answer(opened, answers, shown=shown)
         case _:
             return approvals.allow(opened, approval, seen=seen, shown=shown)
+
+
+def _typed(approval: Approval, values: Mapping[str, str]) -> str:
+    """Return the input with the fields of the form."""
+    fields = {name: text for name, text in values.items() if name.startswith("input ")}
+    typed = {name.removeprefix("input "): text for name, text in fields.items()}
+    return approvals.changed_input(approval, typed)
 
 
 def _released(opened: OpenExchange, *, seen: bool, shown: str) -> Reply:

@@ -542,7 +542,16 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
             _hold(desk, key)
             query = urlencode({"at": f"{key.session}/{key.number}", "member": wanted[7:]})
             return RedirectResponse(f"/server/entry?{query}", 303)
-        case "allow" | "deny" | "change" | "change json" | "like" | "answers" | "let go":
+        case (
+            "allow"
+            | "like"
+            | "deny"
+            | "hand back"
+            | "change"
+            | "change json"
+            | "answers"
+            | "let go"
+        ):
             return _decide(request, key, values, here)
         case "take back":
             approvals.take_back(desk.open_exchange(key), values.get("pattern", ""))

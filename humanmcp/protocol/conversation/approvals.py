@@ -36,6 +36,8 @@ KIND: Final = "humanmcp/kind"
 """The member of a tool's `_meta` that says what it is for."""
 APPROVAL: Final = "approval"
 QUESTION: Final = "question"
+AGENT: Final = "humanmcp/agent"
+"""The member of a call's `_meta` in which a hook says which prompt of which agent it is."""
 KINDS: Final = (APPROVAL, QUESTION)
 
 QUESTION_TOOLS: Final = frozenset({"AskUserQuestion"})
@@ -90,6 +92,29 @@ def differs(shown: str, line: str) -> bool:
     return bool(shown) and shown != digest_of(line)
 
 
+class AgentPrompt(NamedTuple):
+    """Where a hook got a prompt: the event, the agent's own session, its permission mode.
+
+    `changes`: the agent runs an input that a person changed. Otherwise it runs its own.
+    """
+
+    event: str
+    session: str
+    mode: str
+    folder: str
+    changes: bool
+
+
+def agent_of(call: object) -> AgentPrompt | None:
+    """Return which prompt of an agent a call is; None where no hook says so."""
+    about = follow(call, "params", "_meta", AGENT)
+    if not isinstance(about, dict):
+        return None
+    event, session, mode = (text_at(about, one) for one in ("event", "session", "mode"))
+    changes = about.get("changes") is True
+    return AgentPrompt(event, session, mode, text_at(about, "folder"), changes)
+
+
 class Approval(NamedTuple):
     """A tool call that a person is asked to allow. `text` is its input as received.
 
@@ -105,6 +130,7 @@ class Approval(NamedTuple):
     questions: tuple[AskedQuestion, ...] = ()
     problem: str = ""
     kind: str = APPROVAL
+    agent: AgentPrompt | None = None
 
     @property
     def is_alone(self) -> bool:
@@ -141,7 +167,8 @@ def approval_of(
         return Approval("", "", {}, digest, problem="shape")
     may_ask = not held and tool in QUESTION_TOOLS
     questions = asking.questions_in(value)[0] if may_ask else ()
-    return Approval(tool, member(line, *steps, given) or "{}", value, digest, questions)
+    text = member(line, *steps, given) or "{}"
+    return Approval(tool, text, value, digest, questions, agent=agent_of(body))
 
 
 def _question_card(line: str, body: object, digest: str) -> Approval:
@@ -198,6 +225,11 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def allowed(approval: Approval, text: str = "") -> str:
     """Return the answer that allows the call, with another input if `text` is given."""
     return f'{{"behavior": "allow", "updatedInput": {text or approval.text}}}'
+
+
+def handed_back() -> str:
+    """Return the answer that lets the agent ask in its own dialog."""
+    return as_json({"behavior": "ask"})
 
 
 def denied(reason: str) -> str:
@@ -279,8 +311,8 @@ def action_of(
     data = follow(result, "structuredContent", missing=None if problem else body)
     if asked is not None and asked.kind == APPROVAL and not problem:
         match text_at(body, "behavior"):
-            case "deny":
-                return "deny"
+            case ("deny" | "ask") as behavior:
+                return "deny" if behavior == "deny" else "hand back"
             case "allow" if asked.questions:
                 return "answer"
             case "allow":

@@ -231,8 +231,9 @@ class DecisionRecord(NamedTuple):
     """A person's decision. `shown` is the digest that the person's page sent with it.
 
     `action` is what was decided: `allow`, `change` (allowed with changes), `deny`, `answer`,
-    `decline`, `no answer`, `error` or `fault`; for a message that a tap held `allow`, `change`,
-    `deny` (answered instead of the server) or `drop`. `device` is the device that it came from, ""
+    `decline`, `no answer`, `hand back` (to the agent's own dialog), `error` or `fault`; for a
+    message that a tap held `allow`, `change`, `deny` (answered instead of the server) or `drop`.
+    `device` is the device that it came from, ""
     for the computer of the desk; `where` says the same in words. `shown_at` is when the desk first
     showed the request to somebody, `sent_at` when the person sent the answer, `taken_at` when the
     server or tap wrote it.

@@ -327,7 +327,7 @@ def ids_in(text: str) -> set[str]:
     return {found[1] for found in _AN_ID.finditer(text)}
 
 
-_AN_ID: Final = re.compile(r"""["']id\\?["'][ \t]*:[ \t]*("(?:[^"\\]|\\.)*"|-?\d+)""")
+_AN_ID: Final = re.compile(r'"id"[ \t]*:[ \t]*("(?:[^"\\]|\\.)*"|-?\d+)')
 
 
 def _elements(text: str) -> list[str]:

@@ -1,0 +1,1 @@
+"""Permission prompts of agents that hand them to a program: their hooks."""

@@ -1,0 +1,137 @@
+"""The hooks that bring a host's permission prompts here: what `config --approvals` writes.
+
+The entries are data (`hooks.toml`). Each is one item in the list of its event, in a file that has
+other hooks of the person: these, and comments, stay. Writing twice is writing once. Knows no file.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.common import jsonc
+from humanmcp.protocol.json.tree import leaves, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from humanmcp.setup.hosts import HostCommand
+
+KEY: Final = "hooks"
+"""The member of every host's file with a list for each event."""
+BEFORE_THE_END: Final = 5
+"""Seconds by which `humanmcp hook` gives up before its host does, so that it says what is safe."""
+_OURS: Final = re.compile(r"humanmcp(\.exe)?['\"]? .*\bhook\b|humanmcp(\.exe)?['\"]? hook\b")
+
+
+@dataclass(frozen=True, slots=True)
+class HostHooks:
+    """The hooks of one host. `place` is their file, `wait` the seconds that the host waits for one.
+
+    `second` is what a second counts there; `new` is what a new file starts with.
+    `seen` is the version that it was measured with, "" if it is from the host's documentation.
+    """
+
+    seen: str
+    place: str
+    wait: int
+    events: Mapping[str, Any] = field(default_factory=dict)
+    second: int = 1
+    new: str = "{}"
+
+    def items(self, command: str, wait: int) -> dict[str, Any]:
+        """Return the item of each event."""
+        filled = {"{command}": command, "{wait}": wait * self.second}
+
+        def fill(value: object) -> object:
+            return filled.get(value, value) if isinstance(value, str) else value
+
+        return {event: mapped(item, fill) for event, item in self.events.items()}
+
+
+def _read() -> Iterator[tuple[str, HostHooks]]:
+    table = resources.files("humanmcp.setup").joinpath("hooks.toml")
+    for name, facts in tomllib.loads(table.read_text("utf-8")).items():
+        yield name, HostHooks(**facts)
+
+
+HOOKS: Final[Mapping[str, HostHooks]] = dict(_read())
+"""By the name of the host."""
+
+
+def hook_command(host: str, command: HostCommand, wait: int) -> str:
+    """Return the command line of a hook. `command` is that of the server, with its settings."""
+    limit = max(1, wait - BEFORE_THE_END)
+    args = ["hook" if word == "serve" else word for word in command.args]
+    words = [command.command, *args, "--host", host, "--limit", str(limit)]
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
+
+
+def is_our_hook(item: object) -> bool:
+    """Return True if an item of an event starts `humanmcp hook`."""
+    return any(isinstance(leaf, str) and _OURS.search(leaf) for _path, leaf in leaves(item))
+
+
+def our_hooks(content: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Return where our items are in a decoded file: their places in the list of each event."""
+    events = content.get(KEY)
+    return {
+        event: places
+        for event, items in (events if isinstance(events, dict) else {}).items()
+        if isinstance(items, list)
+        and (places := [at for at, one in enumerate(items) if is_our_hook(one)])
+    }
+
+
+def of_others(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a decoded file without our items, what is empty then, and the version of its form."""
+    events = content.get(KEY)
+    others = {name: value for name, value in content.items() if name not in (KEY, "version")}
+    if not isinstance(events, dict):
+        return others if events is None else {**others, KEY: events}
+    ours = our_hooks(content)
+    left = {
+        event: [one for at, one in enumerate(items) if at not in ours[event]]
+        if event in ours
+        else items
+        for event, items in events.items()
+    }
+    left = {event: items for event, items in left.items() if items or event not in ours}
+    return {**others, KEY: left} if left else others
+
+
+def with_hooks(
+    text: str, content: Mapping[str, Any], items: Mapping[str, Any], new: str = "{}"
+) -> str:
+    """Return the text of a file, which decodes to `content`, with exactly these items of ours."""
+    there = our_hooks(content)
+    ours = {event: [content[KEY][event][at] for at in places] for event, places in there.items()}
+    if ours == {event: [item] for event, item in items.items()}:
+        return text
+    text = without_hooks(text, content) if there else text
+    text = text if text.strip() else new
+    for event, item in items.items():
+        text = jsonc.append(text, (KEY, event), item)
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def without_hooks(text: str, content: Mapping[str, Any]) -> str:
+    """Return the text of a file without our items; "" if nothing else is in it."""
+    ours, events = our_hooks(content), content.get(KEY, {})
+    only_ours = [event for event, places in ours.items() if len(places) == len(events[event])]
+    for event in ours:
+        if event in only_ours:
+            text = jsonc.take(text, (KEY, event))
+        else:
+            for at in reversed(ours[event]):
+                text = jsonc.take_item(text, (KEY, event), at)
+    if only_ours and len(only_ours) == len(events):
+        text = jsonc.take(text, (KEY,))
+    left = jsonc.plain(text).strip()
+    return "" if re.fullmatch(r'\{\s*("version"\s*:\s*\d+\s*)?\}', left) else text

@@ -1,0 +1,263 @@
+"""What agents send to a hook, and what each of them is answered."""
+
+import json
+from typing import Any, Final
+
+import pytest
+
+from humanmcp.hook.events import EVENTS, Decided, Lost, answer, can_change, read_prompt
+
+WORDS: Final = 'Not on a Sunday — 今日はだめ, "please".'
+COMMAND: Final = {"command": "touch made.txt; echo done"}
+
+CLAUDE: Final = {
+    "session_id": "6b8d",
+    "transcript_path": "/home/me/.claude/projects/-p/6b8d.jsonl",
+    "cwd": "/p",
+    "prompt_id": "07b5",
+    "permission_mode": "default",
+    "hook_event_name": "PermissionRequest",
+    "tool_name": "Bash",
+    "tool_input": COMMAND,
+}
+CODEX: Final = {
+    **CLAUDE,
+    "turn_id": "01a2",
+    "model": "fake-model",
+    "transcript_path": "/home/me/.codex/sessions/1.jsonl",
+}
+GEMINI: Final = {
+    "session_id": "a9f3",
+    "transcript_path": "/home/me/.gemini/tmp/project/chats/session-1.jsonl",
+    "cwd": "/p",
+    "hook_event_name": "BeforeTool",
+    "timestamp": "2026-11-26T11:43:28.363Z",
+    "tool_name": "run_shell_command",
+    "tool_input": COMMAND,
+}
+COPILOT: Final = {
+    "hookName": "permissionRequest",
+    "sessionId": "67d8",
+    "timestamp": 1795693186958,
+    "cwd": "/p",
+    "toolName": "bash",
+    "toolInput": COMMAND,
+    "permissionSuggestions": [],
+}
+COPILOT_BEFORE: Final = {
+    "sessionId": "6bc4",
+    "timestamp": 1795693354790,
+    "cwd": "/p",
+    "toolName": "bash",
+    "toolArgs": COMMAND,
+}
+QWEN: Final = {**CLAUDE, "transcript_path": "C:\\Users\\me\\.qwen\\projects\\p\\chats\\1.jsonl"}
+CURSOR: Final = {
+    "hook_event_name": "beforeMCPExecution",
+    "conversation_id": "c1",
+    "generation_id": "g1",
+    "workspace_roots": ["/p"],
+    "tool_name": "search",
+    "tool_input": json.dumps(COMMAND),
+}
+SHELL: Final = {
+    "hook_event_name": "beforeShellExecution",
+    "conversation_id": "c1",
+    "command": COMMAND["command"],
+    "cwd": "/p",
+}
+
+SENT: Final[dict[tuple[str, str], dict[str, Any]]] = {
+    ("claude-code", "PermissionRequest"): CLAUDE,
+    ("claude-code", "PreToolUse"): {**CLAUDE, "hook_event_name": "PreToolUse"},
+    ("codex", "PermissionRequest"): CODEX,
+    ("codex", "PreToolUse"): {**CODEX, "hook_event_name": "PreToolUse"},
+    ("gemini-cli", "BeforeTool"): GEMINI,
+    ("copilot-cli", "permissionRequest"): COPILOT,
+    ("copilot-cli", "preToolUse"): COPILOT_BEFORE,
+    ("qwen-code", "PermissionRequest"): QWEN,
+    ("qwen-code", "PreToolUse"): {**QWEN, "hook_event_name": "PreToolUse"},
+    ("cursor", "beforeShellExecution"): SHELL,
+    ("cursor", "beforeMCPExecution"): CURSOR,
+}
+"""What each agent was seen to send, by agent and event."""
+
+
+def decision(event: str, **members: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """Return the answer in `decision`."""
+    return {"hookSpecificOutput": {"hookEventName": event, "decision": members}}
+
+
+def permission(event: str, **members: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """Return the answer in `hookSpecificOutput`."""
+    return {"hookSpecificOutput": {"hookEventName": event, **members}}
+
+
+ANSWERS: Final[dict[tuple[str, str], tuple[Any, Any, Any]]] = {
+    ("claude-code", "PermissionRequest"): (
+        decision("PermissionRequest", behavior="allow", updatedInput=COMMAND),
+        decision("PermissionRequest", behavior="deny", message=WORDS),
+        None,
+    ),
+    ("claude-code", "PreToolUse"): (
+        permission("PreToolUse", permissionDecision="allow", updatedInput=COMMAND),
+        permission("PreToolUse", permissionDecision="deny", permissionDecisionReason=WORDS),
+        permission("PreToolUse", permissionDecision="ask", permissionDecisionReason=WORDS),
+    ),
+    ("codex", "PermissionRequest"): (
+        decision("PermissionRequest", behavior="allow"),
+        decision("PermissionRequest", behavior="deny", message=WORDS),
+        None,
+    ),
+    ("codex", "PreToolUse"): (
+        {},
+        permission("PreToolUse", permissionDecision="deny", permissionDecisionReason=WORDS),
+        permission("PreToolUse", permissionDecision="deny", permissionDecisionReason=WORDS),
+    ),
+    ("gemini-cli", "BeforeTool"): (
+        {"decision": "allow"},
+        {"decision": "deny", "reason": WORDS},
+        {"decision": "deny", "reason": WORDS},
+    ),
+    ("copilot-cli", "permissionRequest"): (
+        {"behavior": "allow"},
+        {"behavior": "deny", "message": WORDS},
+        None,
+    ),
+    ("copilot-cli", "preToolUse"): (
+        {"permissionDecision": "allow"},
+        {"permissionDecision": "deny", "permissionDecisionReason": WORDS},
+        {"permissionDecision": "deny", "permissionDecisionReason": WORDS},
+    ),
+    ("qwen-code", "PermissionRequest"): (
+        decision("PermissionRequest", behavior="allow"),
+        decision("PermissionRequest", behavior="deny", message=WORDS),
+        None,
+    ),
+    ("qwen-code", "PreToolUse"): (
+        permission("PreToolUse", permissionDecision="allow"),
+        permission("PreToolUse", permissionDecision="deny", permissionDecisionReason=WORDS),
+        permission("PreToolUse", permissionDecision="deny", permissionDecisionReason=WORDS),
+    ),
+    ("vscode", "PreToolUse"): (
+        permission("PreToolUse", permissionDecision="allow"),
+        permission("PreToolUse", permissionDecision="deny", permissionDecisionReason=WORDS),
+        permission("PreToolUse", permissionDecision="ask", permissionDecisionReason=WORDS),
+    ),
+    ("cursor", "beforeShellExecution"): (
+        {"permission": "allow"},
+        {"permission": "deny", "agent_message": WORDS, "user_message": WORDS},
+        {"permission": "deny", "agent_message": WORDS, "user_message": WORDS},
+    ),
+    ("cursor", "beforeMCPExecution"): (
+        {"permission": "allow"},
+        {"permission": "deny", "agent_message": WORDS, "user_message": WORDS},
+        {"permission": "deny", "agent_message": WORDS, "user_message": WORDS},
+    ),
+}
+"""What is said for allow, for deny with words, and when nobody decided (None: nothing)."""
+
+CHANGED: Final = {"command": "ls"}
+CHANGES: Final[dict[tuple[str, str], Any]] = {
+    ("claude-code", "PermissionRequest"): decision(
+        "PermissionRequest", behavior="allow", updatedInput=CHANGED
+    ),
+    ("claude-code", "PreToolUse"): permission(
+        "PreToolUse", permissionDecision="allow", updatedInput=CHANGED
+    ),
+    ("codex", "PreToolUse"): permission(
+        "PreToolUse", permissionDecision="allow", updatedInput=CHANGED
+    ),
+    ("gemini-cli", "BeforeTool"): {
+        "decision": "allow",
+        "hookSpecificOutput": {"hookEventName": "BeforeTool", "tool_input": CHANGED},
+    },
+    ("copilot-cli", "preToolUse"): {"permissionDecision": "allow", "modifiedArgs": CHANGED},
+}
+"""What is said for a changed input, where the agent was seen to run it; nowhere else."""
+
+BY_NAME: Final = {(event.agent, event.name): event for event in EVENTS}
+
+
+@pytest.mark.parametrize("name", SENT)
+def test_an_agent_is_known_by_the_shape_of_what_it_sends(name: tuple[str, str]) -> None:
+    """Tool, input, session and folder are read; the input byte for byte."""
+    prompt = read_prompt(json.dumps(SENT[name], indent=1))
+    assert prompt.event is BY_NAME[name]
+    assert json.loads(prompt.input)["command"] == COMMAND["command"]
+    assert prompt.tool in {"Bash", "bash", "run_shell_command", "search", "Shell"}
+    assert prompt.session
+    assert prompt.folder == ("" if name[1] == "beforeMCPExecution" else "/p")
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_each_event_is_answered_in_the_form_that_its_agent_understands(
+    name: tuple[str, str],
+) -> None:
+    """Nobody's decision is never a permission."""
+    sent = SENT.get(name, CLAUDE)
+    prompt = read_prompt(json.dumps(sent), *name)
+    said = [
+        answer(prompt, Decided(behavior, words))
+        for behavior, words in (("allow", ""), ("deny", WORDS), ("ask", WORDS))
+    ]
+    expected = ANSWERS[name]
+    assert [json.loads(one) if one else None for one in said] == list(expected)
+    assert "allow" not in said[2]
+    assert bool(said[2]) is (BY_NAME[name].lost is not Lost.NOTHING)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_changed_input_is_sent_only_to_an_agent_that_runs_it(name: tuple[str, str]) -> None:
+    """The others would run the original, and the person would have allowed another one."""
+    prompt = read_prompt(json.dumps(SENT.get(name, CLAUDE)), *name)
+    decided = Decided("allow", "", json.dumps(CHANGED))
+    assert can_change(prompt) is (name in CHANGES)
+    if name in CHANGES:
+        assert json.loads(answer(prompt, decided)) == CHANGES[name]
+    else:
+        with pytest.raises(ValueError, match="ls"):
+            answer(prompt, decided)
+
+
+def test_an_input_that_an_agent_merges_cannot_lose_a_member() -> None:
+    """Gemini CLI would run the member that the person took out."""
+    given = {**GEMINI, "tool_input": {"command": "ls", "dir": "/"}}
+    prompt = read_prompt(json.dumps(given))
+    assert can_change(prompt, '{"command": "pwd", "dir": "/"}')
+    with pytest.raises(ValueError, match="pwd"):
+        answer(prompt, Decided("allow", "", '{"command": "pwd"}'))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no JSON",
+        "[1]",
+        "null",
+        "{}",
+        '{"hook_event_name":"PermissionRequest"}',
+        json.dumps({**CLAUDE, "tool_name": ""}),
+        json.dumps({**CLAUDE, "tool_input": "rm -rf /"}),
+        json.dumps({**CLAUDE, "tool_input": [1]}),
+        json.dumps({**CLAUDE, "hook_event_name": "SomethingNew"}),
+        json.dumps({**CLAUDE, "transcript_path": ""}),
+        "[" * 100_000,
+    ],
+)
+def test_an_unknown_shape_is_shown_raw_and_allows_nothing(text: str) -> None:
+    """Its whole text is the input, and no word on stdout could be read as a permission."""
+    prompt = read_prompt(text)
+    assert prompt.event is None
+    assert prompt.tool == ""
+    assert prompt.input == text
+    assert answer(prompt, Decided("allow")) == ""
+    assert not can_change(prompt)
+
+
+def test_the_command_line_names_what_the_json_does_not() -> None:
+    """VS Code sends the shape of Claude Code."""
+    prompt = read_prompt(json.dumps({**CLAUDE, "hook_event_name": "PreToolUse"}), "vscode")
+    assert prompt.event is BY_NAME["vscode", "PreToolUse"]
+    assert read_prompt(json.dumps(COPILOT), "", "preToolUse").name == "preToolUse"

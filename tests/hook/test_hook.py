@@ -1,0 +1,329 @@
+"""`humanmcp hook` as an agent starts it, and a person who decides."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from humanmcp.answering import approvals, service
+from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
+from humanmcp.inbox.contract import Item, Reply
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.model import TextForm
+from tests.hook.test_events import CLAUDE, COPILOT, GEMINI, QWEN, WORDS
+from tests.support.waiting import PATIENCE, until
+
+COMMAND: Final = (sys.executable, "-m", "humanmcp", "hook")
+
+
+class Agent:
+    """An agent's inbox, and the hooks that it started."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        home.mkdir(mode=0o700)
+        self.inbox = FolderInbox(home)
+
+    @contextmanager
+    def asks(self, sent: object, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
+        """Start a hook with what an agent sends."""
+        process = subprocess.Popen(
+            [*COMMAND, "--home", str(self.home), *flags],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(sent).encode() if not isinstance(sent, bytes) else sent)
+        process.stdin.close()
+        process.stdin = None
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+    def waiting(self) -> Sequence[Item]:
+        """List what waits for a person."""
+        sessions = self.inbox.sessions()
+        return [item for one in sessions for item in self.inbox.items(one.name) if item.waits]
+
+    def card(self, count: int = 1) -> OpenExchange:
+        """Wait for a card; the newest of so many."""
+        until(lambda: len(self.waiting()) >= count, "a card is there")
+        return open_exchange_of(self.inbox, self.waiting()[0].key)
+
+
+def said(process: subprocess.Popen[bytes]) -> Any:  # noqa: ANN401 - any JSON value
+    """Return what a hook printed, None for nothing; it must have ended well."""
+    out, _err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    return json.loads(out) if out else None
+
+
+def send(opened: OpenExchange, reply: Reply) -> service.SendResult:
+    """Send a decision as a desk does."""
+    return service.send(opened, reply._replace(by="desk"), within=PATIENCE)
+
+
+def allow(opened: OpenExchange) -> Reply:
+    """Return the reply of the key A."""
+    assert opened.asked is not None
+    return approvals.allow(opened, opened.asked, seen=True, shown=opened.asked.digest)
+
+
+def behavior(printed: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return what Claude Code is told."""
+    return str(printed["hookSpecificOutput"]["decision"]["behavior"])
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Agent:
+    """Return an agent with an inbox of its own."""
+    return Agent(tmp_path / "inbox")
+
+
+def test_a_prompt_is_a_card_with_the_agent_its_folder_and_its_session(agent: Agent) -> None:
+    """It is read as every permission prompt is, and the input is the agent's own bytes."""
+    text = '{"command":"touch \\u0041",  "n": 1.50}'
+    raw = json.dumps(CLAUDE).replace(json.dumps(CLAUDE["tool_input"]), text).encode()
+    with agent.asks(raw) as hook:
+        opened = agent.card()
+        assert opened.asked is not None
+        assert (opened.asked.tool, opened.asked.text) == ("Bash", text)
+        assert opened.facts.client == "Claude Code"
+        assert (opened.facts.folder, opened.facts.agent) == ("/p", "6b8d")
+        assert opened.asked.agent is not None
+        assert opened.asked.agent.mode == "default"
+        assert send(opened, allow(opened)).outcome is service.Outcome.SENT
+        printed, _ = hook.communicate(timeout=PATIENCE)
+        assert f'"updatedInput": {text}'.encode() in printed
+
+
+def test_each_decision_is_printed_and_recorded(agent: Agent) -> None:
+    """Allow, deny with the words that the model reads, change, hand back."""
+    with agent.asks(CLAUDE) as hook:
+        opened = agent.card()
+        send(opened, approvals.deny(opened, WORDS))
+        assert said(hook)["hookSpecificOutput"]["decision"] == {
+            "behavior": "deny",
+            "message": WORDS,
+        }
+    with agent.asks(CLAUDE) as hook:
+        opened = agent.card()
+        assert opened.asked is not None
+        send(opened, approvals.change(opened, opened.asked, '{"command": "ls"}'))
+        assert said(hook)["hookSpecificOutput"]["decision"]["updatedInput"] == {"command": "ls"}
+    with agent.asks(CLAUDE) as hook:
+        opened = agent.card()
+        send(opened, approvals.hand_back(opened))
+        assert said(hook) is None
+    actions = [
+        json.loads(frame.decision)["action"]
+        for facts in reversed(agent.inbox.sessions())
+        for frame in agent.inbox.frames(facts.name)
+        if frame.decision
+    ]
+    assert actions == ["deny", "change", "hand back"]
+
+
+def test_questions_of_the_agent_are_answered_in_the_input(agent: Agent) -> None:
+    """Claude Code ignores a permission for its question tool without them."""
+    options = [{"label": "one"}, {"label": "two"}]
+    questions = [{"question": "Which way?", "header": "Way", "options": options}]
+    sent = {**CLAUDE, "tool_name": "AskUserQuestion", "tool_input": {"questions": questions}}
+    with agent.asks(sent) as hook:
+        opened = agent.card()
+        send(opened, approvals.answer(opened, {"Which way?": ("two",)}))
+        decided = said(hook)["hookSpecificOutput"]["decision"]
+    assert decided["behavior"] == "allow"
+    assert decided["updatedInput"] == {"questions": questions, "answers": {"Which way?": "two"}}
+
+
+def test_an_agent_that_runs_its_own_input_offers_no_change(agent: Agent) -> None:
+    """A changed one is refused before it is sent, and typed as JSON it allows nothing."""
+    with agent.asks(COPILOT) as hook:
+        opened = agent.card()
+        assert opened.asked is not None
+        assert approvals.input_as_typed(opened.asked) == ()
+        with pytest.raises(approvals.ApprovalError):
+            approvals.change(opened, opened.asked, '{"command": "ls"}')
+        typed = json.dumps({"behavior": "allow", "updatedInput": {"command": "ls"}})
+        result = send(opened, Reply(typed, TextForm.TEXT))
+        assert result.outcome is not service.Outcome.SENT
+        assert said(hook) is None
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["yes", "{}", '{"behavior": "allowed"}', '{"behavior": "allow", "updatedInput": null}'],
+)
+def test_what_is_no_decision_allows_nothing(agent: Agent, typed: str) -> None:
+    """The agent asks itself, or denies the tool."""
+    for sent, expected in ((CLAUDE, None), (GEMINI, "deny")):
+        with agent.asks(sent) as hook:
+            opened = agent.card()
+            send(opened, Reply(typed, TextForm.TEXT, anyway=True))
+            printed = said(hook)
+            assert printed == expected if expected is None else printed["decision"] == expected
+
+
+def test_after_the_limit_the_agent_asks_itself_and_the_card_says_so(agent: Agent) -> None:
+    """What comes later is called late."""
+    with agent.asks(QWEN, "--limit", "1") as hook:
+        opened = agent.card()
+        assert said(hook) is None
+    until(lambda: agent.inbox.item(opened.key).state is not ExchangeState.PENDING, "it is over")
+    assert "1 s" in agent.inbox.item(opened.key).reason
+    again = open_exchange_of(agent.inbox, opened.key)
+    assert send(again, allow(opened)).outcome not in (
+        service.Outcome.SENT,
+        service.Outcome.QUEUED,
+    )
+    with agent.asks(GEMINI, "--limit", "0.1") as hook:
+        assert said(hook)["decision"] == "deny"
+
+
+def test_whoever_answers_first_decides(agent: Agent) -> None:
+    """The agent's own dialog was answered: its next hook takes the card away."""
+    other = {**CLAUDE, "tool_input": {"command": "ls"}}
+    with agent.asks(CLAUDE) as hook, agent.asks(other) as second:
+        until(lambda: len(agent.waiting()) == 2, "two cards")
+        with agent.asks({**CLAUDE, "hook_event_name": "PostToolUse"}) as over:
+            assert said(over) is None
+        assert said(hook) is None
+        until(lambda: len(agent.waiting()) == 1, "the other waits on")
+        closed = [
+            item
+            for one in agent.inbox.sessions()
+            for item in agent.inbox.items(one.name, ExchangeState.ANSWERED)
+            if item.answer is not None and item.method == "tools/call"
+        ]
+        assert [item.answer.by for item in closed if item.answer is not None] == ["keyboard"]
+        with agent.asks({**CLAUDE, "hook_event_name": "Stop"}) as over:
+            assert said(over) is None
+        assert said(second) is None
+
+
+def test_a_hook_of_another_session_takes_nothing_away(agent: Agent) -> None:
+    """Two agents may ask for the same command."""
+    with agent.asks(CLAUDE) as hook:
+        opened = agent.card()
+        done = {**CLAUDE, "hook_event_name": "PostToolUse", "session_id": "other"}
+        with agent.asks(done) as over:
+            assert said(over) is None
+        assert agent.inbox.item(opened.key).waits
+        send(opened, allow(opened))
+        assert behavior(said(hook)) == "allow"
+
+
+def test_what_was_allowed_for_the_session_is_not_asked_again(agent: Agent) -> None:
+    """Each prompt is a process of its own; another agent's session is asked."""
+    with agent.asks(CLAUDE) as hook:
+        opened = agent.card()
+        approvals.allow_like(opened, approvals.patterns_of(opened)[0])
+        send(opened, allow(opened))
+        assert behavior(said(hook)) == "allow"
+    with agent.asks(CLAUDE) as hook:
+        assert behavior(said(hook)) == "allow"
+    with agent.asks({**CLAUDE, "session_id": "other"}) as hook:
+        opened = agent.card()
+        send(opened, approvals.deny(opened, ""))
+        assert behavior(said(hook)) == "deny"
+
+
+def test_a_pattern_that_was_taken_back_allows_nothing_more(agent: Agent) -> None:
+    """The next prompt asks again."""
+    with agent.asks(CLAUDE) as hook:
+        opened = agent.card()
+        approvals.allow_like(opened, approvals.patterns_of(opened)[0])
+        send(opened, allow(opened))
+        said(hook)
+    with agent.asks({**CLAUDE, "tool_input": {"command": "ls"}}) as hook:
+        opened = agent.card()
+        for pattern in approvals.allowed_patterns(opened):
+            approvals.take_back(opened, str(pattern))
+        send(opened, allow(opened))
+        said(hook)
+    with agent.asks(CLAUDE) as hook:
+        opened = agent.card()
+        send(opened, approvals.deny(opened, ""))
+        assert behavior(said(hook)) == "deny"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows ends a process without a signal")
+def test_a_host_that_ends_the_hook_is_told_nothing_and_the_card_goes(agent: Agent) -> None:
+    """It does so after Esc, and after its own timeout."""
+    with agent.asks(CLAUDE) as hook:
+        opened = agent.card()
+        hook.send_signal(signal.SIGTERM)
+        assert said(hook) is None
+        assert agent.inbox.item(opened.key).state is ExchangeState.ABANDONED
+    with agent.asks(CLAUDE) as hook:
+        opened = agent.card()
+        hook.kill()
+        hook.wait()
+        until(lambda: not agent.inbox.facts(opened.key.session).is_open, "it is noticed")
+        result = send(open_exchange_of(agent.inbox, opened.key), allow(opened))
+        assert result.outcome is not service.Outcome.SENT
+
+
+def test_without_an_inbox_nothing_is_allowed(tmp_path: Path) -> None:
+    """The model reads the reason where the agent would run the tool after silence."""
+    home = tmp_path / "inbox"
+    home.write_text("a file", "utf-8")
+    for sent, expected in ((CLAUDE, None), (GEMINI, "deny")):
+        process = subprocess.run(
+            [*COMMAND, "--home", str(home)],
+            input=json.dumps(sent).encode(),
+            capture_output=True,
+            check=False,
+            timeout=PATIENCE,
+        )
+        assert process.returncode == 0
+        if expected is None:
+            assert process.stdout == b""
+        else:
+            printed = json.loads(process.stdout)
+            assert printed["decision"] == expected
+            assert str(home) in printed["reason"]
+
+
+def test_an_unknown_shape_is_shown_and_can_only_be_denied(agent: Agent) -> None:
+    """Most agents read exit status 2 as a denial."""
+    with agent.asks(b'{"do": "something"}') as hook:
+        opened = agent.card()
+        assert opened.asked is not None
+        assert opened.asked.problem
+        assert "something" in opened.item.line
+        with pytest.raises(approvals.ApprovalError):
+            allow(opened)
+        send(opened, approvals.deny(opened, WORDS))
+        out, err = hook.communicate(timeout=PATIENCE)
+    assert (hook.returncode, out, err.decode().strip()) == (2, b"", WORDS)
+
+
+def test_an_agent_that_is_gone_was_not_told(agent: Agent) -> None:
+    """Nobody reads the decision: nothing says that it was sent."""
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [*COMMAND, "--home", str(agent.home)], stdin=subprocess.PIPE, stdout=writer
+    )
+    os.close(writer)
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(CLAUDE).encode())
+    process.stdin.close()
+    opened = agent.card()
+    os.close(reader)
+    result = send(opened, allow(opened))
+    process.wait(timeout=PATIENCE)
+    assert result.outcome is not service.Outcome.SENT

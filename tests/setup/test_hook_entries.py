@@ -1,0 +1,147 @@
+"""The hook that brings a host's permission prompts: written, written again, taken out."""
+
+import json
+import shlex
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from humanmcp.common import jsonc
+from humanmcp.hook.events import EVENTS
+from humanmcp.setup.hook_entries import (
+    BEFORE_THE_END,
+    HOOKS,
+    hook_command,
+    is_our_hook,
+    of_others,
+    with_hooks,
+    without_hooks,
+)
+from humanmcp.setup.hosts import BY_NAME, HostCommand, filled_in
+from tests.support.inbox_folder import Ran
+
+OTHERS: Final = """{
+  // mine
+  "model": "x", /* kept */
+  "hooks": {
+    "%s": [
+      // first
+      {"matcher": "Bash", "hooks": [{"type": "command", "command": "echo hook humanmcp"}]}, // last
+    ],
+    "Notification": [{"hooks": []}],
+  },
+}
+"""
+
+
+@pytest.fixture
+def run(run: Callable[..., Ran]) -> Callable[..., Ran]:
+    """Run `humanmcp config` in a home and a project of its own."""
+    return partial(run, "config")
+
+
+def items_of(host: str) -> dict[str, Any]:
+    """Return what is written for a host."""
+    hooks = HOOKS[host]
+    command = hook_command(host, HostCommand("/opt/my tools/humanmcp", ("serve",)), hooks.wait)
+    return hooks.items(command, hooks.wait)
+
+
+def decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Read a file with comments."""
+    return json.loads(jsonc.plain(text)) if text else {}
+
+
+@pytest.mark.parametrize("host", HOOKS)
+def test_a_hook_names_its_agent_and_gives_up_before_the_agent_does(host: str) -> None:
+    """An agent that gives up first may run the tool."""
+    hooks, items = HOOKS[host], items_of(host)
+    assert host in BY_NAME
+    asked = {event.name for event in EVENTS if event.agent == host}
+    assert asked & set(items)
+    for item in items.values():
+        assert is_our_hook(item)
+        (command,) = {leaf for leaf in _strings(item) if " hook " in leaf}
+        words = shlex.split(command)
+        assert words[:4] == ["/opt/my tools/humanmcp", "hook", "--host", host]
+        assert int(words[words.index("--limit") + 1]) == hooks.wait - BEFORE_THE_END
+
+
+def _strings(item: object) -> set[str]:
+    if isinstance(item, dict):
+        return {one for value in item.values() for one in _strings(value)}
+    if isinstance(item, list):
+        return {one for value in item for one in _strings(value)}
+    return {item} if isinstance(item, str) else set()
+
+
+@pytest.mark.parametrize("host", HOOKS)
+def test_hooks_and_comments_of_the_person_stay(host: str) -> None:
+    """Written twice is written once; another limit replaces the item."""
+    items = items_of(host)
+    before = OTHERS % next(iter(items))
+    after = with_hooks(before, decoded(before), items)
+    for comment in ("// mine", "/* kept */", "// first", "// last"):
+        assert comment in after
+    assert of_others(decoded(after)) == decoded(before)
+    assert with_hooks(after, decoded(after), items) == after
+    hooks = HOOKS[host]
+    slower = hooks.items(hook_command(host, HostCommand("humanmcp", ("serve",)), 900), 900)
+    changed = with_hooks(after, decoded(after), slower)
+    assert of_others(decoded(changed)) == decoded(before)
+    assert decoded(changed)["hooks"][next(iter(items))][-1] == next(iter(slower.values()))
+    left = without_hooks(changed, decoded(changed))
+    assert decoded(left) == decoded(before)
+    assert "// first" in left
+
+
+@pytest.mark.parametrize("host", HOOKS)
+def test_the_command_writes_the_hook_and_takes_it_out(
+    run: Callable[..., Ran], host: str, tmp_path: Path
+) -> None:
+    """What no hook can do is said in one line."""
+    path = filled_in(HOOKS[host].place, tmp_path, {}, tmp_path)
+    shown = run(host, "--approvals")
+    assert str(path) in shown.err
+    assert " hook --host " in shown.out
+    assert not path.exists()
+    written = run(host, "--approvals", "--write")
+    assert written.status == 0
+    assert str(path) in written.err
+    items = decoded(path.read_text("utf-8"))["hooks"]
+    assert all(is_our_hook(one) for one in items.values())
+    text = path.read_text("utf-8")
+    assert "already there" in run(host, "--approvals", "--write").err
+    assert path.read_text("utf-8") == text
+    assert run(host, "--remove").status == 0
+    assert not path.exists() or "humanmcp hook" not in path.read_text("utf-8")
+
+
+def test_a_file_of_the_person_comes_back_byte_for_byte(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """Its newest backup has it."""
+    path = tmp_path / ".claude" / "settings.json"
+    path.parent.mkdir()
+    before = OTHERS % "PermissionRequest"
+    path.write_text(before, "utf-8")
+    run("claude-code", "--approvals", "--write")
+    assert path.read_text("utf-8") != before
+    run("claude-code", "--remove")
+    assert path.read_text("utf-8") == before
+
+
+@pytest.mark.parametrize("text", ['{"hooks": []}', '{"hooks": {"PermissionRequest": {}}}', "{"])
+def test_a_file_that_is_not_understood_is_left_alone(
+    run: Callable[..., Ran], tmp_path: Path, text: str
+) -> None:
+    """And the command says so."""
+    path = tmp_path / ".codex" / "hooks.json"
+    path.parent.mkdir()
+    path.write_text(text, "utf-8")
+    ran = run("codex", "--approvals", "--write")
+    assert ran.status
+    assert path.read_text("utf-8") == text
