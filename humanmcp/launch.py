@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common import browser
-from humanmcp.common.settings import home_flags, make_home, write_private
+from humanmcp.common.settings import home_flags, make_home
 from humanmcp.common.shell import command_line, program
 from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.inbox import open_inbox

@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.common.settings import write_private
+from humanmcp.inbox.atomic import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -224,9 +224,7 @@ class Body:
         waiting: set[asyncio.Future[Any]] = {part, self._given_up}
         try:
             await asyncio.wait(
-                waiting,
-                timeout=min(SLOWEST_PART, left),
-                return_when=asyncio.FIRST_COMPLETED,
+                waiting, timeout=min(SLOWEST_PART, left), return_when=asyncio.FIRST_COMPLETED
             )
         finally:
             if not part.done():

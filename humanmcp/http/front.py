@@ -13,13 +13,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from humanmcp.http.bodies import (
-    Bodies,
-    BodyError,
-    BodyTrouble,
-    client_address,
-    stated_length,
-)
+from humanmcp.http.bodies import Bodies, BodyError, BodyTrouble, client_address, stated_length
 from humanmcp.http.listening import QuietServer
 from humanmcp.http.responses import OWN, HttpAnswer, HttpResponse, ResponseNotes, Stream
 from humanmcp.inbox.contract import InboxError, StoreError
@@ -39,11 +33,7 @@ from humanmcp.protocol.http.inbound import (
     refused_body,
     refused_to,
 )
-from humanmcp.protocol.http.outbound import (
-    EVENTS,
-    JSON,
-    EventId,
-)
+from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
 from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
 from humanmcp.protocol.tables.versions import features
 

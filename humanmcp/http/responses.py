@@ -16,10 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from humanmcp.http.listening import DROP, WRITTEN
 from humanmcp.inbox.attendant import on_a_beat
 from humanmcp.protocol.conversation.timeouts import STATUS_WITHIN
-from humanmcp.protocol.http.inbound import (
-    PATH,
-    HttpRefusal,
-)
+from humanmcp.protocol.http.inbound import PATH, HttpRefusal
 from humanmcp.protocol.http.outbound import (
     COMMENT,
     COMMENT_EVERY,
@@ -39,14 +36,7 @@ from humanmcp.protocol.tables.faults import Fault
 from humanmcp.protocol.tables.versions import features
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Coroutine,
-        Iterable,
-        Iterator,
-        Mapping,
-        MutableMapping,
-        Sequence,
-    )
+    from collections.abc import Coroutine, Iterable, Iterator, Mapping, MutableMapping, Sequence
 
     from starlette.types import Receive, Send
 

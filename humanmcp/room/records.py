@@ -17,7 +17,7 @@ import unicodedata
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from humanmcp.common.settings import write_private
+from humanmcp.inbox.atomic import write_private
 from humanmcp.desk.login import (
     LETTERS,
     Door,

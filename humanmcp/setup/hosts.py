@@ -266,10 +266,7 @@ _PATHS: Final = ("home", "files", "book")
 
 
 def passed_on(
-    settings: Settings,
-    flags: Mapping[str, Any],
-    environment: Mapping[str, str],
-    language: str,
+    settings: Settings, flags: Mapping[str, Any], environment: Mapping[str, str], language: str
 ) -> dict[str, Any]:
     """Return the settings that an entry must contain: those of flags and environment.
 

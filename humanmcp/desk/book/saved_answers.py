@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import place_of
-from humanmcp.common.settings import write_private
+from humanmcp.inbox.atomic import write_private
 from humanmcp.desk.history import search
 from humanmcp.protocol.diagnostics.model import TextForm
 

@@ -27,7 +27,7 @@ from humanmcp.answering import approvals, service
 from humanmcp.answering.approvals import card_of, headline
 from humanmcp.answering.service import Outcome
 from humanmcp.answering.summary import row_title
-from humanmcp.common.settings import write_private
+from humanmcp.inbox.atomic import write_private
 from humanmcp.desk.desk import NoticeTarget, PressNote
 from humanmcp.desk.notices.notice_rules import Detail, NoticesError
 from humanmcp.desk.notices.notices import link_to

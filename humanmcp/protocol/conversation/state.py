@@ -78,8 +78,7 @@ def after_request(negotiated: NegotiatedState, request: Message, version: str) -
         return negotiated
     if isinstance(client, dict):
         negotiated = negotiated._replace(
-            client_name=str(client.get("name", "")),
-            client_version=str(client.get("version", "")),
+            client_name=str(client.get("name", "")), client_version=str(client.get("version", ""))
         )
     if isinstance(capabilities, dict):
         negotiated = negotiated._replace(client_capabilities=capabilities)

@@ -217,12 +217,7 @@ CLIENTS: Final = (
         setting="--timeout",
     ),
     KnownClient(("humanmcp-play",), "humanmcp play"),
-    KnownClient(
-        ("ai-sdk",),
-        "AI SDK",
-        repeats=SDK_REPEATS,
-        seen="2.0.99, November 2026",
-    ),
+    KnownClient(("ai-sdk",), "AI SDK", repeats=SDK_REPEATS, seen="2.0.99, November 2026"),
 )
 """All clients that are known by name."""
 

@@ -236,12 +236,7 @@ def _standard(message: Message, headers: Headers) -> Iterator[Mismatch]:
 
 
 def _compared(
-    name: str,
-    value: str | None,
-    wanted: Json,
-    at: Path,
-    *,
-    encoded: bool = False,
+    name: str, value: str | None, wanted: Json, at: Path, *, encoded: bool = False
 ) -> Iterator[Mismatch]:
     header, said = SPELLING[name], wanted if isinstance(wanted, str) else None
     if value is None:

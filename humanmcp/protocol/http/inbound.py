@@ -280,10 +280,7 @@ def refused_body(malformed: Malformed) -> HttpRefusal:
 
 
 def _stateless(
-    line: bytes,
-    message: DecodedLine,
-    headers: Headers,
-    schema_of: Callable[[Message], Json],
+    line: bytes, message: DecodedLine, headers: Headers, schema_of: Callable[[Message], Json]
 ) -> Inbound:
     match message:
         case Malformed():

@@ -213,13 +213,7 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
         if not any(each.blocks for each in diagnostics):
             diagnostics.append(_unexpected(text, at))
     return Reading(
-        text,
-        fixed if whole else "",
-        value,
-        whole,
-        tuple(diagnostics),
-        tuple(edits),
-        size,
+        text, fixed if whole else "", value, whole, tuple(diagnostics), tuple(edits), size
     )
 
 

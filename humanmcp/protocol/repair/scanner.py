@@ -108,12 +108,7 @@ class RepairScanner:
         return sorted(chain.from_iterable(self.notes.values()), key=lambda each: each.start)
 
     def mistake(
-        self,
-        kind: ProblemKind,
-        start: int,
-        end: int,
-        edits: tuple[TextEdit, ...],
-        **fields: str,
+        self, kind: ProblemKind, start: int, end: int, edits: tuple[TextEdit, ...], **fields: str
     ) -> JsonMistake:
         """Report a mistake; mistakes of a kind that is all over a text become one."""
         note = self.saturated.get(kind)
@@ -131,14 +126,7 @@ class RepairScanner:
         note.count += 1
         return note
 
-    def swap(
-        self,
-        kind: ProblemKind,
-        start: int,
-        end: int,
-        new: str,
-        **fields: str,
-    ) -> JsonMistake:
+    def swap(self, kind: ProblemKind, start: int, end: int, new: str, **fields: str) -> JsonMistake:
         """Report a mistake that is fixed by replacing its characters with `new`."""
         return self.mistake(kind, start, end, (TextEdit(start, end, new),), **fields)
 
