@@ -187,22 +187,3 @@ def make_private(folder: Path) -> Path:
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise UnsafeFolderError("writable", folder=folder, mode="700")
     return folder
-
-
-def write_private(file: Path, text: str) -> None:
-    """Replace a file that only its owner can read, atomically.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    fresh = file.with_name(f".{file.name}.{os.urandom(4).hex()}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(fresh, flags, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            # A character that UTF-8 cannot encode becomes its escape, which JSON decodes again.
-            stream.write(text.encode("utf-8", "backslashreplace"))
-        fresh.replace(file)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-        raise

@@ -193,6 +193,17 @@ def replace_file(temporary: Path, path: Path, content: bytes, *, durable: bool) 
     return new
 
 
+def write_private(file: Path, text: str) -> None:
+    """Replace a file that only its owner can read, atomically; no power cut is waited for.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    # A character that UTF-8 cannot encode becomes its escape, which JSON decodes again.
+    content = text.encode("utf-8", "backslashreplace")
+    replace_file(file.parent, file, content, durable=False)
+
+
 def publish_first(written: Path, path: Path, *, durable: bool = True) -> bool:
     """Rename a temporary file, unless the name is taken. Return True if it was free.
 

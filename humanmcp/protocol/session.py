@@ -198,10 +198,8 @@ class McpSession:
         self.notice = message.method if message.kind is Kind.NOTIFICATION else ""
         match message.kind:
             case Kind.REQUEST:
-                return (
-                    *self._overtaken_by(message),
-                    self._receive_request(message, batch, transport_facts),
-                )
+                overtaken = self._overtaken_by(message)
+                return (*overtaken, self._receive_request(message, batch, transport_facts))
             case Kind.NOTIFICATION:
                 return self._receive_notice(message)
             case Kind.RESULT | Kind.ERROR:
@@ -255,10 +253,9 @@ class McpSession:
         """
         if message.method != "initialize":
             return ()
-        asked = (one for one in self.pending if one.method == DISCOVER)
-        return tuple(
-            RequestSuperseded(self._finish(one, Transition.CLIENT_WENT_ON)) for one in asked
-        )
+        asked = [one for one in self.pending if one.method == DISCOVER]
+        over = [self._finish(one, Transition.CLIENT_WENT_ON) for one in asked]
+        return tuple(map(RequestSuperseded, over))
 
     def repeated_by(self, message: Message) -> Exchange | None:
         """Return the exchange that this request retries, or None."""
@@ -270,10 +267,8 @@ class McpSession:
         observed = self.state.observe(self._peer, message)
         remarks = check.remarks(message, version, negotiated, observed.found)
         notice = NoticeArrived(message, remarks)
-        cancelled = (
-            None if observed.request is None else self.exchanges.get(observed.request.number)
-        )
-        if cancelled is None:
+        cancelled = observed.request and self.exchanges.get(observed.request.number)
+        if not cancelled:
             return (notice,)  # unknown or finished: MCP: ignore it
         reason = message.params.get("reason", "")
         done = self._finish(cancelled, Transition.CLIENT_CANCELLED)
@@ -294,9 +289,9 @@ class McpSession:
         self, number: int, text: str, form: TextForm = TextForm.MESSAGE, *, anyway: bool = False
     ) -> Outcome:
         """Check a reply and return the lines to write. Each exchange is answered only once."""
-        exchange = self.exchanges.get(number)
-        if exchange is None or exchange.state is not ExchangeState.PENDING:
-            return Late(exchange)
+        exchange = self._pending_of(number)
+        if exchange is None:
+            return Late(self.exchanges.get(number))
         if exchange.awaiting_retry:
             return AwaitingRetry(exchange)
         judged = judge_reply(exchange, text, form, self.negotiated, anyway=anyway)
@@ -306,9 +301,9 @@ class McpSession:
 
     def reply_with_line(self, number: int, line: str, *, deliberate: bool = True) -> Outcome:
         """Answer with a whole line, unchecked: a recorded or real server sent this line."""
-        exchange = self.exchanges.get(number)
-        if exchange is None or exchange.state is not ExchangeState.PENDING:
-            return Late(exchange)
+        exchange = self._pending_of(number)
+        if exchange is None:
+            return Late(self.exchanges.get(number))
         return self._send(exchange, line, Verdict(line, None if deliberate else line, line))
 
     def _send(self, exchange: Exchange, own: str, verdict: Verdict) -> Sent:
@@ -332,9 +327,8 @@ class McpSession:
         MCP: "The request ID MUST NOT have been previously used by the requestor". A client keeps
         one request per id: it would drop a second response.
         """
-        others = tuple(
-            self._finish(one, Transition.ID_WAS_TAKEN) for one in self.same_id_pending(done)
-        )
+        alike = self.same_id_pending(done)
+        others = tuple(self._finish(one, Transition.ID_WAS_TAKEN) for one in alike)
         lines = [(self._leave_batch(one, None), one.batch) for one in others]
         return others, tuple(LineReady(line, batch) for line, batch in lines if line)
 
@@ -358,9 +352,8 @@ class McpSession:
 
     def _pending_of(self, number: int) -> Exchange | None:
         exchange = self.exchanges.get(number)
-        if exchange is None or exchange.state is not ExchangeState.PENDING:
-            return None
-        return exchange
+        is_pending = exchange is not None and exchange.state is ExchangeState.PENDING
+        return exchange if is_pending else None
 
     # -- keeping a client waiting ---------------------------------------------------------------
 
@@ -447,11 +440,8 @@ class McpSession:
     @property
     def _server_capabilities(self) -> Mapping[str, Any]:
         """The server capabilities, as declared or as they would be declared."""
-        return (
-            self.book_capabilities
-            if self.negotiated.server_capabilities is None
-            else self.negotiated.server_capabilities
-        )
+        declared = self.negotiated.server_capabilities
+        return self.book_capabilities if declared is None else declared
 
     def list_changed(self, capability: str) -> tuple[str, ...]:
         """Return the `list_changed` notifications; the client then fetches the list again.
@@ -460,14 +450,12 @@ class McpSession:
         """
         if capability not in self._server_capabilities:
             return ()
-        return self._change_notices(
-            f"notifications/{capability}/list_changed", {}, capability, wanted=True
-        )
+        method = f"notifications/{capability}/list_changed"
+        return self._change_notices(method, {}, capability, wanted=True)
 
     def resource_updated(self, uri: str) -> tuple[str, ...]:
         """Return the `resources/updated` notifications, if the client subscribed."""
-        method, wanted = UPDATED, uri in self.state.watched
-        return self._change_notices(method, {"uri": uri}, uri, wanted=wanted)
+        return self._change_notices(UPDATED, {"uri": uri}, uri, wanted=uri in self.state.watched)
 
     def _change_notices(
         self, method: str, params: Mapping[str, Any], of: str, *, wanted: bool
@@ -491,8 +479,8 @@ class McpSession:
 
     def cancelled(self, number: int) -> tuple[Event, ...]:
         """Record that the peer cancelled a request, by notification or by closing its stream."""
-        exchange = self.exchanges.get(number)
-        if exchange is None or exchange.state is not ExchangeState.PENDING:
+        exchange = self._pending_of(number)
+        if exchange is None:
             return ()
         return (RequestCancelled(self._finish(exchange, Transition.CLIENT_CANCELLED), ""),)
 

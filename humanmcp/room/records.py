@@ -17,7 +17,6 @@ import unicodedata
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from humanmcp.inbox.atomic import write_private
 from humanmcp.desk.login import (
     LETTERS,
     Door,
@@ -25,6 +24,7 @@ from humanmcp.desk.login import (
     login_of,
     parts_of,
 )
+from humanmcp.inbox.atomic import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -236,7 +236,7 @@ def protocol() -> Iterator[str]:
             "z",
         ):
             record = methods.of(name)
-            yield f"  {name} {record.is_in(version)} {record.result_in(version)} {methods.page(name, version).rpartition('specification/')[2]} {[methods.has_request(name, version, direction) for direction in methods.MethodDirection]}"
+            yield f"  {name} {record.is_in(version)} {record.result_in(version)} {methods.page(name, version).rpartition('specification/')[2]} {[methods.has_request(name, version), *2 * [version in methods.named(name, is_request=True).to_client]]}"
     for name, record in {**methods.REQUESTS, **methods.NOTIFICATIONS}.items():
         yield f"{name} {record.direction} {record.versions}"
     for method, kind in product(("tools/call", "prompts/get"), ("task", "other", None)):

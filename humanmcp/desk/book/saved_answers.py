@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import place_of
-from humanmcp.inbox.atomic import write_private
 from humanmcp.desk.history import search
+from humanmcp.inbox.atomic import write_private
 from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:

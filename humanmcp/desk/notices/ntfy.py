@@ -27,11 +27,11 @@ from humanmcp.answering import approvals, service
 from humanmcp.answering.approvals import card_of, headline
 from humanmcp.answering.service import Outcome
 from humanmcp.answering.summary import row_title
-from humanmcp.inbox.atomic import write_private
 from humanmcp.desk.desk import NoticeTarget, PressNote
 from humanmcp.desk.notices.notice_rules import Detail, NoticesError
 from humanmcp.desk.notices.notices import link_to
 from humanmcp.http.server_address import CallError, HttpCall, ServerAddress
+from humanmcp.inbox.atomic import write_private
 from humanmcp.inbox.contract import InboxError, Key, Reply, UnknownItemError
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of

@@ -154,11 +154,10 @@ class Progress:
     def asked(self, request: Message) -> None:
         """Add an open request."""
         key = _key(request.meta.get("progressToken"))
-        if key is None:
-            return
-        self._last[key] = None
-        if len(self._last) > MOST_OPEN:
-            self._last.popitem(last=False)
+        if key is not None:
+            self._last[key] = None
+            if len(self._last) > MOST_OPEN:
+                self._last.popitem(last=False)
 
     def over(self, request: Message) -> None:
         """Remove a finished request: no progress may be reported for it."""
@@ -382,21 +381,11 @@ class ConversationState:
             self._forget(request)
 
     def copy(self) -> ConversationState:
-        other = ConversationState(self._most_open)
-        other.negotiated, other.negotiated_version, other.count = (
-            self.negotiated,
-            self.negotiated_version,
-            self.count,
-        )
-        other._stated = self._stated
-        other.log_level, other.watched = self.log_level, set(self.watched)
-        other._open = self._open.copy()
-        other._by_id = {key: list(numbers) for key, numbers in self._by_id.items()}
-        other._over, other._notified = self._over.copy(), set(self._notified)
-        other._states, other._questions = self._states.copy(), self._questions.copy()
-        other.progress = {
-            direction: progress.copy() for direction, progress in self.progress.items()
-        }
+        other = ConversationState()
+        for name, value in vars(self).items():
+            setattr(other, name, value.copy() if hasattr(value, "copy") else value)
+        other._by_id = {key: numbers.copy() for key, numbers in self._by_id.items()}
+        other.progress = {side: progress.copy() for side, progress in self.progress.items()}
         return other
 
     def asked_with(self, state: str) -> bool:

@@ -78,14 +78,11 @@ def example_of(kind: Kind, version: str, *, usual: bool = False) -> Json:  # noq
             return {
                 name: example(member, version, usual=usual)
                 for name, member in SHAPES[kind].members.items()
-                if version in member.required or (usual and _is_usual(member, version))
+                if version in member.required
+                or (usual and member.example is not None and member.exists(version))
             }
         case _:
             return "…"
-
-
-def _is_usual(member: Member, version: str) -> bool:
-    return member.example is not None and member.exists(version)
 
 
 def example(member: Member, version: str, *, usual: bool = False) -> Json:

@@ -529,15 +529,9 @@ def extension_answering(method: str, result_type: Json) -> Extension | None:
     )
 
 
-def has_request(
-    method: str, version: str, direction: MethodDirection = MethodDirection.TO_SERVER
-) -> bool:
-    """Return True if a version has this request in this direction."""
-    return version in _sent(REQUESTS.get(method, _UNKNOWN), direction)
-
-
-def _sent(record: Method, direction: MethodDirection) -> tuple[str, ...]:
-    return record.to_server if direction is MethodDirection.TO_SERVER else record.to_client
+def has_request(method: str, version: str) -> bool:
+    """Return True if a client of this version may send this request."""
+    return version in REQUESTS.get(method, _UNKNOWN).to_server
 
 
 def lacking_in(message: Message, version: str) -> str | None:

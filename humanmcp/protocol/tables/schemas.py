@@ -13,7 +13,7 @@ from itertools import zip_longest
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.protocol.json.tree import array_at, object_at, text_at
+from humanmcp.protocol.json.tree import array_at, follow, object_at, text_at
 from humanmcp.protocol.tables import types
 from humanmcp.protocol.tables.methods import NOTIFICATIONS, REQUESTS
 from humanmcp.protocol.tables.objects import SHAPES
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
-    from humanmcp.protocol.tables.types import Kind, Member
+    from humanmcp.protocol.tables.types import Kind
 
 
 class Schemas:
@@ -71,7 +71,12 @@ class Schemas:
             case types.MapOf():
                 return {"type": "object", "additionalProperties": self.of(kind.value)}
             case types.ByMember():
-                return {"oneOf": [self._arm(kind, value) for value in self._arms(kind)]}
+                arms = [
+                    {**self.of(name), "properties": {kind.member: {"const": value}}}
+                    for value, name in kind.shapes.items()
+                    if SHAPES[name].since <= self.version
+                ]
+                return {"oneOf": arms}
             case types.ByPresence():
                 return {"anyOf": [self.of(one) for one in kind.shapes.values()]}
             case types.OneOrMany():
@@ -83,29 +88,16 @@ class Schemas:
             case _:
                 return {}
 
-    def _arms(self, kind: types.ByMember) -> list[str]:
-        return [one for one, name in kind.shapes.items() if SHAPES[name].since <= self.version]
-
-    def _arm(self, kind: types.ByMember, value: str) -> dict[str, Any]:
-        return {**self.of(kind.shapes[value]), "properties": {kind.member: {"const": value}}}
-
     def _named(self, name: str) -> dict[str, Any]:
         if name not in self.defs:
             self.defs[name] = {}  # an object may contain itself
-            known = {
-                each: member
-                for each, member in SHAPES[name].members.items()
-                if member.exists(self.version)
-            }
+            known = types.members_in(SHAPES[name], self.version)
             self.defs[name] = {
                 "type": "object",
-                "properties": {each: self._member(one) for each, one in known.items()},
-                "required": [each for each, one in known.items() if self.version in one.required],
+                "properties": {each: self.of(one.kind) for each, one in known.items()},
+                "required": [each for each, one in known.items() if one.required],
             }
         return {"$ref": f"#/$defs/{name}"}
-
-    def _member(self, member: Member) -> dict[str, Any]:
-        return self.of(member.kind(self.version))
 
 
 # -- URI templates (RFC 6570) --------------------------------------------------------------------
@@ -222,13 +214,13 @@ def schema_of(rows: Iterable[SchemaRow], base: Any = None) -> JsonObject:  # noq
 def _put(place: JsonObject, steps: list[str], row: SchemaRow, base: Any) -> None:  # noqa: ANN401 - as above
     step, *deeper = steps
     name, many = step.removesuffix(_EACH), step.endswith(_EACH)
-    properties, before = place["properties"], _at(_at(base, "properties"), name)
+    properties, before = place["properties"], follow(base, "properties", name)
     if deeper:
         value = properties.get(name) or _value(SchemaRow(name, "object"), before, many=many)
         inner = value["items"] if many and "items" in value else value
         inner["type"] = "object"
         inner.setdefault("properties", {})
-        _put(inner, deeper, row, _at(before, "items") if many else before)
+        _put(inner, deeper, row, follow(before, "items") if many else before)
     else:
         value = _value(row, before, many=many)
         if row.needed and name not in place.setdefault("required", []):
@@ -238,7 +230,7 @@ def _put(place: JsonObject, steps: list[str], row: SchemaRow, base: Any) -> None
 
 def _value(row: SchemaRow, before: Any, *, many: bool) -> JsonObject:  # noqa: ANN401 - as above
     kind = "string" if row.kind == "choice" else row.kind
-    one: JsonObject = {"type": kind, **_rest(_at(before, "items") if many else before, kind)}
+    one: JsonObject = {"type": kind, **_rest(follow(before, "items") if many else before, kind)}
     if row.kind == "object":
         one["properties"] = {}
     if row.choices:
@@ -252,10 +244,6 @@ def _rest(base: Any, kind: str) -> JsonObject:  # noqa: ANN401 - as above
     if not isinstance(base, dict) or base.get("type") != kind:
         return {}
     return {key: one for key, one in base.items() if key not in _SHOWN}
-
-
-def _at(value: Any, name: str) -> Any:  # noqa: ANN401 - as above
-    return value.get(name) if isinstance(value, dict) else None
 
 
 def rows_of(schema: Any) -> tuple[SchemaRow, ...] | None:  # noqa: ANN401 - it came over a wire
