@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common import published
 from humanmcp.common.settings import sample
@@ -59,11 +59,10 @@ def examples() -> Mapping[str, Example]:
     """Read the examples, by the code of their mistake."""
     table = tomllib.loads(sample(FILE).read_text(encoding="utf-8"))
     quotes = {name: Quote(**quote) for name, quote in table["quote"].items()}
-    return {code: _example(one, quotes) for code, one in table["mistake"].items()}
-
-
-def _example(one: Mapping[str, Any], quotes: Mapping[str, Quote]) -> Example:
-    return Example(**{**one, "quotes": tuple(quotes[name] for name in one.get("quotes", ()))})
+    return {
+        code: Example(**{**one, "quotes": tuple(quotes[name] for name in one.get("quotes", ()))})
+        for code, one in table["mistake"].items()
+    }
 
 
 class Mistake(NamedTuple):
@@ -88,13 +87,8 @@ def find_mistake(typed: str) -> Mistake | None:
     if not code:
         return None
     sentences = sentences_of("problem", spoken_language())
-    sentence, why = (
-        without_fillings(sentences[code]),
-        without_fillings(sentences.get(f"{code}.why", "")),
-    )
-    return Mistake(
-        code, title_of(code), sentence, why, examples().get(code), published.page_of(code)
-    )
+    says, why = (without_fillings(sentences.get(one, "")) for one in (code, f"{code}.why"))
+    return Mistake(code, title_of(code), says, why, examples().get(code), published.page_of(code))
 
 
 def without_fillings(sentence: str) -> str:

@@ -55,7 +55,10 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, words: Sequence[str] = HELP, **settings: Any) -> None:  # noqa: ANN401 - what argparse takes
         """Make a parser for this command line; the other settings are those of argparse."""
-        self._explains = any(_asks_for_help(word) for word in words)
+        self._explains = any(  # argparse takes flags that are cut short, too
+            word.startswith("-h") or (len(word) > len("--") and "--help".startswith(word))
+            for word in words
+        )
         settings.setdefault("formatter_class", Formatter)
         super().__init__(**settings, add_help=False)
         self.add_argument("-h", "--help", action="help", help=self.words(SECTION)("help"))
@@ -90,19 +93,16 @@ class Parser(argparse.ArgumentParser):
         self.exit(USAGE_ERROR, f"{self.prog}: {sentence(message, self.prog)}\n")
 
 
-def _asks_for_help(word: str) -> bool:
-    """Return whether argparse may take a word for `--help`: flags can be cut short."""
-    return word.startswith("-h") or (len(word) > len("--") and "--help".startswith(word))
-
-
 def sentence(message: str, prog: str) -> str:
     """Translate an error of argparse."""
-    found = re.fullmatch(_PLACE, message)
-    place, rest = (found["place"], found["rest"]) if found else ("", message)
+    placed = re.fullmatch(_PLACE, message)
+    place, rest = (placed["place"], placed["rest"]) if placed else ("", message)
     for code, pattern in _TROUBLES:
         trouble = re.fullmatch(pattern, rest, re.DOTALL)
         if trouble is not None:
-            fillings = {name: _bare(text) for name, text in trouble.groupdict().items()}
+            # Only some versions of Python quote the choices.
+            found = trouble.groupdict().items()
+            fillings = {name: re.sub(r"'([^']*)'", r"\1", text) for name, text in found}
             if code == "choice" and (guess := _guess(**fillings)):
                 return say(SECTION, "guess", place=place, guess=guess, **fillings)
             return say(SECTION, code, place=place, prog=prog, **fillings)
@@ -114,11 +114,6 @@ def _guess(value: str, words: str) -> str:
     import difflib  # noqa: PLC0415 - a command line that is right needs no guess
 
     return next(iter(difflib.get_close_matches(value, words.split(", "), n=1)), "")
-
-
-def _bare(text: str) -> str:
-    """Remove quotes: only some versions of Python quote the choices."""
-    return re.sub(r"'([^']*)'", r"\1", text)
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):

@@ -111,19 +111,13 @@ def write_markdown(recording: Recording, options: ExportOptions) -> str:
 
 
 def _document(conversation: RecordedConversation, options: ExportOptions) -> Iterator[str]:
-    yield f"# {markdown_cell(say(SECTION, 'title', name=conversation.name))}"
-    yield ""
-    server = f"{conversation.server} {conversation.server_version}".strip()
-    for code, value in (
-        ("client", conversation.client),
-        ("server", server),
-        ("spoken", conversation.version),
-    ):
+    yield f"# {markdown_cell(say(SECTION, 'title', name=conversation.name))}\n"
+    both = (("client", conversation.client), ("server", conversation.server_in_words))
+    for code, value in (*both, ("spoken", conversation.version)):
         if value:
             yield f"- {say(SECTION, code)}: {markdown_cell(value)}"
-    yield ""
     heads = ("number", "time", "from", "message")
-    yield "| " + " | ".join(say(SECTION, head) for head in heads) + " |"
+    yield "\n| " + " | ".join(say(SECTION, head) for head in heads) + " |"
     yield "| ---: | --- | --- | --- |"
     entries = [entry for entry in conversation.entries if entry.kind is not LineKind.BLANK]
     for entry in entries:
@@ -151,8 +145,7 @@ def sender(entry: RecordedEntry) -> str:
 
 def note(entry: RecordedEntry) -> str:
     """Describe what happened to a line on its way, or return ""."""
-    known = entry.frame.note in TAP_NOTES
-    if known:
+    if entry.frame.note in TAP_NOTES:
         return say(SECTION, entry.frame.note)
     return part_in_words(entry.frame) or entry.frame.note
 
@@ -163,22 +156,18 @@ def words(entry: RecordedEntry) -> str:
 
 
 def _section(entry: RecordedEntry) -> Iterator[str]:
-    yield ""
-    yield f"## {entry.frame.seq}. {markdown_cell(entry.method or entry.kind.value)}"
+    yield f"\n## {entry.frame.seq}. {markdown_cell(entry.method or entry.kind.value)}"
     if entry.kind in ASKING:
         card = entry.card()
-        yield ""
-        yield f"{markdown_cell(card.what)} ([{say(SECTION, 'page')}]({card.page}))"
+        yield f"\n{markdown_cell(card.what)} ([{say(SECTION, 'page')}]({card.page}))"
     for diagnostic in entry.hints:
-        yield ""
-        yield f"- **{title_of(diagnostic.code)}** {markdown_cell(describe(diagnostic))}"
+        yield f"\n- **{title_of(diagnostic.code)}** {markdown_cell(describe(diagnostic))}"
     text = entry.frame.text
     if text.strip():
         yield ""
         yield from fenced(pretty(text) if entry.message or entry.kind is LineKind.BATCH else text)
     if entry.frame.note:
-        yield ""
-        yield f"*{markdown_cell(note(entry))}*"
+        yield f"\n*{markdown_cell(note(entry))}*"
 
 
 def fenced(text: str) -> Iterator[str]:
@@ -237,7 +226,8 @@ def _diagram(conversation: RecordedConversation) -> Iterator[str]:
     for entry in conversation.entries:
         if entry.kind in _ARROWS:
             start, end = _ends(entry)
-            yield f"  {start}{_ARROWS[entry.kind]}{end}: {_label(_said(entry))}"
+            said = (entry.gist or entry.kind.value) if entry.kind in ANSWERING else entry.words
+            yield f"  {start}{_ARROWS[entry.kind]}{end}: {_label(said)}"
         elif entry.kind is LineKind.NOTE and entry.frame.note and not entry.frame.raw:
             yield f"  Note over C,S: {_label(entry.frame.note)}"
 
@@ -250,20 +240,14 @@ def _ends(entry: RecordedEntry) -> tuple[str, str]:
     return ("P", end) if entry.frame.note in (CHANGED, INSTEAD) else (start, end)
 
 
-def _said(entry: RecordedEntry) -> str:
-    if entry.kind in ANSWERING:
-        return entry.gist or entry.kind.value
-    return entry.words
-
-
 def _label(text: str) -> str:
     """Escape a text so that Mermaid reads no syntax in it."""
     shown = one_line(text, _LONGEST)
-    return re.sub(r"[^\w .,/:!?'(){}\[\]=+*-]|\bend\b", _entity, shown)
-
-
-def _entity(found: re.Match[str]) -> str:
-    return "".join(f"#{ord(character)};" for character in found[0])
+    return re.sub(
+        r"[^\w .,/:!?'(){}\[\]=+*-]|\bend\b",
+        lambda found: "".join(f"#{ord(character)};" for character in found[0]),
+        shown,
+    )
 
 
 # -- HTML: one page that opens anywhere, without scripts, with explanations ----------------------
@@ -301,7 +285,6 @@ def _page(conversation: RecordedConversation, options: ExportOptions) -> Iterato
 
 
 def _facts(conversation: RecordedConversation, options: ExportOptions) -> Iterator[str]:
-    server = f"{conversation.server} {conversation.server_version}".strip()
     count = str(sum(1 for entry in conversation.entries if entry.message))
     found = sum(len(entry.hints) for entry in conversation.entries)
     began = log_time(conversation.entries[0].frame.at, options.zone) if conversation.entries else ""
@@ -309,7 +292,7 @@ def _facts(conversation: RecordedConversation, options: ExportOptions) -> Iterat
         ("session", conversation.name),
         ("began", began.partition(".")[0]),
         ("client", conversation.client),
-        ("server", server),
+        ("server", conversation.server_in_words),
         ("spoken", conversation.version),
         ("messages", count),
         ("found", str(found) if found else ""),
@@ -352,8 +335,8 @@ def _details(entry: RecordedEntry, options: ExportOptions) -> Iterator[str]:
 def _title(conversation: RecordedConversation) -> str:
     """Name client and server if both are known, else the session."""
     if conversation.client and conversation.server:
-        server = f"{conversation.server} {conversation.server_version}".strip()
-        return say(SECTION, "between", client=conversation.client, server=server)
+        both = {"client": conversation.client, "server": conversation.server_in_words}
+        return say(SECTION, "between", **both)
     return say(SECTION, "title", name=conversation.name)
 
 

@@ -218,6 +218,11 @@ class RecordedConversation:
         return text_at(self.server_info, "version")
 
     @property
+    def server_in_words(self) -> str:
+        """Name and version of the server, or ""."""
+        return f"{self.server} {self.server_version}".strip()
+
+    @property
     def client(self) -> str:
         """Name and version of the client, or ""."""
         return f"{self.negotiated.client_name} {self.negotiated.client_version}".strip()
@@ -280,28 +285,23 @@ class _ConversationBuilder:
         kind = line_kind(frame, found)
         message = found if isinstance(found, Message) else None
         wrong = found if kind is LineKind.MALFORMED and isinstance(found, Malformed) else None
-        noted = hints(wrong, self._negotiated, "") if wrong is not None else ()
+        noted = hints(wrong, self._state.negotiated, "") if wrong is not None else ()
         return RecordedEntry(frame, kind, version, message, hints=noted)
-
-    @property
-    def _negotiated(self) -> NegotiatedState:
-        return self._state.negotiated
 
     def _observe(self, entry: RecordedEntry) -> RecordedEntry:
         if entry.kind is LineKind.BATCH:
             found = jsonrpc.read(entry.frame.raw)
             for item in found.items if isinstance(found, Batch) else ():
                 if isinstance(item, Message):
-                    self._observe_message(
-                        replace(entry, message=item, kind=LineKind(item.kind.value)), item
-                    )
+                    part = replace(entry, message=item, kind=LineKind(item.kind.value))
+                    self._observe_message(part, item)
             return entry
         return self._observe_message(entry, entry.message) if entry.message else entry
 
     def _observe_message(self, entry: RecordedEntry, message: Message) -> RecordedEntry:
         observed = self._state.observe(entry.frame.direction, message)
         version = observed.request.version if observed.request else self._state.version
-        found = hints(observed, self._negotiated, self._state.version)
+        found = hints(observed, self._state.negotiated, self._state.version)
         entry = replace(entry, observed=observed, hints=found, version=version or entry.version)
         request = observed.request
         if request is not None and message.kind is Kind.REQUEST:
@@ -313,8 +313,8 @@ class _ConversationBuilder:
 
     def _meet_server(self, request: Exchange, message: Message) -> None:
         """Learn the server's name, from `serverInfo` or from `_meta` since 2026-07-28."""
-        modern = ("_meta", versions.META_SERVER)
-        place = ("serverInfo",) if request.method == "initialize" else modern
+        is_first = request.method == "initialize"
+        place = ("serverInfo",) if is_first else ("_meta", versions.META_SERVER)
         info = follow(message.body, "result", *place)
         if isinstance(info, dict) and request.direction is Direction.IN:
             self._server = info

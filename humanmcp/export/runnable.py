@@ -99,44 +99,29 @@ def _server(conversation: RecordedConversation, around: Mapping[int, Recorded]) 
     yield f"CAPABILITIES: dict[str, Any] = {literal(capabilities)}"
     for method, member in _LISTS.items():
         listed = shown if method == "tools/list" else _listed(conversation, method, member)
-        yield ""
-        yield f"{_constant(method)}: list[dict[str, Any]] = {literal(well_formed(listed))}"
-    yield ""
-    yield "# The pages of the lists: (cursor, entries). The last page takes the rest."
+        constant = method.removesuffix("/list").replace("/", "_").upper()
+        yield f"\n{constant}: list[dict[str, Any]] = {literal(well_formed(listed))}"
+    yield "\n# The pages of the lists: (cursor, entries). The last page takes the rest."
     yield f"PAGES: dict[str, list[tuple[str, int]]] = {literal(well_formed(_pages(conversation)))}"
-    yield ""
-    yield "# What was asked, and what was answered: (parameters, result, error, what the server"
+    yield "\n# What was asked, and what was answered: (parameters, result, error, what the server"
     yield "# said of its own before the answer, and after it)."
     entries = literal(well_formed(_recorded(conversation, around)))
     yield f"RECORDED: dict[str, list[tuple[Any, ...]]] = {entries}"
-    yield ""
-    yield "# What it said once the client was ready, or had said something else, by notification."
+    yield "\n# What it said once the client was ready, or had said something else, by notification."
     yield f"NOTICED: dict[str, list[Any]] = {literal(well_formed(_noticed(around)))}"
     yield middle
     functions: dict[str, str] = {}
     for tool in tools:
         function = identifier(tool["name"], {*_TAKEN, *functions.values()})
         functions[tool["name"]] = function
-        yield ""
-        yield ""
-        yield f"async def {function}(context: Any, arguments: dict[str, Any]) -> Any:"
-        yield f"    {_docstring(tool)}"
+        yield f"\n\nasync def {function}(context: Any, arguments: dict[str, Any]) -> Any:"
+        words = comment(text_at(tool, "description")).strip()
+        yield f'    """{words or "Say what this tool does."}"""'
         yield f"    return await recorded(context, {tool['name']!r}, arguments)"
-    yield ""
-    yield ""
-    yield "CALLS = {"
+    yield "\n\nCALLS = {"
     yield from (f"    {name!r}: {function}," for name, function in functions.items())
     yield "}"
     yield tail
-
-
-def _docstring(tool: Mapping[str, Any]) -> str:
-    words = comment(text_at(tool, "description")).strip()
-    return f'"""{words or "Say what this tool does."}"""'
-
-
-def _constant(method: str) -> str:
-    return method.removesuffix("/list").replace("/", "_").upper()
 
 
 def _instructions(conversation: RecordedConversation) -> str:
@@ -175,14 +160,11 @@ def _called(
     found = {
         call.asked.name: {"name": call.asked.name, "inputSchema": {"type": "object"}}
         for call in conversation.asked_by_client("tools/call")
-        if call.asked.name and (not tools or _worked(call))
+        # Some servers refuse the call of a tool that does not exist with an error result.
+        if call.asked.name
+        and (not tools or (isinstance(call.result, dict) and not call.result.get("isError")))
     }
     return [tool for name, tool in found.items() if name not in names]
-
-
-def _worked(call: Call) -> bool:
-    """Return True if the called tool exists: some servers refuse with an error result."""
-    return isinstance(call.result, dict) and not call.result.get("isError")
 
 
 def _pages(conversation: RecordedConversation) -> dict[str, list[tuple[str, int]]]:
@@ -274,11 +256,9 @@ def _test(conversation: RecordedConversation, options: ExportOptions) -> Iterato
         yield from (f"#     MCP_SECRET_{name}" for name in options.secrets)
     yield "# The command that starts the server. MCP_SERVER in the environment comes before it."
     yield f"SERVER: list[str] = {literal(list(options.command))}"
-    yield ""
-    yield "# In order: (what the client wrote, what it was answered). No answer: a notification."
+    yield "\n# In order: (what the client wrote, what it was answered). No answer: a notification."
     yield f"SESSION: list[tuple[Any, Any]] = {literal(_session(conversation))}"
-    yield ""
-    yield "# What the client answered when the server asked it something, by method, in order."
+    yield "\n# What the client answered when the server asked it something, by method, in order."
     yield f"CLIENT: dict[str, list[Any]] = {literal(_client(conversation))}"
     yield tail
 

@@ -162,8 +162,8 @@ class Streams:
         """How many messages each stream has had."""
         self._owed: dict[int, int] = {}
         """From each request that has no answer yet to its stream."""
-        self._own_until = 0
-        """How many of the messages that belong to no request were sent."""
+        self.own_until = 0
+        """How many of the messages that belong to no request were sent: they reached a client."""
         self._fault: HttpFault | None = None
 
     def go_on(self, owed: Mapping[int, int], places: Mapping[int, int]) -> None:
@@ -197,7 +197,7 @@ class Streams:
         if stream is None:
             return
         if number == OWN:
-            self._own_until = place
+            self.own_until = place
         fault = None
         if last:
             fault, self._fault = self._fault, None
@@ -263,7 +263,7 @@ class Streams:
         stream.taken = True
         stream.numbers = {owed for owed, its in self._owed.items() if its == number}
         if number == OWN:
-            self._own_until = max(self._own_until, self._places.get(OWN, 0))
+            self.own_until = max(self.own_until, self._places.get(OWN, 0))
         self._places.setdefault(number, stream.at.place)
         return True
 
@@ -282,11 +282,6 @@ class Streams:
         """Return True if nothing is open and nothing is owed."""
         return not self._open and not self._owed
 
-    @property
-    def own_until(self) -> int:
-        """Return how far the general messages reached a client."""
-        return self._own_until
-
     def close(self, *, goes_on: bool = False) -> None:
         """End every stream: the session is over, or continues in another process."""
         for stream in set(self._open.values()):
@@ -300,8 +295,7 @@ class Streams:
         for each in [owed for owed, its in self._owed.items() if its == number]:
             del self._owed[each]
         self._places.pop(number, None)
-        stream = self._open.pop(number, None)
-        if stream is not None:
+        if stream := self._open.pop(number, None):
             stream.numbers.clear()
 
 

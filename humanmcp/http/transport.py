@@ -127,8 +127,7 @@ class HttpExchange:
         return self._transport.conversation.version in versions.HANDSHAKE
 
     def _run(self, request: OutgoingRequest) -> None:
-        reader = EventReader(LONGEST_LINE)
-        tries = 0
+        transport, reader, tries = self._transport, EventReader(LONGEST_LINE), 0
         while True:
             before = reader.count
             try:
@@ -137,9 +136,10 @@ class HttpExchange:
                 if not self._may_go_on(reader) or error.code not in _PASSING:
                     raise
             tries = 0 if reader.count > before else tries + 1
-            if not self._may_go_on(reader) or tries > MOST_TRIES or not self._pause(reader):
+            pause = COMES_AGAIN_AFTER if reader.retry is None else reader.retry / 1000
+            if not self._may_go_on(reader) or tries > MOST_TRIES or not transport.pause(pause):
                 break
-            request = self._transport.conversation.stream_wanted(reader.last_id)
+            request = transport.conversation.stream_wanted(reader.last_id)
             reader.begin_anew()
         if self.request is not None and not self._is_answered:
             code = "answers another" if self._brought else "cut"
@@ -150,10 +150,6 @@ class HttpExchange:
         is_over = self._is_answered or self._is_dropped or self._transport.is_closing
         is_wanted = reader.last_id if self.request is not None else not self.line and reader.count
         return bool(is_wanted) and self._comes_again and self._is_resumable and not is_over
-
-    def _pause(self, reader: EventReader) -> bool:
-        retry = reader.retry
-        return self._transport.pause(COMES_AGAIN_AFTER if retry is None else retry / 1000)
 
     # -- one call --------------------------------------------------------------------------------
 
@@ -196,7 +192,8 @@ class HttpExchange:
     def _take(self, call: HttpCall, response: IncomingResponse, reader: EventReader) -> None:
         self._transport.conversation.response_came(self.request, response)
         if response.status == _NOT_FOUND and self._may_be_over:
-            raise self._session_over()
+            self._transport.conversation.is_over(self._session)
+            raise SessionOverError("session over", url=self._transport.address)
         match kind_of_response(response):
             case ResponseKind.EVENTS:
                 self.taken.set()
@@ -209,8 +206,10 @@ class HttpExchange:
                 raise self._trouble("no answer", status=response.status)
             case ResponseKind.NOTHING:
                 pass
+            case _ if self._is_of_2024(response):
+                raise self._trouble("old transport")
             case _:
-                raise self._refused(call, response)
+                raise self._said(trouble_with(response), response, next(call.pieces(), b""))
 
     def _events(self, call: HttpCall, reader: EventReader) -> Iterator[ServerSentEvent]:
         try:
@@ -256,12 +255,6 @@ class HttpExchange:
 
     # -- what goes wrong -------------------------------------------------------------------------
 
-    def _refused(self, call: HttpCall, response: IncomingResponse) -> CallError:
-        if self._is_of_2024(response):
-            return self._trouble("old transport")
-        code = trouble_with(response)
-        return self._said(code, response, next(call.pieces(), b""))
-
     def _said(self, code: str, response: IncomingResponse, body: bytes) -> CallError:
         return self._trouble(
             code,
@@ -279,10 +272,6 @@ class HttpExchange:
         Many servers say it of every GET, where they should say 405: there is no stream to hear.
         """
         return bool(self._session and (self.line or self.taken.is_set()))
-
-    def _session_over(self) -> CallError:
-        self._transport.conversation.is_over(self._session)
-        return SessionOverError("session over", url=self._transport.address)
 
     def _is_of_2024(self, response: IncomingResponse) -> bool:
         """Ask a server that takes no POST of `initialize` whether it is one of 2024-11-05.

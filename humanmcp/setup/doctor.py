@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -70,19 +71,13 @@ class Finding:
     """A sentence that was made elsewhere (a file's own trouble), already in words."""
 
 
-def ok(code: str, **fillings: object) -> Finding:
-    """Make a finding that all is well."""
-    return Finding(code, Level.OK, tuple(fillings.items()))
+def _finding(level: Level, code: str, **fillings: object) -> Finding:
+    return Finding(code, level, tuple(fillings.items()))
 
 
-def warning(code: str, **fillings: object) -> Finding:
-    """Make a finding that something may not work."""
-    return Finding(code, Level.WARNING, tuple(fillings.items()))
-
-
-def problem(code: str, **fillings: object) -> Finding:
-    """Make a finding that something does not work."""
-    return Finding(code, Level.PROBLEM, tuple(fillings.items()))
+ok = partial(_finding, Level.OK)
+warning = partial(_finding, Level.WARNING)
+problem = partial(_finding, Level.PROBLEM)
 
 
 def check_python(version: tuple[int, ...] = sys.version_info[:3]) -> Iterator[Finding]:
@@ -441,7 +436,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     for finding in findings(settings):
         found.append(finding)
         if not arguments.json:
-            _print(finding)
+            mark = Painted(_MARK[finding.level], _COLOUR[finding.level])
+            to_stdout(mark, f" {one_line(_said(finding))}")
     problems = sum(finding.level is Level.PROBLEM for finding in found)
     warnings = sum(finding.level is Level.WARNING for finding in found)
     if arguments.json:
@@ -482,11 +478,8 @@ def check_server() -> Iterator[Finding]:
     else:
         yield ok("stdout clean")
     took = f"{seen.first_answer:.2f}"
-    yield (
-        warning("start slow", took=took)
-        if seen.first_answer > SLOW_START
-        else ok("start", took=took)
-    )
+    is_slow = seen.first_answer > SLOW_START
+    yield warning("start slow", took=took) if is_slow else ok("start", took=took)
     if seen.exit_time is None or seen.exit_time > SLOW_END:
         yield warning("end slow")
     if len(seen.stderr.encode()) > MOST_STDERR:
@@ -505,11 +498,6 @@ def check_editor() -> Iterator[Finding]:
             return
     there = next(filter(None, map(shutil.which, ("editor", "vi", "nano", "notepad"))), None)
     yield ok("editor default", command=there) if there else warning("editor none")
-
-
-def _print(finding: Finding) -> None:
-    mark = Painted(_MARK[finding.level], _COLOUR[finding.level])
-    to_stdout(mark, f" {one_line(_said(finding))}")
 
 
 def _said(finding: Finding) -> str:

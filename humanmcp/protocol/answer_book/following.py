@@ -170,8 +170,8 @@ class BookMemory:
 def first_entry(
     exchange: Exchange,
     book: Book,
-    used: Mapping[int, int] = MappingProxyType({}),
-    negotiated: NegotiatedState | None = None,
+    used: Mapping[int, int],
+    negotiated: NegotiatedState,
     records: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> tuple[int, BookEntry] | None:
     """Return the action of the first entry that matches an exchange, and the entry's index.

@@ -25,16 +25,6 @@ if TYPE_CHECKING:
 
     Judge: TypeAlias = Callable[[str], Verdict]
 
-__all__ = [
-    "NO_SUGGESTION",
-    "Autofix",
-    "Suggestion",
-    "autofix",
-    "fully_fixed",
-    "suggestion",
-    "together",
-]
-
 _ROUNDS: Final = 8  # a syntax error hides other problems: each round may show new ones
 _LONGEST: Final = 20_000  # longer suggestions are not useful in problems.txt
 

@@ -116,13 +116,9 @@ def without_keys(
     `also` are the names, in lower case, of more secret headers.
     """
     return tuple(
-        (name, HIDDEN if _is_secret(name) or name.lower() in also else value)
+        (name, HIDDEN if _SECRET.search(name) or name.lower() in also else value)
         for name, value in pairs
     )
-
-
-def _is_secret(name: str) -> bool:
-    return _SECRET.search(name) is not None
 
 
 def content_length(values: Sequence[str]) -> int | None:

@@ -225,10 +225,9 @@ def _read_batch(text: str, values: list[Json]) -> Batch | Malformed:
         return Malformed(text.encode(), Flaw.NO_MESSAGE)
     if len(values) > MOST_IN_BATCH:
         return Malformed(text.encode(), Flaw.LONG_BATCH, (("limit", str(MOST_IN_BATCH)),))
-    items = tuple(
-        _read_envelope(raw, value) for raw, value in zip(_elements(text), values, strict=True)
-    )
-    return Batch(text, items)
+    spans = item_spans(text, skip_space(text, 0))
+    parts = zip(spans, values, strict=True)
+    return Batch(text, tuple(_read_envelope(text[slice(*span)], value) for span, value in parts))
 
 
 def _read_envelope(text: str, value: Json) -> Message | Malformed:
@@ -328,11 +327,6 @@ def ids_in(text: str) -> set[str]:
 
 
 _AN_ID: Final = re.compile(r'"id"[ \t]*:[ \t]*("(?:[^"\\]|\\.)*"|-?\d+)')
-
-
-def _elements(text: str) -> list[str]:
-    """List the texts of the elements of the array in `text`, which must be valid JSON."""
-    return [text[start:end] for start, end in item_spans(text, skip_space(text, 0))]
 
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
@@ -584,8 +578,9 @@ def stand_in(first: bytes, last: bytes, size: int) -> bytes | None:
 
 def at_the_ends(first: bytes, last: bytes) -> dict[str, str]:
     """Return the id and the method, as written, that the beginning and the end of a line show."""
-    beginning = _at_the_beginning(first.decode("utf-8", "ignore"))
-    return _at_the_end(last.decode("utf-8", "ignore")) | beginning
+    members = _LAST_MEMBERS.search(last.decode("utf-8", "ignore"))
+    at_the_end = _MEMBER.findall(members[1]) if members else ()
+    return dict(at_the_end) | _at_the_beginning(first.decode("utf-8", "ignore"))
 
 
 def _at_the_beginning(text: str) -> dict[str, str]:
@@ -609,9 +604,3 @@ def _at_the_beginning(text: str) -> dict[str, str]:
     except (ValueError, RecursionError):
         pass  # the end of the beginning
     return found
-
-
-def _at_the_end(text: str) -> dict[str, str]:
-    """Return the last members, if the line ends with the end of the object."""
-    members = _LAST_MEMBERS.search(text)
-    return dict(_MEMBER.findall(members.group(1))) if members else {}

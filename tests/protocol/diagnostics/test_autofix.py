@@ -9,9 +9,15 @@ from humanmcp.protocol.diagnostics.autofix import (
     Suggestion,
     fully_fixed,
     suggestion,
+)
+from humanmcp.protocol.diagnostics.model import (
+    Applicability,
+    Diagnostic,
+    Fix,
+    Severity,
+    TextEdit,
     together,
 )
-from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity, TextEdit
 from humanmcp.protocol.validation.check import check
 from tests.support.verdicts import asked
 
