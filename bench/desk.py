@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from bench.figures import Figure
-from bench.load import affordable
+from bench.load import BARELY, affordable
 from bench.many_sessions import FILES_EACH
 from humanmcp import launch
 from humanmcp.inbox.contract import Draft, Item, Key, SessionFacts
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 AT: Final = "2026-11-20T18:49:07.123Z"
 HISTORY: Final = 100_000
 SESSIONS: Final = (1, 100, 500)
+_FEW: Final = (1, 2, 20)
 _BESIDE: Final = (10, 300)
 """How many wait in the two sessions that are compared."""
 _EVENTS: Final = 3
@@ -81,7 +82,8 @@ class Desk:
 
 def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
     """How soon a request is in an open page, with few and with many sessions; and the memory."""
-    for count in (affordable(wanted, FILES_EACH) for wanted in SESSIONS):
+    counts = _FEW if rounds <= BARELY else SESSIONS
+    for count in (affordable(wanted, FILES_EACH) for wanted in counts):
         inbox = FolderInbox(folder / f"desk-{count}")
         names = [inbox.begin(SessionFacts("", AT, client="bench")) for _ in range(count)]
         for name in names:
@@ -95,7 +97,7 @@ def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
             words = f"p99 {slow:.0f} ms, median {middle:.0f} ms"
             what = f"the desk: request to visible in an open page, {count} sessions"
             yield Figure(what, words, slow, 50, "ms at p99")
-            if count == affordable(SESSIONS[-1], FILES_EACH):
+            if count == affordable(counts[-1], FILES_EACH):
                 used = desk.memory()
                 waiting = 2 * count + rounds
                 words = f"{used:.0f} MB with {waiting} waiting"

@@ -21,6 +21,7 @@ SEVERITY_COLOURS: Final = {
     Severity.ERROR: "red",
     Severity.WARNING: "yellow",
     Severity.HINT: "cyan",
+    Severity.HOSTS: "cyan",
     Severity.REPAIRED: "green",
 }
 _COLOURS: Final = {

@@ -492,6 +492,14 @@ def find_lesson(name: str) -> Callable[[str], LessonSteps]:
     path = shipped.get(name, Path(name).expanduser())
     if name not in shipped and not path.exists() and path.suffix != ".toml":
         raise stopped("lesson", "unknown", name=name, known=", ".join((WEATHER, *shipped)))
-    text = read_book_text(path)
+    return read_lesson(read_book_text(path), path)
+
+
+def read_lesson(text: str, path: Path) -> Callable[[str], LessonSteps]:
+    """Return what makes the lesson of a file's text in a language; `path` is for its problems.
+
+    Raises:
+        StopError: it is no lesson.
+    """
     made = {one: decode_book(text, path, partial(parse_lesson, language=one)) for one in LANGUAGES}
     return made.__getitem__

@@ -200,6 +200,8 @@ class Desk:
         default=lambda _key, _diagnostics, _sent: None
     )
     """Gets the check's problems of an answer, and whether a person pressed Send."""
+    wrote: Callable[[], object] = field(default=lambda: None)
+    """Called when a draft was saved."""
     by: str = BY
     """The author of what this desk sends."""
     notices: Sequence[NoticeTarget] = ()

@@ -221,7 +221,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     **_write(OWN | SEATS, "/api/handshake", "/try", "/api/demo"),
     # The room.
     **_read(Who.TEACHER, "/room", "/room/seat/{number}", "/room/mistake/{code}"),
-    **_read(Who.TEACHER, "/room/code", "/room/code.svg", "/room/export.zip", "/room/seats.csv"),
+    **_read(Who.TEACHER, "/room/export.zip", "/room/seats.csv"),
     **_read(Who.GUEST | SEATS, "/wall"),
     **_read(Who.KNOCKER | SEATS, "/waiting"),
     **_read(SEATS, "/own"),
@@ -230,8 +230,9 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
         {
             **_each(Who.TEACHER, "door", "let in", "let all in", "send away", "hint", "lower"),
             **_each(Who.TEACHER, "wall", "names", "freeze", "step", "lesson", "remove"),
-            **_each(Who.TEACHER, "remove idle", "reset", "count down"),
+            **_each(Who.TEACHER, "remove idle", "reset", "count down", "add lesson"),
         },
+        most=TEXT,
     ),
     **_acts(
         "/own",

@@ -188,10 +188,9 @@ class Body:
         left = LARGEST_TOGETHER
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SLOWEST_OF_STRANGERS):
-                while left > 0:
+                while left > 0 and not self.is_whole:
                     message = await self._receive()
-                    if not message.get("more_body", False):
-                        return
+                    self.is_whole = not message.get("more_body", False)
                     left -= len(message.get("body", b""))
 
     async def receive(self) -> Message:
@@ -209,8 +208,8 @@ class Body:
             self.trouble = self.too_large
         elif not self._bodies.came(self):
             self.trouble = BodyTrouble.BUSY
-        self._stop_if(self.trouble)
         self.is_whole = not message.get("more_body", False)
+        self._stop_if(self.trouble)
         if self.is_whole:
             self._bodies.whole(self)
         return message

@@ -4,7 +4,7 @@ The sentences are in a folder per language (`en/`, `ja/`), in a catalog per read
 `terminal.toml`, …), in a section (`[desk]`, `[show]`, …), one line for each code. A sentence names
 its fillings in braces: `"{key}" is missing`. A word of a command line that people paste is
 `{folder!q}`, which quotes it for their shell. Where it has several wordings it is a table of them:
-`[problem.J01]` with `says`, `why` and `seen` has the codes `J01`, `J01.why` and `J01.seen`.
+`[problem.J01]` with `says` and `why` has the codes `J01` and `J01.why`.
 A program loads the compiled form, section by section: see `compiling`.
 """
 
@@ -159,8 +159,9 @@ def describe_or_code(diagnostic: Diagnostic) -> str:
 def fillings_of(diagnostic: Diagnostic) -> dict[str, str]:
     """Return what fills a problem's sentence.
 
-    In the language are `got`, the name of a JSON type; `was` and `now`, the kinds of a message; and
-    `why`, where a `rule` of a JSON Schema is broken that has a sentence.
+    In the language are `got`, the name of a JSON type; `was` and `now`, the kinds of a message;
+    `why`, where a `rule` of a JSON Schema is broken that has a sentence; and `reactions`, what
+    clients do.
     """
     fillings = dict(diagnostic.detail)
     for name, section in _NAMED:
@@ -168,6 +169,10 @@ def fillings_of(diagnostic: Diagnostic) -> dict[str, str]:
             fillings[name] = say(section, fillings[name])
     if fillings.get("rule") in sentences_of("schema_rule", "en"):
         fillings["why"] = say("schema_rule", fillings["rule"], **fillings)
+    if "reactions" in fillings:
+        groups = (one.split("=", 1) for one in fillings["reactions"].split(";"))
+        words = (say("client_does", told, clients=clients) for told, clients in groups)
+        fillings["reactions"] = say("client_does", "and").join(words)
     return fillings
 
 

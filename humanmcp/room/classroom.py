@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import threading
 import time
 from collections import Counter
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.settings import make_private
-from humanmcp.demo.lesson import WEATHER, find_lesson, lesson_files, name_of
+from humanmcp.demo.lesson import WEATHER, find_lesson, lesson_files, name_of, read_lesson
 from humanmcp.desk.board import Following
 from humanmcp.inbox import open_inbox
-from humanmcp.inbox.atomic import keeping
+from humanmcp.inbox.atomic import keeping, write_private
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.locales import language_of, spoken_language
 from humanmcp.locales.stop import stopped
@@ -28,7 +30,6 @@ from humanmcp.room.seat import RoomSeat, SeatParts, mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
     from typing import Any
 
     from humanmcp.demo.steps import LessonSteps
@@ -77,6 +78,8 @@ class Broadcaster:
 _log = logging.getLogger(__name__)
 
 SEATS: Final = "seats"
+LESSONS: Final = "lessons"
+"""The folder of the files that the teacher has brought."""
 MOST_SEATS: Final = 184
 """As many as there are marks."""
 MOST_KNOCKS: Final = 100
@@ -277,8 +280,8 @@ class Classroom:
                     self.send_away(knock)
             seat.close()
             self.on_removed(number)
-            if self.record.on_wall == number:
-                self.note(on_wall=0)
+            if str(number) in self.record.projected.split():
+                self.note(projected="code")
         self._broadcaster.tell()
 
     def is_removed(self, visitor: Visitor) -> bool:
@@ -398,7 +401,7 @@ class Classroom:
         """Return a lesson, that of this room or another, in a language."""
         name = lesson or self.record.lesson
         if name not in self._lessons:
-            self._lessons[name] = find_lesson(name)
+            self._lessons[name] = self._find_lesson(name)
         return self._lessons[name](language or language_of(self.language))
 
     def lesson_of(self, record: SeatRecord) -> str:
@@ -410,9 +413,7 @@ class Classroom:
         Raises:
             StopError: there is no such lesson, its file cannot be used, or it is played over HTTP.
         """
-        self._lessons[lesson] = lesson_steps = find_lesson(lesson)
-        if lesson_steps("en").http:
-            raise stopped("room", "lesson over http", name=lesson)
+        self._lessons[lesson] = _playable(lesson, self._find_lesson(lesson))
         self._anew = lesson != (self.record.lesson or lesson)
         self.record.lesson = lesson
 
@@ -420,7 +421,26 @@ class Classroom:
         """Return the lessons to choose from: those that come along, and that of the room."""
         names = [WEATHER, *map(name_of, lesson_files())]
         names = [one for one in names if not self.lesson_steps("en", one).http]
+        names += sorted(one.name for one in (self.folder / LESSONS).glob("*.toml"))
         return names if self.record.lesson in names else [self.record.lesson, *names]
+
+    def add_lesson(self, name: str, text: str) -> str:
+        """Keep a file that the teacher has brought. Return the name of its lesson in this room.
+
+        Raises:
+            StopError: it is no lesson, is played over HTTP, or cannot be written.
+        """
+        stem = re.sub(r"[^\w-]+", "-", Path(name).stem)[:LONGEST_NAME] or "lesson"
+        file = Path(f"{stem}.toml")
+        self._lessons[file.name] = _playable(name, read_lesson(text, file))
+        with keeping("room"):
+            write_private(make_private(self.folder / LESSONS) / file, text)
+        self._broadcaster.tell()
+        return file.name
+
+    def _find_lesson(self, name: str) -> Callable[[str], LessonSteps]:
+        own = self.folder / LESSONS / Path(name).name
+        return find_lesson(str(own) if own.is_file() else name)
 
     def next_lesson(self, seat: RoomSeat) -> tuple[str, str] | None:
         """Return name and title of the lesson after that of a seat; None after the last one."""
@@ -435,6 +455,19 @@ class Classroom:
             self.keep()
             for seat in self.seats:
                 seat.take_lesson("", told="lesson")
+
+    @property
+    def next_step(self) -> int:
+        """The step after that of the learner who is furthest behind; 0 after the last one."""
+        standings = [
+            standing
+            for seat in self.seats
+            if self.lesson_of(seat.record) == self.record.lesson
+            and self.presence(seat) != "gone"
+            and (standing := seat.standing) is not None
+        ]
+        now = min((one.step for one in standings), default=1)
+        return now + 1 if now < len(self.lesson_steps().requests) else 0
 
     def behind(self, step: int) -> list[RoomSeat]:
         """Return the seats that have not reached this step of the class lesson."""
@@ -503,3 +536,14 @@ class Classroom:
     def _tell(self) -> None:
         self.teacher.board.poke()
         self.wall.board.poke()
+
+
+def _playable(name: str, lesson: Callable[[str], LessonSteps]) -> Callable[[str], LessonSteps]:
+    """Return a lesson that a room can play.
+
+    Raises:
+        StopError: it is played over HTTP.
+    """
+    if lesson("en").http:
+        raise stopped("room", "lesson over http", name=name)
+    return lesson

@@ -131,6 +131,7 @@ def _tell(classroom: Classroom, urls: list[str], *, opens: bool) -> None:
         terminal.to_stdout("  ", url)
     terminal.to_stdout(say(SECTION, "code", code=pages.spaced(classroom.record.code)))
     if len(urls) > 1:
+        terminal.to_stdout(say(SECTION, "qr"))
         terminal.to_stdout(qr_code.for_terminal(classroom.joining_link))
     terminal.to_stdout(say(SECTION, "links"))
     terminal.to_stdout("  ", classroom.link(classroom.record.teacher))

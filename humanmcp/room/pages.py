@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
+from collections.abc import Mapping
+from itertools import count
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
 
 from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.schema import diagnostic_shapes
-from humanmcp.common import qr_code
+from humanmcp.common import mistakes, qr_code
+from humanmcp.common.timestamps import seconds_of
 from humanmcp.desk.context import page, page_router
 from humanmcp.desk.guard import cookie_of
 from humanmcp.desk.history.history_page import stage
@@ -19,13 +24,25 @@ from humanmcp.desk.login import login_of, login_path_of, parts_of
 from humanmcp.desk.rendering import render
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.settings.settings_page import mistake_page, shown_snippets
-from humanmcp.inbox.contract import Life, UnknownItemError
+from humanmcp.inbox.contract import Draft, Key, Life, StoreError, UnknownItemError
 from humanmcp.locales import spoken_language
+from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import visible
 from humanmcp.room import results
 from humanmcp.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom
-from humanmcp.room.records import DoorState, Visitor, VisitorKind, fits, login, login_path
-from humanmcp.room.seat import RoomSeat
+from humanmcp.room.practice import LessonStanding
+from humanmcp.room.records import (
+    DoorState,
+    StepRecord,
+    Visitor,
+    VisitorKind,
+    fits,
+    login,
+    login_path,
+)
+from humanmcp.room.seat import RoomSeat, SeatMark
 
 # -- what every page needs -----------------------------------------------------------------------
 
@@ -133,20 +150,38 @@ router: Final = page_router()
 
 LONGEST_COUNT_DOWN: Final = 180
 """Minutes."""
+JUST_COME: Final = 3.0
+"""Seconds for which the projector marks who has come."""
 
 
 @router.get("/room")
-def overview(request: Request) -> HTMLResponse:
-    """Show every seat, who knocks, and which mistakes there are."""
+def overview(request: Request, seat: int = 0, added: str = "") -> HTMLResponse:
+    """Show every seat, who knocks, and which mistakes there are.
+
+    `seat` is the seat whose actions are open; `added` is the lesson that was added just now.
+    """
     classroom = room_of(request)
-    lesson_steps = classroom.lesson_steps(spoken_language())
+    if added not in classroom.lessons():
+        return _overview(request, seat)
+    steps = classroom.lesson_steps(spoken_language(), added)
+    told = {"name": added, "why": "", "count": len(steps.requests), "title": steps.title}
+    return _overview(request, seat, {**told, "teaches": steps.teaches})
+
+
+def _overview(
+    request: Request, seat: int = 0, added: dict[str, Any] | None = None, status: int = 200
+) -> HTMLResponse:
+    classroom = room_of(request)
     cards = sorted((_card(classroom, seat) for seat in classroom.seats), key=_urgency)
     return page(
         request,
         "room/room.html",
+        status,
         room=classroom.record,
-        title=lesson_steps.title,
-        steps=[one.code for one in lesson_steps.requests],
+        total=len(classroom.lesson_steps().requests),
+        next_step=classroom.next_step,
+        chosen=next((one for one in cards if one["number"] == seat), None),
+        added=added,
         seats=cards,
         sums=_sums(cards),
         lessons=[
@@ -159,7 +194,7 @@ def overview(request: Request) -> HTMLResponse:
         ],
         mistakes=classroom.misconceptions(),
         code=spaced(classroom.record.code),
-        link=classroom.url,
+        link=classroom.url.removeprefix("http://"),
         doors=[one.value for one in DoorState],
     )
 
@@ -169,6 +204,7 @@ def _card(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:
     rows, standing = seat.board.waiting(), seat.standing
     steps, own = seat.steps, seat.record.lesson
     step = steps.get(str(standing.step)) if standing else None
+    is_stuck = classroom.is_stuck(seat)
     clients = [one.facts.client for one in seat.board.sessions() if one.facts.life is Life.OPEN]
     return {
         "number": seat.record.number,
@@ -177,7 +213,8 @@ def _card(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:
         "name": classroom.name_of(seat),
         "standing": standing,
         "lesson": classroom.lesson_steps(spoken_language(), own).title if own else "",
-        "stuck": classroom.is_stuck(seat),
+        "cells": _cells(standing, steps, is_stuck=is_stuck) if standing else (),
+        "stuck": is_stuck,
         "tries": step.tries if step else 0,
         "arrived": rows[0].arrived if rows else 0.0,
         "hand": seat.record.hand,
@@ -187,6 +224,17 @@ def _card(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:
         "codes": sorted(seat.codes),
         "clients": [one for one in clients if one],
     }
+
+
+def _cells(
+    standing: LessonStanding, steps: Mapping[str, StepRecord], *, is_stuck: bool
+) -> list[tuple[str, int]]:
+    """Return the state of each step, and the number of kinds of mistakes in it."""
+    states = [one.value for one in standing.outcomes]
+    states += ["stuck" if is_stuck else "at"]
+    states += ["later"] * standing.total
+    mistakes = (len(steps[at].mistakes) if at in steps else 0 for at in map(str, count(1)))
+    return list(zip(states[: standing.total], mistakes, strict=False))
 
 
 def _urgency(card: dict[str, Any]) -> tuple[object, ...]:
@@ -244,8 +292,22 @@ def act(request: Request, values: FormValues) -> Response:
             ended=[classroom.name_of(one) for one in working],
             active=sum(map(classroom.was_active, working)),
         )
+    if values.get("act") == "add lesson":
+        return _add_lesson(request, values)
     _act(classroom, values)
-    return RedirectResponse("/room", 303)
+    number = number_of(values.get("seat", ""))
+    is_open = "knock" not in values and classroom.seat(number) is not None
+    return RedirectResponse(f"/room?seat={number}" if is_open else "/room", 303)
+
+
+def _add_lesson(request: Request, values: dict[str, str]) -> Response:
+    try:
+        name = room_of(request).add_lesson(values.get("name", ""), values.get("text", ""))
+    except StoreError:
+        raise
+    except StopError as error:
+        return _overview(request, added={"name": "", "why": sentence_of(error)}, status=422)
+    return RedirectResponse(f"/room?{urlencode({'added': name})}", 303)
 
 
 def ended_by(classroom: Classroom, values: dict[str, str]) -> list[RoomSeat]:
@@ -286,7 +348,9 @@ def _act(classroom: Classroom, values: dict[str, str]) -> None:  # noqa: C901, P
         case "lower" if seat is not None:
             seat.note(hand=0.0)
         case "wall":
-            classroom.note(on_wall=number if seat is not None else 0)
+            shown = _projected(seat, values)
+            if shown:
+                classroom.note(projected=shown)
         case "names":
             classroom.note(names_on_wall=values.get("on") == "yes")
         case "freeze":
@@ -329,22 +393,6 @@ def mistake(request: Request, code: str) -> HTMLResponse:
     return mistake_page(request, code, found)
 
 
-@router.get("/room/code.svg")
-def picture(request: Request) -> Response:
-    """Draw the QR code of the door, with the code filled in."""
-    return Response(qr_code.svg(room_of(request).joining_link), media_type="image/svg+xml")
-
-
-@router.get("/room/code")
-def door(request: Request) -> HTMLResponse:
-    """Show the address, the code and the QR code, large: for the projector."""
-    classroom = room_of(request)
-    code = spaced(classroom.record.code)
-    return page(
-        request, "room/code.html", code=code, link=classroom.url, state=classroom.state.value
-    )
-
-
 @router.get("/room/export.zip")
 def export(request: Request) -> Response:
     """Return a zip: a page for each seat, and a table of steps, tries and mistakes."""
@@ -361,25 +409,103 @@ def table(request: Request) -> Response:
     return Response(text.encode("utf-8-sig"), media_type="text/csv", headers=attached)
 
 
+def _projected(seat: RoomSeat | None, values: dict[str, str]) -> str:
+    """Return what the projector is to show (`RoomRecord.projected`), "" if that is not there."""
+    match values.get("show", ""):
+        case "code" | "steps" as what:
+            return what
+        case "mistake" if mistakes.find_mistake(values.get("code", "")):
+            return f"mistake {values['code']}"
+        case "seat" if seat is not None:
+            return f"seat {seat.record.number}"
+        case "answer" if seat is not None and (item := seat.last_written) is not None:
+            return f"answer {seat.record.number} {item.key.session} {item.key.number}"
+        case _:
+            return ""
+
+
 @router.get("/wall")
 def wall(request: Request) -> HTMLResponse:
-    """Show the chosen seat, large, with its colour and animal, and the name if switched on."""
+    """Show what the teacher chose: the code and who has come, steps, a seat, an answer, a mistake.
+
+    Nobody's name is there, also not in what they wrote, unless the teacher switched names on.
+    """
     classroom = room_of(request)
-    seat = classroom.seat(classroom.record.on_wall)
-    values: dict[str, Any] = {"seat": None, "step": None, "follow": True, "shown": (), "chosen": ""}
-    if seat is not None:
-        named = classroom.record.names_on_wall
-        words = seat.mark.words()
-        values["seat"] = {
-            "mark": seat.mark,
-            "words": f"{words} · {classroom.name_of(seat)}" if named else words,
-        }
-        sessions = seat.board.sessions()
-        living = [one for one in sessions if one.facts.life is Life.OPEN]
-        chosen = next((one.facts.name for one in (*living, *sessions)), "")
-        if chosen:
-            values |= {"chosen": chosen, **stage(seat.desk, chosen, 0)}
-    return page(request, "room/wall.html", sessions=(), count=0, **values)
+    what, *about = classroom.record.projected.split()
+    seat = classroom.seat(number_of(about[0])) if about else None
+    values: dict[str, Any] = {"what": what, "seat": None, "step": None, "chosen": ""}
+    match what, seat:
+        case "seat", RoomSeat():
+            values |= _on_stage(classroom, seat)
+        case "answer", RoomSeat():
+            values["answer"] = _answer(seat, Key(about[1], number_of(about[2])))
+        case "mistake", _:
+            values["mistake"] = mistakes.find_mistake(about[0])
+        case "steps", _:
+            lesson = classroom.lesson_steps(spoken_language()).title
+            values |= {"bars": _bars(classroom), "people": len(classroom.seats), "lesson": lesson}
+        case _:
+            values |= {"what": "code", "people": [_arrival(one) for one in classroom.seats]}
+    values |= {
+        "link": classroom.url.removeprefix("http://"),
+        "code": "" if classroom.state is DoorState.LOCKED else spaced(classroom.record.code),
+        "qr": qr_code.svg(classroom.joining_link).decode().partition("?>")[2],
+    }
+    shown = page(request, "room/wall.html", sessions=(), count=0, **values)
+    hidden = [] if classroom.record.names_on_wall else [one.record.name for one in classroom.seats]
+    shown.body = _without(bytes(shown.body).decode(), hidden).encode()
+    shown.headers["content-length"] = str(len(shown.body))
+    return shown
+
+
+def _without(html: str, names: list[str]) -> str:
+    """Hide people's names in the texts of the main part of a page."""
+    given = [one for one in names if len(one) > 1 and not one.isdigit()]
+    if not given:
+        return html
+    words = (rf"\b{re.escape(one)}\b" if one.isascii() else re.escape(one) for one in given)
+    named = re.compile("|".join(words), re.IGNORECASE)
+    head, main, tail = re.split("(<main.*</main>)", html, maxsplit=1, flags=re.DOTALL)
+    return head + re.sub(r"(?<=>)[^<>]+", lambda text: named.sub("…", text[0]), main) + tail
+
+
+def _on_stage(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:
+    """Show the newest step of a seat's conversation, with its colour and animal."""
+    words = seat.mark.words()
+    if classroom.record.names_on_wall:
+        words = f"{words} · {classroom.name_of(seat)}"
+    found: dict[str, Any] = {"seat": {"mark": seat.mark, "words": words}}
+    sessions = seat.board.sessions()
+    living = [one for one in sessions if one.facts.life is Life.OPEN]
+    chosen = next((one.facts.name for one in (*living, *sessions)), "")
+    return found | ({"chosen": chosen, **stage(seat.desk, chosen, 0)} if chosen else {})
+
+
+def _answer(seat: RoomSeat, key: Key) -> dict[str, Any]:
+    """Return what was written for a request, sent or not, with its problems."""
+    opened = seat.desk.open_exchange(key)
+    answer, draft = opened.item.answer, opened.item.draft or Draft("")
+    text, form = (answer.line, TextForm.MESSAGE) if answer else (draft.text, draft.form)
+    diagnostics = () if answer else service.judge(opened, text, form).diagnostics
+    problems = diagnostic_shapes(diagnostics)
+    return {"method": opened.item.method, "text": pretty(text), "problems": problems}
+
+
+def _bars(classroom: Classroom) -> list[tuple[str, int]]:
+    """Return each step of the class lesson, with the number of seats that are past it."""
+    record, steps = classroom.record, classroom.lesson_steps(spoken_language()).requests
+    seats = [one for one in classroom.seats if classroom.lesson_of(one.record) == record.lesson]
+    at = [one.standing.step for one in seats if one.standing is not None]
+    return [
+        (one.title or one.method, sum(step > each for step in at))
+        for each, one in enumerate(steps, 1)
+    ]
+
+
+def _arrival(seat: RoomSeat) -> tuple[SeatMark, str, bool]:
+    """Return a seat's mark, in words, and whether it has just come."""
+    is_new = time.time() - seconds_of(seat.record.joined) < JUST_COME
+    return seat.mark, seat.mark.words(), is_new
 
 
 @router.get("/login")

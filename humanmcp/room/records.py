@@ -66,7 +66,8 @@ def new_code() -> str:
 class RoomRecord:
     """A room. `lesson` is a name or a file, "" for the weather.
 
-    `ends` is the end of the count-down, in seconds since 1970; 0 for none.
+    `projected` is what the projector shows: "code", "steps", "seat NUMBER", "answer NUMBER KEY", or
+    "mistake CODE". `ends` is the end of the count-down, in seconds since 1970; 0 for none.
     """
 
     name: str = field(default_factory=lambda: secrets.token_hex(3))
@@ -76,7 +77,7 @@ class RoomRecord:
     wall: str = field(default_factory=new_key)
     door: str = DoorState.OPEN.value
     code: str = field(default_factory=new_code)
-    on_wall: int = 0
+    projected: str = "code"
     names_on_wall: bool = False
     frozen: bool = False
     ends: float = 0.0

@@ -30,7 +30,8 @@ from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.contract import InboxError, Key, Life, StoreError, UnknownItemError
 from humanmcp.locales import language_of, say
 from humanmcp.protocol.answer_book.decide import Mode
-from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.model import HINTS
 from humanmcp.protocol.json.jsonrpc import with_token
 from humanmcp.room import records
 from humanmcp.room.practice import (
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from humanmcp.demo.steps import LessonSteps
     from humanmcp.desk.guard import Address
     from humanmcp.inbox.attendant import Attendant
-    from humanmcp.inbox.contract import Draft, Inbox, Reply
+    from humanmcp.inbox.contract import Draft, Inbox, Item, Reply
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.room.records import RoomDoor, SeatRecord
     from humanmcp.server.session import ServedSession
@@ -152,6 +153,7 @@ class RoomSeat:
             url=parts.url(record),
             play=lambda _language: self.practise(),
             judged=self._judged,
+            wrote=self._show_draft,
             around=partial(parts.around, self),
             lesson_steps=lambda language: parts.lesson_steps(record, language),
             draft_name=self._draft_name,
@@ -167,6 +169,11 @@ class RoomSeat:
 
     def _changed(self) -> None:
         self._parts.changed(self)
+
+    def _show_draft(self) -> None:
+        """Show what is being typed, if somebody watches: the teacher, or the learner."""
+        if self.record.pen or self.watched.live.streams:
+            self.board.poke()
 
     def note(self, **changes: object) -> None:
         """Change what is kept of the seat, and show it."""
@@ -366,6 +373,16 @@ class RoomSeat:
             return draft._replace(text=with_token(draft.text, token))
         return None
 
+    @property
+    def last_written(self) -> Item | None:
+        """Return the request whose answer the learner wrote last, sent or not."""
+        for session in self.board.sessions():
+            for state in (ExchangeState.PENDING, ExchangeState.ANSWERED):
+                for item in reversed(self.inbox.items(session.facts.name, state)):
+                    if item.answer or (item.draft is not None and item.draft.touched):
+                        return item
+        return None
+
     # -- what the learner did -------------------------------------------------------------------
 
     @property
@@ -484,7 +501,7 @@ class RoomSeat:
 
 def _codes(diagnostics: Iterable[Diagnostic]) -> frozenset[str]:
     """Return the kinds of mistakes among problems."""
-    return frozenset(one.code for one in diagnostics if one.severity is not Severity.HINT) - _LAYOUT
+    return frozenset(one.code for one in diagnostics if one.severity not in HINTS) - _LAYOUT
 
 
 def _add(codes: list[str], more: Iterable[str]) -> None:

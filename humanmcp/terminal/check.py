@@ -485,7 +485,8 @@ def hint(codes: Iterable[str]) -> str:
 # -- more than one answer: a request, a notification, a whole conversation -----------------------
 
 
-_SHOWN: Final = frozenset({Severity.ERROR, Severity.WARNING})
+_BAD: Final = frozenset({Severity.ERROR, Severity.WARNING})
+_SHOWN: Final = _BAD | {Severity.HOSTS}
 _WIDTH: Final = 80
 
 
@@ -602,10 +603,11 @@ def _print_conversation(
             to_stdout(Painted(_heading(one), "dim"))
         placed = [_placed(diagnostic, one) for diagnostic in noted]
         print_problems(placed, one.text, name=name, shift=one.line - 1)
-    bad = [diagnostic for diagnostic in diagnostics if diagnostic.severity in _SHOWN]
-    if bad:
-        to_stdout(Painted(hint(diagnostic.code for diagnostic in bad), "dim"))
-    counted = summary(bad) if bad else say(SECTION, "nothing wrong")
+    shown = [diagnostic for diagnostic in diagnostics if diagnostic.severity in _SHOWN]
+    bad = [diagnostic for diagnostic in shown if diagnostic.severity in _BAD]
+    if shown:
+        to_stdout(Painted(hint(diagnostic.code for diagnostic in shown), "dim"))
+    counted = summary(shown) if shown else say(SECTION, "nothing wrong")
     wrong = any(diagnostic.severity is Severity.ERROR for diagnostic in bad)
     words = say(SECTION, "all checked", count=_count(judged), counted=counted)
     to_stdout(Painted(words, "red" if wrong else "yellow" if bad else "green"))

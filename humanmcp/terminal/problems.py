@@ -101,7 +101,7 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
             severity,
             sum(diagnostic.times for diagnostic in diagnostics if diagnostic.severity is severity),
         )
-        for severity in (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
+        for severity in Severity
     ]
     words = [
         say("check", f"{severity.value} {'one' if count == 1 else 'many'}", count=count)

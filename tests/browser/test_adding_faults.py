@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.seats import Opened, call, open_menu
+from tests.browser.seats import Opened, call, open_menu, until_keys_act
 from tests.browser.test_answering import read_json
 from tests.browser.test_page import AXE, violations
 from tests.support.desk_process import Desking
@@ -25,12 +25,6 @@ def add_fault(page: Page, fault: str) -> None:
     expect(page.locator("#fault-name")).to_have_text(title)
 
 
-def opened_by_key(page: Page) -> bool:
-    """Press B; single keys do not act in the first half second of a page."""
-    page.keyboard.press("b")
-    return page.locator("#fault-dialog[open]").count() == 1
-
-
 def test_an_answer_gets_a_fault_and_is_sent_by_keyboard_alone(
     desk: Desking, host: Serving, opened: Opened
 ) -> None:
@@ -39,7 +33,8 @@ def test_an_answer_gets_a_fault_and_is_sent_by_keyboard_alone(
     expect(page.locator("#sentence")).to_be_focused()
     page.keyboard.type("sunny")
     page.keyboard.press("Escape")
-    until(lambda: opened_by_key(page), "the menu of faults is open")
+    until_keys_act(page)
+    page.keyboard.press("b")
     expect(page.locator("#fault-dialog button").first).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")

@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.seats import INITIALIZE, Opened, Windows, begin, call, request
+from tests.browser.seats import INITIALIZE, Opened, Windows, begin, call, request, until_keys_act
 from tests.browser.test_answering import read_json, write_json
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
@@ -146,12 +146,8 @@ def test_a_replaced_draft_comes_back(host: Serving, opened: Opened) -> None:
     box = page.locator("#sentence")
     box.fill("a careful answer")
     page.keyboard.press("Escape")
-
-    def gone() -> bool:
-        page.keyboard.press("t")
-        return bool(box.input_value() == "")
-
-    until(gone, "single keys act")
+    until_keys_act(page)
+    page.keyboard.press("t")
     expect(page.locator("#replaced")).to_be_visible()
     page.locator("#put-back").click()
     expect(box).to_have_value("a careful answer")

@@ -5,7 +5,16 @@ import json
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.browser.seats import INITIALIZE, PHONE, Opened, Windows, begin, call, request
+from tests.browser.seats import (
+    INITIALIZE,
+    PHONE,
+    Opened,
+    Windows,
+    begin,
+    call,
+    request,
+    until_keys_act,
+)
 from tests.browser.test_answering import read_json, write_json
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
@@ -35,12 +44,8 @@ def test_the_list_keeps_its_place_while_the_cursor_is_in_the_box(
     )
     expect(page.locator("#sentence")).not_to_have_css("outline-style", "none")
     page.keyboard.press("Escape")
-
-    def went_on() -> bool:
-        page.keyboard.press("j")
-        return page.locator("#rows .row > a:focus").count() == 1
-
-    until(went_on, "single keys act again")
+    until_keys_act(page)
+    page.keyboard.press("j")
     expect(page.locator("#rows .row > a:focus")).to_contain_text("City 3")
 
 

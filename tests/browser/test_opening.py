@@ -16,7 +16,7 @@ from tests.support.verdicts import stating
 
 pytestmark = pytest.mark.browser
 
-PROMPTS: Final = 30
+PROMPTS: Final = 5
 LISTEN: Final = request(
     "subscriptions/listen",
     {"notifications": {"toolsListChanged": True}, "_meta": stating()},

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from tests.browser.test_page import AXE, violations
 from tests.room.test_teaching import rows_of
 from tests.support.room_process import Rooming, own_port
 from tests.support.waiting import PATIENCE
+
+TOOL_NAME: Final = '[data-pointer="/result/tools/0/name"]'
+TOOL_DESCRIPTION: Final = '[data-pointer="/result/tools/0/description"]'
 
 
 @pytest.fixture
@@ -129,27 +132,34 @@ def test_teacher_learner_and_wall_see_what_happens_without_a_reload(
     """Step, hint, pen and wall arrive by themselves; the wall has no name."""
     teacher = open_page(room.teacher_link)
     wall = open_page(room.wall_link)
-    expect(wall.get_by_text("chooses what is shown")).to_be_visible()
+    expect(wall.locator(".big")).to_contain_text(room.code[:4])
+    expect(wall.locator(".marks .mark")).to_have_count(0)
     learner = open_page(f"http://127.0.0.1:{room.port}/?code={room.code}")
     join(learner, "Annabel")
     seat = teacher.locator("li.seat", has_text="Annabel")
     expect(seat).to_contain_text("step 1 of 5")
+    expect(wall.locator(".marks .mark")).to_have_text(["blue fox"])
     # The button of a page without a script goes when the script is there.
     expect(learner.locator("body.scripted")).to_be_attached()
     learner.get_by_role("button", name="Send answer").click()
     expect(seat).to_contain_text("step 2 of 5")
-    seat.locator("summary").click()
-    seat.get_by_label("Hint for Annabel").fill("Name your tool")
-    seat.get_by_role("button", name="Hint").click()
+    teacher.get_by_role("button", name="Steps").click()
+    expect(wall.locator(".bars li").first).to_contain_text("1/1")
+    seat.get_by_label("Actions for Annabel").click()
+    teacher.get_by_label("Hint for Annabel").fill("Name your tool")
+    teacher.get_by_role("button", name="Hint").click()
     expect(learner.locator("#around")).to_contain_text("Name your tool")
-    seat.locator("summary").click()
-    seat.get_by_role("button", name="Show on projector").click()
+    teacher.get_by_role("button", name="Show seat on projector").click()
     expect(wall.locator(".stage")).to_contain_text("blue fox")
     expect(wall.locator("body")).not_to_contain_text("Annabel")
     seat.get_by_role("link").first.click()
     teacher.get_by_role("button", name="Take control").click()
     expect(learner.locator("#around")).to_contain_text("The teacher is writing here")
     expect(learner.locator("#composer")).to_have_count(0)
+    teacher.locator("#tab-form").click()
+    for name in ("forecast", "forecast-of-tokyo"):
+        teacher.locator(TOOL_NAME).fill(name)
+        expect(learner.locator("#around pre")).to_contain_text(f'"{name}"')
     teacher.get_by_role("button", name="Give control back").click()
     expect(learner.locator("#around")).not_to_contain_text("is writing here")
     expect(learner.locator("#composer")).to_be_visible()
@@ -204,10 +214,6 @@ def test_a_step_that_the_teacher_opens_is_open_in_the_page_and_says_who_did_it(
     expect(learner.locator("#composer")).to_be_visible()
 
 
-TOOL_NAME: Final = '[data-pointer="/result/tools/0/name"]'
-TOOL_DESCRIPTION: Final = '[data-pointer="/result/tools/0/description"]'
-
-
 def test_what_is_typed_while_the_room_is_down_is_in_the_page_and_at_the_desk_afterwards(
     tmp_path: Path, open_page: Callable[..., Page]
 ) -> None:
@@ -254,19 +260,17 @@ def test_a_restart_is_asked_about_by_keyboard_and_leaves_what_was_typed_at_its_s
     learner.locator("#tab-form").click()
     learner.locator(TOOL_NAME).fill("forecast-of-yuki")
     teacher = open_page(room.teacher_link)
-    teacher.get_by_text("More for everyone").click()
     teacher.get_by_role("button", name="Restart the lesson").press("Enter")
     expect(teacher.get_by_role("heading", level=1)).to_have_text("This ends the work of 1 person")
     expect(teacher.get_by_role("link", name="Cancel")).to_be_focused()
     teacher.keyboard.press("Enter")
-    expect(teacher.get_by_text("More for everyone")).to_be_visible()
+    expect(teacher.locator("#seats")).to_be_visible()
     expect(learner.locator(".ids", has_text="tools/list")).to_be_visible()
-    teacher.get_by_text("More for everyone").click()
     teacher.get_by_role("button", name="Restart the lesson").press("Enter")
     expect(teacher.get_by_role("link", name="Cancel")).to_be_focused()
     teacher.keyboard.press("Shift+Tab")
     teacher.keyboard.press("Enter")
-    expect(teacher.get_by_text("More for everyone")).to_be_visible()
+    expect(teacher.locator("#seats")).to_be_visible()
     expect(learner.locator("#around")).to_contain_text("The teacher restarted the lesson.")
     expect(learner.locator(".ids", has_text="initialize")).to_be_visible()
     learner.locator("#send").click()
@@ -311,10 +315,52 @@ def test_the_whole_code_is_on_the_screen(
     room: Rooming, open_page: Callable[..., Page], width: int
 ) -> None:
     """A class reads it from a projector, and nobody can scroll there."""
-    teacher = open_page(room.teacher_link, viewport={"width": width, "height": 900})
-    teacher.goto(re.sub(r"/room.*", "/room/code", teacher.url))
-    expect(teacher.locator(".big")).to_be_visible()
-    assert teacher.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    wall = open_page(room.wall_link, viewport={"width": width, "height": 900})
+    expect(wall.locator(".big")).to_be_visible()
+    assert wall.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
+def test_thirty_seats_are_on_one_screen(
+    room: Rooming, open_page: Callable[..., Page], locale: str
+) -> None:
+    """The map, its orders and the actions of a seat, at 1280 by 800, without a scroll bar."""
+    for number in range(30):
+        room.learner(f"Maximilian {number}")
+    size = {"width": 1280, "height": 800}
+    teacher = open_page(
+        room.teacher_link, viewport=size, extra_http_headers={"Accept-Language": locale}
+    )
+    expect(teacher.locator("li.seat .at")).to_have_count(30)
+    teacher.locator("li.seat .acts").first.click()
+    expect(teacher.locator("#chosen")).to_be_visible()
+    tall, wide = teacher.evaluate(
+        "[document.documentElement.scrollHeight, document.documentElement.scrollWidth]"
+    )
+    assert (wide, tall) <= (1280, 800)
+    assert tall <= 800
+
+
+def test_a_lesson_file_that_is_chosen_or_dropped_is_added(
+    room: Rooming, open_page: Callable[..., Page]
+) -> None:
+    """What is wrong with it stands on the page, as `lesson --check` says it."""
+    teacher = open_page(room.teacher_link)
+    text = Path("samples/lessons/1-first-answer.toml").read_text("utf-8")
+    wrong = FilePayload(name="x.toml", mimeType="", buffer=text.replace("ping", "pong").encode())
+    teacher.locator("#lesson-file input[type=file]").set_input_files(wrong)
+    expect(teacher.get_by_role("alert")).to_contain_text("steps[1].method")
+    teacher.evaluate(
+        """(text) => {
+            const data = new DataTransfer();
+            data.items.add(new File([text], "mine.toml"));
+            document.dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
+        }""",
+        text,
+    )
+    expect(teacher.get_by_role("alert")).to_contain_text("Added: Your first answer (2 steps).")
+    teacher.get_by_role("button", name="Start this lesson").click()
+    expect(teacher.get_by_label("Lesson", exact=True)).to_have_value("mine.toml")
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run `make test`")
@@ -336,10 +382,17 @@ def test_axe_finds_nothing_in_a_room(
     assert violations(learner) == []
     room.visitor().join(room.code, "y", lost="yes")
     teacher = open_page(room.teacher_link, **options)
-    teacher.locator("li.seat summary").first.click()
+    teacher.locator("li.seat .acts").first.click()
+    expect(teacher.locator("#chosen")).to_be_visible()
     assert violations(teacher) == []
-    teacher.locator("li.seat").first.get_by_role("button", name="Show on projector").click()
-    for path in ("", "/code", "/mistake/M02"):
+    wall = open_page(room.wall_link, **options)
+    assert violations(wall) == []
+    for what in ("steps", "mistake"):
+        room.teacher().submit("/room", act="wall", show=what, code="M02")
+        expect(wall.locator(f".of-{what}")).to_be_visible()
+        assert violations(wall) == [], what
+    room.teacher().submit("/room", act="wall", show="seat", seat="1")
+    for path in ("", "/mistake/M02"):
         teacher.goto(re.sub(r"/room.*", f"/room{path}", teacher.url))
         assert violations(teacher) == [], path
     assert violations(open_page(room.wall_link, **options)) == []

@@ -256,15 +256,17 @@ def test_a_page_without_the_stream_asks_every_few_seconds(
 ) -> None:
     """It says so, shows what arrives, and is live again by itself."""
     begin(host, desk)
-    shown = window()
-    page = shown.page
+    page = window().page
+    page.clock.install()
     stream = "**/api/events*"
     page.route(stream, lambda one: one.abort() if how == "cut off" else one.fulfill(status=503))
     page.reload()
     expect(page.locator("#live")).to_have_attribute("data-how", "polling")
     host.say(call("1"))
+    page.clock.fast_forward(11_000)
     expect(page.locator("#rows .row")).to_have_count(1)
     page.unroute(stream)
+    page.clock.fast_forward(11_000)
     expect(page.locator("#live")).to_have_attribute("data-how", "live")
     host.say(call("2"))
     expect(page.locator("#rows .row")).to_have_count(2)

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.answering.summary import Badge, Row, Urgency, row
-from humanmcp.desk.board import REMEMBERED, Board, opens_next
+from humanmcp.desk.board import Board, opens_next
 from humanmcp.inbox.contract import (
     FOLLOWS,
     SUBSCRIBED,
@@ -191,14 +191,17 @@ def test_a_probe_is_no_session_until_it_speaks(inbox: FolderInbox) -> None:
     assert [one.facts.client for one in board.sessions()] == ["host"]
 
 
-def test_who_missed_too_much_looks_at_everything(inbox: FolderInbox) -> None:
+def test_who_missed_too_much_looks_at_everything(
+    inbox: FolderInbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The changes are bounded; a number of the future is of another desk."""
+    monkeypatch.setattr("humanmcp.desk.board.REMEMBERED", 8)
     name = inbox.begin(SessionFacts("", AT))
     board = Board(inbox)
     board.refresh_all()
     began = board.version
     key = deliver(inbox, name, 1)
-    for number in range(REMEMBERED + 2):
+    for number in range(10):
         inbox.save(key, Draft(f"{number}", touched=bool(number % 2)))
         board.refresh(name)
     assert board.since(began) is None

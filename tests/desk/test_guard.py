@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ from humanmcp.desk.app import Speaking, make_app
 from humanmcp.desk.guard import Address, Guard, judge
 from humanmcp.http import bodies
 from tests.support.desk_process import COMMAND, JSON, Desking
+from tests.support.waiting import PATIENCE
 
 
 def scope(path: str = "/", method: str = "GET", **headers: str) -> dict[str, Any]:
@@ -439,8 +441,9 @@ def test_a_body_that_lies_about_its_size_is_counted(desking: Desking) -> None:
         f"Authorization: Bearer {desking.facts.token}\r\nTransfer-Encoding: chunked\r\n\r\n"
     )
     chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
-    answer = desking.raw(head.encode() + chunk * 32 + b"1\r\n \r\n")
-    assert answer.startswith(b"HTTP/1.1 413 ")
+    with socket.create_connection(("127.0.0.1", desking.port), timeout=PATIENCE) as connection:
+        connection.sendall(head.encode() + chunk * 32 + b"1\r\n \r\n0\r\n\r\n")
+        assert connection.makefile("rb").readline().startswith(b"HTTP/1.1 413 ")
 
 
 def test_a_range_is_not_to_be_had(desking: Desking) -> None:

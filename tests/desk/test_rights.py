@@ -331,7 +331,7 @@ def test_devices_change_no_hold_no_rule_and_no_setting() -> None:
 
 def test_a_text_is_bounded_for_everybody_but_the_owner() -> None:
     """A form of buttons is smaller than one with a text."""
-    text, button = TABLE["POST /m/{name}/{number}"], TABLE["POST /room"]
+    text, button = TABLE["POST /m/{name}/{number}"], TABLE["POST /own"]
     assert text.largest(Who.OWNER) == rights.OWN_TEXT
     assert {text.largest(who) for who in (Who.DEVICE, Who.LEARNER)} == {rights.TEXT}
-    assert {button.largest(who) for who in (Who.OWNER, Who.TEACHER)} == {rights.BUTTONS}
+    assert {button.largest(who) for who in (Who.WATCHER, Who.LEARNER)} == {rights.BUTTONS}

@@ -69,7 +69,7 @@ def test_the_grid_shows_steps_hands_and_mistakes(room: Rooming) -> None:
         assert f"{title} now in {typing + 1}" not in shown, "a template is nobody's mistake"
         one.call(f"{path}/draft", wrong)
     assert f"{title} now in 2, sent by 0" in re.sub(r"<[^>]+>", "", teacher.get("/room").text)
-    assert "<span>天気</span>" in teacher.get("/room?lang=ja").text, "the lesson's title, too"
+    assert ">天気</option>" in teacher.get("/room?lang=ja").text, "the lesson's title, too"
     page = teacher.get(f"/room/mistake/{code}").text
     assert "Ann" in page
     assert "Ben" in page
@@ -360,15 +360,108 @@ def test_the_wall_shows_the_chosen_seat_and_never_a_name(room: Rooming) -> None:
     """Colour and animal; names only where the teacher turns them on."""
     learner, teacher = room.learner("Annabel"), room.teacher()
     guest = room.visitor().follow(room.wall_link)
-    assert "chooses what is shown" in guest.get("/wall").text
+    first = guest.get("/wall").text
+    assert all(one in first for one in ("blue fox", room.code[:4], "<svg"))
     learner.question()
-    teacher.submit("/room", act="wall", seat=1)
+    teacher.submit("/room", act="wall", show="seat", seat=1)
     page = until(
         lambda: re.search("blue fox.*initialize", guest.get("/wall").text, re.DOTALL), "it"
     )
     assert "Annabel" not in page.string
     teacher.submit("/room", act="names", on="yes")
     assert "Annabel" in guest.get("/wall").text
+
+
+def words_of(page: str) -> str:
+    """Return the words of the main part of a page."""
+    main = re.findall(r"<main.*?</main>", page, re.DOTALL)[0]
+    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", main).split()))
+
+
+def test_the_wall_shows_steps_an_answer_and_a_mistake_without_their_owner(room: Rooming) -> None:
+    """Also where the learner wrote their name into the answer; until another order."""
+    learner, other, teacher = room.learner("Annabel"), room.learner("Ben"), room.teacher()
+    guest = room.visitor().follow(room.wall_link)
+    other.question()
+    teacher.submit("/room", act="wall", show="answer", seat=2)
+    assert "2 people are here" in words_of(guest.get("/wall").text), "Ben has written nothing"
+    learner.answer_as_offered("initialize")
+    asked = learner.question("tools/list")
+    teacher.submit("/room", act="wall", show="steps")
+    assert re.search(
+        "The weather initialize.* 1/2 tools/list.* 0/2", words_of(guest.get("/wall").text)
+    )
+    path = f"/api/exchanges/{asked['session']}/{asked['number']}"
+    learner.call(f"{path}/draft", {"text": '{"result":{"tools":[{"nam":"of ANNABEL"}]}}'})
+    teacher.submit("/room", act="wall", show="answer", seat=1)
+    shown = words_of(guest.get("/wall").text)
+    assert '"nam": "of …"' in shown
+    assert "missing" in shown, "what is wrong with it"
+    learner.answer_to_the_end(
+        asked, '{"tools":[{"name":"x","inputSchema":{"type":"object"}}]}', "result"
+    )
+    learner.question("tools/call")
+    assert '"name": "x"' in words_of(guest.get("/wall").text), "as it was sent"
+    for seat in ("blue fox", "green owl", "Ben", "Annabel"):
+        assert seat not in guest.get("/wall").text
+    teacher.submit("/room", act="wall", show="mistake", code="M09")
+    assert "Wrong" in words_of(guest.get("/wall").text)
+    for order in ({"show": "mistake", "code": "M999"}, {"show": "seat", "seat": 9}, {"show": "x"}):
+        teacher.submit("/room", act="wall", **order)
+        assert "Wrong" in words_of(guest.get("/wall").text), order
+    teacher.submit("/room", act="wall", show="answer", seat=1)
+    teacher.order(act="remove", seat=1)
+    assert room.code[:4] in words_of(guest.get("/wall").text)
+
+
+LESSON = Path("samples/lessons/1-first-answer.toml")
+
+
+def test_a_lesson_is_added_while_the_room_runs_and_a_wrong_one_says_what_is_wrong(
+    tmp_path: Path,
+) -> None:
+    """It is there after a restart, too."""
+    port = own_port()
+    text = LESSON.read_text("utf-8").replace("Your first answer", "Lunch")
+    http = Path("samples/lessons/9-over-http.toml").read_text("utf-8")
+    with Rooming(tmp_path / "home", *port) as room:
+        learner, teacher = room.learner("Ann"), room.teacher()
+        learner.question()
+        for wrong, why in (
+            (text.replace("ping", "pong"), "steps[1].method"),
+            ("title =", "is not TOML"),
+            (http, "uses HTTP"),
+        ):
+            page = teacher.submit("/room", act="add lesson", name="../lunch.toml", text=wrong)
+            assert page.status == 422
+            assert why in words_of(page.text)
+            assert str(tmp_path) not in page.text
+        page = teacher.submit("/room", act="add lesson", name="../お昼 lunch.toml", text=text)
+        page = teacher.ask("GET", page.headers["location"])
+        assert "Added: Lunch (2 steps)." in words_of(page.text)
+        name = html.unescape(re.findall(r'value="([^"]+)" selected>Lunch', page.text)[0])
+        assert name == "お昼-lunch.toml"
+        assert learner.question()["method"] == "initialize"
+        teacher.order(act="lesson", lesson=name)
+        until(lambda: "step 1 of 2" in card(teacher, "Ann"), "its first step")
+    with Rooming(tmp_path / "home", *port):
+        assert "step 1 of 2" in card(teacher, "Ann")
+        assert rows_of(teacher)[-1]["lesson"] == name
+
+
+def test_the_next_step_is_that_after_the_one_who_is_furthest_behind(room: Rooming) -> None:
+    """One press opens it, and names who is at work before it does."""
+    ahead, teacher = room.learner("Ahead"), room.teacher()
+    ahead.answer_as_offered("initialize")
+    ahead.question("tools/list")
+    assert "Next: step 3" in teacher.get("/room").text
+    behind = room.learner("Behind")
+    behind.question()
+    assert "Next: step 2" in teacher.get("/room").text
+    teacher.order(act="step", step=2)
+    behind.question("tools/list")
+    teacher.order(act="step", step=5)
+    until(lambda: "Next: step" not in teacher.get("/room").text, "the last step")
 
 
 def test_a_class_is_handed_in_as_a_page_a_seat_and_a_table(room: Rooming) -> None:
@@ -486,3 +579,15 @@ def test_the_teacher_looks_while_people_join(room: Rooming) -> None:
         while not all(one.done() for one in joining):
             assert teacher.get("/room").status == 200
     assert teacher.get("/room").text.count('class="seat ') == len(joining)
+
+
+def test_the_actions_of_a_seat_stay_open_after_an_order(room: Rooming) -> None:
+    """Until the seat is removed, or the page of the room is opened without it."""
+    learner, teacher = room.learner("Ann"), room.teacher()
+    learner.question()
+    page = teacher.submit("/room", act="hint", seat=1, hint="Look at the id")
+    assert 'id="chosen"' in teacher.ask("GET", page.headers["location"]).text
+    assert 'id="chosen"' not in teacher.get("/room?seat=7").text
+    sure = {"act": "remove", "seat": 1, "sure": "1"}
+    page = teacher.submit("/room", **sure)
+    assert 'id="chosen"' not in teacher.ask("GET", page.headers["location"]).text

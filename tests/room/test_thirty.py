@@ -41,7 +41,10 @@ def test_thirty_learners_join_at_once_and_pass_the_first_lesson(room: Rooming) -
     with ThreadPoolExecutor(LEARNERS) as people:
         learners = list(people.map(partial(lesson, room), map("L{}".format, range(LEARNERS))))
     teacher = room.teacher()
-    until(lambda: teacher.get("/room").text.count("●●●●●") == LEARNERS, "everybody at the end")
+    until(
+        lambda: teacher.get("/room").text.count('class="passed"') == 5 * LEARNERS,
+        "everybody at the end",
+    )
     assert len({one.login_path for one in learners}) == LEARNERS
     for number, one in enumerate(learners):
         said = one.get("/api/history?q=sunny").json["lines"]

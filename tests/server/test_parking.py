@@ -50,7 +50,14 @@ class Client(Serving):
             self.clock.write_text("0")
         super().__init__(
             home,
-            *("--book", str(home.parent / "book.toml"), "--no-progress", *flags),
+            *(
+                "--book",
+                str(home.parent / "book.toml"),
+                "--handshake",
+                "book",
+                "--no-progress",
+                *flags,
+            ),
             command=(sys.executable, "-c", SHIFTED, str(self.clock), "serve"),
         )
         self.version = version

@@ -98,6 +98,7 @@ class Serving(Piped):
         """Start it."""
         self.written: list[bytes] = []
         self._there_before = set(home.glob("sessions/*"))
+        self._session: Path | None = None
         super().__init__(home, *command, "--home", str(home), *flags)
 
     # -- the host's side ----------------------------------------------------------------------
@@ -146,8 +147,11 @@ class Serving(Piped):
 
     def find_session(self) -> Path | None:
         """Return the folder of its session, None before there is one."""
-        found = sorted(file.parent for file in self.home.glob("sessions/*/in.txt"))
-        return next((folder for folder in found if folder not in self._there_before), None)
+        if self._session is None:  # the next one in this home may be of another server
+            found = sorted(file.parent for file in self.home.glob("sessions/*/in.txt"))
+            new = (folder for folder in found if folder not in self._there_before)
+            self._session = next(new, None)
+        return self._session
 
     @property
     def session(self) -> Path:

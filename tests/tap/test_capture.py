@@ -333,7 +333,7 @@ BOTH = b'{"jsonrpc":"2.0","id":3,"result":{"content":[]},"error":{"code":1,"mess
         (b'\xef\xbb\xbf{"jsonrpc":"2.0","id":3,"result":{"content":[]}}', ["N11", "N39"]),
         (b'{"id":3,"result":{"content":[]}}', ["R01", "N39"]),
         (b'{"jsonrpc":"2.0","id":3,"result":{"cont', ["N01", "N39"]),
-        (b'{"jsonrpc":"2.0","id":3.0,"result":{"content":[]}}', ["R16"]),
+        (b'{"jsonrpc":"2.0","id":3.0,"result":{"content":[]}}', ["R16", "N39"]),
         (b"", ["N38"]),
     ],
 )

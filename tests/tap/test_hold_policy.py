@@ -62,11 +62,11 @@ UNREAD: Final = {
         b'{"id":1,"method":"ping","params":{"a":\r' + TWO + b"\r}}",
         "N41",
     ),
-    "a name twice": (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping"}', "M82"),
-    "a name twice deep inside": (_in_arguments(b'{"a":{"b":1,"b":2}}'), "M82"),
-    "a name twice with an escape": (b'{"id":1,"m\\u0065thod":"x","method":"ping"}', "M82"),
-    "not a number": (_in_arguments(b"NaN"), "M82"),
-    "half a surrogate pair": (_in_arguments(b'"\\ud83d"'), "M82"),
+    "a name twice": (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping"}', "J09"),
+    "a name twice deep inside": (_in_arguments(b'{"a":{"b":1,"b":2}}'), "J09"),
+    "a name twice with an escape": (b'{"id":1,"m\\u0065thod":"x","method":"ping"}', "J09"),
+    "not a number": (_in_arguments(b"NaN"), "J10"),
+    "half a surrogate pair": (_in_arguments(b'"\\ud83d"'), "J23"),
     "a name in capitals beside it": (b'{"id":1,"method":"ping","METHOD":"tools/call"}', "N42"),
     "a name with a long s": ('{"id":1,"method":"ping","param\u017f":{}}'.encode(), "N42"),
     "arguments in capitals": (
@@ -77,7 +77,7 @@ UNREAD: Final = {
     "a method with a space": (b'{"id":1,"method":"tools/call "}', "N42"),
     "a method with a NUL": (b'{"id":1,"method":"tools/call\\u0000"}', "N42"),
     "a name with a NUL": (b'{"id":1,"method":"ping","params":{"name":"x\\u0000y"}}', "N42"),
-    "an array with a name twice": (b"[" + PING + b',{"id":1,"method":"a","id":2}]', "M82"),
+    "an array with a name twice": (b"[" + PING + b',{"id":1,"method":"a","id":2}]', "J09"),
 }
 """A line, and why it is held."""
 
@@ -238,4 +238,4 @@ def test_a_rule_and_a_pattern_that_allow_a_call_allow_none_that_is_read_differen
     policy = Policy("in")
     policy.policy.follow(parse(tomllib.loads('[[rules]]\nmethod = "tools/call"\ndo = "forward"\n')))
     assert policy.why(TWO) is None
-    assert policy.why(b'{"id":1,"method":"ping","method":"tools/call"}') == ["M82"]
+    assert policy.why(b'{"id":1,"method":"ping","method":"tools/call"}') == ["J09"]

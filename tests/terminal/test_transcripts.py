@@ -101,12 +101,20 @@ def test_a_transcript_is_judged_in_both_directions_with_its_own_line_numbers(
         (Direction.IN, CALL.replace("3", "4")),
     )
     ran = check(*lines[:1], "torn", *lines[1:], flags=("--json",))
-    assert codes(ran) == [(6, "out", "R32"), (7, "out", "M01"), (6, "out", "N38"), (8, "in", "N38")]
+    assert codes(ran) == [
+        (6, "out", "R32"),
+        (7, "out", "M01"),
+        (7, "out", "N46"),
+        (6, "out", "N38"),
+        (8, "in", "N38"),
+    ]
     assert (ran.json["messages"], ran.json["errors"], ran.json["warnings"]) == (7, 2, 2)
     assert ran.status == 1
     shown = check(*lines).out
     assert "said.jsonl:6:45: error not-an-array (M01)" in shown
-    assert shown.splitlines()[-1] == "7 messages checked, with 2 errors, 2 warnings."
+    assert shown.splitlines()[-1] == (
+        "7 messages checked, with 2 errors, 2 warnings, 1 hint about hosts."
+    )
 
 
 def test_a_good_conversation_ends_with_status_zero_in_every_form(

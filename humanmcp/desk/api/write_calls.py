@@ -192,6 +192,7 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
         desk.inbox.note_writer(key, Writer(body.who[:LONGEST_NAME], author(request)))
         desk.board.look_at_writers()
     desk.board.refresh(*key)
+    desk.wrote()
     return {"at": at}
 
 

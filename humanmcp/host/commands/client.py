@@ -45,7 +45,7 @@ from humanmcp.host.terminal.results import (
     AtTerminal,
     WireLog,
     as_json,
-    diagnostic_line_for_asker,
+    diagnostic_line,
     gist,
     line_of,
 )
@@ -55,7 +55,7 @@ from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Role
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
-from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.model import HINTS
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.tables import versions
 
@@ -461,8 +461,8 @@ class OneShot:
         """Print the problems of the request; refuse to send it if any is more than a hint."""
         found = requests.remarks(*asking)
         for one in found:
-            to_stderr(*diagnostic_line_for_asker(one))
-        if any(one.severity is not Severity.HINT for one in found):
+            to_stderr(*diagnostic_line(one))
+        if any(one.severity not in HINTS for one in found):
             raise MistypedError("not asked", name=self.name)
 
     def _list(self, requests: Requests) -> ExitStatus:

@@ -12,7 +12,7 @@ from humanmcp.host.client.handshake import SessionStart, entries_of
 from humanmcp.host.client.requests import LISTS, Requests
 from humanmcp.host.terminal.results import (
     as_json,
-    diagnostic_line_for_asker,
+    diagnostic_line,
     gist,
     line_of,
     shortened,
@@ -21,7 +21,7 @@ from humanmcp.host.terminal.typing import Typist, complete_with
 from humanmcp.http.server_address import put_header
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.diagnostics.model import Severity, blocking
+from humanmcp.protocol.diagnostics.model import HINTS, blocking
 from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables.methods import REQUESTS
 
@@ -205,7 +205,7 @@ class Prompt:
         verdict, begun = self.client.submit(line)
         with self.client.given_up_if_interrupted(*filter(None, [begun])):
             for one in verdict.diagnostics:
-                to_stdout(*diagnostic_line_for_asker(one))
+                to_stdout(*diagnostic_line(one))
             if begun is not None:
                 self._show(begun.request.method, self.client.wait(begun))
 
@@ -256,8 +256,8 @@ class Prompt:
         """Ask the check about a request or a notification before it is sent."""
         found = self.requests.remarks(method, params)
         for one in found:
-            to_stdout(*diagnostic_line_for_asker(one))
-        return any(one.severity is not Severity.HINT for one in found)
+            to_stdout(*diagnostic_line(one))
+        return any(one.severity not in HINTS for one in found)
 
     # -- what comes back -----------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from humanmcp.host.client.callbacks import REFUSAL, ClientObserver, Nobody
 from humanmcp.host.client.requests import LISTS, List
 from humanmcp.host.conversation import text_of
 from humanmcp.host.terminal.typing import FormAtTerminal, LeftError
-from humanmcp.locales import UnknownSentenceError, fillings_of, say, stop
+from humanmcp.locales import say, stop
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.exchange import (
     NoticeArrived,
@@ -111,39 +111,18 @@ def shortened(text: str) -> str:
     return _RUN.sub(cut, text)
 
 
-def diagnostic_line(diagnostic: Diagnostic, *, seen: bool = False) -> tuple[str | Painted, ...]:
-    """Return the parts of the line. `seen` is for one who did not write what is wrong."""
+def diagnostic_line(diagnostic: Diagnostic) -> tuple[str | Painted, ...]:
+    """Return the parts of the line that shows a problem."""
     place = diagnostic.pointer
     if not place and diagnostic.line:
         place = say("check", "place", line=diagnostic.line, column=diagnostic.column)
-    said = one_line(sentence(diagnostic, seen=seen))
+    said = one_line(locales.describe_or_code(diagnostic))
     return (
         "  ",
         Painted(say("check", diagnostic.severity.value), SEVERITY_COLOURS[diagnostic.severity]),
         f" {title_of(diagnostic.code)}{f' {place}' if place else ''}: {said}",
         Painted(f"  {diagnostic.page}" if diagnostic.page else "", "dim"),
     )
-
-
-_OF_THE_WRITER: Final = frozenset({"M10", "R15"})
-"""Problems whose sentence names the author: a client's request was not written by the server."""
-
-
-def diagnostic_line_for_asker(diagnostic: Diagnostic) -> tuple[str | Painted, ...]:
-    """Return the problems of a client's own request with what the server declared."""
-    return diagnostic_line(diagnostic, seen=diagnostic.code not in _OF_THE_WRITER)
-
-
-def sentence(diagnostic: Diagnostic, *, seen: bool = False) -> str:
-    """Return a problem's sentence; its code where there is none.
-
-    Most sentences hold for everybody. Those that say "you" to the one who writes a server's answer
-    have another wording for the client that sees it.
-    """
-    if seen:
-        with contextlib.suppress(UnknownSentenceError):
-            return say("problem", f"{diagnostic.code}.seen", **fillings_of(diagnostic))
-    return locales.describe_or_code(diagnostic)
 
 
 SECTION: Final = "client"
@@ -350,7 +329,7 @@ class WireLog(ClientObserver):
             return
         with self.above():
             for one in diagnostics:
-                to_stderr(*self._signed(diagnostic_line(one, seen=True)))
+                to_stderr(*self._signed(diagnostic_line(one)))
                 self._explain_noise(one)
 
     def _signed(self, parts: tuple[str | Painted, ...]) -> tuple[str | Painted, ...]:

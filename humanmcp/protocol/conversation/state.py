@@ -266,10 +266,10 @@ class ObservedMessage(NamedTuple):
     """A message, and the request that it is about.
 
     `request` is the request itself, or the one that is answered or cancelled; None if there is
-    none. With `ambiguous`, several open requests have the response's id. `found` are the problems
-    that only the history of the conversation shows. `likely` is the only pending request, if a
-    response has an id that was never used: it was probably meant for this request. `stray` is why a
-    response answers no open request; None if it answers one.
+    none. With `ambiguous`, several open requests have the id of this message. `found` are the
+    problems that only the history of the conversation shows. `likely` is the only pending
+    request, if a response has an id that was never used: it was probably meant for this
+    request. `stray` is why a response answers no open request; None if it answers one.
     """
 
     direction: Direction
@@ -353,10 +353,16 @@ class ConversationState:
         `number` is the receiving side's number for a request; by default, the requests of both
         sides count from 1. `stated` is the version that the transport states, "" for none.
         """
+        if message.kind is Kind.REQUEST and {"result", "error"} & message.body.keys():
+            # With a method beside its result, it is a response if somebody waits for it.
+            kind = Kind.ERROR if "error" in message.body else Kind.RESULT
+            if message.id is not None and self.answered_by(_BACK[direction], message.id):
+                message = message._replace(kind=kind)
         match message.kind:
             case Kind.REQUEST:
+                in_use = message.id is not None and bool(self.with_id(direction, message.id))
                 request = self.observe_request(direction, message, number, stated)
-                return ObservedMessage(direction, message, request)
+                return ObservedMessage(direction, message, request, ambiguous=in_use)
             case Kind.NOTIFICATION:
                 asked = self._observe_notice(direction, message)
                 return ObservedMessage(
@@ -522,7 +528,11 @@ class ConversationState:
         if not isinstance(result, dict):
             return
         if request.method == "initialize":
-            self.negotiated_version = str(result.get("protocolVersion", ""))
+            # After a version that `initialize` cannot negotiate, the requested one counts.
+            chosen = result.get("protocolVersion")
+            self.negotiated_version = str(
+                chosen if chosen in versions.HANDSHAKE else request.version
+            )
         self._follow_wishes(request.method, request.request)
         self.negotiated = after_result(self.negotiated, request.request, result)
         if result.get("resultType") != "input_required":

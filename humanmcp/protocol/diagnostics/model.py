@@ -29,8 +29,14 @@ class Severity(enum.StrEnum):
     """Some clients would fail or lose a part of the message."""
     HINT = "hint"
     """Allowed, but worth knowing."""
+    HOSTS = "hosts"
+    """Allowed, but some hosts or clients are known that fail, or what they do with a mistake."""
     REPAIRED = "repaired"
     """A mistake with only one meaning; it is fixed in what is sent."""
+
+
+HINTS: Final = frozenset({Severity.HINT, Severity.HOSTS})
+"""What is no mistake."""
 
 
 class Applicability(enum.StrEnum):

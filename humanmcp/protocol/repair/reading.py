@@ -136,6 +136,27 @@ def strict(text: str) -> Json:
     return _DECODER.decode(text)
 
 
+_DOUBTS: Final = frozenset(
+    one.code
+    for one in (
+        kinds.duplicate_name,
+        kinds.unsupported_number,
+        kinds.number_out_of_range,
+        kinds.lone_surrogate,
+    )
+)
+
+
+def json_doubts(text: str) -> tuple[Diagnostic, ...]:
+    """Return what parsers disagree on in a text that some of them read; () for plain JSON."""
+    try:
+        strict(text)
+    except (ValueError, RecursionError):
+        found = read_json(text).diagnostics
+        return tuple(one for one in found if one.code in _DOUBTS) or found
+    return ()
+
+
 def read_json(text: str) -> Reading:
     size = size_of(text)
     if size > LONGEST:

@@ -294,7 +294,7 @@ class ScalarReader(RepairScanner):
             if raw.lstrip("-").isdigit() and len(raw) > 4300:
                 self.swap(kinds.number_too_long, start, self.at, f'"{raw}"')
             elif math.isinf(float(raw)):
-                self.swap(kinds.unsupported_number, start, self.at, "null", value=raw)
+                self.swap(kinds.number_out_of_range, start, self.at, "null", value=raw)
             return
         self.at = start + len(raw)
         if raw in NO_NUMBERS:

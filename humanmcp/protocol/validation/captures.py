@@ -153,11 +153,16 @@ def speaker(conversation: ConversationState, raw: bytes) -> Direction:
     found = jsonrpc.read(raw)
     message = found.items[0] if isinstance(found, Batch) else found
     if not isinstance(message, Message):
-        return Direction.OUT  # servers sometimes print other text, clients hardly ever
+        # Servers sometimes print other text, clients hardly ever.
+        named = _METHOD.search(message.text)
+        return Direction.IN if named and not _only_servers_say(named[1]) else Direction.OUT
     if message.kind.is_answer:
         is_clients = message.id is not None and conversation.answered_by(Direction.OUT, message.id)
         return Direction.IN if is_clients else Direction.OUT
     return Direction.OUT if _only_servers_say(message.method) else Direction.IN
+
+
+_METHOD: Final = re.compile(r"""["']method["']\s*:\s*["']([^"']+)""")
 
 
 def _only_servers_say(method: str) -> bool:

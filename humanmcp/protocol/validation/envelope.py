@@ -183,7 +183,7 @@ def result_or_error(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
     if "result" in value and "error" in value:
         none = next((name for name in ("error", "result") if value[name] is None), None)
         fix = delete((none,)) if none else None
-        return (kinds.result_and_error(("error",), fix, at_name=True),)
+        return (kinds.result_and_error(("error",), fix, at_name=True, null=none or ""),)
     if "result" in value or "error" in value:
         return ()
     typed = _misspelt_body(answer)
@@ -265,17 +265,23 @@ def _judge_code(error: JsonObject, version: str, path: Path) -> list[RawDiagnost
         return [_renamed(error, "code", path) or kinds.missing_error_code(path, insert(at, -32603))]
     code = error["code"]
     if isinstance(code, bool) or not isinstance(code, int):
-        return [kinds.error_code_not_integer(at, _code_fix(code, at))]
+        form = "fraction" if isinstance(code, float) else "text" if _digits(code) else "word"
+        return [kinds.error_code_not_integer(at, _code_fix(code, at), form=form)]
     return _judge_number(code, error, version, path)
 
 
 def _code_fix(code: Json, at: Path) -> FixAction | None:
     if isinstance(code, str):
-        digits = code.strip()
-        if digits.removeprefix("-").isdigit() and digits.isascii() and len(digits) < 20:
-            return replace_with(at, int(digits), "unquote")
-        return replace_with(at, -32603)
+        digits = _digits(code)
+        return replace_with(at, int(digits), "unquote") if digits else replace_with(at, -32603)
     return replace_with(at, round(code)) if isinstance(code, float) else None
+
+
+def _digits(code: Json) -> str:
+    """Return the integer that a string has instead of a number; "" if there is none."""
+    digits = code.strip() if isinstance(code, str) else ""
+    is_integer = digits.removeprefix("-").isdigit() and digits.isascii() and len(digits) < 20
+    return digits if is_integer else ""
 
 
 STANDARD: Final = (-32700, -32600, -32601, -32602, -32603)

@@ -23,7 +23,7 @@ from humanmcp.protocol.json.jsonrpc import (
     read_text,
     wire_line,
 )
-from humanmcp.protocol.repair.reading import read_json, strict
+from humanmcp.protocol.repair.reading import json_doubts, read_json
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.addressing import kind_typed
@@ -85,9 +85,14 @@ def _judge_one(
     exchange: Exchange | None, item: Message, negotiated: NegotiatedState
 ) -> tuple[str, tuple[Diagnostic, ...]]:
     if exchange is None:
-        return jsonrpc.compact(item.raw), (kinds.unmatched_response(("id",)).unplaced(),)
+        return jsonrpc.compact(item.raw), (_unmatched(item),)
     verdict = check.check(exchange, item.raw, negotiated=negotiated)
     return verdict.line or verdict.forced or jsonrpc.compact(item.raw), verdict.diagnostics
+
+
+def _unmatched(item: Message) -> Diagnostic:
+    token = item.id.token if item.id is not None else "null"
+    return kinds.unmatched_response(("id",), id=token).unplaced()
 
 
 def _array(reading: Reading) -> Batch | None:
@@ -277,10 +282,8 @@ def doubts(raw: bytes, found: jsonrpc.DecodedLine) -> tuple[Diagnostic, ...]:
             messages = [item for item in items if isinstance(item, Message)]
         case Message():
             messages = [found]
-    try:
-        strict(found.raw)
-    except ValueError:
-        return (kinds.not_strict_json().unplaced(),)
+    if doubtful := json_doubts(found.raw):
+        return doubtful
     names = (name for one in messages for name in _read_differently(one))
     return tuple(kinds.name_read_differently(name=quoted(name)).unplaced() for name in names)[:1]
 

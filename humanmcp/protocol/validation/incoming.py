@@ -16,7 +16,7 @@ from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic, quoted, shown
 from humanmcp.protocol.json.jsonrpc import Kind, Message, is_large
 from humanmcp.protocol.json.tree import alike, follow
-from humanmcp.protocol.repair.reading import DEEPEST, strict
+from humanmcp.protocol.repair.reading import json_doubts
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.envelope import judge_envelope, remarking, version_member
@@ -73,7 +73,7 @@ def remarks(  # noqa: PLR0913 - what it depends on
     """
     if is_large(message.raw) and not strict:
         return ()
-    found = [*version_member(message.body), *_as_text(message), *also]
+    found = [*version_member(message.body), *also]
     if sender is Direction.IN:
         found += rule.judge(message.method, HeardMessage(message, version, negotiated))
     said = {each.path for each in found}
@@ -83,7 +83,8 @@ def remarks(  # noqa: PLR0913 - what it depends on
 
 def same_id(message: Message, version: str) -> Diagnostic:
     """Return the problem of a request whose id another open request has."""
-    return _placed(message, [kinds.id_in_use(("id",))], message.method, version)[0]
+    found = _placed(message, [kinds.id_in_use(("id",))], message.method, version)
+    return next(one for one in found if one.code == kinds.id_in_use.code)
 
 
 @remarking
@@ -98,8 +99,7 @@ def review(
     if is_large(response.raw) and not strict:
         return ()
     typed = response.id.token if response.id is not None else ""
-    found = _as_text(response)
-    found += judge_envelope(response.body, exchange.id, typed, exchange.version)
+    found = judge_envelope(response.body, exchange.id, typed, exchange.version)
     if response.kind is Kind.RESULT:
         found += judge_result(exchange, response.body.get("result"), negotiated)
     return _placed(response, found, exchange.method, exchange.version, strict=strict)
@@ -114,13 +114,14 @@ def _placed(
     strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
     """Return problems that do not block and have no fix, because the text is the peer's."""
-    if not found:
-        return ()
-    page = methods.page(method, version)
-    placer = Placer(Source(message.raw, message.raw, (), None, page))
-    diagnostics = placer.diagnostics(
-        each.without_fix(_level(each, strict=strict)) for each in one_each(found)
-    )
+    most = Severity.ERROR if strict else Severity.WARNING
+    diagnostics = [each._replace(severity=most, fix=None) for each in json_doubts(message.raw)]
+    if found:
+        page = methods.page(method, version)
+        placer = Placer(Source(message.raw, message.raw, (), None, page))
+        diagnostics += placer.diagnostics(
+            each.without_fix(_level(each, strict=strict)) for each in one_each(found)
+        )
     return tuple(sorted(diagnostics, key=lambda each: each.start))
 
 
@@ -135,17 +136,6 @@ def _level(diagnostic: RawDiagnostic, *, strict: bool) -> Severity:
         return Severity.HINT
     is_error = diagnostic.severity is Severity.ERROR
     return Severity.WARNING if is_error and not strict else diagnostic.severity
-
-
-def _as_text(message: Message) -> list[RawDiagnostic]:
-    """Return the problems of a message as JSON which some parsers accept."""
-    try:
-        strict(message.raw)
-    except ValueError:
-        return [kinds.not_strict_json()]
-    except RecursionError:
-        return [kinds.nested_too_deep(limit=str(DEEPEST))]
-    return []
 
 
 @rule()

@@ -20,9 +20,10 @@ from humanmcp.protocol.conversation.transcript import Direction, Perspective
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Severity, unreadable
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message, ids_in
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, ids_in
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import LOG, PROGRESS
+from humanmcp.protocol.tables.reactions import Reaction, in_detail, reactions_to
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation import captures, check
 from humanmcp.protocol.validation.outgoing import gates
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.diagnostics.problem import RawDiagnostic
     from humanmcp.protocol.validation.captures import CapturedLine
-
-DROPPED: Final = frozenset({"R01", "R05", "R12", "N11", Flaw.NOT_JSON, Flaw.NOT_UTF8})
-"""The problems because of which the official clients drop a response and continue to wait."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -89,10 +87,14 @@ def _stray(observed: ObservedMessage) -> RawDiagnostic:
     match observed.stray:
         case StrayCause.REPEATED:
             return kinds.second_response(("id",), id=token)
+        case StrayCause.LATE:
+            return kinds.late_response(("id",))
         case StrayCause.ANSWERED_NOTIFICATION:
             return kinds.answered_notification()
+        case StrayCause.WITHOUT_ID:
+            return kinds.response_without_id().without_fix(Severity.WARNING)
         case _:
-            return kinds.unmatched_response(("id",))
+            return kinds.unmatched_response(("id",), id=token)
 
 
 def _found(
@@ -106,23 +108,34 @@ def _found(
     if observed.direction is Direction.IN:
         request = observed.request if message.kind is Kind.REQUEST else None
         stated = request.version if request else version
-        return check.remarks(message, stated, negotiated, observed.found, strict=strict)
+        also = (*observed.found, *_in_use(observed))
+        return check.remarks(message, stated, negotiated, also, strict=strict)
     method = message.method
     record = methods.named(method, is_request=message.kind is Kind.REQUEST)
     if version not in record.to_client:
         return (
             kinds.unexpected_server_method(("method",), method=method, version=version).unplaced(),
         )
-    also = (*observed.found, *gates(message, version, negotiated))
+    also = (*observed.found, *_in_use(observed), *gates(message, version, negotiated))
     return check.remarks(message, version, negotiated, also, sender=Direction.OUT, strict=strict)
 
 
+def _in_use(observed: ObservedMessage) -> tuple[RawDiagnostic, ...]:
+    """Report a request whose id another open request of its side has."""
+    is_request = observed.message.kind is Kind.REQUEST
+    return (kinds.id_in_use(("id",)),) if is_request and observed.ambiguous else ()
+
+
 class NeverAnswered(NamedTuple):
-    """A request without a response: the number of its line, and of the dropped line, 0 for none."""
+    """A request without a response: the number of its line, and of the dropped line, 0 for none.
+
+    `reactions` is what clients do with that line, as `in_detail` writes it.
+    """
 
     seq: int
     request: Exchange
     dropped: int = 0
+    reactions: str = ""
 
     @property
     def diagnostic(self) -> Diagnostic:
@@ -131,7 +144,8 @@ class NeverAnswered(NamedTuple):
         method, line = self.request.method, str(self.dropped)
         if not self.dropped:
             return kinds.request_never_answered(method=method, id=token).unplaced()
-        return kinds.answer_dropped(method=method, id=token, line=line).unplaced()
+        told = kinds.answer_dropped(method=method, id=token, line=line, reactions=self.reactions)
+        return told.unplaced()
 
 
 class Unanswered:
@@ -153,28 +167,38 @@ class Unanswered:
         self, seq: int, observed: ObservedMessage, said: Iterable[Diagnostic]
     ) -> NeverAnswered | None:
         """Record the problems of a response. Return its request if clients drop the response."""
-        is_answer = observed.message.kind.is_answer
-        if observed.request is None or not is_answer or DROPPED.isdisjoint(p.code for p in said):
+        if observed.request is None or not observed.message.kind.is_answer:
             return None
-        return self._failed(seq, observed.request)
+        return self._failed(seq, observed.request, said)
 
     def malformed(
-        self, seq: int, malformed: Malformed, waiting: Collection[Exchange]
+        self,
+        seq: int,
+        malformed: Malformed,
+        waiting: Collection[Exchange],
+        said: Iterable[Diagnostic],
     ) -> NeverAnswered | None:
-        """Record a malformed line. Return the pending request whose id it contains."""
-        named = ids_in(malformed.text)
+        """Record a malformed line. Return the pending request whose response it looks like."""
+        named, alone = ids_in(malformed.text), len(waiting) == 1
+        alone = alone and any(f'"{name}"' in malformed.text for name in ("result", "error"))
         request = next(
             (
                 one
                 for one in waiting
-                if one.request.id is not None and one.request.id.token in named
+                if one.request.id is not None and (alone or one.request.id.token in named)
             ),
             None,
         )
-        return None if request is None else self._failed(seq, request)
+        return None if request is None else self._failed(seq, request, said)
 
-    def _failed(self, seq: int, request: Exchange) -> NeverAnswered:
-        unanswered = NeverAnswered(self._lines.get(request.number, 0), request, seq)
+    def _failed(
+        self, seq: int, request: Exchange, said: Iterable[Diagnostic]
+    ) -> NeverAnswered | None:
+        reactions = reactions_to(said)
+        if Reaction.SILENT not in reactions.values():
+            return None
+        told = in_detail(reactions)
+        unanswered = NeverAnswered(self._lines.get(request.number, 0), request, seq, told)
         self._in_vain[request.number] = unanswered
         if len(self._in_vain) > MOST_OPEN:
             self._in_vain.popitem(last=False)
@@ -222,6 +246,8 @@ class ConversationJudge:
             self.conversation.negotiated = self.conversation.negotiated._replace(initialized=True)
         self._unanswered = Unanswered()
         self._strict = strict
+        self._unread: OrderedDict[tuple[Direction, str], int] = OrderedDict()
+        """The number of the line that could not be read, by its sender and each id in it."""
 
     @property
     def version(self) -> str:
@@ -254,8 +280,17 @@ class ConversationJudge:
     ) -> Judged:
         observed = self._observe(number, direction, message)
         found = hints(observed, self.conversation.negotiated, self.version, strict=self._strict)
-        unanswered = self._unanswered.checked(number, observed, (*about, *found))
-        return _judged(number, observed, (*found, *_effect(unanswered)))
+        if observed.stray is StrayCause.NEVER_ASKED and message.id is not None:
+            asker = Direction.IN if direction is Direction.OUT else Direction.OUT
+            unread = self._unread.get((asker, message.id.token))
+            if unread is not None:
+                told = kinds.request_not_read(("id",), id=message.id.token, line=str(unread))
+                found = (told.unplaced(),)
+        if observed.method == "initialize" and message.kind is Kind.ERROR:
+            self._expect_anything()
+        said = (*about, *found)
+        unanswered = self._unanswered.checked(number, observed, said)
+        return _judged(number, observed, (*found, *_effect(unanswered, observed, said)))
 
     def _observe(self, number: int, direction: Direction, message: Message) -> ObservedMessage:
         observed = self.conversation.observe(direction, message)
@@ -278,11 +313,19 @@ class ConversationJudge:
         waiting = [
             request for request in self.conversation.open if request.direction is not direction
         ]
-        unanswered = self._unanswered.malformed(number, malformed, waiting)
-        found = hints(malformed, self.conversation.negotiated, self.version)
-        return Judged(
-            number, direction, malformed.text, diagnostics=(*about, *found, *_effect(unanswered))
-        )
+        for token in ids_in(malformed.text):
+            self._unread[direction, token] = number
+            if len(self._unread) > MOST_OPEN:
+                self._unread.popitem(last=False)
+        self._expect_anything()
+        found = (*about, *hints(malformed, self.conversation.negotiated, self.version))
+        unanswered = self._unanswered.malformed(number, malformed, waiting, found)
+        effect = () if unanswered is None else (unanswered.diagnostic,)
+        return Judged(number, direction, malformed.text, diagnostics=(*found, *effect))
+
+    def _expect_anything(self) -> None:
+        """Let the handshake be over: without a line of it, nobody knows what may follow."""
+        self.conversation.negotiated = self.conversation.negotiated._replace(initialized=True)
 
     def unanswered(self) -> tuple[NeverAnswered, ...]:
         """List the requests that got no response, at the end."""
@@ -313,8 +356,17 @@ def _judged(number: int, observed: ObservedMessage, diagnostics: tuple[Diagnosti
     )
 
 
-def _effect(unanswered: NeverAnswered | None) -> tuple[Diagnostic, ...]:
-    return () if unanswered is None else (unanswered.diagnostic,)
+def _effect(
+    unanswered: NeverAnswered | None, observed: ObservedMessage, said: tuple[Diagnostic, ...]
+) -> tuple[Diagnostic, ...]:
+    """Return what clients do with a message: they drop it, or its caller gets an error."""
+    if unanswered is not None:
+        return (unanswered.diagnostic,)
+    reactions = reactions_to(said) if observed.direction is Direction.OUT else {}
+    fails = observed.message.kind is Kind.RESULT and Reaction.FAILED in reactions.values()
+    if not fails and Reaction.ENDED not in reactions.values():
+        return ()
+    return (kinds.client_reactions(reactions=in_detail(reactions)).unplaced(),)
 
 
 def judge_frames(frames: Iterable[tuple[int, Frame]], version: str = "") -> Iterator[Judged]:

@@ -176,8 +176,7 @@ def test_what_a_server_does_wrong_is_explained(tmp_path: Path) -> None:
     lesson = ("--script", str(SAMPLES / "lessons" / "faulty-dice.txt"))
     run = typed(tmp_path, lesson, server=FAULTY)
     assert (  # the best of its mistakes, which other ids than 1 bring to light
-        "you sent no request with the id 1: other clients ignore this response. "
-        "Because of --lenient it answers 101 (initialize)"
+        "you sent no request with the id 1. Because of --lenient it answers 101 (initialize)"
     ) in run.stderr
     remarks = re.findall(
         r"^  (?:warning|hint) [a-z0-9-]+ \((\w+)\) (\S*):", run.stderr, re.MULTILINE
@@ -195,12 +194,12 @@ def test_what_a_server_does_wrong_is_explained(tmp_path: Path) -> None:
 def test_the_one_who_sees_a_mistake_is_not_told_that_they_made_it(tmp_path: Path) -> None:
     """The server wrote it, asked or answered it."""
     run = typed(tmp_path, ("--lenient",), "tools/list", "call nothing", server=FAULTY)
-    assert 'the server wrote "input_schema"' in run.stderr
-    assert "The client asked for 2025-11-25, but the server chose 2025-03-26" in run.stderr
+    assert '"input_schema" is there instead' in run.stderr
+    assert "The client asked for 2025-11-25, but this answers 2025-03-26" in run.stderr
     assert "The server listed: dice" in run.stdout
     assert not re.search(r"\b[Yy]ou (wrote|answer|declared|listed|are)\b", run.stderr + run.stdout)
     run = typed(tmp_path, ("--lenient", "--lang", "ja"), "tools/list", server=FAULTY)
-    assert 'サーバーは "input_schema" と書いています' in run.stderr
+    assert '代わりに "input_schema" があります' in run.stderr
 
 
 def test_what_is_no_message_is_explained_once(tmp_path: Path) -> None:
@@ -363,7 +362,7 @@ def test_the_parameters_of_a_method_are_checked_and_sent(tmp_path: Path) -> None
     """What is wrong with them is said, as of a raw line; a person may want to see the rest."""
     lines = ('resources/read {"url": "x:y"}', "notifications/progress {}", "tools/lists")
     run = typed(tmp_path, (), *lines)
-    assert '"uri" is missing: you wrote "url"' in run.stdout
+    assert '"uri" is missing: "url" is there instead' in run.stdout
     assert re.search(r"warning [a-z-]+ \(\w+\) .*progressToken", run.stdout)
     assert "tools/list" in run.stdout
     said = [one["method"] for who, one in wire(run.stderr) if who == "Client"]

@@ -66,11 +66,11 @@ def test_every_changed_byte_is_found() -> None:
         assert list(verify_decisions(bytes(changed))), at
 
 
-def test_a_changed_byte_is_found_in_each_of_ten_thousand_records() -> None:
+def test_a_changed_byte_is_found_in_each_of_a_thousand_records() -> None:
     """In any place of any record, with no other change beside it: the record is named."""
-    lines, chance = records(10_000), random.Random(7)
+    lines, chance = records(1_000), random.Random(7)
     assert list(verify_decisions(file_of(lines))) == []
-    for first in (0, 1, 2) * 10:
+    for first in (0, 1, 2) * 3:
         places = range(first, len(lines), 3)
         changed = list(lines)
         for at in places:

@@ -67,7 +67,7 @@ BROKEN: Final = (
     ("name only", '{"a"}', "J34", '{"a": null}', 5),
     ("NaN", '{"a":NaN}', "J10", '{"a":null}', 6),
     ("Infinity", '{"a":[Infinity,-Infinity]}', "J10", '{"a":[null,null]}', 7),
-    ("1e400", '{"a":1e400}', "J10", '{"a":null}', 6),
+    ("1e400", '{"a":1e400}', "J46", '{"a":null}', 6),
     ("nbsp", '{\xa0"a":1}', "J18", '{ "a":1}', 2),
     ("zero width space", '\u200b{"a":1}', "J18", ' {"a":1}', 1),
     ("lone surrogate", r'{"a":"\ud800"}', "J23", r'{"a":"\ufffd"}', 7),

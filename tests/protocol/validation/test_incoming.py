@@ -98,12 +98,12 @@ INITIALIZED: Final = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
         (request("x/y"), R2025, [("M83", "/method")]),
         (arrived('{"id":1,"method":"ping"}'), R2025, [("R01", "")]),
         # Python accepts what JSON does not allow, others drop the line
-        (arrived('{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}'), R2025, [("M82", "")]),
+        (arrived('{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}'), R2025, [("J09", "")]),
         (arrived('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":NaN}}'), R2025,
-         [("M82", ""), ("M12", "/params/x")]),
+         [("M12", "/params/x"), ("J10", "")]),
         (arrived('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"a":"\\ud800"}}}'),
          R2025,
-         [("M82", "")]),
+         [("J23", "")]),
         # a progress token is text or a whole number; the TypeScript clients start at 0
         *((each, R2025, []) for each in map(token, (1, 0, -1, "", "x"))),
         *((each, R2025, [("M81", TOKEN)]) for each in map(token, (1.5, [1], {"a": 1}))),

@@ -7,7 +7,7 @@ import pytest
 
 from humanmcp.protocol.conversation.state import MOST_OPEN, ConversationState, ObservedMessage
 from humanmcp.protocol.conversation.transcript import DROPPED, HELD, LET_GO, Direction, Frame
-from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, unreadable
 from humanmcp.protocol.json.jsonrpc import Malformed, Message, read
 from humanmcp.protocol.validation.captures import CapturedLine, read_capture
 from humanmcp.protocol.validation.whole_conversation import (
@@ -113,7 +113,9 @@ def test_an_answer_that_clients_drop_names_the_request_that_waits_on(said: bytes
     assert told(call)[3] == []
     assert told(dropped)[:2] == (2, OUT)
     assert told(dropped)[3][-1] == "N39"
-    assert dropped.diagnostics[-1].detail == (("method", "tools/call"), ("id", "1"), ("line", "2"))
+    detail = dict(dropped.diagnostics[-1].detail)
+    assert detail.pop("reactions").startswith("silent=TypeScript SDK")
+    assert detail == {"method": "tools/call", "id": "1", "line": "2"}
 
 
 def test_a_broken_line_fails_only_a_request_of_the_other_side_whose_id_is_in_it() -> None:
@@ -129,7 +131,7 @@ def test_a_broken_line_fails_only_a_request_of_the_other_side_whose_id_is_in_it(
 def test_an_error_in_an_answer_that_arrives_fails_no_request() -> None:
     """The client has it, whatever it thinks of it."""
     _call, judged = heard((IN, CALL), (OUT, answer(content=4)))
-    assert [diagnostic.code for diagnostic in judged.diagnostics] == ["M01"]
+    assert [diagnostic.code for diagnostic in judged.diagnostics] == ["M01", "N46"]
 
 
 def test_of_very_many_open_requests_the_oldest_lines_are_forgotten() -> None:
@@ -235,7 +237,7 @@ class Talk:
         """Take a line that is no message."""
         malformed = read(text.encode())
         assert isinstance(malformed, Malformed)
-        return self.unanswered.malformed(seq, malformed, self.state.open)
+        return self.unanswered.malformed(seq, malformed, self.state.open, (unreadable(malformed),))
 
     def left(self) -> list[tuple[int, str, int]]:
         """Return the lines of the requests, their methods and what was dropped."""
@@ -278,7 +280,8 @@ def test_an_answer_that_clients_drop_answers_nothing() -> None:
     assert found is not None
     assert (found.seq, found.request.method, found.dropped) == (3, "ping", 6)
     assert found.diagnostic.code == "N39"
-    assert dict(found.diagnostic.detail) == {"method": "ping", "id": "1", "line": "6"}
+    silent = {"reactions": "silent=TypeScript SDK, Python SDK"}
+    assert dict(found.diagnostic.detail) == {"method": "ping", "id": "1", "line": "6", **silent}
     assert talk.left() == [(3, "ping", 6)]
     assert talk.answers(7, 9, WRONG) is None  # an answer to nothing
 

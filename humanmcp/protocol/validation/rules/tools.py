@@ -112,7 +112,10 @@ def usable_schemas(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         for member in ("inputSchema", "outputSchema"):
             schema = tool.get(member) if isinstance(tool, dict) else None
             if isinstance(schema, dict):
-                yield from _schema(answer.exchange, schema, answer.at("tools", index, member))
+                for found in _schema(answer.exchange, schema, answer.at("tools", index, member)):
+                    is_unusable = found.kind is kinds.unusable_schema
+                    more = (("member", member),) if is_unusable else ()
+                    yield found._replace(detail=(*found.detail, *more))
 
 
 def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagnostic]:
@@ -150,21 +153,24 @@ def _headers(schema: JsonObject, path: Path) -> list[RawDiagnostic]:
 
 @rule("tools/call")
 def structured_content(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """Check that the result of a tool fits its output schema, unless it is a tool error.
+    """Check that the result of a tool fits its output schema. A tool error need not, but may fail.
 
     "Servers MUST provide structured results that conform to this schema."
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#output-schema
     """
-    if not answer.negotiated.tools or answer.value.get("isError") is True:
+    if not answer.negotiated.tools:
         return
-    tool = answer.exchange.tool
+    tool, is_error = answer.exchange.tool, answer.value.get("isError") is True
     schema = follow(answer.negotiated.tools.get(tool), "outputSchema")
     if schema is None or not _structures(answer):
         return
     if "structuredContent" in answer.value:
         structured, at = answer.value["structuredContent"], answer.at("structuredContent")
-        yield from validator.first_found(kinds.structured_content_mismatch, structured, schema, at)
-    elif not outcome_of_words(answer.exchange, words_in(answer.value), answer.negotiated):
+        kind = kinds.error_structure_mismatch if is_error else kinds.structured_content_mismatch
+        yield from validator.first_found(kind, structured, schema, at)
+    elif not is_error and not outcome_of_words(
+        answer.exchange, words_in(answer.value), answer.negotiated
+    ):
         yield kinds.missing_structured_content(answer.path, tool=shown(tool))
 
 
