@@ -25,7 +25,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedSta
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import BEGINNING, MOST_VALUES
-from humanmcp.protocol.repair.reading import strict
+from humanmcp.protocol.repair.reading import json_doubts
 from tests.support.desk_process import Desking
 from tests.support.waiting import until
 
@@ -172,12 +172,12 @@ def test_only_the_beginning_of_a_huge_message_is_decoded_for_a_page(
         sizes.append(len(raw))
         return read(raw)
 
-    def counting_strict(text: str) -> object:
+    def counting_doubts(text: str) -> object:
         sizes.append(len(text))
-        return strict(text)
+        return json_doubts(text)
 
     monkeypatch.setattr(jsonrpc, "read", counting)
-    monkeypatch.setattr("humanmcp.protocol.validation.incoming.strict", counting_strict)
+    monkeypatch.setattr("humanmcp.protocol.validation.incoming.json_doubts", counting_doubts)
     desk = command.make_desk(inbox.home, Address(8765), Settings())
     desk.board.refresh_all()
     shown = inbox_page._message(desk, Key(name, 1))

@@ -355,13 +355,13 @@ def test_a_probe_leaves_the_text_files_to_the_session_after_it(
 
 # A server in which taking the answer that says "strange" fails in a way that nobody thought of.
 FAULTY: Final = """
-from humanmcp.protocol.session import Session
-reply = Session.reply
+from humanmcp.protocol.session import McpSession
+reply = McpSession.reply
 def failing(self, number, text, *rest, **named):
     if "strange" in text:
         raise LookupError("the moon")
     return reply(self, number, text, *rest, **named)
-Session.reply = failing
+McpSession.reply = failing
 import sys
 from humanmcp.cli import main
 sys.exit(main())

@@ -374,7 +374,7 @@ def test_many_unknown_texts_are_one_line_for_people(
     site.serve()
     key = site.ask()
     good = code(site.notice(), "Tea")
-    with caplog.at_level(logging.WARNING, "humanmcp.desk.ntfy"):
+    with caplog.at_level(logging.WARNING, "humanmcp.desk.notices.ntfy"):
         for number in range(300):
             site.publish(f"junk {number}")
         site.publish(good)
