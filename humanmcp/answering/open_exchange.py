@@ -9,6 +9,7 @@ import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.standing import Standing, standing_of
 from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import say
 from humanmcp.locales.explain import explain
@@ -105,6 +106,11 @@ class OpenExchange:
     @property
     def key(self) -> Key:
         return self.item.key
+
+    @property
+    def standing(self) -> Standing:
+        """What is so of it, by what was read of its session."""
+        return standing_of(self.item, self.facts.life)
 
     @property
     def negotiated(self) -> NegotiatedState:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.service import Outcome, SayResult, SendResult
-from humanmcp.answering.summary import Row, badge_of, client_of, row
+from humanmcp.answering.standing import Standing
+from humanmcp.answering.summary import Row, client_of, row
 from humanmcp.inbox.contract import Purpose, SessionFacts, Writer
 from humanmcp.locales import describe_or_code, find_sentence, say
 from humanmcp.locales.explain import Card
@@ -254,7 +255,7 @@ class WaitShape(TypedDict):
     limit: float | None
     source: str
     book_at: float | None
-    paused: bool
+    book: str
     keepalive: str
     why_not: str
     status_until: float | None
@@ -267,18 +268,17 @@ class WaitShape(TypedDict):
 class RowShape(TypedDict):
     """An exchange in a list. `tool`: the tool or the prompt; `gist`: a few words.
 
-    `touched`: a person writes. `on_its_way`: a reply was sent and is not out yet.
+    `standing` is what is so of it, `touched` says that a person has begun an answer.
     """
 
     session: str
     number: int
-    state: ExchangeState
+    standing: Standing
     purpose: Purpose
     method: str
     tool: str
     gist: str
     touched: bool
-    on_its_way: bool
     waiting: WaitShape
 
 
@@ -300,6 +300,7 @@ class ListedShape(RowShape, WaitShape):
 
     name: str
     letter: str
+    state: ExchangeState
     id: Any
     protocol_version: str
     client: str
@@ -366,6 +367,7 @@ class ExchangeShape(RowShape):
 
     way: Direction
     asked: str
+    state: ExchangeState
     id: str
     protocol_version: str
     arrived: str
@@ -410,7 +412,7 @@ def waiting_row_shape(row: Row) -> WaitingRowShape:
 
 def _case_shape(opened: OpenExchange) -> RowShape:
     """Write the row of a case, with the names at their full length."""
-    whole: RowShape = row_shape(row(opened.item, badge_of(opened.facts)))
+    whole: RowShape = row_shape(row(opened.item, opened.facts))
     return {
         **whole,
         "method": opened.item.method,

@@ -431,6 +431,12 @@ def _not_sent(item: Item, reply: Reply) -> Outcome:
     return Outcome.UNCONFIRMED if item.reply == reply else Outcome.OVER
 
 
+def ended_twins(inbox: DeskInbox, item: Item) -> list[Item]:
+    """Return the requests that ended because this one, with the same id, was answered."""
+    ended = inbox.items(item.key.session, ExchangeState.ABANDONED)
+    return [one for one in ended if one.reason == "twin" and one.id == item.id]
+
+
 class SayResult(NamedTuple):
     """The result of an outgoing message: SENT, QUEUED, or REFUSED with its problems."""
 

@@ -14,8 +14,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.answering.open_exchange import read_line
+from humanmcp.answering.standing import Standing, standing_of
 from humanmcp.common.timestamps import seconds_of
-from humanmcp.inbox.contract import Answer, Item, Key
+from humanmcp.inbox.contract import Answer, Item, Key, Purpose
 from humanmcp.inbox.letters import letter_of, rank_of
 from humanmcp.locales import say, who
 from humanmcp.protocol.conversation import approvals
@@ -40,7 +41,7 @@ from humanmcp.protocol.validation import incoming
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from humanmcp.inbox.contract import DeskInbox, Purpose, SessionFacts, Waiting
+    from humanmcp.inbox.contract import DeskInbox, SessionFacts, Waiting
     from humanmcp.protocol.conversation.transcript import Frame
 
     ReadLine: TypeAlias = Callable[[str], DecodedLine]
@@ -252,17 +253,6 @@ def badge_of(facts: SessionFacts) -> Badge:
     return badge(rank_of(facts.letter)) if facts.letter else Badge(facts.name[-4:], 0)
 
 
-class Urgency(enum.IntEnum):
-    """How much an exchange needs a person."""
-
-    NOW = 0
-    """Its sender waits for a decision."""
-    LATER = 1
-    """It is parked: its client fetches the answer later."""
-    NEVER = 2
-    """A reply is on its way, or nobody waits for one."""
-
-
 @dataclass(frozen=True, slots=True)
 class Row:
     """One exchange in a list. `arrived` counts in seconds since 1970, for the clock of the page."""
@@ -273,27 +263,25 @@ class Row:
     name: str
     """The tool, the prompt, or the address of a resource."""
     gist: str
-    state: ExchangeState
+    standing: Standing
     arrived: float
     waiting: Waiting
-    purpose: Purpose
-    touched: bool
-    on_its_way: bool
-    refused: bool
+    purpose: Purpose = Purpose.ANSWER
+    touched: bool = False
+    """A person has begun an answer, which is a draft."""
     wants: str = ""
     tool: str = ""
     """What it asks a person for, as in `Summary`."""
-    subscription: bool = False
-    """An open subscription, or a request about a parked call: no person answers it."""
-    parked: bool = False
-    """Its client fetches the answer later."""
 
     @property
-    def urgency(self) -> Urgency:
-        """How much it needs a person."""
-        if self.subscription or self.on_its_way:
-            return Urgency.NEVER
-        return Urgency.LATER if self.parked else Urgency.NOW
+    def subscription(self) -> bool:
+        """Whether it is an open subscription, or about a parked call: no person answers it."""
+        return self.standing in (Standing.SUBSCRIPTION, Standing.FOLLOWS)
+
+    @property
+    def parked(self) -> bool:
+        """Whether its client fetches the answer later."""
+        return self.standing in (Standing.PARKED, Standing.STORED)
 
     @property
     def anchor(self) -> str:
@@ -310,25 +298,21 @@ def summary_of_item(item: Item, read: ReadLine = read_line) -> Summary:
     return said._replace(name=summary_of(asked).name) if isinstance(asked, Message) else said
 
 
-def row(item: Item, badge: Badge, read: ReadLine = read_line) -> Row:
+def row(item: Item, facts: SessionFacts, read: ReadLine = read_line) -> Row:
     said, draft = summary_of_item(item, read), item.draft
     return Row(
         key=item.key,
-        badge=badge,
+        badge=badge_of(facts),
         method=one_line(item.method, 60),
         name=said.name,
         gist=said.gist,
         wants=said.wants,
         tool=said.tool,
-        state=item.state,
+        standing=standing_of(item, facts.life),
         arrived=seconds_of(item.arrived),
         waiting=item.waiting,
         purpose=item.purpose,
         touched=draft is not None and draft.touched,
-        on_its_way=item.reply is not None and item.state is ExchangeState.PENDING,
-        refused=bool(item.diagnostics),
-        subscription=item.is_subscription or item.follows,
-        parked=item.is_parked,
     )
 
 

@@ -54,6 +54,15 @@ def to_stdout(*parts: str | Painted) -> None:
     _write(sys.stdout, parts)  # noqa: TID251 - this module writes to stdout
 
 
+def quoted_to_stdout(text: str, colour: str = "") -> None:
+    """Write a text of another program with a bar before each line.
+
+    Without it, its lines could look like options or sentences of ours.
+    """
+    for line in text.split("\n"):
+        to_stdout("  \N{BOX DRAWINGS LIGHT VERTICAL} ", Painted(line, colour))
+
+
 def to_stderr(*parts: str | Painted) -> None:
     """Write the parts as one line to stderr."""
     _write(sys.stderr, parts)

@@ -12,12 +12,13 @@ import threading
 import time
 from collections import deque
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering.summary import Badge, Row, Urgency, badge_of, row
+from humanmcp.answering.standing import Urgency
+from humanmcp.answering.summary import Badge, Row, badge_of, row
 from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.common.timestamps import now
 from humanmcp.desk.login import ONLY_SESSION
@@ -193,12 +194,11 @@ class Board:
             item = items.get(one)
             if item is not None and not facts.is_open and not item.outlives:
                 item = None
-            mark = hash(item)
+            mark = hash((item, facts.life))
             if item is None:
                 found[one] = None
             elif one not in seen.rows or seen.marks[one] != mark:
-                new = row(item, seen.badge)
-                found[one] = mark, new if facts.is_open else replace(new, parked=True)
+                found[one] = mark, row(item, facts)
         return found
 
     def _one(self, key: Key) -> dict[int, Item]:
@@ -421,7 +421,7 @@ class Board:
 
 def _count(seen: _Seen) -> int:
     """Count the rows that wait for a person now."""
-    return sum(row.urgency is Urgency.NOW for row in seen.rows.values())
+    return sum(row.standing.urgency is Urgency.NOW for row in seen.rows.values())
 
 
 def opens_next(rows: Iterable[Row], opened: Urgency = Urgency.NEVER) -> Row | None:
@@ -429,8 +429,8 @@ def opens_next(rows: Iterable[Row], opened: Urgency = Urgency.NEVER) -> Row | No
 
     None if nothing is more urgent than what is `opened`.
     """
-    more = [one for one in rows if one.urgency < opened]
-    return min(more, key=lambda one: (one.urgency, one.arrived, one.key), default=None)
+    more = [one for one in rows if one.standing.urgency < opened]
+    return min(more, key=lambda one: (one.standing.urgency, one.arrived, one.key), default=None)
 
 
 _log = logging.getLogger(__name__)

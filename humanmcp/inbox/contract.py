@@ -210,10 +210,11 @@ class Waiting(NamedTuple):
 
     `limit` is when the client will probably time out, None if that is unknown or never;
     `source` is where that is known from (a code of `locales/`). `book_at` is when the answer book
-    answers, None for never; `paused` says that a person paused that countdown, `fixed` that nobody
-    can: a rule, or the limit of who asks. `keepalive` is what
-    keeps the client waiting now: "progress", "retry", or "" with the reason in `why_not` (a code);
-    or it says that its answer is not awaited (`SUBSCRIBED`). Over HTTP nothing has gone out before
+    answers, None for never; `book` says what that countdown does: "" runs, "paused" by a person,
+    "writing" waits for the text of one, "fixed" cannot be stopped (a rule, or the limit of who
+    asks). `keepalive` is what keeps the client waiting now: "progress", "retry", or "" with the
+    reason in `why_not` (a code); or it says that its answer is not awaited (`SUBSCRIBED`). Over
+    HTTP nothing has gone out before
     `status_until`, so the status of the response is what the answer makes of it.
 
     `parked` is the ticket under which its client asks for the answer later, "" where it waits for
@@ -227,7 +228,7 @@ class Waiting(NamedTuple):
     limit: float | None = None
     source: str = ""
     book_at: float | None = None
-    paused: bool = False
+    book: str = ""
     keepalive: str = ""
     why_not: str = ""
     status_until: float | None = None
@@ -239,7 +240,11 @@ class Waiting(NamedTuple):
     asks: str = ""
     heard: str = ""
     told_at: str = ""
-    fixed: bool = False
+
+    @property
+    def answers_at(self) -> float | None:
+        """When the answer book answers unless a person stops it; None while somebody has."""
+        return None if self.book in ("paused", "writing") else self.book_at
 
 
 class Draft(NamedTuple):

@@ -143,13 +143,12 @@ class PendingTimers:
             return Waiting(book_at=self.decision.after, keepalive=SUBSCRIBED)
         limit = self.timeouts.limit
         since = self.last_arrived - self.arrived
-        stoppable = self.decision.after is None or self.decision.stoppable
+        stopped = "paused" if self.paused else "writing" if self._stopped else ""
         return Waiting(
             limit=None if limit is None else limit + since,
             source=self.timeouts.source,
-            book_at=None if stoppable and self._stopped else self.decision.after,
-            paused=stoppable and self.paused,
-            fixed=not stoppable,
+            book_at=self.decision.after,
+            book=stopped if self.decision.stoppable or not self.decision.after else "fixed",
             keepalive=FOLLOWS if self.follows else self.timeouts.keepalive,
             parked=self.ticket,
             parked_as="retry" if self.ticket else "",

@@ -471,10 +471,10 @@ class HeldQueue:
         release = None if held.unread else self._release_after or None
         request = held.request
         if request is None or request.direction is not Direction.IN:
-            return Waiting(book_at=release)
+            return Waiting(book_at=release, book="fixed")
         timeout = timeout_plan(request, self._inbox_session.negotiated.client_name, 0.0)
         book_at = held.entry[1].after if held.entry else release
-        return Waiting(limit=timeout.limit, source=timeout.source, book_at=book_at)
+        return Waiting(timeout.limit, timeout.source, book_at, book="fixed")
 
     def cancelled(self, cancelled: Cancelled) -> None:
         """Drop a held request that was cancelled: the other side never sees it."""

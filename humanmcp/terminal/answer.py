@@ -24,7 +24,6 @@ from humanmcp.common.terminal import to_stdout
 from humanmcp.common.timestamps import now
 from humanmcp.inbox.contract import Draft
 from humanmcp.locales.stop import stopped
-from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.validation.results import tool_text
@@ -36,8 +35,7 @@ from humanmcp.terminal.inbox import (
     label,
     listed_sessions,
     open_inbox,
-    outlook,
-    utc_now,
+    standing_sentence,
 )
 from humanmcp.terminal.replying import (
     BY,
@@ -338,6 +336,5 @@ def _template(answering: Answering, name: str) -> str:
 
 def _closed(answering: Answering) -> str | None:
     """Return why this exchange can no longer be answered; None while it can."""
-    if answering.opened.item.state is not ExchangeState.PENDING:
-        return outlook(answering.opened.item, utc_now())[0].sentence
-    return None if answering.opened.is_open else answering.sentence("session over")
+    opened = answering.opened.again()
+    return standing_sentence(opened) if opened.standing.is_over else None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.open_exchange import OpenExchange, read_line
 from humanmcp.answering.schema import InboxShape, ListedShape, listed_shape
+from humanmcp.answering.standing import Standing, Urgency, prospects
 from humanmcp.answering.summary import (
     answered_at_once,
     answered_by,
@@ -32,7 +33,7 @@ from humanmcp.common.terminal import (
     to_stdout,
 )
 from humanmcp.common.timestamps import clock, read_stamp
-from humanmcp.inbox.contract import Key, Purpose, UnknownItemError
+from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales import find_sentence, say
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -67,8 +68,11 @@ class TerminalRow:
 
     @property
     def item(self) -> Item:
-        """The exchange."""
         return self.opened.item
+
+    @property
+    def waits(self) -> bool:
+        return self.opened.standing.urgency is Urgency.NOW
 
 
 def add_arguments(parser: Parser) -> None:
@@ -112,7 +116,7 @@ def waiting_rows(inbox: DeskInbox, *, everything: bool = False) -> list[Terminal
 
 def is_parked(row: TerminalRow) -> bool:
     """Return True for a call whose client fetches the answer later."""
-    return row.item.is_parked or (row.item.outlives and not row.opened.facts.is_open)
+    return row.opened.standing in (Standing.PARKED, Standing.STORED)
 
 
 def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
@@ -166,10 +170,10 @@ def _list(sessions: Sequence[SessionFacts], found: Sequence[TerminalRow]) -> Non
         _table(parked, utc_now())
     if not any(facts.is_open for facts in sessions):
         to_stdout(say(SECTION, "no session"))
-    elif not any(row.item.waits for row in found):
+    elif not (waiting := [row.name for row in found if row.waits]):
         to_stdout(say(SECTION, "nothing"))
     else:
-        first = next(row.name for row in found if row.item.waits)
+        first = waiting[0]
         to_stdout(Painted(say(SECTION, "next", name=first), "dim"))
 
 
@@ -204,18 +208,15 @@ def _table(found: Sequence[TerminalRow], moment: datetime) -> None:
 
 
 def _when(row: TerminalRow, moment: datetime) -> Iterator[str | Painted]:
-    item = row.item
-    if item.waits:
-        passed = clock(waited(item, moment))
-        yield say(SECTION, "waits", time=passed)
-    if item.purpose is Purpose.HELD:
-        yield f" · {say(SECTION, 'tap')}"
+    standing, *others = outlook(row.opened, moment)
+    if not row.opened.standing.is_over:
+        yield f"{clock(waited(row.item, moment))}  "
+    yield Painted(standing.sentence, "" if row.waits else "dim")
     for writer in row.writers:
         name = one_line(writer.name, 30)
         yield f" · {say(SECTION, 'named writer' if name else 'writer', name=name)}"
-    for one in outlook(item, moment):
-        dot = "" if item.is_subscription else " · "
-        yield Painted(f"{dot}{one.sentence}", "yellow" if one.soon else "dim")
+    for one in others:
+        yield Painted(f" · {one.sentence}", "yellow" if one.soon else "dim")
 
 
 # -- watching ---------------------------------------------------------------------------------
@@ -229,7 +230,7 @@ def _watch(inbox: DeskInbox, arguments: argparse.Namespace) -> int:
     try:
         while is_read():  # until `head`, say, has seen enough
             found = waiting_rows(inbox, everything=arguments.all)
-            waiting = {row.item.key for row in found if row.item.waits}
+            waiting = {row.item.key for row in found if row.waits}
             if redraw:
                 ring = _BELL if waiting - seen else ""
                 seen = waiting
@@ -268,7 +269,7 @@ def _change(row: TerminalRow) -> tuple[str | Painted, ...]:
     pending = row.item.state is ExchangeState.PENDING
     sign = "+" if pending else "-"
     name = f"{row.opened.facts.letter}/{row.item.key.number}"  # never shortened
-    what = "" if pending else f"  {outlook(row.item, utc_now())[0].sentence}"
+    what = "" if pending else f"  {standing_sentence(row.opened)}"
     return (f"{sign} {name}  {request_in_short(row.item)}{what}",)
 
 
@@ -298,28 +299,26 @@ def waited(item: Item, moment: datetime) -> float:
     return 0.0 if arrived is None else max(0.0, (moment - arrived).total_seconds())
 
 
-def outlook(item: Item, moment: datetime) -> tuple[Outlook, ...]:
-    """Return what will happen: when the book answers, and when the client may give up."""
-    if item.state is not ExchangeState.PENDING:
-        return (Outlook(_ended(item)),)
-    if item.reply is not None:
-        code = "parked and answered" if item.outlives else "on its way"
-        return (Outlook(say(WAITS, code)),)
-    passed = waited(item, moment)
-    if item.is_parked:
-        return (Outlook(say(WAITS, "parked", time=clock(passed))),)
-    if item.follows:
-        return (Outlook(say(WAITS, "follows")),)
-    if item.is_subscription:
-        return (Outlook(say(WAITS, "subscription", time=clock(passed))),)
-    return tuple(
-        one
-        for one in (
-            _book(item, passed),
-            _status(item, passed),
-            _client(item, passed),
-        )
-        if one is not None
+def outlook(opened: OpenExchange, moment: datetime) -> tuple[Outlook, ...]:
+    """Return what is so of an exchange, and what happens to it if nobody answers."""
+    passed = waited(opened.item, moment)
+    found = [Outlook(standing_sentence(opened))]
+    for code, at in prospects(opened.item, passed):
+        left = 0.0 if at is None else at - passed
+        soon = at is not None and code != "status open" and left < SOON
+        found.append(Outlook(say(WAITS, code, left=clock(left)), soon))
+    return tuple(found)
+
+
+def standing_sentence(opened: OpenExchange) -> str:
+    """Return what is so of an exchange as a sentence."""
+    item, standing = opened.item, opened.standing
+    return say(
+        "standing",
+        f"{standing} because" if standing is Standing.CANCELLED and item.reason else standing,
+        by=answered_by(item),
+        at="" if item.answer is None else item.answer.fetched,
+        reason=one_line(item.reason, 200),
     )
 
 
@@ -331,52 +330,6 @@ def kept_waiting(item: Item) -> str:
         return find_sentence(WAITS, code) or code
     reason = "no-limit" if waiting.source == "no-limit" else waiting.why_not
     return find_sentence("waiting", reason) or reason if reason else ""
-
-
-def _ended(item: Item) -> str:
-    if item.answer is not None:
-        code = "answered deliberately" if item.answer.deliberate else "answered"
-        said = say(WAITS, code, by=answered_by(item))
-        if not item.waiting.parked:
-            return said
-        at = item.answer.fetched
-        return say(WAITS, "fetched" if at else "not fetched", said=said, at=at)
-    if item.state is ExchangeState.CANCELLED and item.reason:
-        return say(WAITS, "cancelled because", reason=one_line(item.reason, 200))
-    if item.state is ExchangeState.ABANDONED and item.reason:
-        # a newer process may know more reasons
-        known = find_sentence(WAITS, f"abandoned {item.reason}")
-        return known or one_line(item.reason, 200)
-    if item.state is ExchangeState.ABANDONED and item.reply is not None:
-        return say(WAITS, "unconfirmed")
-    return say(WAITS, item.state.value)
-
-
-def _book(item: Item, passed: float) -> Outlook | None:
-    at = item.waiting.book_at
-    if at is None:
-        return None
-    if item.waiting.paused:
-        return Outlook(say(WAITS, "held"))
-    left = at - passed
-    return Outlook(say(WAITS, "book", left=clock(left)), soon=left < SOON)
-
-
-def _status(item: Item, passed: float) -> Outlook | None:
-    until = item.waiting.status_until
-    if until is None or passed >= until:
-        return None
-    return Outlook(say(WAITS, "status open", left=clock(until - passed)))
-
-
-def _client(item: Item, passed: float) -> Outlook | None:
-    limit = item.waiting.limit
-    if limit is None:
-        return None
-    left = limit - passed
-    if left <= 0:
-        return Outlook(say(WAITS, "given up"), soon=True)
-    return Outlook(say(WAITS, "gives up", left=clock(left)), soon=left < SOON)
 
 
 class ChoiceError(StopError):
@@ -456,7 +409,7 @@ def _the_only_one(inbox: DeskInbox, everybody: Sequence[SessionFacts]) -> OpenEx
         if one.is_open
         for item in inbox.items(one.name)
     ]
-    waiting = [one for one in open_ones if one.item.waits] or open_ones
+    waiting = [one for one in open_ones if one.standing.urgency is Urgency.NOW] or open_ones
     if not waiting:
         raise ChoiceError("nothing waits")
     if len(waiting) > 1:

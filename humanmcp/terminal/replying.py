@@ -22,17 +22,23 @@ from humanmcp.answering.schema import AnsweredShape, outcome_shape
 from humanmcp.answering.service import Outcome, SendResult
 from humanmcp.common.person_files import read_text
 from humanmcp.common.settings import make_private
-from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, to_stderr, to_stdout
+from humanmcp.common.terminal import (
+    Painted,
+    is_terminal,
+    json_to_stdout,
+    quoted_to_stdout,
+    to_stderr,
+    to_stdout,
+)
 from humanmcp.inbox.contract import Draft, Reply
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, stopped
-from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import one_line, visible_code, visible_json
 from humanmcp.protocol.validation import held as held_check
-from humanmcp.terminal.inbox import outlook, request_in_short, utc_now
+from humanmcp.terminal.inbox import request_in_short, standing_sentence
 from humanmcp.terminal.problems import explained, print_problems, summary
 
 if TYPE_CHECKING:
@@ -104,11 +110,7 @@ def tell(answering: Answering, draft: Draft, result: SendResult) -> int:
             to_stdout(answering.sentence("stored"))
             return 0
         case Outcome.TAKEN | Outcome.OVER:
-            ended = (
-                result.item.state is not ExchangeState.PENDING or result.outcome is Outcome.TAKEN
-            )
-            state = outlook(result.item, utc_now())
-            happened = state[0].sentence if ended else answering.sentence("session over")
+            happened = standing_sentence(answering.opened.again())
             return not_sent(answering, answering.sentence("taken", happened=happened), result)
 
 
@@ -131,6 +133,14 @@ def _went_out(answering: Answering, result: SendResult, draft: Draft) -> int:
     code = "sent parked" if result.item.waiting.parked else "sent"
     to_stdout(Painted(answering.sentence(code, who=answering.reader(draft), size=size), "green"))
     to_stdout(result.line)
+    opened = answering.opened
+    twins = service.await_result(
+        lambda: service.ended_twins(opened.inbox, result.item) or None,
+        service.SETTLES_WITHIN if opened.has_twin else 0.0,
+    )
+    for twin in twins or ():
+        name = f"{opened.facts.letter}/{twin.key.number}"
+        to_stdout(Painted(answering.sentence("twin", name=name), "yellow"))
     return 0
 
 
@@ -227,10 +237,10 @@ def _print_parts(card: ApprovalCard) -> None:
 
 def _print_questions(questions: Sequence[AskedQuestion]) -> None:
     for question in questions:
-        to_stdout("", "\n", Painted(question.text, "bold"))
+        to_stdout("")
+        quoted_to_stdout(question.text, "bold")
         for told in approvals.told_beside(question):
-            for line in told.split("\n"):
-                to_stdout("  ", Painted(line, "dim"))
+            quoted_to_stdout(told, "dim")
         for number, (label, note) in enumerate(question.options, 1):
             to_stdout("  ", Painted(f"{number}", "bold"), f"  {one_line(label)}")
             if note:

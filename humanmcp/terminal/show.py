@@ -9,7 +9,14 @@ from humanmcp.answering.approvals import told_of
 from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema import ShownShape, shown_shape, unreadable_shape
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, raw_to_stdout, to_stdout
+from humanmcp.common.terminal import (
+    Painted,
+    is_terminal,
+    json_to_stdout,
+    quoted_to_stdout,
+    raw_to_stdout,
+    to_stdout,
+)
 from humanmcp.common.timestamps import clock
 from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import describe, say
@@ -152,7 +159,7 @@ def _print(shown: ShownExchange) -> None:
         Painted(f"  · id {item.id} · {version}", "dim"),
     )
     _show_sender(shown)
-    for one in outlook(item, utc_now()):
+    for one in outlook(shown.opened, utc_now()):
         to_stdout(Painted(one.sentence, "yellow" if one.soon else "dim"))
     if item.state is ExchangeState.PENDING and kept_waiting(item):
         to_stdout(Painted(kept_waiting(item), "dim"))
@@ -198,10 +205,9 @@ def _explain(shown: ShownExchange) -> None:
 
 def _ask(inquiry: Inquiry) -> None:
     """Put the question first, with what to know and what to choose from."""
-    for line in inquiry.question.split("\n"):
-        to_stdout(Painted(line, "bold"))
-    for line in inquiry.context.split("\n") if inquiry.context else ():
-        to_stdout("  " + line)
+    quoted_to_stdout(inquiry.question, "bold")
+    if inquiry.context:
+        quoted_to_stdout(inquiry.context)
     to_stdout("")
     for number, (option, description) in enumerate(inquiry.choices, 1):
         to_stdout("  ", Painted(f"{number}", "bold"), f"  {one_line(option)}")

@@ -67,6 +67,6 @@ def test_all_lists_it_and_show_explains_it(
     assert main(["inbox", *home]) == 0
     assert "tools/list" not in capfd.readouterr().out
     assert main(["inbox", "--all", *home]) == 0
-    assert "answered (the answer book)" in capfd.readouterr().out
+    assert "answered by the answer book" in capfd.readouterr().out
     assert main(["show", "a/1", *home]) == 0
     assert "tools/list" in capfd.readouterr().out

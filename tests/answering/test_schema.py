@@ -33,7 +33,7 @@ def test_a_problem_that_a_newer_humanmcp_found_is_told_by_its_code() -> None:
 
 def test_the_terminal_says_of_an_exchange_what_the_interface_says(room: Room, shell: Shell) -> None:
     """Member by member: what two shapes of an exchange share means the same in both."""
-    key = room.ask(room.session(), 3, waiting=Waiting(60.0, "client", 30.0, paused=True))
+    key = room.ask(room.session(), 3, waiting=Waiting(60.0, "client", 30.0, "paused"))
     shape = exchange_shape(open_exchange_of(room.inbox, key))
     (row,) = shell("inbox", "--json").json["items"]
     same = (row.keys() & shape.keys()) - {"id", "answer"}

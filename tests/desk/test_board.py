@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.answering.summary import Badge, Row, Urgency, row
+from humanmcp.answering.standing import Urgency
+from humanmcp.answering.summary import Row, row
 from humanmcp.desk.board import Board, opens_next
 from humanmcp.inbox.contract import (
     FOLLOWS,
@@ -100,7 +101,7 @@ def rows_of(kinds: str) -> list[Row]:
             Item(Key("s", at), "{}", "m", "1", "", f"2026-11-20T18:00:{at:02}Z")._replace(
                 **KINDS[kind]
             ),
-            Badge("A", 0),
+            SessionFacts("s", AT),
         )
         for at, kind in enumerate(kinds.split(", "))
     ]
@@ -147,7 +148,7 @@ def test_a_page_leaves_only_for_what_is_more_urgent(
 ) -> None:
     """A page that waits for a decision stays, whatever else waits longer."""
     (mine,) = rows_of(open_now)
-    found = opens_next(rows_of(kinds), mine.urgency)
+    found = opens_next(rows_of(kinds), mine.standing.urgency)
     assert (kinds.split(", ")[found.key.number] if found else None) == opened
 
 
@@ -161,7 +162,7 @@ def test_only_what_waits_for_a_decision_is_counted(inbox: FolderInbox) -> None:
             inbox.send(key, Reply("{}"))
     board = Board(inbox)
     board.refresh_all()
-    assert board.count() == sum(one.urgency is Urgency.NOW for one in board.waiting()) == 3
+    assert board.count() == sum(one.standing.urgency is Urgency.NOW for one in board.waiting()) == 3
 
 
 def test_what_a_session_leaves_behind_waits_for_nobody(inbox: FolderInbox) -> None:

@@ -124,7 +124,7 @@ class InboxContract:
         item = item_of(session, 7)._replace(
             purpose=Purpose.HELD,
             waiting=Waiting(
-                60.0, "limit.known", 2.5, paused=True, keepalive="progress", why_not="x"
+                60.0, "limit.known", 2.5, book="paused", keepalive="progress", why_not="x"
             ),
             draft=Draft("[1]", TextForm.RESULT, touched=True, paused=True, by="files", at=AT),
             diagnostics=(PROBLEM, HINT),
@@ -175,7 +175,7 @@ class InboxContract:
         """A timer may fire when the answer is on its way."""
         server.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
         before = desk.item(key)
-        server.update(key, line="late", id="9", waiting=Waiting(paused=True))
+        server.update(key, line="late", id="9", waiting=Waiting(book="paused"))
         assert desk.item(key) == before
 
     # -- 2: one reply wins, and nothing typed is lost -----------------------------------------

@@ -19,8 +19,8 @@ def test_the_book_steps_in_after_its_time_unless_a_person_is_at_it() -> None:
     assert timers.due(102.0) is None
     timers.touched, timers.paused = False, True
     assert timers.due(102.0) is None
-    assert timers.waiting().paused
-    assert timers.waiting().book_at is None
+    assert timers.waiting().book == "paused"
+    assert timers.waiting().answers_at is None
 
 
 def test_the_book_never_steps_in_over_a_text_in_out_txt() -> None:
@@ -28,7 +28,7 @@ def test_the_book_never_steps_in_over_a_text_in_out_txt() -> None:
     timers = PendingTimers(100.0, Decision(2.0, "{}", stoppable=True), NOTHING)
     timers.writing = True
     assert timers.due(104.9) is None
-    assert timers.waiting().book_at is None
+    assert (timers.waiting().book, timers.waiting().answers_at) == ("writing", None)
     assert timers.stops_at is None
     timers.writing = False
     assert timers.due(102.0) is DueAction.ANSWER_BY_BOOK
@@ -40,7 +40,7 @@ def test_a_rule_with_a_delay_is_not_stopped_by_typing() -> None:
     timers.touched = timers.paused = True
     assert timers.due(2.0) is DueAction.ANSWER_BY_BOOK
     waiting = timers.waiting()
-    assert (waiting.book_at, waiting.paused, waiting.fixed) == (2.0, False, True)
+    assert (waiting.answers_at, waiting.book) == (2.0, "fixed")
 
 
 def test_progress_is_due_every_five_seconds_and_only_rises() -> None:

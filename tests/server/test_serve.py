@@ -384,7 +384,7 @@ def test_a_draft_stops_the_safety_net(home: Path) -> None:
         (key,) = pending(home)
         inbox = FolderInbox(home)
         inbox.save(key, Draft("{}", TextForm.RESULT, touched=True, by="test"))
-        until(lambda: inbox.item(key).waiting.book_at is None, "the countdown to stop")
+        until(lambda: inbox.item(key).waiting.book == "writing", "the countdown to stop")
         with pytest.raises(AssertionError, match="no line on stdout"):
             server.hear(within=2)  # the book would have answered by now
         inbox.send(key, Reply(_initialize_result("by hand"), TextForm.RESULT, by="test"))

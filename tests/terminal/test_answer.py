@@ -11,7 +11,9 @@ import pytest
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.service import SendResult
-from humanmcp.inbox.contract import Draft, Key, Reply, Role
+from humanmcp.cli import main
+from humanmcp.inbox.contract import Draft, Item, Key, Reply, Role
+from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.terminal import answer, replying
@@ -370,3 +372,38 @@ def test_who_is_second_is_told_who_was_first_and_keeps_the_text(room: Room, shel
     assert ran.status != 0
     assert "花子" in ran.out + ran.err
     assert [one.text for one in room.inbox.item(key).kept] == ["sunny"]
+
+
+def test_what_ended_a_request_is_said_as_it_was(room: Room, shell: Shell) -> None:
+    """The host "closed the connection" also where the server was killed."""
+    killed, closed = room.session(), room.session()
+    for session in (killed, closed):
+        room.ask(session, 3)
+    names = [room.inbox.facts(one).letter for one in (killed, closed)]
+    room.inbox.leave(killed)  # its process is gone, and said nothing
+    room.inbox.end(closed)
+    told = [shell("answer", f"{name}/3", "--text", "sunny").err for name in names]
+    assert "the process of this session ended unexpectedly" in told[0]
+    assert "the session ended before this was answered" in told[1]
+
+
+def test_a_second_request_with_the_same_id_is_said_to_have_ended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page said so, and the terminal did not."""
+    with Serving(tmp_path / "home") as server:
+        server.say(INITIALIZE)
+        server.hear()
+        server.say(CALL)
+        server.say(CALL)
+        inbox = FolderInbox(tmp_path / "home")
+        until(lambda: len(pending(inbox)) == 2, "both requests")
+        words = ["answer", str(pending(inbox)[1].key.number), "--text", "sunny"]
+        assert main([*words, "--home", str(tmp_path / "home"), "--lang", "en"]) == 0
+        first = next(iter(inbox.items(inbox.sessions()[0].name, ExchangeState.ABANDONED)))
+    assert f"Request a/{first.key.number} has the same id" in capsys.readouterr().out
+
+
+def pending(inbox: FolderInbox) -> list[Item]:
+    """Return what waits in the only session."""
+    return [item for facts in inbox.sessions() for item in inbox.items(facts.name)]

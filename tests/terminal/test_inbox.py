@@ -45,7 +45,7 @@ def test_a_request_is_listed_with_its_number_tool_and_arguments(room: Room, shel
     line = next(line for line in shell("inbox").out.splitlines() if "tools/call" in line)
     assert line.split()[:3] == ["3", "tools/call", "get-japan-forecast"]
     assert 'location: "東京"' in line
-    assert "waiting 0:4" in line
+    assert "  0:4" in line
 
 
 def test_the_list_says_what_the_book_and_the_client_will_do(room: Room, shell: Shell) -> None:
@@ -53,7 +53,7 @@ def test_the_list_says_what_the_book_and_the_client_will_do(room: Room, shell: S
     session = room.session()
     room.ask(session, 1, INITIALIZE, arrived=ago(2), waiting=waiting(limit=30, book_at=10))
     room.ask(session, 2, arrived=ago(90), waiting=waiting(limit=60))
-    room.ask(session, 3, waiting=waiting(book_at=10, paused=True))
+    room.ask(session, 3, waiting=waiting(book_at=10, book="paused"))
     _, one, two, three, _ = shell("inbox").out.splitlines()
     assert "the answer book answers in 0:0" in one
     assert "the client may time out in 0:2" in one
@@ -66,7 +66,7 @@ def test_all_shows_answered_ones_too(room: Room, shell: Shell) -> None:
     key = room.ask(room.session(), 1)
     room.inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "terminal", ago(0)))
     assert "tools/call" not in shell("inbox").out
-    assert "answered (you, in the terminal)" in shell("inbox", "--all").out
+    assert "answered by you, in the terminal" in shell("inbox", "--all").out
 
 
 def test_all_lists_sessions_in_which_nothing_waited(room: Room, shell: Shell) -> None:
@@ -169,7 +169,7 @@ def test_watching_into_a_pipe_appends_a_line_for_each_change(room: Room) -> None
         process.wait()
     assert came.startswith("+ a/1  tools/call  get-japan-forecast")
     assert went.startswith("- a/1  tools/call")
-    assert "answered (you, in the terminal)" in went
+    assert "answered by you, in the terminal" in went
     assert "\x1b" not in came + went
     assert (process.returncode, errors) == (0, b"")
 

@@ -3,11 +3,24 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import cast
 
 import pytest
 
-from humanmcp.inbox.contract import Answer, Draft, Item, Key, Purpose, Reply, Role, Waiting
+from humanmcp.answering.open_exchange import OpenExchange
+from humanmcp.inbox.contract import (
+    Answer,
+    DeskInbox,
+    Draft,
+    Item,
+    Key,
+    Life,
+    Purpose,
+    Reply,
+    Role,
+    SessionFacts,
+    Waiting,
+)
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
@@ -15,9 +28,17 @@ from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextE
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.terminal.inbox import kept_waiting, outlook, waited
 from humanmcp.terminal.problems import columns, cut, explained, fix_in_words, pad, summary
-from tests.support.inbox_folder import CALL, INITIALIZE, QUESTION, Room, Shell, ago, waiting
+from tests.support.inbox_folder import (
+    CALL,
+    INITIALIZE,
+    QUESTION,
+    Room,
+    Shell,
+    ago,
+    question,
+    waiting,
+)
 from tests.support.serve_process import Serving
-from tests.support.speaking import said_in
 from tests.support.waiting import until
 
 
@@ -96,7 +117,7 @@ def test_the_sent_answer_is_shown_afterwards(room: Room, shell: Shell) -> None:
     key = room.ask(room.session(), 3)
     room.inbox.close(key, ExchangeState.ANSWERED, Answer('{"jsonrpc":"2.0"}', "desk", ago(0)))
     out = shell("show", "3").out
-    assert "answered (you, on the page)" in out
+    assert "answered by you, on the page" in out
     assert '{"jsonrpc":"2.0"}' in out
     assert "If you do nothing" not in out
 
@@ -120,12 +141,25 @@ def test_a_question_comes_first_with_its_options_numbered(room: Room, shell: She
     """What is asked, what to know, what to choose from, and the command that chooses."""
     room.ask(room.session(), 3, QUESTION)
     out = shell("show", "3").out
-    question, card = out.index("\nTea or coffee?\n"), out.index("The model calls a tool")
-    assert question < out.index("  It is late.\n") < out.index("  1  Tea\n") < card
+    question, card = out.index("  │ Tea or coffee?\n"), out.index("The model calls a tool")
+    assert question < out.index("  │ It is late.\n") < out.index("  1  Tea\n") < card
     assert "  2  Coffee\n" in out
     assert "humanmcp answer 3 --choose 1" in out
     assert shell("show", "3", "--json").json["options"] == ["Tea", "Coffee"]
     assert "Tea or coffee?" in shell("inbox").out
+
+
+def test_no_line_of_a_question_or_its_context_looks_like_an_option(
+    room: Room, shell: Shell
+) -> None:
+    """A second line of it, or of its context, was printed as options are."""
+    fake = "  1  Yes, delete nothing"
+    arguments = {"question": f"Delete?\n{fake}", "context": f"All of it.\n{fake}"}
+    room.ask(room.session(), 3, question(**arguments, options=["Yes, delete all", "No"]))
+    lines = shell("show", "3").out.splitlines()
+    options = [line for line in lines if line.startswith("  1  ")]
+    assert options == ["  1  Yes, delete all"]
+    assert lines.count(f"  │ {fake}") == 2
 
 
 def test_what_is_said_of_an_option_stands_below_it(room: Room, shell: Shell) -> None:
@@ -380,53 +414,44 @@ def test_the_time_waited_survives_odd_clocks(arrived: str, seconds: float) -> No
     assert waited(one, NOW) == seconds
 
 
-GONE: Final = item(state=ExchangeState.ABANDONED)
+def opened_item(exchange: Item, life: Life = Life.OPEN) -> OpenExchange:
+    """Open an exchange of a session with this life; nothing else is read of its inbox."""
+    return OpenExchange(cast("DeskInbox", None), exchange, SessionFacts("s", "", life=life))
 
 
 @pytest.mark.parametrize(
     ("exchange", "sentences"),
     [
-        (item(Waiting(status_until=40)), ["you can choose the HTTP status for 0:10"]),
-        (item(Waiting(status_until=30)), []),
+        (Waiting(status_until=40), ["you can choose the HTTP status for 0:10"]),
+        (Waiting(status_until=30), []),
         (
-            item(Waiting(book_at=60, paused=True)),
+            Waiting(book_at=60, book="paused"),
             ["the answer book is paused: the request waits for you"],
         ),
-        (item(Waiting(limit=60), reply=Reply("{}")), ["an answer is being sent"]),
-        (GONE._replace(reason="of a newer version"), ["of a newer version"]),
+        (Waiting(limit=60), ["the client may time out in 0:30"]),
     ],
 )
 def test_the_outlook_says_what_matters_and_nothing_else(
-    exchange: Item, sentences: list[str]
+    exchange: Waiting, sentences: list[str]
 ) -> None:
-    """No countdown where the person decides, no deadline once an answer is on its way."""
-    assert [each.sentence for each in outlook(exchange, NOW)] == sentences
+    """No countdown where the person decides."""
+    told = [each.sentence for each in outlook(opened_item(item(exchange)), NOW)]
+    assert told == ["waits for you", *sentences]
 
 
-@pytest.mark.parametrize(
-    ("reason", "part"), [("twin", "same id"), ("quiet", "send this request again")]
-)
-def test_an_exchange_that_ended_before_its_session_says_why(reason: str, part: str) -> None:
-    """Not that the session is over, which it is not."""
-    (one,) = outlook(GONE._replace(reason=reason), NOW)
-    assert part in one.sentence
+def test_no_deadline_is_told_once_an_answer_is_on_its_way() -> None:
+    """The client has not given up, and the person has nothing to do."""
+    (one,) = outlook(opened_item(item(Waiting(limit=60), reply=Reply("{}"))), NOW)
+    assert one.sentence == "an answer is being sent"
 
 
 def test_a_deadline_that_is_near_is_marked_as_soon() -> None:
     """Fifteen seconds before it, and after it."""
-    far, near, past = (outlook(item(Waiting(limit=limit)), NOW)[0] for limit in (120, 40, 10))
+    far, near, past = (
+        outlook(opened_item(item(Waiting(limit=limit))), NOW)[1] for limit in (120, 40, 10)
+    )
     assert (far.soon, near.soon, past.soon) == (False, True, True)
     assert "timed out" in past.sentence
-
-
-@pytest.mark.parametrize(
-    "state", [ExchangeState.ANSWERED, ExchangeState.CANCELLED, ExchangeState.ABANDONED]
-)
-def test_every_last_state_has_a_sentence(state: ExchangeState) -> None:
-    """In both languages, also without an answer or a reason."""
-    for language in ("en", "ja"):
-        (one,) = said_in(language, outlook, item(state=state), NOW)
-        assert one.sentence
 
 
 def test_of_a_client_without_a_limit_nothing_is_said_that_could_keep_it_waiting() -> None:

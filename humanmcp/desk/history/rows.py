@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.open_exchange import read_line
-from humanmcp.answering.summary import GIST, line_kind, message_in, summary_of
+from humanmcp.answering.summary import GIST, Summary, line_kind, message_in, summary_of
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.export.readable import fenced
 from humanmcp.inbox.contract import Draft, Role
@@ -78,6 +78,9 @@ class Step:
     http: tuple[str, ...] = ()
     """The HTTP details of its line, if they have no separate rows (`folded`)."""
 
+    wants: str = ""
+    tool: str = ""
+    """What it asks a person for, as in `Summary`."""
     in_inbox: bool = False
     """Its exchange was in the inbox, and has a page."""
 
@@ -169,7 +172,7 @@ def paired(steps: Iterable[Step]) -> list[Step]:
 def step(session: str, badge: Badge, frame: Frame, role: Role = Role.SERVER) -> Step:
     """Return the row of a recorded line."""
     found = message_in(frame)
-    kind, word, name, words = _step_words(frame, found)
+    kind, word, said = _step_words(frame, found)
     token = found.id if isinstance(found, Message) else None
     of = "" if token is None else repr(token.key)
     if isinstance(found, Message) and word == PROGRESS:
@@ -184,8 +187,10 @@ def step(session: str, badge: Badge, frame: Frame, role: Role = Role.SERVER) -> 
         inwards=inwards,
         kind=kind,
         word=word,
-        name=name,
-        gist=words,
+        name=said.name,
+        gist=said.gist,
+        wants=said.wants,
+        tool=said.tool,
         by=one_line(frame.by, 40),
         size=len(frame.raw),
         id=of,
@@ -203,14 +208,12 @@ def is_failed(result: object) -> bool:
     return isinstance(result, dict) and result.get("isError") is True
 
 
-def _step_words(frame: Frame, found: DecodedLine | None) -> tuple[str, str, str, str]:
+def _step_words(frame: Frame, found: DecodedLine | None) -> tuple[str, str, Summary]:
     kind = line_kind(frame, found).value
-    if found is None:
-        return kind, "", "", one_line(part_in_words(frame) or frame.note or frame.text, GIST)
-    if not isinstance(found, Message):
-        return kind, "", "", one_line(frame.text[: GIST * 2], GIST)
-    said = summary_of(found)
-    return kind, one_line(found.method, 60), said.name, said.gist
+    if isinstance(found, Message):
+        return kind, one_line(found.method, 60), summary_of(found)
+    words = frame.text[: GIST * 2] if found else part_in_words(frame) or frame.note or frame.text
+    return kind, "", Summary("", one_line(words, GIST))
 
 
 # -- requests with their answers -----------------------------------------------------------------

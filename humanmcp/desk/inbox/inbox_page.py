@@ -6,6 +6,7 @@ and elements, never as markup from strings.
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -21,7 +22,7 @@ from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
 from humanmcp.answering.schema import TypedDict, diagnostic_shapes
 from humanmcp.answering.service import OrderError, Outcome, Task
-from humanmcp.answering.summary import Urgency
+from humanmcp.answering.standing import Urgency, prospects
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.lesson import Lesson, lesson_of, lesson_of_client
 from humanmcp.demo.steps import HOST
@@ -63,7 +64,6 @@ from humanmcp.inbox.contract import (
     Draft,
     Item,
     Key,
-    Life,
     Order,
     Reply,
     UnknownItemError,
@@ -233,14 +233,8 @@ def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
         "bytes": size,
         "line": line,
         "became": became,
-        "twins": _twins(desk, item),
+        "twins": service.ended_twins(desk.inbox, item),
     }
-
-
-def _twins(desk: Desk, item: Item) -> list[Item]:
-    """Return the requests that ended because this one, with the same id, was answered."""
-    ended = desk.inbox.items(item.key.session, ExchangeState.ABANDONED)
-    return [one for one in ended if one.reason == "twin" and one.id == item.id]
 
 
 def _became(desk: Desk, item: Item) -> list[tuple[Reaction, str]]:
@@ -485,31 +479,28 @@ def _standing(desk: Desk, opened: OpenExchange, session: str) -> dict[str, Any]:
     """
     item, facts = opened.item, opened.facts
     client = timeouts.find_client(facts.client)
-    living = facts.life is Life.OPEN
-    state = item.state
-    if state is ExchangeState.PENDING and not living and not item.outlives:
-        state = ExchangeState.ABANDONED
-    badge = summary.badge_of(facts)
-    row = summary.row(item, badge, opened.read)
-    urgency = row.urgency if state is ExchangeState.PENDING else Urgency.NEVER
+    row = summary.row(item, facts, opened.read)
+    standing = row.standing
+    is_lost = item.state is ExchangeState.PENDING and standing.is_over
+    arrived = seconds_of(item.arrived)
     desk.board.listens(item.key)  # first, so that no response is missed
     questions = request_form.requests_shown(opened)
     desk.board.listens(item.key, on=any(not one.outcome for one in questions))
     return {
         "row": row,
-        "waits": urgency is Urgency.NOW,
-        "following": opens_next(desk.board.waiting(session), urgency),
+        "waits": standing.urgency is Urgency.NOW,
+        "following": opens_next(desk.board.waiting(session), standing.urgency),
         "questions": questions,
         "facts": facts,
-        "badge": badge,
-        "living": living,
+        "living": facts.is_open,
         "place": desk.draft_name(item.key),
-        "state": state.value,
+        "standing": standing,
+        "state": (ExchangeState.ABANDONED if is_lost else item.state).value,
+        "prospects": {one.code: one.at for one in prospects(item, time.time() - arrived)},
         "writers": desk.board.writers,
         "presses": desk.presses.of(item.key),
         "client_setting": "" if client is None else client.setting,
-        "arrived": seconds_of(item.arrived),
-        "refusals": diagnostic_shapes(item.diagnostics),
+        "arrived": arrived,
         "kept": [one.text for one in item.kept],
         "copies": copies(item.answer.line) if item.answer is not None else [],
         "answer_pretty": "" if item.answer is None else pretty(item.answer.line),

@@ -15,7 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering.summary import Urgency, place_of, row_title
+from humanmcp.answering.standing import Urgency
+from humanmcp.answering.summary import place_of, row_title
 from humanmcp.desk.desk import NoticeTarget
 from humanmcp.desk.notices.notice_rules import SECTION, Detail, NoticesError, load_apprise
 from humanmcp.inbox.contract import Key, UnknownItemError
@@ -103,7 +104,7 @@ class Planner:
         """
         rows = list(rows)
         self._came = {row.key: self._when(row, now) for row in rows}
-        rows = [row for row in rows if row.urgency is not Urgency.NEVER]
+        rows = [row for row in rows if row.standing.urgency is not Urgency.NEVER]
         self._told = {row.key: self._told.get(row.key, 0) for row in rows}
         found = []
         for row in rows:
@@ -125,7 +126,7 @@ class Planner:
 def _wanted(row: Row, waited: float) -> int:
     """Return the number of notices that a request should have after so many seconds."""
     waiting = row.waiting
-    book_at = None if waiting.paused else waiting.book_at
+    book_at = waiting.answers_at
     if waited < SETTLED_AFTER or (book_at is not None and book_at - waited < BOOK_SOON):
         return 0
     limit = waiting.limit
@@ -189,7 +190,8 @@ class Notifier:
         rows = self._desk.board.waiting()
         for row in self._planner.due(rows, now, looked_at=looked_at):
             self._plan(row, now)
-        waiting = {row.key: row for row in rows if not (row.on_its_way or looked_at)}
+        rows = [] if looked_at else rows
+        waiting = {row.key: row for row in rows if row.standing.urgency is not Urgency.NEVER}
         for place, delivery in list(self._deliveries.items()):
             if place[1] not in waiting:
                 self._deliveries.pop(place, None)

@@ -21,7 +21,7 @@ from humanmcp.answering import service
 from humanmcp.answering.open_exchange import PARSE_ERROR, OpenExchange, read_line
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import OrderError, Outcome, SayResult, await_result
-from humanmcp.answering.summary import Row, badge_of, row
+from humanmcp.answering.summary import Row, row
 from humanmcp.desk.board import SessionView
 from humanmcp.desk.book.saved_answers import listed
 from humanmcp.desk.context import desk_of, page, page_router
@@ -343,7 +343,7 @@ def _runs(session: SessionView) -> bool:
 def _view(desk: Desk, session: SessionView) -> TapView:
     name = session.facts.name
     held = (item for item in desk.inbox.items(name) if item.purpose is Purpose.HELD)
-    rows = tuple(row(item, session.badge) for item in held)
+    rows = tuple(row(item, session.facts) for item in held)
     patterns = tuple(one for one in desk.inbox.holds(name) if pattern_of(one) is None)
     said = [
         read_line(one.text) for one in desk.inbox.last_frames_before(name, 0, LOOKED_AT) if one.raw
@@ -465,7 +465,7 @@ def _question_page(request: Request, key: Key, form: QuestionForm) -> HTMLRespon
     desk = desk_of(request)
     result = form.result
     opened = desk.open_exchange(key)
-    shown = row(opened.item, badge_of(opened.facts), opened.read)
+    shown = row(opened.item, opened.facts, opened.read)
     return page(
         request,
         "send/ask.html",

@@ -12,7 +12,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp import locales
-from humanmcp.common.terminal import SEVERITY_COLOURS, Painted, to_stderr, to_stdout
+from humanmcp.common.terminal import (
+    SEVERITY_COLOURS,
+    Painted,
+    quoted_to_stdout,
+    to_stderr,
+    to_stdout,
+)
 from humanmcp.host.client.callbacks import REFUSAL, ClientObserver, Nobody
 from humanmcp.host.client.requests import LISTS, List
 from humanmcp.host.conversation import text_of
@@ -221,7 +227,7 @@ class AtTerminal:
         }, TextForm.RESULT
 
     def _elicited(self, params: dict[str, Any], form: FormAtTerminal) -> dict[str, Any]:
-        to_stdout("  ", str(params.get("message", "")))
+        quoted_to_stdout(str(params.get("message", "")))
         by_url = params.get("mode") == "url"
         if by_url:
             to_stdout("  ", str(params.get("url", "")))

@@ -7,8 +7,11 @@ wire.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp.answering.standing import prospects, standing_of
+from humanmcp.inbox.contract import Answer, InboxError, Item, Life, Reply
 from humanmcp.locales import say, titled, who
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
 from humanmcp.protocol.conversation.approvals import approval_of
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.server.moments import Way
-    from humanmcp.server.waiting import PendingTimers
 
 SECTION: Final = "status"
 MOST: Final = 200
@@ -224,35 +226,30 @@ class StatusTxt:
         return self._say("response", method=one_line(request.method, LONGEST))
 
     def _fate(self, exchange: Exchange, now: float) -> str:
-        timers = self._way.timers.get(exchange.number)
+        """Return what is so of an exchange, and what happens to it if nobody answers."""
+        item, timers = self._item(exchange), self._way.timers.get(exchange.number)
+        is_awaited = timers or (item.reply and not self._journal.connection.closed)
+        standing = standing_of(item, Life.OPEN if is_awaited else Life.CLOSED)
+        by = "" if item.answer is None else item.answer.by
+        found = [say("standing", standing, by=self._who(by))]
         if timers is not None:
-            return self._say("and").join(self._prospects(timers, now))
-        if self._journal.is_on_the_way(exchange.number):
-            return say("waits", "unconfirmed" if self._journal.connection.closed else "on its way")
-        if exchange.state is ExchangeState.ANSWERED:
-            by = self._way.answered_by(exchange.number)
-            return self._say("answered", who=self._who(by))
-        # What came with the end of input was put before nobody: it is about to be abandoned.
-        over = (
-            ExchangeState.ABANDONED if exchange.state is ExchangeState.PENDING else exchange.state
-        )
-        return say("waits", over.value)
+            for code, at in prospects(item, now - timers.arrived):
+                left = 0.0 if at is None else timers.arrived + at - now
+                found.append(self._say(code, at=self._clock.time_of_day(left)))
+        return self._say("and").join(found)
 
-    def _prospects(self, timers: PendingTimers, now: float) -> Iterator[str]:
-        """Return who has to answer, and what happens if nobody does."""
-        decision, waiting = timers.decision, timers.waiting()
-        yield self._say("subscription" if timers.subscribed else "waits")
-        if waiting.book_at is not None:
-            at = self._clock.time_of_day(timers.arrived + waiting.book_at - now)
-            yield self._say("book net" if decision.stoppable else "book rule", at=at)
-        elif decision.after is not None:
-            yield self._say("book stopped")
-        if waiting.status_until is not None and now - timers.arrived < waiting.status_until:
-            at = self._clock.time_of_day(timers.arrived + waiting.status_until - now)
-            yield self._say("status open", at=at)
-        if waiting.limit is not None:
-            at = self._clock.time_of_day(timers.arrived + waiting.limit - now)
-            yield self._say("gives up", at=at)
+    def _item(self, exchange: Exchange) -> Item:
+        """Return an exchange as the inbox has it, as far as its standing depends on it."""
+        key, request, state = self._journal.key(exchange.number), exchange.request, exchange.state
+        if state is ExchangeState.ABANDONED and not self._journal.connection.closed:
+            with suppress(InboxError):
+                return self._journal.inbox.item(key)  # seldom: another request took its place
+        item = Item(key, request.raw, exchange.method, "", exchange.version, "", state)
+        if self._journal.is_on_the_way(exchange.number):
+            return item._replace(state=ExchangeState.PENDING, reply=Reply(""))
+        if (timers := self._way.timers.get(exchange.number)) is not None:
+            return item._replace(waiting=timers.waiting())
+        return item._replace(answer=Answer("", self._way.answered_by(exchange.number), ""))
 
     def _who(self, by: str) -> str:
         if by == BY_US:
@@ -265,6 +262,11 @@ def _token(message: Message) -> str:
 
 
 def _title(exchange: Exchange) -> str:
-    """Name a request: its method, its tool, its id."""
-    parts = (exchange.method, exchange.tool, f"(id {exchange.id.token})")
-    return one_line(" ".join(part for part in parts if part), LONGEST)
+    """Name a request: what it asks a person for, or its method and tool; and its id."""
+    named = f"{exchange.method} {exchange.tool}".rstrip()
+    if exchange.tool:
+        from humanmcp.answering.summary import row_title, summary_of  # noqa: PLC0415 - the start is counted
+
+        said = summary_of(exchange.request)
+        named = row_title(said) if said.wants else named
+    return one_line(f"{named} (id {exchange.id.token})", LONGEST)

@@ -7,17 +7,21 @@ from typing import Any
 import pytest
 
 from humanmcp.answering import summary
+from humanmcp.answering.standing import Standing
 from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.desk import nodes, rendering
 from humanmcp.desk.book import rules
 from humanmcp.desk.history import rows, search
 from humanmcp.desk.inbox import answer_form
 from humanmcp.desk.inbox.answer_form import field_of
-from humanmcp.inbox.contract import Draft, Item, Key, Reply
+from humanmcp.inbox.contract import Draft, Item, Key, Reply, SessionFacts
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
+from tests.support.inbox_folder import permission
 from tests.support.speaking import said_in
+
+FACTS = SessionFacts("s", "")
 
 
 def item(line: str, method: str = "tools/call", **more: Any) -> Item:  # noqa: ANN401 - its fields
@@ -42,7 +46,7 @@ def test_letters_count_like_the_columns_of_a_table() -> None:
 
 def test_a_row_says_which_tool_and_with_what() -> None:
     """The name, and the arguments in a few words."""
-    row = summary.row(item(CALL), summary.badge(0))
+    row = summary.row(item(CALL), FACTS)
     assert (row.name, row.method) == ("get_forecast", "tools/call")
     assert row.gist.startswith('city: "東京", big: 9007199254740993')
     assert row.anchor == "s/1"
@@ -91,22 +95,29 @@ def test_a_row_says_what_is_asked_of_a_user_or_a_model(
     last = {"messages": [{"role": "user", "content": "first"}, {"content": params}]}
     said = params if method == "elicitation/create" else last
     line = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": said})
-    assert summary.row(item(line, method), summary.badge(0)).gist == gist
+    assert summary.row(item(line, method), FACTS).gist == gist
 
 
 def test_a_row_is_one_line_whatever_came() -> None:
     """Controls and direction marks are code points, and it is cut."""
     evil = '{"id":7,"method":"tools/call","params":{"name":"a\\u202eb\\n","arguments":{"x":"%s"}}}'
-    row = summary.row(item(evil % ("y" * 10_000)), summary.badge(0))
+    row = summary.row(item(evil % ("y" * 10_000)), FACTS)
     assert row.name == "a⟦U+202E⟧b\\n"
     assert len(row.gist) <= summary.GIST
-    assert summary.row(item("not json", "x\u200b"), summary.badge(0)).method == "x⟦U+200B⟧"
+    assert summary.row(item("not json", "x\u200b"), FACTS).method == "x⟦U+200B⟧"
+
+
+def test_a_row_of_the_conversation_says_what_a_permission_is_for() -> None:
+    """It named the method and the tool that asks."""
+    line = permission("Bash", command="rm -r x")
+    step = rows.step("s", summary.badge(0), Frame(1, "", Direction.IN, line.encode(), 1))
+    assert (step.wants, step.gist) == ("command", "rm -r x")
 
 
 def test_a_row_says_what_became_of_a_reply() -> None:
     """On its way, and given back."""
-    assert summary.row(item(CALL, reply=Reply("a")), summary.badge(0)).on_its_way
-    assert summary.row(item(CALL, draft=Draft("a", touched=True)), summary.badge(0)).touched
+    assert summary.row(item(CALL, reply=Reply("a")), FACTS).standing is Standing.SENDING
+    assert summary.row(item(CALL, draft=Draft("a", touched=True)), FACTS).touched
 
 
 def test_numbers_are_shown_as_they_were_written() -> None:

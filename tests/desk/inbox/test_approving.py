@@ -263,7 +263,7 @@ def test_the_limit_of_the_asker_cannot_be_paused_and_is_shown_as_it_is(
     """The page counts down, also while a person types, and offers no pause."""
     key = _asked(room, question(question="Tea?", timeout_seconds=600))
     item = room.inbox.item(key)
-    waits = item.waiting._replace(book_at=600.0, fixed=True)
+    waits = item.waiting._replace(book_at=600.0, book="fixed")
     room.inbox.update(key, line=item.line, id="1", waiting=waits)
     service.keep(open_exchange_of(room.inbox, key), Draft("typed", touched=True))
     page = desk.page(f"/m/{key.session}/1")

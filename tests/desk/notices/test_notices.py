@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from humanmcp.answering.standing import Standing
 from humanmcp.answering.summary import Badge, Row
 from humanmcp.desk.desk import Looked
 from humanmcp.desk.notices.notice_rules import NoticesError, PhoneRule, Rule, read_rules
@@ -20,8 +21,7 @@ from humanmcp.desk.notices.notices import (
     SETTLED_AFTER,
     Planner,
 )
-from humanmcp.inbox.contract import Key, Purpose, Waiting
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.inbox.contract import Key, Waiting
 from tests.browser.seats import begin, call
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
@@ -77,13 +77,9 @@ def row(number: int = 1, **waiting: Any) -> Row:  # noqa: ANN401 - the fields of
         method="tools/call",
         name="ask",
         gist="",
-        state=ExchangeState.PENDING,
+        standing=Standing.WAITS,
         arrived=1000.0,
         waiting=Waiting(**waiting),
-        purpose=Purpose.ANSWER,
-        touched=False,
-        on_its_way=False,
-        refused=False,
     )
 
 
@@ -104,7 +100,7 @@ def test_what_the_answer_book_answers_soon_has_no_notice() -> None:
     """Once a person stopped its countdown, it waits for the person."""
     assert told(row(book_at=5.0), until_second=4) == []
     assert told(row(book_at=BOOK_SOON + 60), until_second=20) == [SETTLED_AFTER]
-    assert told(row(book_at=5.0, paused=True), until_second=60) == [SETTLED_AFTER]
+    assert told(row(book_at=5.0, book="paused"), until_second=60) == [SETTLED_AFTER]
 
 
 def test_what_somebody_looks_at_has_no_notice_afterwards_either() -> None:

@@ -45,7 +45,9 @@ def _ask(host: Serving, tmp_path: Path, line: str, words: str) -> list[str]:
 def test_a_command_of_status_txt_allows_what_it_shows(host: Serving, tmp_path: Path) -> None:
     """The digest binds the command to what was shown; with another one it decides nothing."""
     command = _ask(host, tmp_path, permission("Bash", command="rm \u202ex"), "--allow")
-    assert "rm ⟦U+202E⟧x" in _text(tmp_path / "mcp" / "status.txt")
+    told = _text(tmp_path / "mcp" / "status.txt")
+    assert "rm ⟦U+202E⟧x" in told
+    assert "Run a command (id 3): waits for you" in told
     at = command.index("--digest") + 1
     assert main([*command[:at], "0" * len(command[at]), *command[at + 1 :]]) == 1
     assert main(command) == 0

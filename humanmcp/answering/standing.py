@@ -1,0 +1,167 @@
+"""What is so of an exchange now, decided once: each front end only chooses the sentence.
+
+waits ──▶ writing ──▶ sending ──▶ answered          parked ──▶ stored ──▶ unfetched ──▶ fetched
+▲                      │
+└────── returned ◀─────┘                          every one of them ──▶ closed, gone, …
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.inbox.contract import Life, Purpose
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import DROPPED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.inbox.contract import Item
+
+
+class Urgency(enum.IntEnum):
+    """How much an exchange needs a person."""
+
+    NOW = 0
+    """Its sender waits for a decision."""
+    LATER = 1
+    """It is parked: its client fetches the answer later."""
+    NEVER = 2
+    """A reply is on its way, or nobody waits for one."""
+
+
+class Standing(enum.StrEnum):
+    """What is so of an exchange. Each has a sentence at every front end."""
+
+    WAITS = "waits"
+    HELD = "held"
+    """A tap holds it, and nobody has decided."""
+    WRITING = "writing"
+    """A person has begun an answer."""
+    RETURNED = "returned"
+    """The last answer came back with its problems."""
+    PARKED = "parked"
+    """Its client comes for the answer later."""
+    SENDING = "sending"
+    STORED = "stored"
+    """Answered while no process runs: its client comes for the answer."""
+    SUBSCRIPTION = "subscription"
+    FOLLOWS = "follows"
+    """It asks for the answer to a parked call."""
+    ANSWERED = "answered"
+    DELIBERATE = "deliberate"
+    """Answered although the check found errors."""
+    RELEASED = "released"
+    UNFETCHED = "unfetched"
+    """A parked call was answered; its client has not come for the answer yet."""
+    FETCHED = "fetched"
+    CANCELLED = "cancelled"
+    DROPPED = "dropped"
+    QUIET = "quiet"
+    """The client was asked to send it again, and did not."""
+    HANDSHAKE = "handshake"
+    """The client began with another request instead."""
+    TWIN = "twin"
+    """Another request with the same id was answered."""
+    UNCONFIRMED = "unconfirmed"
+    """The connection ended while an answer was on its way."""
+    CLOSED = "closed"
+    """The session ended in order before it was answered."""
+    GONE = "gone"
+    """The process of the session was killed before it was answered."""
+
+    @property
+    def urgency(self) -> Urgency:
+        """How much it needs a person."""
+        return _URGENCY.get(self, Urgency.NEVER)
+
+    @property
+    def is_over(self) -> bool:
+        """Return True if nothing can be answered any more."""
+        return self not in _OPEN
+
+
+_URGENCY: Final = {
+    **dict.fromkeys((Standing.WAITS, Standing.HELD), Urgency.NOW),
+    **dict.fromkeys((Standing.WRITING, Standing.RETURNED), Urgency.NOW),
+    Standing.PARKED: Urgency.LATER,
+}
+_OPEN: Final = {
+    *_URGENCY,
+    *(Standing.SENDING, Standing.STORED, Standing.SUBSCRIPTION, Standing.FOLLOWS),
+}
+_BY_REASON: Final = {
+    "quiet": Standing.QUIET,
+    "handshake": Standing.HANDSHAKE,
+    "twin": Standing.TWIN,
+}
+
+
+def standing_of(item: Item, life: Life) -> Standing:
+    """Return what is so of an exchange in a session with this life."""
+    match item.state:
+        case ExchangeState.PENDING if life is Life.OPEN or item.outlives:
+            return _open(item, life)
+        case ExchangeState.ANSWERED:
+            return _answered(item)
+        case ExchangeState.CANCELLED:
+            return Standing.DROPPED if item.reason == DROPPED else Standing.CANCELLED
+        case _ if item.reason in _BY_REASON:
+            return _BY_REASON[item.reason]
+        case _ if item.reply is not None:
+            return Standing.UNCONFIRMED
+        case _:
+            return Standing.GONE if life is Life.GONE else Standing.CLOSED
+
+
+def _open(item: Item, life: Life) -> Standing:
+    is_left = item.outlives and life is not Life.OPEN
+    draft = item.draft
+    found = (
+        (item.reply is not None, Standing.STORED if is_left else Standing.SENDING),
+        (item.is_parked or is_left, Standing.PARKED),
+        (item.follows, Standing.FOLLOWS),
+        (item.is_subscription, Standing.SUBSCRIPTION),
+        (bool(item.diagnostics), Standing.RETURNED),
+        (draft is not None and draft.touched, Standing.WRITING),
+        (item.purpose is Purpose.HELD, Standing.HELD),
+    )
+    return next((standing for is_so, standing in found if is_so), Standing.WAITS)
+
+
+def _answered(item: Item) -> Standing:
+    answer = item.answer
+    if answer is None:
+        return Standing.ANSWERED
+    if item.waiting.parked:
+        return Standing.FETCHED if answer.fetched else Standing.UNFETCHED
+    if item.purpose is Purpose.HELD and answer.line == item.line:
+        return Standing.RELEASED
+    return Standing.DELIBERATE if answer.deliberate else Standing.ANSWERED
+
+
+class Prospect(NamedTuple):
+    """What happens to a waiting exchange if no person answers, or what keeps it from happening.
+
+    `code` names the sentence; `at` counts in seconds since the arrival, None for no moment.
+    """
+
+    code: str
+    at: float | None = None
+
+
+def prospects(item: Item, passed: float) -> Iterator[Prospect]:
+    """Yield what happens to an exchange that has waited for so many seconds."""
+    waiting, draft = item.waiting, item.draft
+    if item.state is not ExchangeState.PENDING or item.reply is not None:
+        return
+    if waiting.book_at is not None:
+        stopped = waiting.book
+        if not stopped and draft is not None:
+            stopped = "paused" if draft.paused else "writing" if draft.touched else ""
+        yield Prospect(f"book {stopped}".strip(), waiting._replace(book=stopped).answers_at)
+    if waiting.status_until is not None and passed < waiting.status_until:
+        yield Prospect("status open", waiting.status_until)
+    if waiting.limit is not None:
+        yield Prospect("gives up" if passed < waiting.limit else "given up", waiting.limit)

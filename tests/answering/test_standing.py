@@ -1,0 +1,146 @@
+"""What is so of an exchange is decided once, and every front end has a sentence for it."""
+
+from typing import Any, Final
+
+import pytest
+
+from humanmcp.answering.standing import Prospect, Standing, Urgency, prospects, standing_of
+from humanmcp.inbox.contract import (
+    FOLLOWS,
+    SUBSCRIBED,
+    Answer,
+    Draft,
+    Item,
+    Key,
+    Life,
+    Purpose,
+    Reply,
+    Waiting,
+)
+from humanmcp.locales import LANGUAGES, find_sentence
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import DROPPED
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
+
+AT: Final = "2026-11-20T12:00:00.000Z"
+TASK: Final = Waiting(parked="t", parked_as="task")
+RETRY: Final = Waiting(parked="t", parked_as="retry")
+ANSWERED: Final = {"state": ExchangeState.ANSWERED}
+ENDED: Final = {"state": ExchangeState.ABANDONED}
+BACK: Final = (Diagnostic("x", Severity.ERROR),)
+
+
+def item(**fields: Any) -> Item:  # noqa: ANN401 - the fields of `Item`
+    """Make an exchange."""
+    return Item(Key("s", 1), "{}", "ping", "1", "2025-11-25", AT)._replace(**fields)
+
+
+TABLE: Final[list[tuple[Standing, Item, Life]]] = [
+    (Standing.WAITS, item(), Life.OPEN),
+    (Standing.HELD, item(purpose=Purpose.HELD), Life.OPEN),
+    (Standing.WRITING, item(draft=Draft("a", touched=True)), Life.OPEN),
+    (Standing.WRITING, item(purpose=Purpose.HELD, draft=Draft("a", touched=True)), Life.OPEN),
+    (Standing.RETURNED, item(draft=Draft("a", touched=True), diagnostics=BACK), Life.OPEN),
+    (Standing.PARKED, item(waiting=TASK), Life.OPEN),
+    (Standing.PARKED, item(waiting=TASK), Life.CLOSED),
+    (Standing.WAITS, item(waiting=RETRY), Life.OPEN),
+    (Standing.PARKED, item(waiting=RETRY), Life.GONE),
+    (Standing.SENDING, item(reply=Reply("a")), Life.OPEN),
+    (Standing.SENDING, item(reply=Reply("a"), waiting=TASK), Life.OPEN),
+    (Standing.STORED, item(reply=Reply("a"), waiting=TASK), Life.GONE),
+    (Standing.SUBSCRIPTION, item(waiting=Waiting(keepalive=SUBSCRIBED)), Life.OPEN),
+    (Standing.FOLLOWS, item(waiting=Waiting(keepalive=FOLLOWS)), Life.OPEN),
+    (Standing.ANSWERED, item(**ANSWERED), Life.OPEN),
+    (Standing.ANSWERED, item(**ANSWERED, answer=Answer("a", "desk", AT)), Life.CLOSED),
+    (
+        Standing.DELIBERATE,
+        item(**ANSWERED, answer=Answer("a", "desk", AT, deliberate=True)),
+        Life.OPEN,
+    ),
+    (
+        Standing.RELEASED,
+        item(**ANSWERED, purpose=Purpose.HELD, answer=Answer("{}", "desk", AT)),
+        Life.OPEN,
+    ),
+    (Standing.UNFETCHED, item(**ANSWERED, waiting=TASK, answer=Answer("a", "", AT)), Life.OPEN),
+    (
+        Standing.FETCHED,
+        item(**ANSWERED, waiting=TASK, answer=Answer("a", "", AT, fetched=AT)),
+        Life.OPEN,
+    ),
+    (Standing.CANCELLED, item(state=ExchangeState.CANCELLED, reason="too slow"), Life.OPEN),
+    (Standing.DROPPED, item(state=ExchangeState.CANCELLED, reason=DROPPED), Life.OPEN),
+    (Standing.QUIET, item(**ENDED, reason="quiet", reply=Reply("a")), Life.OPEN),
+    (Standing.HANDSHAKE, item(**ENDED, reason="handshake"), Life.OPEN),
+    (Standing.TWIN, item(**ENDED, reason="twin"), Life.OPEN),
+    (Standing.UNCONFIRMED, item(**ENDED, reply=Reply("a")), Life.CLOSED),
+    (Standing.UNCONFIRMED, item(reply=Reply("a")), Life.GONE),
+    (Standing.CLOSED, item(**ENDED), Life.CLOSED),
+    (Standing.CLOSED, item(), Life.CLOSED),
+    (Standing.GONE, item(), Life.GONE),
+    (Standing.GONE, item(**ENDED), Life.GONE),
+]
+
+
+@pytest.mark.parametrize(("standing", "exchange", "life"), TABLE)
+def test_the_standing_follows_from_an_exchange_and_the_life_of_its_session(
+    standing: Standing, exchange: Item, life: Life
+) -> None:
+    """The same at every front end."""
+    assert standing_of(exchange, life) is standing
+
+
+def test_the_table_has_every_standing() -> None:
+    """One that is never so needs no sentence."""
+    assert {standing for standing, *_ in TABLE} == set(Standing)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("standing", Standing)
+def test_every_standing_has_a_sentence_at_every_front_end(
+    standing: Standing, language: str
+) -> None:
+    """The page has a whole one, the terminal and `status.txt` a short one, rows a few words."""
+    assert find_sentence("desk", f"banner.{standing}", language)
+    assert find_sentence("standing", standing, language)
+    shown_elsewhere = (Standing.WAITS, Standing.PARKED)  # a row shows the time, or how it is parked
+    if not standing.is_over and standing not in shown_elsewhere:
+        assert find_sentence("desk", f"state.{standing}", language)
+
+
+PROSPECTS: Final = [
+    (item(), []),
+    (item(waiting=Waiting(book_at=20.0)), [Prospect("book", 20.0)]),
+    (item(waiting=Waiting(book_at=20.0, book="fixed")), [Prospect("book fixed", 20.0)]),
+    (item(waiting=Waiting(book_at=20.0, book="paused")), [Prospect("book paused")]),
+    (item(waiting=Waiting(book_at=20.0, book="writing")), [Prospect("book writing")]),
+    (item(waiting=Waiting(book_at=20.0), draft=Draft("", paused=True)), [Prospect("book paused")]),
+    (item(waiting=Waiting(status_until=12.0)), [Prospect("status open", 12.0)]),
+    (item(waiting=Waiting(status_until=9.0)), []),
+    (item(waiting=Waiting(limit=60.0)), [Prospect("gives up", 60.0)]),
+    (item(waiting=Waiting(limit=5.0)), [Prospect("given up", 5.0)]),
+    (item(waiting=Waiting(limit=60.0, book_at=20.0), reply=Reply("a")), []),
+    (item(waiting=Waiting(limit=60.0), **ANSWERED), []),
+]
+
+
+@pytest.mark.parametrize(("exchange", "found"), PROSPECTS)
+def test_what_happens_to_an_exchange_is_decided_once(exchange: Item, found: list[Prospect]) -> None:
+    """After ten seconds."""
+    assert list(prospects(exchange, 10.0)) == found
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("code", {one.code for _, found in PROSPECTS for one in found})
+def test_every_prospect_has_a_sentence_at_every_front_end(code: str, language: str) -> None:
+    """On the page, in the terminal and in `status.txt`."""
+    assert find_sentence("desk", f"prospect.{code}", language)
+    assert find_sentence("waits", code, language)
+    assert find_sentence("status", code, language)
+
+
+def test_only_what_waits_for_a_decision_is_urgent() -> None:
+    """A page leaves what it shows for nothing else."""
+    urgent = {one for one in Standing if one.urgency is Urgency.NOW}
+    assert urgent == {Standing.WAITS, Standing.HELD, Standing.WRITING, Standing.RETURNED}
+    assert not any(one.is_over for one in urgent)
