@@ -237,7 +237,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     **_acts(
         "/own",
         {
-            **_each(Who.LEARNER, "raise", "hint read", "lesson", "begin"),
+            **_each(Who.LEARNER, "raise", "hint read", "lesson", "begin", "hand in", "take back"),
             **_each(Who.LEARNER | Who.WATCHER, "lower"),
             **_each(Who.WATCHER, "take", "give back"),
         },

@@ -64,6 +64,7 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
         "next_lesson": classroom.next_lesson(seat),
         "own_lesson": record.lesson,
         "hand": record.hand,
+        "handed_in": seat.handed_in,
         "pen": record.pen,
         "frozen": classroom.record.frozen,
         "ends": classroom.record.ends if classroom.record.ends > time.time() else 0.0,
@@ -218,6 +219,7 @@ def _card(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:
         "tries": step.tries if step else 0,
         "arrived": rows[0].arrived if rows else 0.0,
         "hand": seat.record.hand,
+        "handed_in": seat.handed_in,
         "pen": seat.record.pen,
         "hint": seat.record.hint,
         "presence": classroom.presence(seat),
@@ -260,6 +262,7 @@ def _sums(cards: list[dict[str, Any]]) -> list[Sum]:
         "hands": sum(bool(one["hand"]) for one in cards),
         "stuck": sum(one["stuck"] for one in cards),
         "finished": sum(bool(one["standing"] and one["standing"].is_over) for one in cards),
+        "handed in": sum(bool(one["handed_in"]) for one in cards),
     }
     at = Counter(
         one["standing"].step
@@ -268,9 +271,9 @@ def _sums(cards: list[dict[str, Any]]) -> list[Sum]:
     )
     kinds["ahead"] = sum(bool(one["lesson"]) for one in cards)
     kinds["gone"] = sum(one["presence"] == "gone" for one in cards)
-    hands, stuck, finished, *others = (Sum(kind, count) for kind, count in kinds.items())
+    hands, stuck, finished, handed, *others = (Sum(kind, count) for kind, count in kinds.items())
     steps = [Sum("step", count, step) for step, count in sorted(at.items())]
-    return [one for one in (hands, stuck, finished, *steps, *others) if one.seats]
+    return [one for one in (hands, stuck, finished, handed, *steps, *others) if one.seats]
 
 
 @router.post("/room")
@@ -603,6 +606,8 @@ def act_in_seat(request: Request, values: FormValues) -> Response:
             seat.raise_hand()
         case "lower":
             seat.note(hand=0.0)
+        case "hand in" | "take back" as act:
+            seat.hand_in(is_done=act == "hand in")
         case "hint read":
             seat.note(hint="", told="")
         case "lesson" if not seat.record.pen:
@@ -611,8 +616,6 @@ def act_in_seat(request: Request, values: FormValues) -> Response:
                 seat.take_lesson(lesson)
         case "begin" if not seat.record.pen:
             seat.practise()
-        case "take":
-            seat.note(pen=True)
-        case "give back":
-            seat.note(pen=False)
+        case "take" | "give back" as act:
+            seat.note(pen=act == "take")
     return RedirectResponse("/", 303)

@@ -116,7 +116,7 @@ class SeatRecord:
     lesson, by its name and the number of the step. `sessions` has the lesson that was played in
     each session of the practice host, the present one last. `told` is what the teacher did that
     changed the learner's work ("reset", "lesson"), until it is read; `removed` when they removed
-    the seat, in seconds since 1970, 0 for not at all.
+    the seat, in seconds since 1970, 0 for not at all. `handed_in` has when each lesson was.
     """
 
     number: int
@@ -132,6 +132,7 @@ class SeatRecord:
     removed: float = 0.0
     steps: dict[str, dict[str, StepRecord]] = field(default_factory=dict)
     sessions: dict[str, str] = field(default_factory=dict)
+    handed_in: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Take steps as they were read from a file, too."""

@@ -7,20 +7,24 @@ import io
 import re
 import zipfile
 from collections import Counter
+from contextlib import suppress
+from html import escape
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.export.readable import defused, write_html
 from humanmcp.export.recording import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
-from humanmcp.locales import say
+from humanmcp.inbox.contract import Key, UnknownItemError
+from humanmcp.locales import say, who
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.json.visible import visible
 from humanmcp.room.practice import Outcome
 from humanmcp.room.records import StepRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from humanmcp.inbox.contract import SessionFacts
-    from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.room.classroom import Classroom
     from humanmcp.room.seat import RoomSeat
 
@@ -40,27 +44,56 @@ def packed(classroom: Classroom) -> bytes:
 
 
 def _pages(seat: RoomSeat) -> Iterator[tuple[str, str]]:
-    """Export the longest session of each lesson and of each own host: restarts leave short ones."""
-    longest: dict[str, tuple[tuple[Frame, ...], SessionFacts]] = {}
+    """Export the longest session of each lesson and of each own host: restarts leave short ones.
+
+    The page of a lesson ends with the final text of each step, whichever session it is of.
+    """
+    longest: dict[str, tuple[tuple[Frame, ...], SessionFacts, str | None]] = {}
     for facts in seat.inbox.sessions():
         lesson = seat.record.sessions.get(facts.name)
         title = f"host {facts.client}" if lesson is None else lesson.rpartition("/")[2]
         frames = tuple(seat.inbox.frames(facts.name))
         if title not in longest or len(frames) > len(longest[title][0]):
-            longest[title] = frames, facts
-    for title, (frames, facts) in sorted(longest.items()):
-        yield title, _page(frames, facts)
+            longest[title] = frames, facts, lesson
+    for title, (frames, facts, lesson) in sorted(longest.items()):
+        yield title, _page(frames, facts, _final_texts(seat, lesson) if lesson else {})
 
 
-def _page(frames: Sequence[Frame], facts: SessionFacts) -> str:
-    redacted = redact_recording(frames)
-    recording = Recording(facts.name, redacted.frames, facts)
-    return write_html(recording, ExportOptions(secrets=redacted.names))
+def _page(frames: Sequence[Frame], facts: SessionFacts, final: Mapping[str, str]) -> str:
+    typed = [Frame(0, "", Direction.OUT, one.encode("utf-8", "replace")) for one in final.values()]
+    redacted = redact_recording([*frames, *typed])
+    recording = Recording(facts.name, redacted.frames[: len(frames)], facts)
+    page = write_html(recording, ExportOptions(secrets=redacted.names))
+    head, end, tail = page.rpartition("</body>")
+    texts = zip(final, redacted.frames[len(frames) :], strict=True)
+    parts = (
+        f"<h3>{escape(step)}</h3><pre>{escape(visible(one.text))}</pre>" for step, one in texts
+    )
+    return f"{head}<h2>{escape(say('room', 'final'))}</h2>{''.join(parts)}{end}{tail}"
+
+
+def _final_texts(seat: RoomSeat, lesson: str) -> dict[str, str]:
+    """Return what was written last at each step of a lesson: sent, or still a draft."""
+    found = {}
+    for number, step in sorted(seat.steps_in(lesson).items(), key=lambda one: int(one[0])):
+        for asked in reversed(step.asked):
+            session, _, at = asked.partition("/")
+            with suppress(UnknownItemError):
+                item = seat.inbox.item(Key(session, int(at)))
+                answer, draft = item.answer, item.draft
+                if answer is not None:
+                    found[f"{number} {item.method}, {who(answer.by)}"] = answer.line
+                elif draft is not None and draft.touched:
+                    found[f"{number} {item.method}, {say('room', 'draft')}"] = draft.text
+                else:
+                    continue
+                break
+    return found
 
 
 _COLUMNS: Final = (
-    *("seat", "name", "mark", "joined", "lesson", "step", "steps", "passed", "given", "tries"),
-    *("hints", "hands", "mistakes", "sent"),
+    *("seat", "name", "mark", "joined", "lesson", "handed in", "step", "steps", "passed", "given"),
+    *("tries", "hints", "hands", "mistakes", "sent"),
 )
 
 
@@ -99,6 +132,7 @@ def _row(classroom: Classroom, seat: RoomSeat, lesson: str, total: int) -> Itera
     yield seat.mark.words()
     yield record.joined
     yield lesson.rpartition("/")[2]
+    yield record.handed_in.get(lesson, "")
     yield str(at)
     yield str(len(classroom.lesson_steps(lesson=lesson).requests))
     yield str(passed)

@@ -18,6 +18,7 @@ from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.settings import sample
+from humanmcp.common.timestamps import now
 from humanmcp.demo.command import WEATHER_BOOK
 from humanmcp.demo.lesson import lesson_of
 from humanmcp.demo.steps import HOST
@@ -442,6 +443,17 @@ class RoomSeat:
             self._present_step.hands += 1
             self.note(hand=time.time())
 
+    @property
+    def handed_in(self) -> str:
+        """When the learner handed in the present lesson, "" for not yet."""
+        return self.record.handed_in.get(self._parts.lesson(self.record), "")
+
+    def hand_in(self, *, is_done: bool) -> None:
+        """Note that the learner is done with the present lesson, or not yet."""
+        lesson = self._parts.lesson(self.record)
+        others = {one: at for one, at in self.record.handed_in.items() if one != lesson}
+        self.note(handed_in=others | ({lesson: now()} if is_done else {}))
+
     # -- mistakes -------------------------------------------------------------------------------
 
     def _judged_for_teacher(self, key: Key, diagnostics: Sequence[Diagnostic], _sent: bool) -> None:  # noqa: FBT001 - one of three
@@ -453,14 +465,14 @@ class RoomSeat:
     def _judged(self, key: Key, diagnostics: Sequence[Diagnostic], sent: bool) -> None:  # noqa: FBT001 - one of three
         codes = _codes(diagnostics)
         self._note_mistakes()
-        now = self._parts.door.clock()
+        since_now = self._parts.door.clock()
         with self._lock:
             step = self._step(key)
             step.taught = [one for one in step.taught if one in codes]
             codes -= {*step.taught}
             before = self._problems
             since = before[1] if before is not None and before[0] == key else {}
-            self._problems = (key, {code: since.get(code, now) for code in codes})
+            self._problems = (key, {code: since.get(code, since_now) for code in codes})
         if sent:
             step.tries += 1
             _add(step.mistakes, codes)

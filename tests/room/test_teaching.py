@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -478,6 +478,39 @@ def test_a_class_is_handed_in_as_a_page_a_seat_and_a_table(room: Rooming) -> Non
         names = archive.namelist()
         assert names[0] == "seats.csv"
         assert asked["method"] in archive.read(names[1]).decode()
+
+
+SECRET: Final = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def test_a_learner_hands_in_and_the_zip_has_the_final_text_of_each_step(tmp_path: Path) -> None:
+    """The teacher sees it; a draft that was not sent, and what a restart left behind, are there."""
+    with Rooming(tmp_path / "home", *own_port()) as room:
+        learner, teacher = room.learner("Ann"), room.teacher()
+        learner.answer_as_offered("initialize")
+        asked = learner.question("tools/list")
+        text = f'{{"tools":[{{"name":"one of <Ann>","title":"{SECRET}"}}]}}'
+        learner.call(f"/api/exchanges/{asked['session']}/{asked['number']}/draft", {"text": text})
+        learner.submit("/own", act="hand in")
+        assert "handed in" in card(teacher, "Ann")
+        assert "Handed in: 1" in teacher.get("/room").text
+        learner.submit("/own", act="begin")
+        until(lambda: learner.question()["session"] != asked["session"], "the lesson again")
+        room.kill()
+    with Rooming(tmp_path / "home") as room:
+        assert "handed in" in card(teacher, "Ann")
+        (row,) = rows_of(teacher)
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", row["handed in (UTC)"])
+        with zipfile.ZipFile(io.BytesIO(teacher.get("/room/export.zip").body)) as archive:
+            _, page = archive.namelist()
+            shown = html.unescape(archive.read(page).decode())
+        final = shown.partition("<h2>Final text</h2>")[2]
+        assert "<h3>1 initialize, you, on the page</h3>" in final
+        assert "<h3>2 tools/list, not sent</h3>" in final
+        assert '"one of <Ann>"' in final
+        assert SECRET not in shown
+        learner.submit("/own", act="take back")
+        assert rows_of(teacher)[0]["handed in (UTC)"] == ""
 
 
 def test_a_lesson_is_played_in_every_seat_and_kept_by_the_room(tmp_path: Path) -> None:
