@@ -15,7 +15,7 @@ from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import InboxError, NotHeldError, Reply
 from humanmcp.inbox.inbox_session import InboxSession, Stamps
-from humanmcp.protocol.conversation.approvals import action_of, kind_of_tool
+from humanmcp.protocol.conversation.approvals import action_of, agent_of, kind_of_tool
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import (
     DECIDED,
@@ -136,7 +136,11 @@ class Journal(InboxSession):
         reply = Reply("", by=author, at=self.clock.stamp()) if isinstance(author, str) else author
         own = answered.own
         action = action_of(exchange, own, tools, deliberate=answered.deliberate)
-        decision = DecisionRecord(*key, exchange.method, exchange.request.raw, own, action=action)
+        prompt = agent_of(exchange.request.body)
+        agent = "" if prompt is None else f"{negotiated.client_name}: {prompt}"
+        decision = DecisionRecord(
+            *key, exchange.method, exchange.request.raw, own, action=action, agent=agent
+        )
         return self.decided(decision, reply)
 
     def write_answer(  # noqa: PLR0913 - an answer, and who gave it

@@ -127,13 +127,15 @@ def test_each_decision_is_printed_and_recorded(agent: Agent) -> None:
         opened = agent.card()
         send(opened, approvals.hand_back(opened))
         assert said(hook) is None
-    actions = [
-        json.loads(frame.decision)["action"]
+    records = [
+        json.loads(frame.decision)
         for facts in reversed(agent.inbox.sessions())
         for frame in agent.inbox.frames(facts.name)
         if frame.decision
     ]
-    assert actions == ["deny", "change", "hand back"]
+    assert [one["action"] for one in records] == ["deny", "change", "hand back"]
+    named = "Claude Code: PermissionRequest, session 6b8d, /p"
+    assert {one["agent"] for one in records} == {named}
 
 
 def test_questions_of_the_agent_are_answered_in_the_input(agent: Agent) -> None:

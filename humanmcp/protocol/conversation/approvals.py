@@ -104,6 +104,10 @@ class AgentPrompt(NamedTuple):
     folder: str
     changes: bool
 
+    def __str__(self) -> str:
+        """Return the text of a decision record."""
+        return f"{self.event}, session {self.session}, {self.folder}"
+
 
 def agent_of(call: object) -> AgentPrompt | None:
     """Return which prompt of an agent a call is; None where no hook says so."""

@@ -233,10 +233,10 @@ class DecisionRecord(NamedTuple):
     `action` is what was decided: `allow`, `change` (allowed with changes), `deny`, `answer`,
     `decline`, `no answer`, `hand back` (to the agent's own dialog), `error` or `fault`; for a
     message that a tap held `allow`, `change`, `deny` (answered instead of the server) or `drop`.
-    `device` is the device that it came from, ""
-    for the computer of the desk; `where` says the same in words. `shown_at` is when the desk first
-    showed the request to somebody, `sent_at` when the person sent the answer, `taken_at` when the
-    server or tap wrote it.
+    `device` is the device that it came from, "" for the computer of the desk; `where` says the same
+    in words. `shown_at` is when the desk first showed the request to somebody, `sent_at` when the
+    person sent the answer, `taken_at` when the server or tap wrote it. `agent` names the host,
+    event, session and folder of a hook, "" elsewhere.
     """
 
     session: str
@@ -254,6 +254,7 @@ class DecisionRecord(NamedTuple):
     sent_at: str = ""
     taken_at: str = ""
     anyway: bool = False
+    agent: str = ""
 
 
 def sha256(content: str | bytes) -> str:
