@@ -23,7 +23,7 @@ from humanmcp.answering.summary import INLINE, row_title
 from humanmcp.common.timestamps import clock
 from humanmcp.locales import LANGUAGES, say, sentences_of, spoken_language, who
 from humanmcp.protocol.diagnostics.kinds import title_of
-from humanmcp.protocol.json.jsonrpc import has_many_values
+from humanmcp.protocol.json.jsonrpc import DEEPEST_INCOMING, deeper_than, has_many_values
 from humanmcp.protocol.json.tree import leaves
 from humanmcp.protocol.json.visible import by_direction, one_line, visible
 from humanmcp.protocol.validation.rules.tools import mime_of
@@ -299,7 +299,12 @@ class Shown(NamedTuple):
 
 
 def decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
-    """Decode a JSON text that was checked before, so that its depth is limited."""
+    """Decode a JSON text; one that is nested too deeply for a message stays as written.
+
+    The server takes no such line, but another program may have written it into the inbox.
+    """
+    if deeper_than(text, DEEPEST_INCOMING):
+        return WrittenNumber(text)
     return json.loads(
         text, parse_int=WrittenNumber, parse_float=WrittenNumber, parse_constant=WrittenNumber
     )
