@@ -27,7 +27,7 @@ from humanmcp.desk.guard import API
 from humanmcp.desk.login import linked
 from humanmcp.desk.rendering import SECTION, render, web_folder
 from humanmcp.desk.rights import PUBLIC
-from humanmcp.desk.routing import DeskRoute, RefusedError
+from humanmcp.desk.routing import DeskRoute, JsonText, RefusedError, json_text
 from humanmcp.inbox.contract import named_author
 from humanmcp.launch import LOG_NAME
 from humanmcp.locales import LANGUAGES, say, spoken_language
@@ -55,12 +55,10 @@ LONGEST_CALLED: Final = 40
 
 
 class AsciiJson(JSONResponse):
-    """JSON in ASCII: JSON may contain a lone surrogate, and UTF-8 may not."""
+    """JSON in ASCII; the thread of a function has written its result already."""
 
     def render(self, content: Any) -> bytes:  # noqa: ANN401 - any JSON value
-        return json.dumps(
-            content, ensure_ascii=True, separators=(",", ":"), default=asdict
-        ).encode()
+        return (content if isinstance(content, JsonText) else json_text(content)).encode()
 
 
 def called(request: Request) -> str:

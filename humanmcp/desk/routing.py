@@ -10,11 +10,14 @@ import asyncio
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import unquote_to_bytes
 
 from fastapi import Depends, HTTPException, Request
 from fastapi.routing import APIRoute
+from starlette.responses import Response
 
 from humanmcp.desk import rights
 from humanmcp.desk.rights import Who
@@ -24,7 +27,6 @@ from humanmcp.locales import say
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
-    from starlette.responses import Response
     from starlette.types import Scope
 
     from humanmcp.desk.rights import Entry
@@ -33,6 +35,8 @@ MOST_FIELDS: Final = 500
 """The maximum number of fields of a form or a large record: our longest has 80 rows of five."""
 MOST_VALUES: Final = 150_000
 """The maximum number of values and lines in a long text of anybody but the owner."""
+MOST_OWN_VALUES: Final = 1_000_000
+"""The same from the owner: Python decodes a million values in one step of less than 0.1 s."""
 SMALL: Final = 64 * 1024
 """A body of so many bytes is read at once, in about a millisecond."""
 _PIECE: Final = 16 * 1024
@@ -87,7 +91,31 @@ class CallRoute(DeskRoute):
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
-        super().__init__(path, endpoint, **{**options, "response_model": None})
+        in_loop = asyncio.iscoroutinefunction(endpoint)
+        called = endpoint if in_loop else _in_json(endpoint)
+        super().__init__(path, called, **{**options, "response_model": None})
+
+
+class JsonText(str):
+    """The JSON of a result."""
+
+    __slots__ = ()
+
+
+def json_text(result: Any) -> JsonText:  # noqa: ANN401 - any JSON value
+    """Write a result in ASCII: JSON may contain a lone surrogate, and UTF-8 may not."""
+    return JsonText(json.dumps(result, separators=(",", ":"), default=asdict))
+
+
+def _in_json(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    """Let the thread of a function write its result, not the event loop, where all others wait."""
+
+    @wraps(endpoint)
+    def call(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - the function's own
+        result = endpoint(*given, **named)
+        return result if isinstance(result, Response) else json_text(result)
+
+    return call
 
 
 class ReadRequest(Request):
@@ -130,7 +158,7 @@ async def _check(request: Request, entry: Entry) -> None:
     if not is_call:
         state["form"] = await _in_steps(await request.body(), read_form, read_form)
     record = await _record(request) if is_call else state["form"]
-    if not who & rights.HERE and is_heavy(record):
+    if is_heavy(record, MOST_OWN_VALUES if who & rights.HERE else MOST_VALUES):
         raise HTTPException(413, say("refusal", "heavy"))
     if not entry.acts:
         return
@@ -152,10 +180,10 @@ async def _record(request: Request) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
-def is_heavy(record: Mapping[str, Any]) -> bool:
+def is_heavy(record: Mapping[str, Any], most: int) -> bool:
     """Return True if the check of a text in it would keep others waiting: of a list of lists."""
     texts = [one for one in record.values() if isinstance(one, str) and len(one) > SMALL]
-    return sum(text.count(mark) for text in texts for mark in "[{,\n") > MOST_VALUES
+    return sum(text.count(mark) for text in texts for mark in "[{,\n") > most
 
 
 def who_asks(scope: Scope) -> Who:

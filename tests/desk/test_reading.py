@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlencode
 
 import pytest
@@ -11,9 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.desk import rights, routing
-from humanmcp.desk.routing import MOST_FIELDS, SMALL, read_form, read_record
+from humanmcp.desk.api import read_calls
+from humanmcp.desk.app import CALLS
+from humanmcp.desk.routing import MOST_FIELDS, MOST_OWN_VALUES, SMALL, read_form, read_record
 from humanmcp.http.bodies import Bodies, BodyError
 from tests.desk.devices.test_devices import Browser, link_of
+from tests.desk.test_guard import flat
 from tests.support.desk_process import JSON, Desking
 from tests.support.room_process import Rooming
 
@@ -112,6 +116,22 @@ def test_a_form_is_decoded_in_short_steps(monkeypatch: pytest.MonkeyPatch) -> No
     assert sum(lengths) == 3_000_000 + len("text")
 
 
+def test_the_thread_of_a_call_writes_its_result() -> None:
+    """The event loop, where everybody waits, does not: a fix of a text may have 80,000 edits."""
+    calls = [one for router in CALLS for one in flat(router.routes)]
+    assert len(calls) > 30
+    for call in calls:
+        in_loop = asyncio.iscoroutinefunction(call.endpoint)
+        assert (call.path, hasattr(call.endpoint, "__wrapped__")) == (call.path, not in_loop)
+    (sessions,) = (one.endpoint for one in calls if one.endpoint.__name__ == "sessions")
+    board = SimpleNamespace(sessions=list)
+    desk = SimpleNamespace(board=board)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(read_calls, "desk_of", lambda _: desk)
+        written = sessions(None)
+    assert (type(written), written) == (routing.JsonText, '{"sessions":[]}')
+
+
 def test_a_large_body_is_read_in_the_one_thread_for_it() -> None:
     """A small one is there before a thread would be."""
 
@@ -162,6 +182,9 @@ def test_a_device_sends_no_larger_text_than_a_photo(open_desk: Desking) -> None:
         path = "/api/exchanges/x/1/draft"
         for body in (own, json.dumps(lists).encode()):
             assert open_desk.ask("POST", path, body=body, headers=headers).status == 404
+        more = json.dumps({"text": "[]," * MOST_OWN_VALUES}).encode()
+        told = open_desk.ask("POST", path, body=more, headers=headers)
+        assert (told.status, "too many values" in told.json["detail"]) == (413, True)
 
 
 def test_a_learner_keeps_no_draft_of_twenty_megabytes(tmp_path: Path) -> None:
