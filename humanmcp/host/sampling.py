@@ -102,7 +102,7 @@ class SampledByModel:
         if self.sampler.without_asking:
             return True
         if not self.typist.can_answer:
-            to_stderr(Painted(self._say("no sampling", server=self.server), "yellow"))
+            to_stderr(Painted(say(SECTION, "no sampling", server=self.server), "yellow"))
             return False
         found: list[bool] = []
         notice = say("client", "press enter", method=METHOD, server=self.server)
@@ -113,7 +113,7 @@ class SampledByModel:
         asks = say("client", "server asks", method=METHOD, server=self.server)
         to_stdout(Painted(asks, "bold"))
         show_sampling(params)
-        question = self._say("ask sampling", model=self.sampler.name)
+        question = say(SECTION, "ask sampling", model=self.sampler.name)
         try:
             return self.typist.choose(question, "yr") == "y"
         except KeyboardInterrupt:
@@ -126,7 +126,7 @@ class SampledByModel:
         except StopError as error:
             to_stderr(Painted(error.sentence(), "red"))
             return {"code": INTERNAL_ERROR, "message": str(error)}, TextForm.ERROR
-        line = self._say("sampled", model=self.sampler.name, server=self.server, text=turn.text)
+        line = say(SECTION, "sampled", model=self.sampler.name, server=self.server, text=turn.text)
         with self.typist.above():
             to_stderr(Painted(line, "dim"))
         return {
@@ -135,9 +135,6 @@ class SampledByModel:
             "model": self.sampler.name,
             "stopReason": _STOPS.get(turn.stop, "endTurn"),
         }, TextForm.RESULT
-
-    def _say(self, code: str, **fillings: object) -> str:
-        return say(SECTION, code, **fillings)
 
 
 def turns_of(params: dict[str, Any]) -> tuple[Turn, ...]:

@@ -9,7 +9,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, assert_never
 
 from humanmcp.common.child import EndedError, StartError
 from humanmcp.host.client.callbacks import ClientObserver
@@ -35,13 +35,13 @@ from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import NoticeArrived
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from humanmcp.host.client.callbacks import MisdirectedResponse, ServerRequestHandler
     from humanmcp.host.client.client import Wait
     from humanmcp.host.client.handshake import Identity
     from humanmcp.host.config import ServerEntry
-    from humanmcp.host.conversation import Block, ImageBlock
+    from humanmcp.host.conversation import Block
     from humanmcp.host.models import Model
     from humanmcp.http.transport import HttpPart
     from humanmcp.protocol.conversation.exchange import Event
@@ -53,15 +53,6 @@ class NoServerError(StopError):
     """There is no such server."""
 
     section = "host"
-
-
-@dataclass(frozen=True, slots=True)
-class Called:
-    """What a tool call came to, as text for the model."""
-
-    text: str
-    is_error: bool = False
-    images: tuple[ImageBlock, ...] = ()
 
 
 class _ToolChangeObserver(ClientObserver):
@@ -335,61 +326,26 @@ class Servers:
             (tool for tools in listed for tool in tools if tool["name"] == place.tool), None
         )
 
-    def call(self, tool: ToolAddress, given: Mapping[str, Any]) -> Called:
+    def call(self, use: ToolUse, tool: ToolAddress) -> ToolResult:
         """Call a tool on its server, and on that one only. Errors become text for the model."""
         server = next(one for one in self.all if one.name == tool.server)
         if server.client is None or server.trouble or not server.settled.is_set():
-            why = server.trouble or "the server does not run yet"
-            return Called(f"Error calling tool {tool.tool}: {why}", is_error=True)
-        params = {"name": tool.tool, "arguments": dict(given)}
+            return _failed(use, server.trouble or "the server does not run yet", tool.tool)
+        params = {"name": tool.tool, "arguments": dict(use.input)}
         try:
             response = server.client.call("tools/call", params)
         except _TROUBLE as error:
-            return Called(f"Error calling tool {tool.tool}: {error}", is_error=True)
+            return _failed(use, error, tool.tool)
         if response.error is not None:
             code, why = response.error
-            return Called(f"Error calling tool {tool.tool}: {code}: {why}", is_error=True)
+            return _failed(use, f"{code}: {why}", tool.tool)
         result = response.result or {}
         is_error = result.get("isError") is True
-        return Called(text_of(result), is_error=is_error, images=images_of(result))
+        return ToolResult(use.id, text_of(result), is_error, images_of(result))
 
 
-T = TypeVar("T")
-
-MOST: Final = 5
-FIRST: Final = 1.0
-LONGEST_PAUSE: Final = 30.0
-
-
-def pauses(most: int = MOST) -> Iterator[float]:
-    """Yield the seconds before each new attempt: doubling, 30 at most."""
-    for attempt in range(most):
-        yield min(LONGEST_PAUSE, FIRST * 2**attempt)
-
-
-def with_retries(
-    attempt: Callable[[], T],
-    sleep: Callable[[float], None],
-    *,
-    on_wait: Callable[[float], None] = lambda _seconds: None,
-    most: int = MOST,
-) -> T:
-    """Return what the attempt returns. `on_wait` hears of each pause before it begins.
-
-    Raises:
-        ModelError: as the attempt, or because the service stays overloaded.
-    """
-    for pause in pauses(most):
-        try:
-            return attempt()
-        except OverloadedError:
-            on_wait(pause)
-            sleep(pause)
-    try:
-        return attempt()
-    except OverloadedError as error:
-        raise ModelError("overloaded") from error
-
+PAUSES: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
+"""The seconds before each new attempt, where the service of a model is overloaded."""
 
 REFUSED: Final = "The user refused this tool call."
 INTERRUPTED: Final = "The user interrupted this tool call."
@@ -516,12 +472,16 @@ class HostLoop:
 
     def _turn(self) -> Turn:
         tools = self.servers.model_tools()
-        turn = with_retries(
-            lambda: self.model.turn(tuple(self.history), tools, self.watcher.heard),
-            self.sleep,
-            on_wait=self.watcher.waiting,
-        )
-        return self._with_own_ids(turn)
+        for pause in (*PAUSES, None):
+            try:
+                turn = self.model.turn(tuple(self.history), tools, self.watcher.heard)
+                return self._with_own_ids(turn)
+            except OverloadedError as error:
+                if pause is None:
+                    raise ModelError("overloaded") from error
+                self.watcher.waiting(pause)
+                self.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
 
     def _with_own_ids(self, turn: Turn) -> Turn:
         """Give a call another id when one before it has the same: a result names its call by it."""
@@ -563,8 +523,7 @@ class HostLoop:
         match choice:
             case ToolCall():
                 self.watcher.calling(use, tool)
-                called: Called = self.servers.call(tool, use.input)
-                return ToolResult(use.id, called.text, called.is_error, called.images)
+                return self.servers.call(use, tool)
             case Instead(text):
                 return ToolResult(use.id, text)
             case Refuse():
@@ -573,5 +532,5 @@ class HostLoop:
                 assert_never(impossible)
 
 
-def _failed(use: ToolUse, why: str) -> ToolResult:
-    return ToolResult(use.id, f"Error calling tool {use.name}: {why}", is_error=True)
+def _failed(use: ToolUse, why: object, tool: str = "") -> ToolResult:
+    return ToolResult(use.id, f"Error calling tool {tool or use.name}: {why}", is_error=True)

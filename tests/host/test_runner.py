@@ -16,7 +16,7 @@ from humanmcp.host.conversation import (
     tool_written,
 )
 from humanmcp.host.models import ModelError
-from humanmcp.host.servers import INTERRUPTED, Instead, Limits, Refuse, TurnLimitError, pauses
+from humanmcp.host.servers import INTERRUPTED, Instead, Limits, Refuse, TurnLimitError
 from tests.host.hosting import DICE, OVERLOADED, SCRIPT, WEATHER, Watching, says, table, use
 
 ROLL = use("dice__dice", sides=6)
@@ -91,11 +91,6 @@ def test_a_service_that_recovers_is_waited_for() -> None:
     with table(OVERLOADED, OVERLOADED, says("here")) as laid:
         assert laid.loop.run("hello") == "here"
         assert laid.slept == [1, 2]
-
-
-def test_no_pause_is_longer_than_half_a_minute() -> None:
-    """The cap, which five retries never reach."""
-    assert list(pauses(8)) == [1, 2, 4, 8, 16, 30, 30, 30]
 
 
 def test_another_error_is_returned_at_once() -> None:

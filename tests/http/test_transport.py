@@ -13,6 +13,7 @@ from humanmcp.host.client.callbacks import MisdirectedResponse, Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import SessionStart
 from humanmcp.host.config import parse
+from humanmcp.host.conversation import ToolUse
 from humanmcp.host.servers import Servers
 from humanmcp.http import transport as exchanges
 from humanmcp.http.server_address import CallError, ServerAddress
@@ -287,7 +288,7 @@ def test_a_host_uses_a_remote_entry_like_any_other() -> None:
         try:
             servers.start()
             (tool,) = servers.model_tools()
-            called = servers.call(servers.place(tool.name), {})
+            called = servers.call(ToolUse("1", tool.name), servers.place(tool.name))
         finally:
             servers.close()
         keys = {asked.headers.get("authorization") for asked in peer.asked}

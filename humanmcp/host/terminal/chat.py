@@ -88,17 +88,18 @@ class AtHost:
         """
         if self.call_all or self._is_trusted(tool):
             return ToolCall()
-        to_stdout(Painted(self._say("wants", server=tool.server, tool=tool.tool), "bold"))
+        told = {"server": tool.server, "tool": tool.tool}
+        to_stdout(Painted(say(SECTION, "wants", **told), "bold"))
         to_stdout("  ", as_json(use.input))
-        match self.typist.choose(self._say("ask permission"), "ctar"):
+        match self.typist.choose(say(SECTION, "ask permission"), "ctar"):
             case "c":
                 return ToolCall()
             case "t":
                 self.trusted[tool] = self.definition(tool)
-                to_stdout(Painted(self._say("trusted", server=tool.server, tool=tool.tool), "dim"))
+                to_stdout(Painted(say(SECTION, "trusted", **told), "dim"))
                 return ToolCall()
             case "a":
-                return Instead(self.typist.ask(self._say("ask instead")) or "")
+                return Instead(self.typist.ask(say(SECTION, "ask instead")) or "")
             case _:
                 return Refuse()
 
@@ -108,14 +109,16 @@ class AtHost:
         if self.trusted[tool] == self.definition(tool):
             return True
         del self.trusted[tool]
-        to_stdout(Painted(self._say("has changed", server=tool.server, tool=tool.tool), "yellow"))
+        to_stdout(
+            Painted(say(SECTION, "has changed", server=tool.server, tool=tool.tool), "yellow")
+        )
         return False
 
     def ask_again(self) -> None:
         """Ask before each call again, whatever was trusted."""
         names = ", ".join(f"{one.server}: {one.tool}" for one in self.trusted) or "-"
         self.trusted.clear()
-        to_stdout(self._say("ask again", names=names))
+        to_stdout(say(SECTION, "ask again", names=names))
 
     def calling(self, use: ToolUse, tool: ToolAddress) -> None:
         """Show the call as the article's dice host does."""
@@ -129,10 +132,7 @@ class AtHost:
     def waiting(self, seconds: float) -> None:
         """Say that the service has no room."""
         self.broke_off()
-        to_stderr(Painted(self._say("overloaded", seconds=f"{seconds:g}"), "yellow"))
-
-    def _say(self, code: str, **fillings: object) -> str:
-        return say(SECTION, code, **fillings)
+        to_stderr(Painted(say(SECTION, "overloaded", seconds=f"{seconds:g}"), "yellow"))
 
 
 def call_of(use: ToolUse, tool: ToolAddress) -> str:

@@ -92,7 +92,7 @@ class Prompt:
             colour = "yellow" if isinstance(error, MistypedError) else "red"
             to_stdout(Painted(error.sentence(), colour))
         except KeyboardInterrupt:
-            to_stdout(Painted(self._say("interrupted"), "yellow"))
+            to_stdout(Painted(say(SECTION, "interrupted"), "yellow"))
         return True
 
     def names(self) -> list[str]:
@@ -112,13 +112,10 @@ class Prompt:
         ]
         return [*commands, *(set(REQUESTS) - _FOR_ANOTHER_ROLE), *self.learned]
 
-    def _say(self, code: str, **fillings: object) -> str:
-        return say(SECTION, code, **fillings)
-
     def _do(self, word: str, rest: str, typed: str) -> None:
         match word:
             case "help" | "?":
-                to_stdout(self._say("help"))
+                to_stdout(say(SECTION, "help"))
             case "history":
                 for number, line in enumerate(self.history, 1):
                     to_stdout(f"{number:4} {line}")
@@ -141,7 +138,7 @@ class Prompt:
                 self._keep(typed)
                 self._method(word, rest)
             case _:
-                to_stdout(self._say("unknown word", word=word))
+                to_stdout(say(SECTION, "unknown word", word=word))
 
     # -- what HTTP says beside the lines ---------------------------------------------------------
 
@@ -156,10 +153,10 @@ class Prompt:
             case "header":
                 self._header(transport.conversation, rest)
             case "drop":
-                to_stdout(self._say("dropped", count=transport.drop()))
+                to_stdout(say(SECTION, "dropped", count=transport.drop()))
             case _:
                 found = transport.resume(rest)
-                to_stdout(self._say("resumed" if found else "nothing to resume", id=found))
+                to_stdout(say(SECTION, "resumed" if found else "nothing to resume", id=found))
 
     def _header(self, conversation: HttpConversation, rest: str) -> None:
         """Show the headers that go out, after a change: `NAME: VALUE`, `-NAME`, `+NAME`."""
@@ -186,7 +183,7 @@ class Prompt:
         if word and word not in names:
             raise MistypedError("no such start", word=word, names=", ".join(names))
         self.connection.reconnect(SessionStart(word) if word else None)
-        to_stdout(self._say("reconnected"))
+        to_stdout(say(SECTION, "reconnected"))
 
     # -- what can be sent ----------------------------------------------------------------------
 
@@ -265,7 +262,7 @@ class Prompt:
         name = method.capitalize() if "/" not in method else method
         if response.error is not None:
             number, why = response.error
-            to_stdout(Painted(self._say("error", method=name, number=number, why=why), "red"))
+            to_stdout(Painted(say(SECTION, "error", method=name, number=number, why=why), "red"))
             return
         result = response.message.body.get("result")
         text = as_json(result)

@@ -159,7 +159,7 @@ class AtTerminal:
         if not self.typist.can_answer:
             self.otherwise.answer(exchange, negotiated, judge)
             return
-        notice = self._say("press enter", method=exchange.method, server=self.server)
+        notice = say(SECTION, "press enter", method=exchange.method, server=self.server)
         self.typist.put(lambda: self._answer(exchange, negotiated, judge), notice)
 
     def _answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
@@ -170,7 +170,7 @@ class AtTerminal:
                 self.otherwise.answer(exchange, negotiated, judge)
                 return
             card = explain(exchange.method, exchange.version, role="client")
-            asks = self._say("server asks", method=exchange.method, server=self.server)
+            asks = say(SECTION, "server asks", method=exchange.method, server=self.server)
             to_stdout(Painted(asks, "bold"))
             to_stdout("  ", card.title)
             form = self._form(exchange.request.params.get("requestedSchema"))
@@ -190,10 +190,7 @@ class AtTerminal:
         self._withdrawn.append(exchange.request)
         why = stop.in_language(reason)
         with self.typist.above():
-            to_stdout(Painted(self._say("withdrawn", method=exchange.method, reason=why), "dim"))
-
-    def _say(self, code: str, **fillings: object) -> str:
-        return say(SECTION, code, **fillings)
+            to_stdout(Painted(say(SECTION, "withdrawn", method=exchange.method, reason=why), "dim"))
 
     def _asked(self, exchange: Exchange, form: FormAtTerminal) -> tuple[dict[str, Any], TextForm]:
         params = exchange.request.params
@@ -209,14 +206,14 @@ class AtTerminal:
 
     def _roots(self, exchange: Exchange) -> dict[str, Any]:
         ready, _form = self.otherwise.ready_answer(exchange)
-        shown = ", ".join(root["uri"] for root in ready["roots"]) or self._say("none")
-        typed = self.typist.ask(self._say("ask roots", shown=shown)) or ""
+        shown = ", ".join(root["uri"] for root in ready["roots"]) or say(SECTION, "none")
+        typed = self.typist.ask(say(SECTION, "ask roots", shown=shown)) or ""
         return {"roots": [{"uri": uri} for uri in typed.split()]} if typed.split() else ready
 
     def _sampled(self, params: dict[str, Any]) -> tuple[dict[str, Any], TextForm]:
         """Let the person be the model that the server asks."""
         show_sampling(params)
-        typed = self.typist.ask(self._say("ask sampling"))
+        typed = self.typist.ask(say(SECTION, "ask sampling"))
         if not typed:
             return dict(REFUSAL), TextForm.ERROR
         return {
@@ -232,7 +229,7 @@ class AtTerminal:
         if by_url:
             to_stdout("  ", str(params.get("url", "")))
         while True:
-            choice = self.typist.choose(self._say("ask elicitation"), "adc")
+            choice = self.typist.choose(say(SECTION, "ask elicitation"), "adc")
             if choice != "a":
                 return {"action": "decline" if choice == "d" else "cancel"}
             if by_url:

@@ -259,7 +259,7 @@ class FormAtTerminal:
         """
         filled: dict[str, Any] = {}
         if self.fields:
-            to_stdout(Painted(f"  {self._say('how to fill')}", "dim"))
+            to_stdout(Painted(f"  {say(SECTION, 'how to fill')}", "dim"))
         at = 0
         while at < len(self.fields):
             field = self.fields[at]
@@ -296,7 +296,7 @@ class FormAtTerminal:
         return value(field, typed, numbered=True)
 
     def _asked(self, field: Field) -> str:
-        kind = self._say("several") if forms.takes_many(field) else forms.kind_of(field)
+        kind = say(SECTION, "several") if forms.takes_many(field) else forms.kind_of(field)
         needed = "*" if field.needed else ""
         use = field.about or field.title
         about = f": {use}" if use else ""
@@ -315,6 +315,3 @@ class FormAtTerminal:
         for number, one in enumerate(forms.choices_of(field), 1):
             own = f" ({one.value})" if str(one.value) != one.title else ""
             to_stdout("    ", Painted(f"{number}", "bold"), f"  {one.title}{own}")
-
-    def _say(self, code: str) -> str:
-        return say(SECTION, code)
