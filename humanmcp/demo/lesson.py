@@ -453,12 +453,17 @@ def name_of(file: Path) -> str:
     return file.stem.partition("-")[2]
 
 
+def lesson_names() -> tuple[str, ...]:
+    """Return the names of the lessons that come along, in the order to take them."""
+    return (WEATHER, *map(name_of, lesson_files()))
+
+
 def client_name(name: str, home: Path) -> str:
     """Return the name of a lesson's host at a desk, without the folder of a file.
 
     A file of one's own is kept below `home` under its name, so that the desk there has it, too.
     """
-    if name in map(name_of, lesson_files()):
+    if name in lesson_names():
         return f"{AT_DESK} {name}"
     file = Path(name).expanduser()
     if not _PLAIN.fullmatch(file.stem):
@@ -477,7 +482,7 @@ def lesson_of_client(client: str, home: Path) -> Callable[[str], LessonSteps] | 
     if name.endswith(".toml") and _PLAIN.fullmatch(file.stem) and file.is_file():
         with suppress(StopError):  # the file was changed since
             return find_lesson(str(file))
-    return find_lesson(name) if name in map(name_of, lesson_files()) else None
+    return find_lesson(name) if name in lesson_names() else None
 
 
 def find_lesson(name: str) -> Callable[[str], LessonSteps]:

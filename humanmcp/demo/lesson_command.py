@@ -8,13 +8,7 @@ from humanmcp.common.settings import add_flags, home_folder, make_home
 from humanmcp.common.terminal import to_stdout
 from humanmcp.demo.command import play
 from humanmcp.demo.good_host import Strictness
-from humanmcp.demo.lesson import (
-    WEATHER,
-    client_name,
-    find_lesson,
-    lesson_files,
-    name_of,
-)
+from humanmcp.demo.lesson import client_name, find_lesson, lesson_names
 from humanmcp.locales import language_of, say, spoken_language
 from humanmcp.locales.stop import stopped
 
@@ -64,7 +58,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def _list() -> int:
-    for name in (WEATHER, *map(name_of, lesson_files())):
+    for name in lesson_names():
         lesson_steps = find_lesson(name)(spoken_language())
         to_stdout(f"{name:<16} ", lesson_steps.title)
     to_stdout(say(SECTION, "how"))

@@ -346,11 +346,12 @@ def test_the_command_lists_lessons_and_checks_one(
 
 def test_a_desk_knows_by_the_client_which_lesson_is_played(tmp_path: Path) -> None:
     """Room 6: `humanmcp lesson` is another process than the desk; a file is kept for it."""
-    lesson_steps = find_lesson("recover")("en").played_by(client_name("recover", tmp_path))
-    said = (lesson_steps.steps[0].params or {})["clientInfo"]["name"]
-    found = lesson_of_client(said, tmp_path)
-    assert found is not None
-    assert found("en").title == lesson_steps.title
+    for name in ("recover", "weather"):
+        lesson_steps = find_lesson(name)("en").played_by(client_name(name, tmp_path))
+        said = (lesson_steps.steps[0].params or {})["clientInfo"]["name"]
+        found = lesson_of_client(said, tmp_path)
+        assert found is not None
+        assert found("en").title == lesson_steps.title
     (tmp_path / "my.toml").write_text(GOOD, encoding="utf-8")
     own = client_name(str(tmp_path / "my.toml"), tmp_path / "home")
     assert str(tmp_path) not in own
