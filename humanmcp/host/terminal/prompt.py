@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from humanmcp.answering.forms import MistypedError
+from humanmcp.common.child import EndedError
 from humanmcp.common.terminal import Painted, is_terminal, to_stdout
 from humanmcp.host.client.handshake import SessionStart, entries_of
 from humanmcp.host.client.requests import LISTS, Requests
@@ -194,7 +195,7 @@ class Prompt:
         if method.startswith("notifications/"):
             self.client.notify(method, params)
         elif in_background:
-            self.client.begin(method, params)
+            self._begin(method, params)
         else:
             self._show(method, self.client.call(method, params))
 
@@ -227,7 +228,7 @@ class Prompt:
         if not anyway and self._is_faulty(*asking):
             raise MistypedError("not called", name=name)
         if in_background:
-            self.client.begin(*asking)
+            self._begin(*asking)
         else:
             self._ask(asking)
 
@@ -245,6 +246,21 @@ class Prompt:
         asking = made[word](name, typed.strip())
         self._is_faulty(*asking)  # said, and sent, as with a method
         self._ask(asking)
+
+    def _begin(self, method: str, params: Mapping[str, Any] | None) -> None:
+        """Ask in the background; the response is shown when it comes."""
+
+        def show(_future: object) -> None:
+            with self.typist.above():
+                try:
+                    self._show(method, begun.response)
+                except EndedError:
+                    pass  # the end is shown once
+                except StopError as error:
+                    to_stdout(Painted(error.sentence(), "red"))
+
+        begun = self.client.begin(method, params)
+        begun.future.add_done_callback(show)
 
     def _ask(self, asking: Asking) -> None:
         self._show(asking.method, self.client.call(*asking))
