@@ -89,6 +89,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words:
         words = ["serve"] if _stdin_is_a_pipe() else []
     words = _ordered(words)
+    if words[:1] == ["help"]:  # `humanmcp help answer` is `humanmcp answer --help`
+        words = [*words[1:2], "--help", *words[2:]]
     speak(_language(words))
     try:
         if not words:
@@ -184,7 +186,7 @@ def _overview() -> _Overview:
     words, summary = parser.words("cli"), parser.words("command")
     parser.description, parser.epilog = words("description"), words("epilog")
     flag = parser.flags("cli", "help ")
-    flag("--version", action="version", version=f"humanmcp {__version__}")
+    flag("-v", "--version", action="version", version=f"humanmcp {__version__}")
     flag("--completion", action=_Completion, choices=SHELL_NAMES)
     add_flags(parser, "lang")
     commands = parser.add_subparsers(title=words("commands"), metavar="COMMAND", required=True)

@@ -345,6 +345,19 @@ def folder_of(facts: SessionFacts) -> str:
     return one_line(f"…/{parent}/{name}" if parent else name, 80)
 
 
+def sessions_named(sessions: Iterable[SessionFacts], name: str) -> list[SessionFacts]:
+    """Find sessions by their letter, else by their name or its end, else by its beginning."""
+    listed, lowered = list(sessions), name.lower()
+    for found in (
+        [one for one in listed if one.letter == lowered],
+        [one for one in listed if name in (one.name, one.name.rpartition("-")[2])],
+        [one for one in listed if name and one.name.startswith(name)],
+    ):
+        if found:
+            return found
+    return []
+
+
 def client_of(facts: SessionFacts) -> str:
     """Name the client of a session, in its own words on one line."""
     return one_line(" ".join(word for word in (facts.client, facts.client_version) if word), 80)

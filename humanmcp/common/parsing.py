@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import sys
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from humanmcp.locales import find_sentence, say
@@ -89,7 +88,6 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print an error of the command line, and exit."""
-        self.print_usage(sys.stderr)
         self.exit(USAGE_ERROR, f"{self.prog}: {sentence(message, self.prog)}\n")
 
 

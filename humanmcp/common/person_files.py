@@ -159,6 +159,16 @@ def unreadable_file(name: str, error: OSError) -> StopError:
     return stopped("check", "unreadable file", name=name, why=error)
 
 
+def typed_or_read(json_or_name: str) -> str:
+    """Return JSON as it was typed, or the text of a file of this name.
+
+    Raises:
+        StopError: there is no such file, or it cannot be read.
+    """
+    is_typed = json_or_name.lstrip().startswith(("{", "["))
+    return json_or_name if is_typed else read_text(json_or_name)
+
+
 def read_bytes(name: str) -> bytes:
     """Return the bytes of a file, or of stdin for `-`.
 

@@ -52,6 +52,7 @@ class SettingError(StopError):
 
 
 _DEFAULTS: Final[Mapping[str, Any]] = Settings()._asdict()
+_LAST_PORT: Final = 65535
 _VALUES: Final = {
     "home": "FOLDER",
     "inbox": "URL",
@@ -113,10 +114,13 @@ def _read(file: Path) -> Mapping[str, Any]:
 
 def _converted(name: str, value: Any, kind: type, where: str) -> Any:  # noqa: ANN401 - TOML's types
     try:
-        return kind(value)
+        found = kind(value)
     except (TypeError, ValueError) as error:
         code = "number" if kind in (int, float) else "text"
         raise SettingError(code, where=where, name=name, value=repr(value)) from error
+    if name == "port" and not 0 <= found <= _LAST_PORT:
+        raise SettingError("port", where=where, value=found)
+    return found
 
 
 # -- folders and files ---------------------------------------------------------------------------

@@ -97,6 +97,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if kept:
             to_stderr(say("export", "secrets kept", count=len(kept)))
     text = written(form, recording, options)
+    if not text.strip():
+        to_stderr(say("export", "empty", what=recording.name, format=arguments.format))
     if not arguments.output:
         raw_to_stdout(_shown(text.removesuffix("\n"), form))
     else:

@@ -12,7 +12,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.summary import GIST, LineKind, line_kind, message_in, summary_of
+from humanmcp.answering.summary import (
+    GIST,
+    LineKind,
+    line_kind,
+    message_in,
+    sessions_named,
+    summary_of,
+)
 from humanmcp.common.timestamps import from_log_time
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import DeskInbox, InboxError, SessionFacts
@@ -70,7 +77,7 @@ def find_recording(
 
 def _from_inbox(wanted: str, inbox: DeskInbox) -> Recording:
     sessions = inbox.sessions()
-    named = [facts for facts in sessions if wanted == LAST or facts.name.startswith(wanted)]
+    named = sessions if wanted == LAST else sessions_named(sessions, wanted)
     if not named:
         raise stopped("export", "no session yet" if wanted == LAST else "no session", what=wanted)
     if wanted != LAST and len(named) > 1:

@@ -150,6 +150,8 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
     words = (*handshake, *(name for name, wanted in flags.items() if wanted))
     wait = APPROVAL_WAIT if arguments.approvals and arguments.wait is None else arguments.wait
     path = _path(host, arguments.path, for_user=arguments.user)
+    if arguments.write and arguments.path and not path.parent.is_dir():
+        raise ConfigFileError("no folder", folder=path.parent)
     host = as_laid_out(host, path)
     if arguments.user and host.user_places:  # it asks about the servers of a project
         host = dataclasses.replace(host, approval="")

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from humanmcp.answering import forms, service
 from humanmcp.answering.approvals import told_of
 from humanmcp.answering.service import Outcome, SendResult
-from humanmcp.common.person_files import STDIN, read_bytes, read_text
+from humanmcp.common.person_files import STDIN, read_bytes, typed_or_read
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stdout
 from humanmcp.common.timestamps import now
@@ -201,7 +201,7 @@ def _given(arguments: argparse.Namespace, answering: Answering) -> Draft | None:
         return Draft(_error(*arguments.error), TextForm.ERROR)
     for file, form in (arguments.result, TextForm.RESULT), (arguments.message, TextForm.MESSAGE):
         if file is not None:
-            return Draft(read_text(file), form)
+            return Draft(typed_or_read(file), form)
     return _starting_text(answering, arguments) if arguments.as_is else None
 
 

@@ -9,6 +9,7 @@ for many answers through one pipe.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import os
 import re
@@ -26,15 +27,16 @@ from humanmcp.answering.schema import (
     checked_shape,
     diagnostic_shape,
 )
+from humanmcp.answering.summary import sessions_named
 from humanmcp.common import mistakes
 from humanmcp.common.person_files import STDIN, decoded, read_bytes, read_text, unreadable_file
-from humanmcp.common.settings import add_flags
+from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr, to_stdout
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.conversation.state import ConversationState
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import Direction, to_json
 from humanmcp.protocol.diagnostics.autofix import autofix
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict, blocking
 from humanmcp.protocol.json import jsonrpc
@@ -52,6 +54,7 @@ from humanmcp.protocol.validation.whole_conversation import (
     judge_capture,
     judge_frames,
 )
+from humanmcp.terminal.inbox import open_inbox
 from humanmcp.terminal.problems import explained, print_problems, summary
 
 if TYPE_CHECKING:
@@ -201,29 +204,32 @@ def add_arguments(parser: Parser) -> None:
     flag("--fix", to=out, action="store_true")
     flag("--explain", to=out, nargs="*", metavar="NAME")
     flag("--lines", to=out, action="store_true")
-    add_flags(parser, "lang")
+    add_flags(parser, "home", "inbox", "lang")
 
 
-def run(arguments: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG001 - every command takes them
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Check the files. Returns 0 without errors, 1 with errors, 2 for a wrong command line."""
     if arguments.explain is not None:
         explain(arguments.explain)
         return 0
-    return judge_lines(arguments) if arguments.lines else _every(arguments)
+    if arguments.method and arguments.method not in methods.REQUESTS:
+        for guess in difflib.get_close_matches(arguments.method, methods.REQUESTS, n=1):
+            raise CaseError("no such method", got=arguments.method, guess=guess)
+    return judge_lines(arguments) if arguments.lines else _every(arguments, settings)
 
 
-def _every(arguments: argparse.Namespace) -> int:
+def _every(arguments: argparse.Namespace, settings: Settings) -> int:
     """Check each file. Returns the highest exit status."""
     if not arguments.files:
         raise CaseError("no file")
     if arguments.fix and len(arguments.files) > 1:
         raise CaseError("one file")
-    return max([_one(file, arguments) for file in arguments.files])
+    return max([_one(file, arguments, settings) for file in arguments.files])
 
 
-def _one(file: str, arguments: argparse.Namespace) -> int:
+def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> int:
     """Check one file, and print what is wrong with it."""
-    content = read_bytes(_recording_in(file))
+    content = _content(file, settings)
     name = _name(file)
     is_answer = _is_answer(arguments)
     captured = () if is_answer else read_capture(decode_lines(content))
@@ -280,10 +286,18 @@ def _name(file: str) -> str:
     return say(SECTION, "stdin") if file == STDIN else file
 
 
-def _recording_in(file: str) -> str:
-    """Return the transcript of a session's folder, or else the file itself."""
+def _content(file: str, settings: Settings) -> bytes:
+    """Return the content of a file, or the transcript of a session's folder or of a session."""
     path = Path(file)
-    return str(path / "transcript.jsonl") if file != STDIN and path.is_dir() else file
+    if file != STDIN and path.is_dir():
+        return read_bytes(str(path / "transcript.jsonl"))
+    has_inbox = settings.inbox or home_folder(settings.home).exists()
+    if file != STDIN and has_inbox and not path.exists():
+        inbox = open_inbox(settings)
+        found = sessions_named(inbox.sessions(), file)
+        if len(found) == 1:
+            return "\n".join(map(to_json, inbox.frames(found[0].name))).encode("utf-8", "replace")
+    return read_bytes(file)
 
 
 def _fixed(opened: TypedCase) -> int:

@@ -21,6 +21,7 @@ from humanmcp.answering.summary import (
     client_of,
     folder_of,
     row_title,
+    sessions_named,
     summary_of_item,
 )
 from humanmcp.common.settings import add_flags, home_folder
@@ -419,19 +420,11 @@ def _the_only_one(inbox: DeskInbox, everybody: Sequence[SessionFacts]) -> OpenEx
 
 
 def _session(everybody: Sequence[SessionFacts], name: str, wanted: str) -> SessionFacts:
-    """Find a session by its letter, else by its name, its last four characters or a beginning."""
-    lowered = name.lower()
-    tests = (
-        lambda one: one.letter == lowered,
-        lambda one: name in (one.name, one.name.rpartition("-")[2]),
-        lambda one: bool(name) and one.name.startswith(name),
-    )
-    for test in tests:
-        found = [one for one in everybody if test(one)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise _several(wanted, wanted.rpartition("/")[2], found)
+    found = sessions_named(everybody, name)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise _several(wanted, wanted.rpartition("/")[2], found)
     live = ", ".join(one.letter for one in everybody if one.is_open)
     raise ChoiceError("no session" if live else "no live session", wanted=name, choices=live)
 

@@ -20,7 +20,7 @@ from humanmcp.answering import approvals, service
 from humanmcp.answering.approvals import ApprovalError
 from humanmcp.answering.schema import AnsweredShape, outcome_shape
 from humanmcp.answering.service import Outcome, SendResult
-from humanmcp.common.person_files import read_text
+from humanmcp.common.person_files import typed_or_read
 from humanmcp.common.settings import make_private
 from humanmcp.common.terminal import (
     Painted,
@@ -271,7 +271,7 @@ def decide(answering: Answering, arguments: argparse.Namespace) -> int:
     if arguments.hand_back:
         return _send(answering, approvals.hand_back(opened, shown=shown))
     if arguments.change is not None:
-        text = read_text(arguments.change)
+        text = typed_or_read(arguments.change)
         return _send(answering, approvals.change(opened, approval, text, shown=shown))
     if arguments.answers is not None:
         answers = approvals.typed_answers(approval.questions, arguments.answers)

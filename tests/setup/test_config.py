@@ -73,6 +73,16 @@ def test_the_snippet_alone_goes_to_stdout(run: Callable[..., Ran], tmp_path: Pat
     assert "4 minutes" in ran.err
 
 
+def test_a_folder_that_is_not_there_is_not_made_for_a_mistyped_path(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """A host would look there for ever without a word."""
+    ran = run("claude-desktop", "--write", "--path", str(tmp_path / "typo" / "mcp.json"))
+    assert (ran.status, (tmp_path / "typo").exists()) == (1, False)
+    assert f"There is no folder {tmp_path / 'typo'}." in ran.err
+    assert run("claude-desktop", "--write", "--path", str(tmp_path / "mcp.json")).status == 0
+
+
 def test_without_a_host_the_hosts_are_listed(run: Callable[..., Ran], tmp_path: Path) -> None:
     """For who reads it first; where something was to be written, nothing is."""
     listed = run()

@@ -60,6 +60,10 @@ def only(found: Mapping[str, Any], allowed: frozenset[str], place: str) -> None:
     """Raise an error for keys that are not allowed."""
     unknown = sorted(set(found) - allowed)
     if unknown:
+        import difflib  # noqa: PLC0415 - a book that is right needs no guess
+
+        for guess in difflib.get_close_matches(unknown[0], allowed, n=1):
+            raise BookError(place, "key guess", key=unknown[0], guess=guess)
         raise BookError(place, "key", key=unknown[0], known=", ".join(sorted(allowed)))
 
 

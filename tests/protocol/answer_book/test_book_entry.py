@@ -437,6 +437,8 @@ def test_who_declared_nothing_is_asked_nothing() -> None:
         ("notify = [\n  { log = 'a', level = 'loud' }]", 4, "rules[0].notify[0].level", "debug"),
         ("ask = { a = { method = 'ping' } }", 4, "rules[0].ask.a.method", "elicitation/create"),
         ("fault = 'wrong'", 4, "rules[0].fault", "cut-in-half"),
+        ("mehtod = 'ping'", 4, "rules[0]", "mehtod is not allowed here. Did you mean method?"),
+        ("zzz = 1", 4, "rules[0]", "zzz is not allowed here; use one of add, after, "),
         ("once = true\ntimes = 2", 4, "rules[0].once", "only one of these: times, once"),
         ("inputResponses = 3", 4, "rules[0].inputResponses", "true for any value"),
         ("client_has = 'sampling'", 4, "rules[0].client_has", "array of strings"),
@@ -448,7 +450,7 @@ def test_who_declared_nothing_is_asked_nothing() -> None:
             "in the same rule",
         ),
         ("[rules.add]\ntools = 3", 5, "rules[0].add.tools", "array of tables"),
-        ("[rules.remove]\ntool = ['a']", 5, "rules[0].remove", "tool is not allowed"),
+        ("[rules.remove]\ntool = ['a']", 5, "rules[0].remove", "Did you mean tools?"),
         ("prompt = 'a'", 4, "rules[0].prompt", "only one of these: tool, resource, prompt"),
         (
             "requestState = true\nask = { a = { method = 'roots/list' } }",
