@@ -31,7 +31,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import visible
 from humanmcp.room import results
-from humanmcp.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom
+from humanmcp.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom, Knock
 from humanmcp.room.practice import LessonStanding
 from humanmcp.room.records import (
     DoorState,
@@ -191,13 +191,24 @@ def _overview(
         ],
         removed=[*classroom.removed.values()],
         knocks=[
-            one for one in (*classroom.knocks.values(),) if one.number not in classroom.granted
+            (one, _lost_seat(classroom, one))
+            for one in (*classroom.knocks.values(),)
+            if one.number not in classroom.granted
         ],
         mistakes=classroom.misconceptions(),
         code=spaced(classroom.record.code),
         link=classroom.url.removeprefix("http://"),
         doors=[one.value for one in DoorState],
     )
+
+
+def _lost_seat(classroom: Classroom, knock: Knock) -> int:
+    """Return the number of the seat that a person lost; 0 if several could be it."""
+    same = [one for one in classroom.seats if one.record.name == knock.name]
+    gone = [one.record.number for one in same if classroom.presence(one) == "gone"]
+    gone += [one.number for one in classroom.removed.values() if one.name == knock.name]
+    found = gone or [one.record.number for one in same]
+    return found[0] if knock.lost and len(found) == 1 else 0
 
 
 def _card(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:

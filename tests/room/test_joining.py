@@ -1,5 +1,7 @@
 """How people come into a room, and come back."""
 
+import contextlib
+import html
 import http.client
 import re
 import shutil
@@ -7,6 +9,7 @@ import ssl
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlencode
 
 import pytest
@@ -240,6 +243,45 @@ def test_one_script_cannot_fill_a_room(tmp_path: Path) -> None:
         assert pages[-1].status == 429
         assert "Too many people tried to join" in pages[-1].text
         assert 'value="bot"' in pages[-1].text
+
+
+NAMES: Final = {
+    "a\u202egnp.exe": "a⟦U+202E⟧gnp.exe",
+    "👩‍🚀 Zoé": "👩\u200d🚀 Zoé",
+    "<b>": "<b>",
+    "x" * 1000: "x" * 40,
+    "  ": "",
+}
+
+
+def test_any_name_takes_a_seat_and_is_shown_as_it_is(room: Rooming) -> None:
+    """Directions are visible, no name is longer than a line, and 4 MiB are refused."""
+    for name in NAMES:
+        assert room.learner(name).question()
+    with contextlib.suppress(ConnectionError):  # the room hangs up while it is being told
+        refused = room.visitor().submit("/login", code=room.code, name="x" * 4 * 1024 * 1024)
+        assert refused.status == 413
+    shown = {
+        html.unescape(one)
+        for one in re.findall("<bdi>(.*?)</bdi>", room.teacher().get("/room").text)
+    }
+    assert {one for one in NAMES.values() if one} <= shown
+
+
+def test_of_two_people_with_one_name_the_one_who_is_gone_is_offered_the_seat(
+    tmp_path: Path,
+) -> None:
+    """While both are there, the teacher chooses by colour and animal."""
+    with Rooming(tmp_path / "home") as room:
+        learners, teacher = [room.learner("Ben") for _ in range(2)], room.teacher()
+        assert {learners[0].question()["number"], learners[1].question()["number"]} == {1}
+        assert "Ben (2)" in teacher.get("/room").text
+        room.visitor().join(room.code, "Ben", lost="yes")
+        offered = re.findall(r'<option value="(\d*)"( selected)?>', teacher.get("/room").text)
+        assert [one for one, selected in offered if selected] == []
+        teacher.order(act="remove", seat=2)
+        offered = re.findall(r'<option value="(\d*)"( selected)?>', teacher.get("/room").text)
+        assert [one for one, selected in offered if selected] == ["2"]
 
 
 def test_a_wrong_code_keeps_the_name(room: Rooming) -> None:
