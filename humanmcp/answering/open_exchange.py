@@ -14,7 +14,7 @@ from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import say
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.approvals import QUESTION, approval_of
-from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
+from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState, Stage
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json import jsonrpc
@@ -175,7 +175,7 @@ class OpenExchange:
             self.key.number,
             found,
             item.protocol_version,
-            item.state,
+            Stage(item.state.value),
             parked=item.waiting.parked_as,
         )
 

@@ -32,6 +32,7 @@ from humanmcp.protocol.conversation.exchange import (
     RequestSuperseded,
     ResponseArrived,
     Sent,
+    Stage,
     Transition,
     UnreadableArrived,
     related_to,
@@ -234,7 +235,8 @@ class McpSession:
         stated = transport_facts.version if transport_facts else ""
         request = self.state.observe_request(self._peer, message, number, stated)
         if repeated is not None:
-            again = repeated._replace(request=message, awaiting_retry="")
+            retried = repeated.after(Transition.CLIENT_RETRIED)
+            again = retried._replace(request=message, awaiting_retry="")
             return RequestRepeated(self.exchanges.put(again))
         found = transport_facts.found if transport_facts else ()
         # Once, and when it is first asked for: most requests are answered before.
@@ -286,18 +288,28 @@ class McpSession:
     # -- a draft in ----------------------------------------------------------------------------
 
     def reply(
-        self, number: int, text: str, form: TextForm = TextForm.MESSAGE, *, anyway: bool = False
+        self,
+        number: int,
+        text: str,
+        form: TextForm = TextForm.MESSAGE,
+        *,
+        anyway: bool = False,
+        parks: bool = False,
     ) -> Outcome:
-        """Check a reply and return the lines to write. Each exchange is answered only once."""
+        """Check a reply and return the lines to write. Each exchange is answered only once.
+
+        With `parks` it is a task or a ticket, and a person goes on.
+        """
         exchange = self._pending_of(number)
         if exchange is None:
             return Late(self.exchanges.get(number))
-        if exchange.awaiting_retry:
+        if exchange.stage is Stage.AWAITING_RETRY:
             return AwaitingRetry(exchange)
         judged = judge_reply(exchange, text, form, self.negotiated, anyway=anyway)
         if isinstance(judged, Refused):
             return judged
-        return self._send(exchange, judged.own, judged.verdict)
+        step = Transition.CALL_PARKED if parks else Transition.REPLY_SENT
+        return self._send(exchange, judged.own, judged.verdict, step)
 
     def reply_with_line(self, number: int, line: str, *, deliberate: bool = True) -> Outcome:
         """Answer with a whole line, unchecked: a recorded or real server sent this line."""
@@ -306,9 +318,15 @@ class McpSession:
             return Late(self.exchanges.get(number))
         return self._send(exchange, line, Verdict(line, None if deliberate else line, line))
 
-    def _send(self, exchange: Exchange, own: str, verdict: Verdict) -> Sent:
+    def _send(
+        self,
+        exchange: Exchange,
+        own: str,
+        verdict: Verdict,
+        step: Transition = Transition.REPLY_SENT,
+    ) -> Sent:
         self.state.answer(self._peer, exchange.number, own)
-        done = self._finish(exchange, Transition.REPLY_SENT)
+        done = self._finish(exchange, step)
         superseded, completed = self._supersede(done)
         line = self._leave_batch(done, own)
         return Sent(
@@ -364,8 +382,8 @@ class McpSession:
         and none follows the response. `step` counts from 1. If a person has sent a higher value,
         the value continues from there.
         """
-        exchange = self._pending_of(number)
-        if exchange is None or exchange.awaiting_retry:
+        exchange = self.exchanges.get(number)
+        if exchange is None or exchange.stage is not Stage.PENDING:
             return None
         token = exchange.progress_token
         if token is None:
@@ -387,15 +405,15 @@ class McpSession:
         repeat belongs to the same exchange. `token` must be unguessable. Returns None if the
         protocol does not allow it.
         """
-        exchange = self._pending_of(number)
-        if exchange is None or exchange.awaiting_retry:
+        exchange = self.exchanges.get(number)
+        if exchange is None or exchange.stage is not Stage.PENDING:
             return None
         may_ask = features(exchange.version).input_required
         if not may_ask or not methods.of(exchange.method).asks_back:
             return None
         if self.same_id_pending(exchange):  # this id can have only one response
             return None
-        self.exchanges.put(exchange._replace(awaiting_retry=token, attempts=exchange.attempts + 1))
+        self._await_retry(exchange, token)
         line = (
             f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":'
             f'{{"resultType":"input_required","requestState":{jsonrpc.as_line(token)}}}}}'
@@ -407,14 +425,18 @@ class McpSession:
         """Record that the client was asked to retry a request with this `requestState`."""
         exchange = self._pending_of(number)
         if exchange is not None:
-            attempts = exchange.attempts + (token != CUT)
-            self.exchanges.put(exchange._replace(awaiting_retry=token, attempts=attempts))
+            self._await_retry(exchange, token)
             self.state.forget(self._peer, number)
+
+    def _await_retry(self, exchange: Exchange, token: str) -> None:
+        attempts = exchange.attempts + (token != CUT)
+        after = exchange.after(Transition.RETRY_AWAITED)
+        self.exchanges.put(after._replace(awaiting_retry=token, attempts=attempts))
 
     def went_quiet(self, number: int) -> Exchange | None:
         """Abandon an exchange whose client never sent the retry."""
-        exchange = self._pending_of(number)
-        if exchange is None or not exchange.awaiting_retry:
+        exchange = self.exchanges.get(number)
+        if exchange is None or exchange.stage is not Stage.AWAITING_RETRY:
             return None
         return self._finish(exchange, Transition.CLIENT_WENT_QUIET)
 
@@ -423,6 +445,7 @@ class McpSession:
         exchange = self.exchanges.get(number)
         if exchange is None or not methods.of(exchange.method).stays_open:
             return None
+        self.exchanges.put(exchange.after(Transition.ACKNOWLEDGED))
         wanted = exchange.request.params.get("notifications")
         declared = self._server_capabilities
         tasks = methods.declares(exchange.request, methods.TASKS)

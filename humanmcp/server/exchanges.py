@@ -38,6 +38,7 @@ from humanmcp.protocol.conversation.exchange import (
     RequestSuperseded,
     ResponseArrived,
     Sent,
+    Stage,
     UnreadableArrived,
 )
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
@@ -316,29 +317,26 @@ class ExchangeHandler:
                 return  # another server is asked
             decision = begun
         is_refused = decision.form is TextForm.ERROR and decision.due(0)
-        subscribed = not is_refused and self._acknowledge(exchange)
-        self._answer_or_wait(exchange, decision, now, subscribed=subscribed)
+        if not is_refused:
+            self._acknowledge(exchange)
+        self._answer_or_wait(exchange, decision, now)
 
     def fall_back(self, exchange: Exchange) -> None:
         self._answer_or_wait(exchange, self.decide(exchange), self.journal.clock.now())
 
-    def _answer_or_wait(
-        self, exchange: Exchange, decision: Decision, now: float, *, subscribed: bool = False
-    ) -> None:
+    def _answer_or_wait(self, exchange: Exchange, decision: Decision, now: float) -> None:
         left = self._act(exchange, decision) if decision.due(0) else decision
         # Answered, nobody needs to see it wait. Closed, nobody can answer it: the session is over
         # when all that came is looked at.
         if left is not None and not self.journal.connection.closed:
-            self._wait(exchange, left, now, subscribed=subscribed)
+            self._wait(self.session.exchanges[exchange.number], left, now)
 
-    def _acknowledge(self, exchange: Exchange) -> bool:
-        """Acknowledge a subscription. Return True if the exchange is one."""
-        if not methods.of(exchange.method).stays_open or not self.options.speaks_first:
-            return False
-        acknowledged = self.session.acknowledge(exchange.number)
-        if acknowledged is not None:
-            self.journal.write(acknowledged, exchange.number, by=BY_US)
-        return acknowledged is not None
+    def _acknowledge(self, exchange: Exchange) -> None:
+        """Acknowledge a request if it is a subscription."""
+        if methods.of(exchange.method).stays_open and self.options.speaks_first:
+            line = self.session.acknowledge(exchange.number)
+            if line is not None:
+                self.journal.write(line, exchange.number, by=BY_US)
 
     # -- answered ---------------------------------------------------------------------------------
 
@@ -393,11 +391,10 @@ class ExchangeHandler:
             return self.session.reply(number, text, form, anyway=anyway)
         return judge_reply(parked.exchange, text, form, parked.negotiated, anyway=anyway)
 
-    def send(
-        self, sent: Sent, author: Reply | str, line: bytes | None = None, *, parked: bool = False
-    ) -> None:
+    def send(self, sent: Sent, author: Reply | str, line: bytes | None = None) -> None:
         """Write an answer that passed: into the transcript, onto the wire, out of the inbox."""
         exchange, by_person = sent.exchange, not isinstance(author, str)
+        parked = exchange.stage is Stage.PARKED
         by = author if isinstance(author, str) else author.by
         timers = self.timers.pop(exchange.number, None)
         for one in self.capabilities:
@@ -428,10 +425,9 @@ class ExchangeHandler:
 
     # -- waiting ----------------------------------------------------------------------------------
 
-    def _wait(
-        self, exchange: Exchange, decision: Decision, now: float, *, subscribed: bool = False
-    ) -> None:
+    def _wait(self, exchange: Exchange, decision: Decision, now: float) -> None:
         """Put a request into the inbox."""
+        subscribed = exchange.stage is Stage.SUBSCRIBED
         if len(self.timers) >= MOST_WAITING:
             self._turn_away(exchange, f"has {MOST_WAITING} requests waiting for an answer already")
             return

@@ -95,10 +95,8 @@ class Way(Protocol):
     def say(self, reply: Reply) -> Verdict:
         """Judge what a person says without a request, and send it."""
 
-    def send(
-        self, sent: Sent, author: Reply | str, line: bytes | None = None, *, parked: bool = False
-    ) -> None:
-        """Send an answer that passed, and close its exchange; one that is `parked` stays open.
+    def send(self, sent: Sent, author: Reply | str, line: bytes | None = None) -> None:
+        """Send an answer that passed, and close its exchange; a parked one stays open for people.
 
         `author` is the reply of a person, or who answered instead of one. `line` goes out where the
         recorded answer was a malformed line.

@@ -163,9 +163,9 @@ class ParkedCalls(Capability):
         text = parking.parked_response(exchange, call, self._session.negotiated)
         if followed is None and not self._keep(exchange, call):
             return
-        outcome = self._session.reply(number, text, TextForm.RESULT)
+        outcome = self._session.reply(number, text, TextForm.RESULT, parks=followed is None)
         if isinstance(outcome, Sent):
-            self._way.send(outcome, BY_US, parked=followed is None)
+            self._way.send(outcome, BY_US)
             return
         logger.warning("%s cannot be parked", exchange.method)
         self._own.pop(number, None)

@@ -10,6 +10,7 @@ from humanmcp.protocol.conversation.exchange import (
     Exchange,
     ExchangeState,
     NegotiatedState,
+    Stage,
     related_to,
 )
 from humanmcp.protocol.conversation.state import ConversationState
@@ -199,7 +200,7 @@ def addresses() -> Iterator[str]:
         for token, version in (("1", R2025), ('"1"', R2025), ("2", R2025_03))
     )
     over = tuple(
-        one._replace(number=number, state=state)
+        one._replace(number=number, stage=Stage(state.value))
         for number, (one, state) in enumerate(
             zip(
                 waiting,

@@ -1,6 +1,6 @@
 """One request and what happened to it.
 
-`NEXT` below is the complete state table; `docs/` draws its diagram from it.
+`NEXT` below has every stage of an exchange; `docs/` draws its diagram from it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,39 @@ class ExchangeState(enum.StrEnum):
     ABANDONED = "abandoned"
 
 
-class Transition(enum.Enum):
-    """An event that can change the state of an exchange."""
+class Stage(enum.StrEnum):
+    """Where an exchange stands between its two sides."""
 
+    PENDING = "pending"
+    SUBSCRIBED = "subscribed"
+    """A subscription that was acknowledged: its peer waits for changes, and for no answer."""
+    AWAITING_RETRY = "awaiting retry"
+    """The peer was asked to repeat the request, or may repeat it: now it cannot be answered."""
+    PARKED = "parked"
+    """The peer has a task or a ticket; a person still answers."""
+    ANSWERED = "answered"
+    CANCELLED = "cancelled"
+    ABANDONED = "abandoned"
+
+
+_STATES: Final[Mapping[Stage, ExchangeState]] = {
+    Stage.PENDING: ExchangeState.PENDING,
+    Stage.SUBSCRIBED: ExchangeState.PENDING,
+    Stage.AWAITING_RETRY: ExchangeState.PENDING,
+    Stage.PARKED: ExchangeState.ANSWERED,
+    Stage.ANSWERED: ExchangeState.ANSWERED,
+    Stage.CANCELLED: ExchangeState.CANCELLED,
+    Stage.ABANDONED: ExchangeState.ABANDONED,
+}
+
+
+class Transition(enum.Enum):
+    """An event that changes the stage of an exchange."""
+
+    ACKNOWLEDGED = "acknowledged"
+    RETRY_AWAITED = "retry awaited"
+    CLIENT_RETRIED = "client retried"
+    CALL_PARKED = "call parked"
     REPLY_SENT = "reply sent"
     CLIENT_CANCELLED = "client cancelled"
     SESSION_ENDED = "session ended"
@@ -46,17 +76,33 @@ class Transition(enum.Enum):
     """Another open request with the same id was answered."""
 
 
-NEXT: Final[Mapping[tuple[ExchangeState, Transition], ExchangeState]] = MappingProxyType(
-    {
-        (ExchangeState.PENDING, Transition.REPLY_SENT): ExchangeState.ANSWERED,
-        (ExchangeState.PENDING, Transition.CLIENT_CANCELLED): ExchangeState.CANCELLED,
-        (ExchangeState.PENDING, Transition.SESSION_ENDED): ExchangeState.ABANDONED,
-        (ExchangeState.PENDING, Transition.CLIENT_WENT_QUIET): ExchangeState.ABANDONED,
-        (ExchangeState.PENDING, Transition.CLIENT_WENT_ON): ExchangeState.ABANDONED,
-        (ExchangeState.PENDING, Transition.ID_WAS_TAKEN): ExchangeState.ABANDONED,
-    }
+_OPEN: Final = (Stage.PENDING, Stage.SUBSCRIBED, Stage.AWAITING_RETRY)
+_ENDS: Final = (
+    (Transition.REPLY_SENT, Stage.ANSWERED),
+    (Transition.CLIENT_CANCELLED, Stage.CANCELLED),
+    (Transition.SESSION_ENDED, Stage.ABANDONED),
+    (Transition.CLIENT_WENT_ON, Stage.ABANDONED),
+    (Transition.ID_WAS_TAKEN, Stage.ABANDONED),
 )
-"""The next state for each state and transition. Others change nothing: three states are final."""
+NEXT: Final[Mapping[tuple[Stage, Transition], Stage]] = MappingProxyType(
+    {
+        (Stage.PENDING, Transition.ACKNOWLEDGED): Stage.SUBSCRIBED,
+        (Stage.PENDING, Transition.RETRY_AWAITED): Stage.AWAITING_RETRY,
+        (Stage.AWAITING_RETRY, Transition.RETRY_AWAITED): Stage.AWAITING_RETRY,
+        (Stage.AWAITING_RETRY, Transition.CLIENT_RETRIED): Stage.PENDING,
+        (Stage.AWAITING_RETRY, Transition.CLIENT_WENT_QUIET): Stage.ABANDONED,
+        (Stage.PENDING, Transition.CALL_PARKED): Stage.PARKED,
+    }
+    | {(stage, transition): after for stage in _OPEN for transition, after in _ENDS}
+)
+"""The next stage for each stage and transition. Any other step is a fault of ours: it raises."""
+
+
+class ImpossibleStepError(Exception):
+    """A step of an exchange that is not in the table."""
+
+    def __init__(self, number: int, stage: Stage, transition: Transition) -> None:
+        super().__init__(f"exchange {number} is {stage.value}: {transition.value} is no step")
 
 
 class NegotiatedState(NamedTuple):
@@ -122,7 +168,7 @@ class Exchange(NamedTuple):
     number: int
     request: Message
     version: str
-    state: ExchangeState = ExchangeState.PENDING
+    stage: Stage = Stage.PENDING
     batch: int = 0
     attempts: int = 0
     awaiting_retry: str = ""
@@ -170,10 +216,21 @@ class Exchange(NamedTuple):
             return None
         return member(self.request.raw, "params", "_meta", "progressToken")
 
+    @property
+    def state(self) -> ExchangeState:
+        """The state that people see."""
+        return _STATES[self.stage]
+
     def after(self, transition: Transition) -> Exchange:
-        """Return the exchange after a transition; unchanged if the table has no entry for it."""
-        state = NEXT.get((self.state, transition))
-        return self if state is None else self._replace(state=state)
+        """Return the exchange after a transition.
+
+        Raises:
+            ImpossibleStepError: the table has no such step.
+        """
+        stage = NEXT.get((self.stage, transition))
+        if stage is None:
+            raise ImpossibleStepError(self.number, self.stage, transition)
+        return self._replace(stage=stage)
 
 
 def name_of(message: Message) -> str:
@@ -308,7 +365,7 @@ class Exchanges:
         if exchange.state is ExchangeState.PENDING:
             self._waiting[number] = exchange
             self._by_id.setdefault(exchange.id.key, set()).add(number)
-            if exchange.awaiting_retry:
+            if exchange.stage is Stage.AWAITING_RETRY:
                 self._awaiting_retry.add(number)
         elif before is not None:
             del self._waiting[number]

@@ -12,10 +12,12 @@ from humanmcp.protocol.conversation.exchange import (
     REMEMBERED_SIZE,
     Exchange,
     ExchangeState,
+    ImpossibleStepError,
     Late,
     NoIdError,
     RequestArrived,
     Sent,
+    Stage,
     Transition,
 )
 from humanmcp.protocol.conversation.state import (
@@ -372,22 +374,23 @@ def exchange(line: str = '{"id":3,"method":"tools/call","params":{"name":"t"}}')
     return Exchange(1, message, "2025-11-25")
 
 
-@pytest.mark.parametrize(
-    ("transition", "state"),
-    [
-        (Transition.REPLY_SENT, ExchangeState.ANSWERED),
-        (Transition.CLIENT_CANCELLED, ExchangeState.CANCELLED),
-        (Transition.SESSION_ENDED, ExchangeState.ABANDONED),
-        (Transition.CLIENT_WENT_QUIET, ExchangeState.ABANDONED),
-        (Transition.CLIENT_WENT_ON, ExchangeState.ABANDONED),
-    ],
-)
-def test_a_pending_exchange_ends_once(transition: Transition, state: ExchangeState) -> None:
-    """Whatever happens after the first end changes nothing."""
-    done = exchange().after(transition)
-    assert done.state is state
-    for later in Transition:
-        assert done.after(later) is done
+@pytest.mark.parametrize("stage", Stage)
+@pytest.mark.parametrize("transition", Transition)
+def test_a_step_that_is_not_in_the_table_is_loud(stage: Stage, transition: Transition) -> None:
+    """No exchange ends twice, and none is parked that waits for its repeat."""
+    before = exchange()._replace(stage=stage)
+    if (stage, transition) in NEXT:
+        assert before.after(transition).stage is NEXT[stage, transition]
+    else:
+        with pytest.raises(ImpossibleStepError, match=f"is {stage.value}: {transition.value}"):
+            before.after(transition)
+
+
+def test_whatever_is_over_takes_no_step() -> None:
+    """People see four states; three of them are final, and a parked call is one for its client."""
+    assert {stage for stage, _ in NEXT} == {
+        stage for stage in Stage if exchange()._replace(stage=stage).state is ExchangeState.PENDING
+    }
 
 
 def test_an_exchange_knows_its_id_method_and_tool() -> None:
@@ -407,8 +410,8 @@ def test_the_manual_draws_the_state_table_as_it_is() -> None:
     """docs/explanation/design.md holds the diagram that the table makes."""
     page = Path(__file__).parents[3] / "docs" / "explanation" / "design.md"
     arrows = [
-        f"    {state.value} --> {after.value}: {transition.value}\n"
-        for (state, transition), after in NEXT.items()
+        f"    {stage.name.lower()} --> {after.name.lower()}: {transition.value}\n"
+        for (stage, transition), after in NEXT.items()
     ]
     diagram = "stateDiagram-v2\n    [*] --> pending\n" + "".join(arrows) + "```"
     assert diagram in page.read_text(encoding="utf-8")

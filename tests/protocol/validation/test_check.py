@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp import locales
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState, Stage
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.tables import examples, methods
@@ -216,7 +216,7 @@ def test_a_late_answer_is_refused(
     state: ExchangeState, code: str, form: TextForm, text: str
 ) -> None:
     """After a cancellation, a second time, after the end; and kept as a draft."""
-    verdict = check(asked(CALL)._replace(state=state), text, form)
+    verdict = check(asked(CALL)._replace(stage=Stage(state.value)), text, form)
     assert codes(verdict.diagnostics) == [code]
     assert verdict.forced
 
