@@ -5,6 +5,8 @@ is as good as `docs/reference/faults.md` says goes on with the right answers.
 """
 
 import json
+import os
+import signal
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -139,9 +141,16 @@ def test_the_typescript_sdk_goes_on_after_bytes_that_are_no_utf_8(
 
 
 def test_the_python_sdk_ends_at_bytes_that_are_no_utf_8(tmp_path: Path) -> None:
-    """It decodes strictly, and its whole connection ends by one line. No call hangs."""
+    """It decodes strictly, and one line ends its connection: a call hangs until the server ends."""
+
+    def act(item: Item) -> None:
+        _write_bytes(tmp_path / "home", r"\xff\n", item)
+        inbox = FolderInbox(tmp_path / "home")
+        os.kill(inbox.facts(item.key.session).pid, signal.SIGTERM)
+        until(lambda: inbox.facts(item.key.session).life is not Life.OPEN, "its end")
+
     with pytest.raises(ExceptionGroup) as raised:
-        play(PYTHON_LEGACY, tmp_path, partial(_write_bytes, tmp_path / "home", r"\xff\n"), calls=1)
+        play(PYTHON_LEGACY, tmp_path, act, calls=1)
     assert raised.group_contains(UnicodeDecodeError)
 
 

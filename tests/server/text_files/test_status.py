@@ -148,7 +148,7 @@ def test_a_long_session_is_told_of_in_its_last_lines(tmp_path: Path) -> None:
     with AtFiles(tmp_path) as server:
         server.say(CALL)
         for _ in range(300):
-            server.say('{"jsonrpc":"2.0","id":"p","method":"ping"}')
+            server.send('{"jsonrpc":"2.0","id":"p","method":"ping"}')
         server.says("line 301: ping")
         told = server.status()
     assert "line 1: tools/call sky (id 7): waits for you" in told
