@@ -7,7 +7,6 @@ import json
 import os
 import re
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -15,13 +14,16 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from humanmcp.cli import main
+from humanmcp.inbox.contract import Key, Reply
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.tables import versions
 from tests.support.forking import start
 from tests.support.serve_process import bare_environment
 from tests.support.waiting import PATIENCE, until
 
 JSON: Final = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-PROGRAM: Final = (sys.executable, "-m", "humanmcp", "answer")
 MODERN: Final = "2026-07-28"
 INITIALIZED: Final = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 QUICK: Final = (
@@ -167,17 +169,18 @@ class ServingHttp(AbstractContextManager["ServingHttp"]):
         found = until(lambda: sorted(self.home.glob("sessions/*/pending/*")), "a pending request")
         return found[0].parent.parent
 
-    def answer(self, number: int, text: str, *more: str, is_heard: bool = True) -> None:
-        """Answer as a person at a terminal does; who is not heard yet is told so."""
+    def answer(self, number: int, text: str, *more: str) -> None:
+        """Answer as a person at a terminal does, whose answer is sent."""
         name = self.folder().name
-        done = subprocess.run(
-            [*PROGRAM, f"{name}/{number}", "--home", str(self.home), "--text", text, *more],
-            capture_output=True,
-            env=bare_environment(self.home.parent),
-            check=False,
-        )
-        assert done.returncode == (0 if is_heard else 1), done
-        assert is_heard or b"Queued. " in done.stderr
+        words = ["answer", f"{name}/{number}", "--home", str(self.home), "--text", text, *more]
+        assert main([*words, "--lang", "en"]) == 0
+
+    def leave_answer(self, number: int, text: str) -> None:
+        """Answer a request whose client has gone: the answer waits for it."""
+        inbox, key = FolderInbox(self.home), Key(self.folder().name, number)
+        inbox.send(key, Reply(text, TextForm.TEXT, by="terminal"))
+        by = "terminal"
+        until(lambda: any(one.by == by for one in inbox.frames(key.session)), "it is taken")
 
 
 class Open:

@@ -52,7 +52,7 @@ def test_an_answer_comes_through_a_proxy_that_passes_nothing_on_before_its_end(
         assert got.status == 200
         assert got.text.startswith("id: 2-0\n")
         assert "sunny" not in got.text
-        server.answer(2, "sunny", is_heard=False)
+        server.leave_answer(2, "sunny")
         got = ask_http(proxy, "GET", "/mcp", None, {**headers, "Last-Event-ID": "2-0"})
         assert "id: 2-1\n" in got.text
         assert "sunny" in got.text

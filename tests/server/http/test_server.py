@@ -125,7 +125,7 @@ def test_a_stream_that_waits_for_long_ends_and_its_client_asks_again(home: Path)
             *(b"id: 2-0", b"retry: 1000", b"data: "),
             *(b"id: 2-0", b"retry: 200", b"data: "),
         ]
-        server.answer(2, "sunny", is_heard=False)
+        server.leave_answer(2, "sunny")
         again = server.open({**headers, "Last-Event-ID": "2-0"}, verb="GET")
         assert [name for name, data in again.events() if data] == ["2-1"]
         older = server.open(before, call())
@@ -204,7 +204,7 @@ def test_a_client_of_2025_that_hangs_up_gets_its_answer_when_it_comes_again(home
         name, data = next(waiting.events())
         assert (name, data) == ("2-0", b"")
         waiting.close()
-        server.answer(2, "sunny", is_heard=False)
+        server.leave_answer(2, "sunny")
         inbox, session = FolderInbox(home), server.folder().name
         again = server.open({**headers, "Last-Event-ID": name}, verb="GET")
         found = [(name, json.loads(data)) for name, data in again.events() if data]
