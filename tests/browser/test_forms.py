@@ -1,6 +1,7 @@
 """Forms: what is typed comes back, and it leaves the page only when the desk has taken it."""
 
 import json
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -44,6 +45,13 @@ def opened(window: Callable[..., Window], command: str) -> Page:
     page = window().page
     expect(page.locator(".approval pre")).to_have_text(command)
     return page
+
+
+def decision(desk: Desking, path: str) -> dict[str, str]:
+    """Return the form that denies what a page shows."""
+    shown = re.search(r'name="shown" value="(\w+)"', desk.page(path))
+    assert shown is not None
+    return {"act": "deny", "shown": shown[1]}
 
 
 def saved(page: Page) -> None:
@@ -181,6 +189,26 @@ def test_words_stay_to_be_copied_when_somebody_else_decides_first(
     sentence = "You typed this and did not send it. You can copy it."
     expect(page.locator("#unsent p")).to_have_text(sentence)
     assert page.locator("#unsent pre").inner_text() == "never on  a Friday"
+
+
+def test_words_that_only_the_browser_has_are_offered_when_somebody_else_decided(
+    desk: Desking, host: Serving, window: Callable[..., Window]
+) -> None:
+    """They were typed offline, and the browser was closed before the desk was back."""
+    asks(host, "11", "ls")
+    here = window()
+    expect(here.page.locator(".approval pre")).to_have_text("ls")
+    path = here.page.url.partition(here.login_path)[2]
+    here.page.route("**/api/drafts*", lambda route: route.abort())
+    here.page.locator("#reason").fill("not today <b>")
+    expect(here.page.locator("form .saved-at").last).to_contain_text("saved in this browser")
+    here.page.close()
+    assert desk.submit(f"/{path}", **decision(desk, f"/{path}")).status == 303
+    assert decided(host)["behavior"] == "deny"
+    here.page = here.new_page()
+    page = here.goto(path)
+    expect(page.locator("#unsent pre")).to_have_text("not today <b>")
+    expect(page.locator("#unsent").get_by_role("button", name="Copy")).to_be_visible()
 
 
 def test_words_stay_when_the_client_cancels(host: Serving, window: Callable[..., Window]) -> None:

@@ -35,6 +35,7 @@ function changed(changes) {
 if (document.querySelector("#around[data-role=learner], body[data-device]")) keep(loginPath);
 if ("device" in document.body.dataset) import("./installing.js");
 if ("notices" in document.body.dataset) import("./looking.js");
+if (maybe("unsent")) import("./unsent.js");
 page.started();
 startChoices(choiceChanged);
 startKeys(page);
