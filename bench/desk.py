@@ -85,7 +85,7 @@ def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
     counts = _FEW if rounds <= BARELY else SESSIONS
     for count in (affordable(wanted, FILES_EACH) for wanted in counts):
         inbox = FolderInbox(folder / f"desk-{count}")
-        names = [inbox.begin(SessionFacts("", AT, client="bench")) for _ in range(count)]
+        names = [inbox.begin_session(SessionFacts("", AT, client="bench")) for _ in range(count)]
         for name in names:
             for number in (1, 2):
                 _deliver(inbox, name, number)
@@ -134,7 +134,7 @@ def _tells_of(stream: http.client.HTTPResponse, name: str, number: int) -> bool:
 def events(folder: Path, rounds: int) -> Iterator[Figure]:
     """What an event costs in a session in which many wait, and in one in which few do."""
     inbox = FolderInbox(folder / "events")
-    names = [inbox.begin(SessionFacts("", AT, client="bench")) for _ in _BESIDE]
+    names = [inbox.begin_session(SessionFacts("", AT, client="bench")) for _ in _BESIDE]
     for name, count in zip(names, _BESIDE, strict=True):
         for number in range(1, count + 1):
             _deliver(inbox, name, number)
@@ -167,7 +167,7 @@ def _changed(inbox: FolderInbox, stream: http.client.HTTPResponse, key: Key, tur
 def history(folder: Path, rounds: int) -> Iterator[Figure]:
     """How soon a history of a hundred thousand lines is open, by a desk that never saw it."""
     inbox = FolderInbox(folder / "history")
-    name = inbox.begin(SessionFacts("", AT, client="bench"))
+    name = inbox.begin_session(SessionFacts("", AT, client="bench"))
     call = '{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":"forecast"}}}}'
     with (inbox.folder(name) / "transcript.jsonl").open("w", encoding="utf-8") as stream:
         for seq in range(1, HISTORY + 1):

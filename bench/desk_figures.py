@@ -100,7 +100,7 @@ def own_tool(host: Serving, window: Window) -> Iterator[str]:
 def lines(browser: Browser, folder: Path, count: int) -> Iterator[str]:
     """Open a long history and find one line in it."""
     inbox = FolderInbox(folder)
-    name = inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z"))
+    name = inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00.000Z"))
     for seq in range(1, count + 1):
         word = "needle" if seq == 1 else "hay"
         line = f'{{"jsonrpc":"2.0","method":"notifications/message","params":{{"data":"{word}"}}}}'

@@ -149,7 +149,7 @@ def others_wait(folder: Path, rounds: int) -> Iterator[Figure]:
 def visitors_wait(folder: Path, rounds: int) -> Iterator[Figure]:
     """Look at a request of a million small values, and let another visitor open another page."""
     inbox = FolderInbox(folder / "hostile-desk")
-    names = [inbox.begin(SessionFacts("", AT, client="bench")) for _ in range(2)]
+    names = [inbox.begin_session(SessionFacts("", AT, client="bench")) for _ in range(2)]
     many = VALUES if rounds > BARELY else VALUES // 100
     for name, count in zip(names, (many, 1), strict=True):
         line = OF_MANY % ",".join(['{"a":[1]}'] * count)

@@ -115,7 +115,7 @@ class _Asking:
     def __init__(self, inbox: Inbox, sessions: int) -> None:
         """Begin the sessions."""
         self._inbox = inbox
-        self._names = [inbox.begin(SessionFacts("", AT)) for _ in range(sessions)]
+        self._names = [inbox.begin_session(SessionFacts("", AT)) for _ in range(sessions)]
         self._asked: dict[Key, float] = {}
         self._rung: set[str] = set()
         self.took: list[float] = []
@@ -149,7 +149,7 @@ class _Asking:
             time.sleep(min(left, 0.005))
 
     def _take(self, session: str) -> None:
-        for key, _ in self._inbox.take(session):
+        for key, _ in self._inbox.take_replies(session):
             self._record(key, 2 * key.number, Direction.OUT)
             self._inbox.close(key, ExchangeState.ANSWERED)
             self.took.append(time.perf_counter() - self._asked.pop(key))

@@ -274,7 +274,7 @@ class HttpDemoServer(DemoServer):
         elif isinstance(what, OutgoingRequest) and what.method == "POST":
             self._posts.put(what)
 
-    def unanswered(self, line: str, why: StopError) -> None:  # noqa: ARG002 - one is under way
+    def answer_failed(self, line: str, why: StopError) -> None:  # noqa: ARG002 - one is under way
         """Keep why no answer will come."""
         self.lines.put(why)
 
@@ -420,7 +420,7 @@ class DemoRunner:
                 self._screen.responded(line)
                 continue
             if isinstance(line, StopError):
-                self._screen.unanswered(line)
+                self._screen.show_unanswered(line)
                 self._host.give_up(request, 0)
                 return None
             if line is None:
@@ -576,7 +576,7 @@ class Screen:
         """Show the head of an HTTP response."""
         to_stdout(Painted("  << ", "green"), f"{response.status} {response.reason} {response.type}")
 
-    def unanswered(self, why: StopError) -> None:
+    def show_unanswered(self, why: StopError) -> None:
         """Say why no answer will come."""
         to_stdout(Painted(f"     {why.sentence()}", "red"))
 

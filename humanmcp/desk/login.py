@@ -247,7 +247,7 @@ class Door:
                 self._write()
             return True
 
-    def leave(self, login: str) -> None:
+    def end_login(self, login: str) -> None:
         """End a login session: its cookie is no longer valid."""
         with self._lock:
             if self._logins.pop(digest(login).hex(), None) is not None:

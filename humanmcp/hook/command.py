@@ -231,7 +231,7 @@ class _Asking:
         self._connection = connection
         self._until = time.monotonic() + hook.limit
 
-    def begin(self, wake: Callable[[], object]) -> None:
+    def begin_steps(self, wake: Callable[[], object]) -> None:
         """Shake hands, and send the call."""
         self._connection.on_line = wake
         for line in _lines(self._hook.prompt):

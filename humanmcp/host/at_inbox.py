@@ -168,7 +168,7 @@ class AskedSession:
 
     # -- replies -------------------------------------------------------------------------------
 
-    def begin(self, wake: Callable[[], object]) -> None:
+    def begin_steps(self, wake: Callable[[], object]) -> None:
         """Be woken by the bell that a desk rings."""
         self._wake = wake
         self._schedule.listen(wake)
@@ -191,7 +191,7 @@ class AskedSession:
     def _look_once(self) -> None:
         for mark, reply in self._inbox_session.submissions():
             if isinstance(mark, str):
-                self._inbox_session.settle(mark, self._said(reply))
+                self._inbox_session.settle_outgoing(mark, self._said(reply))
             elif (question := self._questions.get(mark.number)) is not None:
                 self._judge(mark.number, question, reply)
 

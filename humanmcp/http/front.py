@@ -77,7 +77,7 @@ class FrontClient(Protocol):
     def post(self, posted: Posted, head: str) -> Stream:
         """Take a message, and the notes of its head. Return the stream of its response."""
 
-    def unanswered(self, stream: Stream) -> HttpRefusal | None:
+    def why_unanswered(self, stream: Stream) -> HttpRefusal | None:
         """Return why a stream ended without an answer; None if none was owed."""
 
     def missed(self, last_event_id: EventId) -> Sequence[OutEvent] | None:
@@ -275,7 +275,7 @@ class HttpApp(Generic[_Session]):
         self, posted: Posted, session: _Session, stream: Stream, response: HttpResponse
     ) -> HttpRefusal | None:
         """Answer 202 to a message that gets no response."""
-        refusal = session.unanswered(stream)
+        refusal = session.why_unanswered(stream)
         if refusal is not None:
             return refusal
         if isinstance(posted.message, Malformed):
@@ -317,7 +317,7 @@ class HttpApp(Generic[_Session]):
         if not await answer.run_on(missed or ()):
             session.gone(stream, cancels=False)
         else:
-            streams.leave(stream)
+            streams.drop_stream(stream)
         session.seen()
         return None
 

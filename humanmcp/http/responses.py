@@ -82,7 +82,7 @@ class OutEvent(NamedTuple):
     fault: HttpFault | None = None
     written: Written | None = None
 
-    def settle(self, *, written: bool) -> None:
+    def tell_written(self, *, written: bool) -> None:
         """Tell whether it was written, where that is wanted."""
         if self.written is not None:
             self.written(written=written)
@@ -128,7 +128,7 @@ class Stream:
             if event is not None and event.content:
                 yield event
 
-    def begin(self, numbers: Sequence[int]) -> None:
+    def begin_requests(self, numbers: Sequence[int]) -> None:
         """Name the stream and the requests whose answers it carries."""
         self.numbers, self.at = set(numbers), EventId(numbers[0], 0)
         self._begun.set()
@@ -182,7 +182,7 @@ class Streams:
         if not numbers:
             stream.end()
             return
-        stream.begin(numbers)
+        stream.begin_requests(numbers)
         self._open[numbers[0]] = stream
         self._owed.update(dict.fromkeys(numbers, numbers[0]))
 
@@ -238,7 +238,7 @@ class Streams:
         if self._open:
             self._open[max(self._open)].put(OutEvent(content, raw=True))
 
-    def unanswered(self, number: int) -> None:
+    def end_unanswered(self, number: int) -> None:
         """End the stream of a request that gets no answer, unless others wait on it."""
         stream = self._owed.pop(number, OWN)
         if stream in self._open:
@@ -267,7 +267,7 @@ class Streams:
         self._places.setdefault(number, stream.at.place)
         return True
 
-    def leave(self, stream: Stream) -> None:
+    def drop_stream(self, stream: Stream) -> None:
         """Drop a stream whose client is gone."""
         for number in [each for each, one in self._open.items() if one is stream]:
             del self._open[number]
@@ -482,7 +482,7 @@ class HttpAnswer:
             return  # nothing was said: whoever asked says what that means
         if first.fault is not None:
             await self._break(first, first.fault)
-            first.settle(written=True)
+            first.tell_written(written=True)
             return
         if first.last:
             status = http_status_of(first.content, self._version)
@@ -577,7 +577,7 @@ class HttpAnswer:
                 return
             if following.fault is not None:
                 await self._break_stream(following, following.fault)
-                following.settle(written=True)
+                following.tell_written(written=True)
                 return
             await self._say(following)
 

@@ -120,7 +120,7 @@ class HttpExchange:
         may_come = self._is_dropped and self._has_ids and self._is_resumable
         is_told = self.line or isinstance(error, SessionOverError)
         if is_told and not (self._is_answered or may_come or self._transport.is_closing):
-            self._transport.listener.unanswered(self.line, error)
+            self._transport.listener.answer_failed(self.line, error)
 
     @property
     def _is_resumable(self) -> bool:
@@ -325,7 +325,7 @@ class CallListener(OutputListener, Protocol):
     def line_arrived(self, line: bytes, asked: str = "") -> None:
         """Take a line. `asked` is the request whose response brought it, where it names none."""
 
-    def unanswered(self, line: str, error: StopError) -> None:
+    def answer_failed(self, line: str, error: StopError) -> None:
         """Learn that no answer to a message that was sent will come.
 
         The line is "" where the stream that belongs to none is over with its session.

@@ -48,7 +48,7 @@ FALLBACK_POLL: Final = 0.01
 class Attended(Protocol):
     """Something that waits for people, for a peer, or for a moment."""
 
-    def begin(self, wake: Callable[[], object]) -> None:
+    def begin_steps(self, wake: Callable[[], object]) -> None:
         """Start: `wake` may be called from any thread. Called once, first."""
 
     def step(self, now: float) -> float | None:
@@ -95,7 +95,7 @@ class Attendant:
         with self._changing:
             self._places.add(scheduled)
             self._foreground += not background
-        attended.begin(lambda: self._wake(scheduled))
+        attended.begin_steps(lambda: self._wake(scheduled))
         self._wake(scheduled)
 
     def stop(self) -> None:

@@ -10,8 +10,8 @@ The promises
    death of any process at any moment.
 2. Of several `send` for one exchange exactly one wins. The others raise `TakenError`, and nothing
    that a person typed is lost: a losing text is kept as a draft of its own (`Item.kept`).
-3. `take` gives each winning reply to the server once in the life of a process, and again after a
-   crash if the exchange was not closed: an exchange leaves `pending` only through `close`.
+3. `take_replies` gives each winning reply to the server once in the life of a process, and again
+   after a crash if the exchange was not closed: it leaves `pending` only through `close`.
 4. `close` moves an exchange to its last state once; a second `close` changes nothing.
 5. A frame given to `record` is in the transcript, in order, before `record` returns.
 6. Numbers are ours: nothing that came over the wire ever becomes part of a path or a key.
@@ -547,7 +547,7 @@ class SessionInbox(Protocol):
 class ServerInbox(SessionInbox, Protocol):
     """The inbox as its process uses it: it begins sessions and delivers exchanges."""
 
-    def begin(self, facts: SessionFacts) -> str:
+    def begin_session(self, facts: SessionFacts) -> str:
         """Open a session that this process owns. Return its name.
 
         `facts.name` may be empty: the inbox then makes one.
@@ -587,7 +587,7 @@ class ServerInbox(SessionInbox, Protocol):
         None while that is unknown: nothing may be sent before.
         """
 
-    def leave(self, session: str) -> None:
+    def leave_session(self, session: str) -> None:
         """Release a session with its pending exchanges: another process may `resume` it."""
 
     def describe(self, facts: SessionFacts, negotiated: NegotiatedState) -> None:
@@ -617,7 +617,7 @@ class ServerInbox(SessionInbox, Protocol):
     def bell(self, session: str) -> Doorbell | None:
         """Return the bell of a session of this process; None where it must look by itself."""
 
-    def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
+    def take_replies(self, session: str) -> Sequence[tuple[Key, Reply]]:
         """Return the replies that were sent since the last call, oldest first."""
 
     def drafts(self, session: str) -> Sequence[tuple[Key, Draft]]:
@@ -643,7 +643,7 @@ class ServerInbox(SessionInbox, Protocol):
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
         """Return the outgoing messages of people, as (ticket, text), each until it is settled."""
 
-    def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
+    def settle_outgoing(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         """Store an outgoing message's result: sent without problems, else returned."""
 
     def end(self, session: str) -> None:

@@ -484,7 +484,7 @@ class Outbox:
             self._look()
         return sorted(self._waiting.items(), key=lambda outgoing: int(outgoing[0]))
 
-    def settle(self, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
+    def settle_outgoing(self, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         """Put the result beside an outgoing message."""
         if not records.is_ticket(ticket):
             raise UnknownItemError(f"{self._folder.name}/{records.OUTBOX}/{ticket!r}")

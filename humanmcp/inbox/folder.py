@@ -147,7 +147,7 @@ class FolderInbox:
 
     # -- the server's side ----------------------------------------------------------------------
 
-    def begin(self, facts: SessionFacts) -> str:
+    def begin_session(self, facts: SessionFacts) -> str:
         with keeping("new session"):
             self._make_folders()  # somebody may have deleted them
             folder = self._make(facts.name)
@@ -220,7 +220,7 @@ class FolderInbox:
         """Return True while this process runs the session: a lock ends with its process."""
         return session in self._own
 
-    def leave(self, session: str) -> None:
+    def leave_session(self, session: str) -> None:
         """Release a session with its pending exchanges."""
         self._let_go(self._owned(session))
 
@@ -268,7 +268,7 @@ class FolderInbox:
     def _ring(self, session: str) -> None:
         ring(self._folder(session).path / records.BELL)
 
-    def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
+    def take_replies(self, session: str) -> Sequence[tuple[Key, Reply]]:
         return self._polls_of(session).replies()
 
     def drafts(self, session: str) -> Sequence[tuple[Key, Draft]]:
@@ -313,9 +313,9 @@ class FolderInbox:
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
         return self._outbox(session).outgoing()
 
-    def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
+    def settle_outgoing(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         with keeping("settled", ticket=ticket):
-            self._outbox(session).settle(ticket, diagnostics)
+            self._outbox(session).settle_outgoing(ticket, diagnostics)
 
     def _outbox(self, session: str) -> Outbox:
         outbox = self._outboxes.get(session)

@@ -100,7 +100,7 @@ class InboxSession:
         Raises:
             InboxError: the inbox cannot be used.
         """
-        return cls(inbox, facts._replace(name=inbox.begin(facts)), stamp)
+        return cls(inbox, facts._replace(name=inbox.begin_session(facts)), stamp)
 
     @property
     def name(self) -> str:
@@ -217,12 +217,12 @@ class InboxSession:
             lambda: self.inbox.refuse(key, diagnostics),
         )
 
-    def settle(self, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
+    def settle_outgoing(self, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         """Store the result of an outgoing message."""
         self._settling.add(ticket)
 
         def settle() -> None:
-            self.inbox.settle(self.name, ticket, diagnostics)
+            self.inbox.settle_outgoing(self.name, ticket, diagnostics)
             self._settling.discard(ticket)
 
         self.keep(f"what became of outgoing message {ticket}", settle)
@@ -232,8 +232,8 @@ class InboxSession:
         waiting = self.inbox.outgoing(self.name)
         return [one for one in waiting if one[0] not in self._settling]
 
-    def take(self) -> Sequence[tuple[Key, Reply]]:
-        return self.inbox.take(self.name)
+    def take_replies(self) -> Sequence[tuple[Key, Reply]]:
+        return self.inbox.take_replies(self.name)
 
     def submissions(self) -> Sequence[tuple[Key | str, Reply]]:
         """Return the replies and outgoing messages that people submitted, oldest first.
@@ -241,7 +241,7 @@ class InboxSession:
         Of one moment, what was said before what ends it: whatever was submitted before a reply is
         there by the time that replies have been taken.
         """
-        replies = self.take()  # first: see above
+        replies = self.take_replies()  # first: see above
         return sorted([*self.outgoing(), *replies], key=lambda one: one[1].at)
 
     # -- what people decided ----------------------------------------------------------------------
@@ -302,7 +302,7 @@ class InboxSession:
         """
         self.catch_up()
         try:
-            (self.inbox.leave if to_others else self.inbox.end)(self.name)
+            (self.inbox.leave_session if to_others else self.inbox.end)(self.name)
         except InboxError as error:
             logger.warning("the session cannot be closed in order: %s", error)
             return error

@@ -57,7 +57,7 @@ class Broadcaster:
 
     # -- attended -------------------------------------------------------------------------------
 
-    def begin(self, wake: Callable[[], object]) -> None:
+    def begin_steps(self, wake: Callable[[], object]) -> None:
         """Learn how to be woken."""
         self._wake = wake
 

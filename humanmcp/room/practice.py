@@ -196,7 +196,7 @@ class Practice:
 
     # -- attended -------------------------------------------------------------------------------
 
-    def begin(self, wake: Callable[[], object]) -> None:
+    def begin_steps(self, wake: Callable[[], object]) -> None:
         """Be woken by each line of the session."""
         self._connection.on_line = wake
 
@@ -341,7 +341,7 @@ class PracticeSession:
         self._leaves = True
         self._wake()
 
-    def begin(self, wake: Callable[[], object]) -> None:
+    def begin_steps(self, wake: Callable[[], object]) -> None:
         """Begin now, if nobody else runs it."""
         self._wake = wake
         self._begun()
@@ -352,7 +352,7 @@ class PracticeSession:
                 self._server = self._make()
             except StoreError:
                 return None
-            self._server.begin(self._wake)
+            self._server.begin_steps(self._wake)
         return self._server
 
     def step(self, now: float) -> float | None:

@@ -272,7 +272,7 @@ class RoomDoor(Door):
         """Return True as long as the visitor is known."""
         return self.who(login) is not None
 
-    def leave(self, login: str) -> None:
+    def end_login(self, login: str) -> None:
         """Do nothing: the browser forgets its cookie, and the key stays good."""
 
 

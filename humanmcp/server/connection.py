@@ -20,7 +20,7 @@ for the client: what it does not take is kept, and `backpressure` says so.
 *Streams.* A pipe is one stream. Over HTTP each POST has a stream of its own, and a line must find
 the one that it belongs to. So right after a line was taken `accept_requests` tells under which
 numbers its requests are known in the inbox, `send` names the request of a line (0: none),
-and `unanswered` says that no answer will follow. HTTP says things beside a line, too:
+and `end_unanswered` says that no answer will follow. HTTP says things beside a line, too:
 `transport_facts`, which the session goes by, and `notes`, which only the transcript keeps.
 
 A connection knows nothing of sessions, of the inbox, of signals and of the life of the process.
@@ -142,7 +142,7 @@ class Connection(Protocol):
     def accept_requests(self, numbers: Sequence[int]) -> None:
         """Accept the inbox numbers of the requests in the last line."""
 
-    def unanswered(self, number: int) -> None:
+    def end_unanswered(self, number: int) -> None:
         """Close the stream of a request that gets no answer."""
 
     def send(
@@ -255,7 +255,7 @@ class MemoryConnection:
         """Keep the numbers for the tests."""
         self.numbers = tuple(numbers)
 
-    def unanswered(self, number: int) -> None:
+    def end_unanswered(self, number: int) -> None:
         """Do nothing: there is one stream."""
 
     def send(
@@ -382,7 +382,7 @@ class PipeConnection:
             os.kill(os.getpid(), signal.SIGKILL)
         os._exit(CRASHED)
 
-    def unanswered(self, number: int) -> None:
+    def end_unanswered(self, number: int) -> None:
         """Do nothing: a pipe has one stream for all requests."""
 
     def send(

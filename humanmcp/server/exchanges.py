@@ -565,7 +565,7 @@ class ExchangeHandler:
             self.journal.note_order(reply)
         for one in self.capabilities:
             one.order(reply)
-        self.journal.settle(ticket, found)
+        self.journal.settle_outgoing(ticket, found)
         if reply.order is Order.CRASH:
             self.journal.connection.crash()
 
@@ -619,7 +619,7 @@ class ExchangeHandler:
             one.over(exchange, timers, reason)
         if timers is None:
             return
-        self.journal.connection.unanswered(exchange.number)
+        self.journal.connection.end_unanswered(exchange.number)
         if reason != QUIET or not timers.ticket:  # else it is parked, and its client may come back
             self.journal.close(exchange.number, exchange.state, reason=reason)
 

@@ -343,7 +343,7 @@ class Forwarding:
         for exchange in left:
             current = self._session.exchanges.get(exchange.number)
             if current is not None and current.state is ExchangeState.PENDING:
-                self._replay.leave(exchange)
+                self._replay.leave_to_person(exchange)
                 self._way.fall_back(exchange)
 
     def _stop(self, run: _Run) -> None:

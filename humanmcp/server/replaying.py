@@ -139,7 +139,9 @@ class ReplayedAnswers(Capability):
         `seq` names the recorded answer; None for a request without any, which may have been spoken
         about all the same.
         """
-        recorded = self._replay.unanswered(exchange) if seq is None else self._replay.around(seq)
+        recorded = (
+            self._replay.find_unanswered(exchange) if seq is None else self._replay.around(seq)
+        )
         if recorded is None:
             return True
         self._given[recorded.id] = exchange.id.token

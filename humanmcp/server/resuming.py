@@ -184,7 +184,7 @@ class Resumption:
             verdict = self._session.judge(reply.text)
             is_last = last.text in (verdict.line, verdict.forced) and last.by == reply.by
             if reply.order is Order.SAY and is_last and last.at >= reply.at:
-                self._journal.settle(ticket, ())
+                self._journal.settle_outgoing(ticket, ())
                 return
 
     def _is_over(self, number: int, exchange: Exchange | None) -> None:

@@ -110,7 +110,7 @@ class ParentWatch:
         self._gone = gone
         self._parent = os.getppid()
 
-    def begin(self, wake: Callable[[], object]) -> None:
+    def begin_steps(self, wake: Callable[[], object]) -> None:
         """Do nothing: nothing wakes it."""
 
     def step(self, now: float) -> float | None:
@@ -332,7 +332,7 @@ class ServerParts(NamedTuple):
         where = facts.folder or ("" if facts.http_at else str(Path.cwd()))
         facts = facts._replace(started=clock.stamp(), pid=os.getpid(), title=self.title, probe=True)
         facts = facts._replace(folder=where)
-        return facts._replace(name=inbox.begin(facts)), None
+        return facts._replace(name=inbox.begin_session(facts)), None
 
 
 def _parts(arguments: argparse.Namespace, settings: Settings, stderr: Stderr) -> ServerParts:

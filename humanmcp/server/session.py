@@ -97,7 +97,7 @@ class ServedSession:
 
     # -- attended ---------------------------------------------------------------------------------
 
-    def begin(self, wake: Callable[[], object]) -> None:
+    def begin_steps(self, wake: Callable[[], object]) -> None:
         """Begin: listen to the client's lines and to the inbox."""
         self._wake = wake
         for one in self._capabilities:

@@ -501,7 +501,7 @@ class HeldQueue:
 
     def follow_people(self, at: str) -> None:
         """Do what people have sent."""
-        for key, reply in self._inbox_session.take():
+        for key, reply in self._inbox_session.take_replies():
             held = self._waiting.get(key.number)
             if held is not None:
                 self._settle(held, reply, at)
@@ -509,7 +509,7 @@ class HeldQueue:
     def refuse_outgoing(self) -> None:
         """Give back what people want to say first: both ends of a tap are taken."""
         for ticket, _outgoing in self._inbox_session.outgoing():
-            self._inbox_session.settle(ticket, (kinds.own_message_at_tap().unplaced(),))
+            self._inbox_session.settle_outgoing(ticket, (kinds.own_message_at_tap().unplaced(),))
 
     def next(self) -> float:
         """Return when something happens automatically; infinity for never."""

@@ -127,7 +127,7 @@ class TappedClient:
         """Return True if no client waits or listens."""
         return self.streams.is_idle
 
-    def unanswered(self, stream: Stream) -> HttpRefusal | None:
+    def why_unanswered(self, stream: Stream) -> HttpRefusal | None:
         return ENDED if stream.numbers else None
 
     def missed(self, last_event_id: EventId) -> list[OutEvent]:  # noqa: ARG002 - nothing is resumed
@@ -136,7 +136,7 @@ class TappedClient:
 
     def done(self, stream: Stream) -> None:
         self.seen()
-        self.streams.leave(stream)
+        self.streams.drop_stream(stream)
 
     def gone(self, stream: Stream, *, cancels: bool) -> None:
         """Note that the client of a response is gone, which cancels in 2026-07-28 alone.
@@ -148,11 +148,11 @@ class TappedClient:
             self._kept.extend(event.content for event in stream.rest())
         for number in sorted(stream.numbers):
             request = self._waiting.pop(number, None)
-            self.streams.unanswered(number)
+            self.streams.end_unanswered(number)
             if cancels and request is not None and request.id is not None:
                 with contextlib.suppress(EndedError):
                     self._tap.send(cancellation(request.id, "the client hung up"))
-        self.streams.leave(stream)
+        self.streams.drop_stream(stream)
 
     def close(self) -> None:
         """End the tap, and its server with it. May take seconds."""

@@ -236,7 +236,7 @@ class RemoteServer:
                 self._record(line, OTHER_ID)
             self._write(self._answers, named)
 
-    def unanswered(self, line: str, why: StopError) -> None:
+    def answer_failed(self, line: str, why: StopError) -> None:
         """Answer a request that gets no answer, and say why; begin anew where that helps."""
         if _is_own(line.encode("utf-8", "replace")):
             return

@@ -202,7 +202,7 @@ class Listening:
             return
         while self._hear_next():
             pass
-        self.unanswered = self._judge.unanswered()
+        self.unanswered = self._judge.unanswered_requests()
         for one in self.unanswered:
             if not one.dropped:  # else it was said when it happened
                 self._say(one.seq, one.diagnostic)

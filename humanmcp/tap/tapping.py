@@ -138,7 +138,7 @@ class Tap:
         self._is_ending = False
         self._known_holds: tuple[str, ...] = hold_policy.patterns
 
-    def begin(self, wake: Callable[[], object]) -> None:
+    def begin_steps(self, wake: Callable[[], object]) -> None:
         """Start the pumps and the server's watch."""
         self._events.wake = wake
         self._schedule.listen(wake)

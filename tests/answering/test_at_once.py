@@ -33,7 +33,7 @@ def record(inbox: FolderInbox, role: Role = Role.SERVER) -> SessionFacts:
     facts = SessionFacts(
         "", "2026-11-20T18:00:00Z", role, client="c", protocol_version="2025-11-25"
     )
-    name = inbox.begin(facts)
+    name = inbox.begin_session(facts)
     for frame in FRAMES:
         inbox.record(name, frame)
     return facts._replace(name=name)

@@ -255,7 +255,7 @@ def test_a_held_message_is_judged_and_sent_alike(
     """Let go as it came, changed, changed too much, answered in the server's place."""
     home = scene.terminal.home
     inbox = FolderInbox(home)
-    session = inbox.begin(SessionFacts("", "2026-11-22T01:00:00Z", inboxes.Role.TAP))
+    session = inbox.begin_session(SessionFacts("", "2026-11-22T01:00:00Z", inboxes.Role.TAP))
     tap = Taker(home, session)
     told = []
     try:

@@ -18,7 +18,7 @@ def call(session: str, number: int, token: str) -> Item:
 def test_two_requests_with_one_id_are_pointed_out_while_both_wait(tmp_path: Path) -> None:
     """Beside both; 7 and "7" are two ids; one that has ended is in no way."""
     inbox = FolderInbox(tmp_path / "home")
-    session = inbox.begin(SessionFacts("", AT))
+    session = inbox.begin_session(SessionFacts("", AT))
     for number, token in ((1, "7"), (2, '"7"'), (3, "7")):
         inbox.deliver(call(session, number, token))
 

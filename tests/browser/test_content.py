@@ -127,7 +127,7 @@ def test_what_the_model_says_becomes_a_list_with_a_second_part(sitting: Sitting)
     """In the client's role a sampling has content of each kind, and one stays no list."""
     inbox = FolderInbox(sitting.desk.home)
     facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", role=Role.CLIENT, pid=1)
-    key = Key(inbox.begin(facts), 1)
+    key = Key(inbox.begin_session(facts), 1)
     said = {"role": "user", "content": {"type": "text", "text": "Draw a dot."}}
     line = request("sampling/createMessage", {"messages": [said], "maxTokens": 9}, "1")
     inbox.deliver(Item(key, line, "sampling/createMessage", "1", "2025-11-25", facts.started))
@@ -144,7 +144,7 @@ def test_what_the_model_says_becomes_a_list_with_a_second_part(sitting: Sitting)
     kinds = [one["type"] for one in json.loads(read_json(page))["result"]["content"]]
     assert kinds == ["text", "image"]
     page.locator("#send").click()
-    ((_, reply),) = until(lambda: inbox.take(key.session), "it was sent")
+    ((_, reply),) = until(lambda: inbox.take_replies(key.session), "it was sent")
     assert json.loads(reply.text)["result"]["content"][1]["mimeType"] == "image/png"
 
 

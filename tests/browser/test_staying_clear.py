@@ -144,7 +144,7 @@ def test_of_many_sessions_one_is_found_by_keys(home: Path, desk: Desking, window
     inbox = FolderInbox(home)
     clients = [f"agent {one}" for one in range(8)]
     facts = [SessionFacts("", "2026-11-20T18:00:00.000Z", client=one) for one in clients]
-    names = [inbox.begin(one) for one in facts]
+    names = [inbox.begin_session(one) for one in facts]
     until(lambda: len(desk.get("/api/sessions")["sessions"]) == len(names) or None, "all are seen")
     page = window().goto("/")
     menu = page.locator("#finding")
@@ -161,7 +161,7 @@ def test_of_many_sessions_one_is_found_by_keys(home: Path, desk: Desking, window
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: url.endswith(f"?session={names[3]}"))
     expect(page.locator(".sessions [aria-current]").first).to_have_text("D agent 3")
-    inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z", client="agent 8"))
+    inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00.000Z", client="agent 8"))
     expect(page.locator("button.finding b")).to_have_text("9")  # its list came without the menu
     page.keyboard.press("Escape")
     page.locator("button.finding").click()

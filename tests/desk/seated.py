@@ -30,7 +30,7 @@ class Seated:
     def begun(self, role: Role) -> str:
         """Begin a session; return its name."""
         facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", role=role, pid=1)
-        return self.inbox.begin(facts)
+        return self.inbox.begin_session(facts)
 
     def knows(self, version: str, negotiated: NegotiatedState) -> None:
         """Tell the desk what has been negotiated."""
@@ -79,7 +79,7 @@ class Seated:
                 for ticket, reply in self.inbox.outgoing(self.name):
                     message = json.loads(reply.text)
                     asked.append(message)
-                    self.inbox.settle(self.name, ticket, ())
+                    self.inbox.settle_outgoing(self.name, ticket, ())
                     self.lines((Direction.IN, message))
                     result = answer(message)
                     if result is not None:

@@ -171,7 +171,7 @@ def filled_inbox(home: Path) -> list[str]:
                 client="\u202eclient",
                 protocol_version="2025-11-25",
             )
-            name = inbox.begin(facts)
+            name = inbox.begin_session(facts)
             inbox.describe(facts._replace(name=name), NegotiatedState(client_name="c"))
             inbox.record(name, Frame(1, AT, Direction.IN, CALL.encode(), 1))
             inbox.record(name, Frame(2, AT, Direction.IN, b"no \xff JSON\x1b", 0))

@@ -53,7 +53,7 @@ def changes(board: Board, since: int) -> list[tuple[str, int]]:
 
 def test_what_arrives_changes_and_closes_is_noted(inbox: FolderInbox) -> None:
     """Each once, in order; a second look at the same thing notes nothing."""
-    name = inbox.begin(SessionFacts("", AT))
+    name = inbox.begin_session(SessionFacts("", AT))
     board = Board(inbox)
     heard: list[int] = []
     board.listen(lambda: heard.append(board.version))
@@ -72,7 +72,7 @@ def test_what_arrives_changes_and_closes_is_noted(inbox: FolderInbox) -> None:
 
 def test_the_longest_waiting_comes_first_across_sessions(inbox: FolderInbox) -> None:
     """By arrival, whichever session it is of; one session alone when it is named."""
-    first, second = (inbox.begin(SessionFacts("", AT)) for _ in range(2))
+    first, second = (inbox.begin_session(SessionFacts("", AT)) for _ in range(2))
     deliver(inbox, first, 1, "2026-11-20T18:00:02Z")
     deliver(inbox, second, 1, "2026-11-20T18:00:01Z")
     board = Board(inbox)
@@ -154,7 +154,7 @@ def test_a_page_leaves_only_for_what_is_more_urgent(
 
 def test_only_what_waits_for_a_decision_is_counted(inbox: FolderInbox) -> None:
     """The number in the title is that of the requests that a page opens now."""
-    name = inbox.begin(SessionFacts("", AT))
+    name = inbox.begin_session(SessionFacts("", AT))
     for number, one in enumerate(KINDS.values(), 1):
         key = Key(name, number)
         inbox.deliver(Item(key, "{}", "m", str(number), "", AT)._replace(**one))
@@ -167,7 +167,7 @@ def test_only_what_waits_for_a_decision_is_counted(inbox: FolderInbox) -> None:
 
 def test_what_a_session_leaves_behind_waits_for_nobody(inbox: FolderInbox) -> None:
     """When it ends, its rows go, and it stays in the list of sessions."""
-    name = inbox.begin(SessionFacts("", AT))
+    name = inbox.begin_session(SessionFacts("", AT))
     deliver(inbox, name, 1)
     board = Board(inbox)
     board.refresh_all()
@@ -183,7 +183,7 @@ def test_what_a_session_leaves_behind_waits_for_nobody(inbox: FolderInbox) -> No
 def test_a_probe_is_no_session_until_it_speaks(inbox: FolderInbox) -> None:
     """A process that was only asked what it speaks is not shown."""
     facts = SessionFacts("", AT, probe=True)
-    name = inbox.begin(facts)
+    name = inbox.begin_session(facts)
     board = Board(inbox)
     board.refresh(name)
     assert board.sessions() == []
@@ -197,7 +197,7 @@ def test_who_missed_too_much_looks_at_everything(
 ) -> None:
     """The changes are bounded; a number of the future is of another desk."""
     monkeypatch.setattr("humanmcp.desk.board.REMEMBERED", 8)
-    name = inbox.begin(SessionFacts("", AT))
+    name = inbox.begin_session(SessionFacts("", AT))
     board = Board(inbox)
     board.refresh_all()
     began = board.version
@@ -224,7 +224,7 @@ def test_pages_look_again_when_somebody_begins_to_write_and_when_they_stop(
 ) -> None:
     """In this desk or in another one; and not at each sign between."""
     board = Board(inbox)
-    key = Key(inbox.begin(SessionFacts(name="", started="")), 1)
+    key = Key(inbox.begin_session(SessionFacts(name="", started="")), 1)
     version = board.version
     for _ in range(3):
         inbox.note_writer(key, Writer("a", "花子"))
@@ -242,7 +242,7 @@ def test_a_change_of_one_exchange_reads_that_one(
     inbox: FolderInbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many wait beside it; a line in the transcript reads none of them."""
-    name = inbox.begin(SessionFacts("", AT))
+    name = inbox.begin_session(SessionFacts("", AT))
     keys = [deliver(inbox, name, number) for number in range(1, 31)]
     board = Board(inbox)
     board.refresh_all()
@@ -270,7 +270,7 @@ def test_a_change_of_one_exchange_reads_that_one(
 
 def test_what_comes_and_goes_between_two_looks_is_told(inbox: FolderInbox) -> None:
     """Once, whether it is named itself or a later one is."""
-    name = inbox.begin(SessionFacts("", AT))
+    name = inbox.begin_session(SessionFacts("", AT))
     board = Board(inbox)
     board.refresh_all()
     version = board.version
@@ -300,7 +300,7 @@ def test_a_line_is_decoded_once(inbox: FolderInbox, monkeypatch: pytest.MonkeyPa
         return read(raw)
 
     monkeypatch.setattr(jsonrpc, "read", counting)
-    name = inbox.begin(SessionFacts("", AT))
+    name = inbox.begin_session(SessionFacts("", AT))
     board = Board(inbox)
     keys = [deliver(inbox, name, number) for number in (7001, 7002)]
     board.refresh_all()

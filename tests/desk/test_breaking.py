@@ -29,7 +29,7 @@ class Asked:
         self.desk = desk
         self.inbox = FolderInbox(desk.home)
         facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", role=role, pid=1)
-        self.key = Key(self.inbox.begin(facts), 1)
+        self.key = Key(self.inbox.begin_session(facts), 1)
         item = Item(self.key, LINE, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z")
         self.inbox.deliver(item)
         self.path = f"/m/{self.key.session}/{self.key.number}"

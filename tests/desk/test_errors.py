@@ -42,7 +42,7 @@ def test_what_is_not_there_is_said_in_both_languages(desk: Desking) -> None:
 def test_a_line_that_was_not_recorded_is_not_there(desk: Desking, home: Path) -> None:
     """The number is named, and where the others are."""
     inbox = FolderInbox(home)
-    name = inbox.begin(SessionFacts("", "2026-11-20T18:49:07Z"))
+    name = inbox.begin_session(SessionFacts("", "2026-11-20T18:49:07Z"))
     answer = desk.ask("GET", f"/api/sessions/{name}/lines/9?lang=ja", headers=desk.bearer)
     assert answer.status == 404
     assert f"セッション {name} に 9 行目はありません" in detail(answer)
@@ -52,7 +52,7 @@ def test_a_line_that_was_not_recorded_is_not_there(desk: Desking, home: Path) ->
 def test_a_disk_that_keeps_nothing_is_told_to_scripts_and_pages(desk: Desking, home: Path) -> None:
     """507, the reason and the advice; the page has them as a page."""
     inbox = FolderInbox(home)
-    name = inbox.begin(SessionFacts("", "2026-11-20T18:49:07Z"))
+    name = inbox.begin_session(SessionFacts("", "2026-11-20T18:49:07Z"))
     inbox.deliver(Item(Key(name, 1), LINE, "tools/call", "1", "2025-06-18", "2026-01-01T00:00:00Z"))
     (home / "tmp").rmdir()
     (home / "tmp").write_text("", encoding="utf-8")

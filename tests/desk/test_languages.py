@@ -57,7 +57,7 @@ def test_what_one_browser_chooses_is_not_chosen_for_another(desking: Desking) ->
 def waiting(desking: Desking) -> Iterator[str]:
     """A call of a tool that waits, by its path."""
     inbox = FolderInbox(desking.home)
-    name = inbox.begin(SessionFacts(name="", started="2026-11-21T01:00:00.000Z", pid=1))
+    name = inbox.begin_session(SessionFacts(name="", started="2026-11-21T01:00:00.000Z", pid=1))
     line = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"weather"}}'
     inbox.deliver(
         Item(Key(name, 1), line, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z")

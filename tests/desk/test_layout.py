@@ -68,7 +68,7 @@ AT = "2026-11-20T18:49:07.123Z"
 def waiting(inbox: FolderInbox, method: str) -> Iterator[str]:
     """Let a request of this method wait. Yields the session's name."""
     line = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method})
-    name = inbox.begin(SessionFacts("", AT))
+    name = inbox.begin_session(SessionFacts("", AT))
     inbox.deliver(Item(Key(name, 1), line, method, "7", "2025-11-25", AT))
     yield name
     inbox.end(name)
@@ -98,7 +98,7 @@ def test_a_method_goes_on_in_the_next_line_after_a_slash(desking: Desking) -> No
 def test_the_list_after_an_event_leaves_out_the_menu_of_all_sessions(home: Path) -> None:
     """It is asked for after each event: what it costs must not grow with the sessions."""
     inbox = FolderInbox(home)
-    names = [inbox.begin(SessionFacts("", AT, client=f"agent {one}")) for one in range(40)]
+    names = [inbox.begin_session(SessionFacts("", AT, client=f"agent {one}")) for one in range(40)]
     counts = {}
     with Desking(home) as desk:
         for path in ("/", "/list", "/list?sessions=yes"):
@@ -112,7 +112,7 @@ def test_the_list_after_an_event_leaves_out_the_menu_of_all_sessions(home: Path)
 def test_the_page_of_a_huge_request_is_small_and_leads_to_the_rest(home: Path) -> None:
     """A call with a hundred thousand arguments: what is not shown is a link away."""
     inbox = FolderInbox(home)
-    name = inbox.begin(SessionFacts("", AT))
+    name = inbox.begin_session(SessionFacts("", AT))
     arguments = ",".join(f'"k{one}":{one}' for one in range(100_000))
     params = f'{{"name":"forecast","arguments":{{{arguments}}}}}'
     line = f'{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}'
@@ -133,7 +133,9 @@ def test_a_page_decodes_the_request_at_most_once(
     """What the list has decoded is known; what is too large for that is decoded once a look."""
     monkeypatch.setattr("humanmcp.answering.open_exchange._lines", Decoded(largest))
     inbox = FolderInbox(tmp_path / "home")
-    name = inbox.begin(SessionFacts("", "2026-11-20T18:49:07Z", protocol_version="2025-11-25"))
+    name = inbox.begin_session(
+        SessionFacts("", "2026-11-20T18:49:07Z", protocol_version="2025-11-25")
+    )
     line = (
         '{"jsonrpc":"2.0","id":"r7","method":"tools/call","params":{"name":"dice","arguments":{}}}'
     )
@@ -160,7 +162,7 @@ def test_only_the_beginning_of_a_huge_message_is_decoded_for_a_page(
 ) -> None:
     """While a line is decoded nobody else gets a page: a million values took a second."""
     inbox = FolderInbox(tmp_path / "home")
-    name = inbox.begin(SessionFacts("", AT, protocol_version="2025-11-25"))
+    name = inbox.begin_session(SessionFacts("", AT, protocol_version="2025-11-25"))
     values = ",".join(["{}"] * MOST_VALUES)
     params = f'{{"name":"dice","arguments":{{"a":[{values}]}}}}'
     line = f'{{"method":"tools/call","params":{params},"jsonrpc":"2.0","id":"r7"}}'
@@ -192,7 +194,7 @@ def test_only_the_beginning_of_a_huge_message_is_decoded_for_a_page(
 def test_after_the_last_session_the_page_says_that_it_is_over(home: Path) -> None:
     """It does not say that no host is connected *yet*, and leads to what was said."""
     inbox = FolderInbox(home)
-    inbox.end(inbox.begin(SessionFacts("", AT, client="humanmcp-play")))
+    inbox.end(inbox.begin_session(SessionFacts("", AT, client="humanmcp-play")))
     with Desking(home) as desk:
         page = html.unescape(desk.page("/"))
     assert "No host is connected any more." in page

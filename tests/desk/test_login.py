@@ -113,7 +113,7 @@ def test_a_visit_survives_a_restart_and_its_file_opens_nothing(tmp_path: Path) -
     assert login not in file.read_text(encoding="utf-8")
     again = Door(file)
     assert again.knows_login(login)
-    again.leave(login)
+    again.end_login(login)
     assert not again.knows_login(login)
     assert not Door(file).knows_login(login)
 

@@ -124,10 +124,10 @@ class FullDisk(FolderInbox):
         self._check()
         super().refuse(key, diagnostics)
 
-    def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
+    def settle_outgoing(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         """Settle it if there is room."""
         self._check()
-        super().settle(session, ticket, diagnostics)
+        super().settle_outgoing(session, ticket, diagnostics)
 
 
 @pytest.mark.parametrize("ends", [False, True], ids=["goes on", "ends"])

@@ -99,7 +99,7 @@ class InboxContract:
     @pytest.fixture
     def session(self, server: Inbox) -> str:
         """Begin a session."""
-        return server.begin(SessionFacts(name="", started=AT))
+        return server.begin_session(SessionFacts(name="", started=AT))
 
     @pytest.fixture
     def key(self, server: Inbox, session: str) -> Key:
@@ -207,7 +207,7 @@ class InboxContract:
 
         with ThreadPoolExecutor(len(texts)) as pool:
             winners = [text for text in pool.map(send, texts) if text]
-        assert [reply.text for _, reply in server.take(key.session)] == winners
+        assert [reply.text for _, reply in server.take_replies(key.session)] == winners
         assert len(winners) == 1
         kept = [draft.text for draft in server.item(key).kept]
         assert sorted(kept + winners) == sorted(texts)
@@ -237,7 +237,7 @@ class InboxContract:
     ) -> None:
         """What was typed and what was sent can be compared later."""
         desk.send(key, Reply("{ }"))
-        server.take(key.session)
+        server.take_replies(key.session)
         server.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT, deliberate=True))
         found = desk.item(key)
         assert found.reply == Reply("{ }")
@@ -249,10 +249,10 @@ class InboxContract:
     def test_a_reply_is_taken_once(self, server: Inbox, desk: Inbox, key: Key) -> None:
         """Promise 3: and with all its parts."""
         reply = Reply("text", TextForm.TOOL_ERROR, anyway=True, by="desk", at=AT)
-        assert server.take(key.session) == []
+        assert server.take_replies(key.session) == []
         desk.send(key, reply)
-        assert server.take(key.session) == [(key, reply)]
-        assert server.take(key.session) == []
+        assert server.take_replies(key.session) == [(key, reply)]
+        assert server.take_replies(key.session) == []
 
     def test_a_reply_is_taken_again_after_a_crash(
         self, store: Store, server: Inbox, desk: Inbox, key: Key
@@ -262,13 +262,13 @@ class InboxContract:
         By the process that holds the session then (`resume`): no other one takes anything.
         """
         desk.send(key, Reply("text"))
-        server.take(key.session)
+        server.take_replies(key.session)
         store.kill(server)
         after = store.view()
         after.resume(key.session)
-        assert after.take(key.session) == [(key, Reply("text"))]
+        assert after.take_replies(key.session) == [(key, Reply("text"))]
         after.close(key, ExchangeState.ABANDONED)
-        assert store.view().take(key.session) == []
+        assert store.view().take_replies(key.session) == []
 
     def test_replies_come_in_the_order_they_were_sent(
         self, server: Inbox, desk: Inbox, session: str
@@ -279,14 +279,14 @@ class InboxContract:
         sent = [Key(session, 3), Key(session, 1), Key(session, 2)]
         for key in sent:
             desk.send(key, Reply(f"to {key.number}"))
-        assert [key for key, _ in server.take(session)] == sent
+        assert [key for key, _ in server.take_replies(session)] == sent
 
     # -- giving back --------------------------------------------------------------------------
 
     def test_a_refused_reply_is_the_draft_again(self, server: Inbox, desk: Inbox, key: Key) -> None:
         """`refuse`: the text goes back with every part of its problems."""
         desk.send(key, Reply("{“result”: 1}", TextForm.RESULT, by="Aiko", at=AT))
-        server.take(key.session)
+        server.take_replies(key.session)
         server.refuse(key, [PROBLEM, HINT])
         found = desk.item(key)
         assert found.draft == Draft(
@@ -302,7 +302,7 @@ class InboxContract:
         """`refuse`: even the very same text may be sent again."""
         for _ in range(3):
             desk.send(key, Reply("same"))
-            assert server.take(key.session) == [(key, Reply("same"))]
+            assert server.take_replies(key.session) == [(key, Reply("same"))]
             server.refuse(key, [PROBLEM])
 
     def test_a_refusal_does_not_overwrite_what_somebody_else_typed(
@@ -311,7 +311,7 @@ class InboxContract:
         """Promise 2: two people at one exchange; the one who did not send keeps his text."""
         desk.save(key, Draft("his", touched=True, by="Bo"))
         desk.send(key, Reply("hers", by="Aiko"))
-        server.take(key.session)
+        server.take_replies(key.session)
         server.refuse(key, [PROBLEM])
         found = desk.item(key)
         assert found.draft is not None
@@ -323,7 +323,7 @@ class InboxContract:
     ) -> None:
         """The client may cancel while a reply is checked."""
         desk.send(key, Reply("text"))
-        server.take(key.session)
+        server.take_replies(key.session)
         server.close(key, ExchangeState.CANCELLED)
         before = desk.item(key)
         server.refuse(key, [PROBLEM])
@@ -480,7 +480,7 @@ class InboxContract:
         self, store: Store, server: Inbox, desk: Inbox
     ) -> None:
         """Promise 8: with all that waits, a reply that nobody took, and for every reader."""
-        name = server.begin(SessionFacts("", AT, http_id="id", http_at="8766"))
+        name = server.begin_session(SessionFacts("", AT, http_id="id", http_at="8766"))
         server.deliver(item_of(name))
         server.record(name, frame_of(1))
         assert server.orphaned_sessions("8766") == []
@@ -497,17 +497,17 @@ class InboxContract:
         facts, waiting = following.resume(name)
         assert (facts.http_id, facts.life, waiting) == ("id", Life.OPEN, [1])
         assert desk.facts(name).life is Life.OPEN
-        assert [reply.text for _key, reply in following.take(name)] == ["whole"]
+        assert [reply.text for _key, reply in following.take_replies(name)] == ["whole"]
         following.record(name, frame_of(2))
         assert [frame.seq for frame in desk.frames(name)] == [1, 2]
 
     def test_a_session_goes_on_in_one_process_alone(self, store: Store, server: Inbox) -> None:
         """Promise 8: the first that asks has it; one that left it does not."""
-        name = server.begin(SessionFacts("", AT, http_id="id", http_at="8766"))
+        name = server.begin_session(SessionFacts("", AT, http_id="id", http_at="8766"))
         with pytest.raises(StoreError):
             store.view().resume(name)
         assert server.is_held(name)
-        server.leave(name)
+        server.leave_session(name)
         assert server.is_held(name) is False
         second = store.view()
         second.resume(name)
@@ -567,9 +567,9 @@ class InboxContract:
         assert desk.item(key).answer == Answer("whole", "desk", AT, fetched=AT)
 
     def test_every_fact_of_a_session_is_told(self, server: Inbox, desk: Inbox) -> None:
-        """`begin` and `describe`: no member is lost on the way."""
+        """`begin_session` and `describe`: no member is lost on the way."""
         begun = SessionFacts("", AT, Role.TAP, pid=77, files="/tmp/x", title="3年2組")
-        name = server.begin(begun)
+        name = server.begin_session(begun)
         assert desk.facts(name) == begun._replace(name=name, letter="a")
         later = begun._replace(
             name=name, client="c\u202e", client_version="1", protocol_version="2025-11-25"
@@ -593,13 +593,14 @@ class InboxContract:
         A7: and whatever the clock said: somebody may have set it back between two of them.
         """
         names = [
-            server.begin(SessionFacts("", f"2026-11-20T18:49:0{second}Z")) for second in (3, 1, 2)
+            server.begin_session(SessionFacts("", f"2026-11-20T18:49:0{second}Z"))
+            for second in (3, 1, 2)
         ]
         assert [facts.name for facts in desk.sessions()] == names[::-1]
 
     def test_a_probe_is_not_listed(self, server: Inbox, desk: Inbox) -> None:
         """Design 7: a process that only ever saw `server/discover` is no session to show."""
-        name = server.begin(SessionFacts("", AT, probe=True))
+        name = server.begin_session(SessionFacts("", AT, probe=True))
         assert desk.sessions() == []
         assert desk.facts(name).probe
         assert [one.name for one in desk.probes()] == [name]
@@ -608,7 +609,7 @@ class InboxContract:
 
     def test_two_sessions_of_the_same_second_are_two(self, store: Store, desk: Inbox) -> None:
         """Hosts start the same server twice."""
-        names = {store.view().begin(SessionFacts("", AT)) for _ in range(20)}
+        names = {store.view().begin_session(SessionFacts("", AT)) for _ in range(20)}
         assert {facts.name for facts in desk.sessions()} == names
         assert len(names) == 20
 
@@ -641,7 +642,7 @@ class InboxContract:
     ) -> None:
         """`drafts`: the server wrote that itself."""
         desk.send(key, Reply("x"))
-        server.take(key.session)
+        server.take_replies(key.session)
         server.refuse(key, [PROBLEM])
         assert server.drafts(key.session) == []
 
@@ -677,7 +678,7 @@ class InboxContract:
         assert desk.outgoing_result(session, ticket) is None
         for _ in range(2):
             assert server.outgoing(session) == [(ticket, reply)]
-        server.settle(session, ticket, [])
+        server.settle_outgoing(session, ticket, [])
         assert server.outgoing(session) == []
         assert desk.outgoing_result(session, ticket) == OutgoingResult()
 
@@ -686,7 +687,7 @@ class InboxContract:
     ) -> None:
         """`refused`: told to every desk."""
         ticket = desk.submit(session, Reply("{"))
-        server.settle(session, ticket, [PROBLEM])
+        server.settle_outgoing(session, ticket, [PROBLEM])
         assert store.view().outgoing_result(session, ticket) == OutgoingResult((PROBLEM,))
 
     def test_sayings_come_in_the_order_they_were_said(
@@ -703,31 +704,35 @@ class InboxContract:
     def test_a_session_has_one_letter_everywhere_and_keeps_it(self, store: Store) -> None:
         """In the order in which sessions become visible, whoever looks, whoever ended."""
         server, desk = store.view(), store.view()
-        probed = server.begin(SessionFacts("", AT, probe=True))
-        first = server.begin(SessionFacts("", "2026-11-20T18:49:08Z"))
+        probed = server.begin_session(SessionFacts("", AT, probe=True))
+        first = server.begin_session(SessionFacts("", "2026-11-20T18:49:08Z"))
         server.describe(SessionFacts(probed, AT, client="host"), NegotiatedState())
-        last = store.view().begin(SessionFacts("", "2001-01-01T00:00:00Z"))  # the clock went back
+        last = store.view().begin_session(
+            SessionFacts("", "2001-01-01T00:00:00Z")
+        )  # the clock went back
         wanted = {first: "a", probed: "b", last: "c"}
         for view in (server, desk, store.view()):
             assert {one.name: one.letter for one in view.sessions()} == wanted
             assert [one.letter for one in view.sessions()] == ["c", "b", "a"]
             assert {name: view.facts(name).letter for name in wanted} == wanted
         server.end(first)
-        assert server.begin(SessionFacts("", AT)) != first
+        assert server.begin_session(SessionFacts("", AT)) != first
         assert {one.name: one.letter for one in store.view().sessions()}.items() > wanted.items()
 
     def test_many_sessions_that_begin_at_once_share_no_letter(self, store: Store) -> None:
         """Of two that want the same one, one gets the next."""
         with ThreadPoolExecutor(8) as pool:
-            names = list(pool.map(lambda _: store.view().begin(SessionFacts("", AT)), range(24)))
+            names = list(
+                pool.map(lambda _: store.view().begin_session(SessionFacts("", AT)), range(24))
+            )
         letters = {store.view().facts(name).letter for name in names}
         assert letters == {chr(ord("a") + rank) for rank in range(24)}
 
     def test_a_probe_has_no_letter(self, store: Store) -> None:
         """What nobody sees uses none up."""
         server = store.view()
-        assert server.facts(server.begin(SessionFacts("", AT, probe=True))).letter == ""
-        assert server.facts(server.begin(SessionFacts("", AT))).letter == "a"
+        assert server.facts(server.begin_session(SessionFacts("", AT, probe=True))).letter == ""
+        assert server.facts(server.begin_session(SessionFacts("", AT))).letter == "a"
 
     # -- who writes an answer ---------------------------------------------------------------------
 
@@ -773,7 +778,7 @@ class InboxContract:
         """The first answer wins, whoever began first."""
         desk.note_writer(key, Writer("a", "花子"))
         desk.send(key, Reply("sunny", who="太郎"))
-        assert [reply.text for _, reply in server.take(key.session)] == ["sunny"]
+        assert [reply.text for _, reply in server.take_replies(key.session)] == ["sunny"]
 
     def test_nobody_writes_in_a_session_that_there_is_not(self, desk: Inbox) -> None:
         """It is unknown."""

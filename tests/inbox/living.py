@@ -25,7 +25,7 @@ def say(*words: object) -> None:
 def server(home: str) -> None:
     """Deliver, record, answer every other reply and refuse the rest, for ever."""
     inbox = FolderInbox(Path(home))
-    session = inbox.begin(SessionFacts("", AT))
+    session = inbox.begin_session(SessionFacts("", AT))
     say("session", session)
     number = 0
     while True:
@@ -34,7 +34,7 @@ def server(home: str) -> None:
         say("recorded", number)
         inbox.deliver(item_of(session, number))
         say("delivered", number)
-        for key, reply in inbox.take(session):
+        for key, reply in inbox.take_replies(session):
             if key.number % 2:
                 inbox.refuse(key, [])
             else:

@@ -21,7 +21,7 @@ class Guest:
         self.ended = threading.Event()
         self.wake: Callable[[], object] = list
 
-    def begin(self, wake: Callable[[], object]) -> None:
+    def begin_steps(self, wake: Callable[[], object]) -> None:
         """Learn how to be woken."""
         self.wake = wake
 

@@ -125,7 +125,7 @@ def test_a_desk_rings_whatever_it_sends(
 ) -> None:
     """After it was sent: who looks then finds it."""
     server = FolderInbox(tmp_path / "home")
-    name = server.begin(SessionFacts("", AT))
+    name = server.begin_session(SessionFacts("", AT))
     server.deliver(Item(Key(name, 1), CALL, "tools/call", "1", "2025-11-25", AT))
     bell = server.bell(name)
     assert bell is not None

@@ -45,7 +45,7 @@ class Scene(NamedTuple):
 def scene_in(home: Path) -> Scene:
     """Deliver one exchange and type something."""
     server, desk = FolderInbox(home), FolderInbox(home)
-    key = Key(server.begin(SessionFacts("", AT)), 1)
+    key = Key(server.begin_session(SessionFacts("", AT)), 1)
     server.deliver(item_of(key.session))
     desk.save(key, Draft("typed", touched=True))
     return Scene(home, server, desk, key)
@@ -54,7 +54,7 @@ def scene_in(home: Path) -> Scene:
 def with_reply(scene: Scene) -> None:
     """Send a reply and let the server take it."""
     scene.desk.send(scene.key, Reply("sent"))
-    scene.server.take(scene.key.session)
+    scene.server.take_replies(scene.key.session)
 
 
 def lose(scene: Scene) -> None:
@@ -147,7 +147,7 @@ def read_everything(inbox: Inbox, session: str) -> dict[int, Item]:
             assert item.key.number not in found
             found[item.key.number] = item
     list(inbox.frames(session))
-    inbox.take(session)
+    inbox.take_replies(session)
     inbox.drafts(session)
     inbox.outgoing(session)
     inbox.sessions()

@@ -10,6 +10,6 @@ def test_a_folder_that_was_deleted_is_made_again_for_the_next_session(tmp_path: 
     """Every client was refused until the server was started again."""
     inbox = FolderInbox(tmp_path / "home")
     inbox.home.rename(tmp_path / "gone")
-    name = inbox.begin(SessionFacts("", "2026-11-20T18:00:00Z"))
+    name = inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00Z"))
     assert (tmp_path / "home" / "sessions" / name).is_dir()
     inbox.end(name)

@@ -88,7 +88,7 @@ def desk(store: FolderStore) -> FolderInbox:
 @pytest.fixture
 def key(server: FolderInbox) -> Key:
     """Begin a session and deliver one exchange."""
-    session = server.begin(SessionFacts("", AT))
+    session = server.begin_session(SessionFacts("", AT))
     server.deliver(item_of(session))
     return Key(session, 1)
 
@@ -116,7 +116,7 @@ def test_the_folder_looks_as_the_design_says(
     assert {path.name for path in pending(server, key).iterdir()} == {
         *("request.json", "wait.json", "draft.json", "reply.json"),
     }
-    server.take(key.session)
+    server.take_replies(key.session)
     server.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
     session = store.home / "sessions" / key.session
     assert sorted(path.name for path in session.iterdir()) == sorted(
@@ -131,7 +131,7 @@ def test_the_folder_looks_as_the_design_says(
 
 def test_a_session_is_named_by_its_time_and_four_digits(server: FolderInbox) -> None:
     """Design 5: 20261120T184907Z-4f2a."""
-    stamp, digits = server.begin(SessionFacts("", "")).split("-")
+    stamp, digits = server.begin_session(SessionFacts("", "")).split("-")
     time.strptime(stamp, "%Y%m%dT%H%M%SZ")
     assert len(digits) == 4
     assert set(digits) <= set("0123456789abcdef")
@@ -151,13 +151,13 @@ def test_only_the_owner_can_read_anything(
     """Design 5: folders 0700 and files 0600, whatever the umask allows."""
     before = os.umask(0)
     try:
-        other = Key(server.begin(SessionFacts("", AT)), 1)
+        other = Key(server.begin_session(SessionFacts("", AT)), 1)
         server.deliver(item_of(other.session))
         server.record(other.session, frame_of(1, number=1))
         desk.save(other, Draft("x"))
         desk.send(other, Reply("x"))
         desk.submit(other.session, Reply("x"))
-        server.take(other.session)
+        server.take_replies(other.session)
         server.refuse(other, [HINT])
         server.close(other, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
     finally:
@@ -224,7 +224,7 @@ def test_an_inbox_whose_folder_was_removed_is_empty(store: FolderStore, desk: Fo
 
 def test_a_session_whose_outbox_was_removed_has_nothing_to_say(server: FolderInbox) -> None:
     """Somebody cleaned up while the session was running."""
-    session = server.begin(SessionFacts("", AT))
+    session = server.begin_session(SessionFacts("", AT))
     server.submit(session, Reply("{}", by="test"))
     shutil.rmtree(server.folder(session) / "outbox")
     assert server.outgoing(session) == []
@@ -232,9 +232,9 @@ def test_a_session_whose_outbox_was_removed_has_nothing_to_say(server: FolderInb
 
 def test_a_session_name_is_not_given_twice(server: FolderInbox) -> None:
     """The first one's files are not touched."""
-    server.begin(SessionFacts("mine", AT, title="first"))
+    server.begin_session(SessionFacts("mine", AT, title="first"))
     with pytest.raises(StoreError):
-        server.begin(SessionFacts("mine", AT, title="second"))
+        server.begin_session(SessionFacts("mine", AT, title="second"))
     assert server.facts("mine").title == "first"
 
 
@@ -242,7 +242,7 @@ def test_a_session_name_is_not_given_twice(server: FolderInbox) -> None:
 def test_a_session_is_not_begun_under_a_name_that_is_a_path(server: FolderInbox, name: str) -> None:
     """Nothing is made outside the sessions folder."""
     with pytest.raises(ValueError, match=r".*"):
-        server.begin(SessionFacts(name, AT))
+        server.begin_session(SessionFacts(name, AT))
 
 
 # -- what somebody else wrote -----------------------------------------------------------------
@@ -274,7 +274,7 @@ def read_all(inbox: FolderInbox, session: str) -> None:
             reader(session)
     for state in ExchangeState:
         inbox.items(session, state)
-    inbox.take(session)
+    inbox.take_replies(session)
     inbox.drafts(session)
     inbox.outgoing(session)
     list(inbox.frames(session))
@@ -301,7 +301,7 @@ def test_a_session_that_cannot_be_read_hides_no_other(
     server: FolderInbox, desk: FolderInbox, key: Key, name: str, content: bytes
 ) -> None:
     """A record of a newer format is passed over, too."""
-    other = server.begin(SessionFacts("", AT))
+    other = server.begin_session(SessionFacts("", AT))
     (server.folder(key.session) / name).write_bytes(content)
     for inbox in (server, desk):
         read_all(inbox, key.session)
@@ -356,7 +356,7 @@ def test_what_is_no_file_is_passed_over_and_nobody_waits_for_it(
     for inbox in (server, desk):
         read_all(inbox, key.session)
     assert desk.item(key).reply is None
-    assert server.take(key.session) == []
+    assert server.take_replies(key.session) == []
 
 
 def test_a_link_in_the_place_of_a_session_is_no_session(
@@ -390,12 +390,12 @@ def test_a_reply_that_stays_torn_is_put_out_of_the_way(
         desk.send(key, Reply("turned away for now"))
 
     def sent() -> bool:
-        server.take(key.session)
+        server.take_replies(key.session)
         return not (pending(server, key) / "reply.json").exists()
 
     until(sent, "the torn reply is put aside")
     desk.send(key, Reply("whole"))
-    assert server.take(key.session) == [(key, Reply("whole"))]
+    assert server.take_replies(key.session) == [(key, Reply("whole"))]
     aside = list(pending(server, key).glob("torn-*.json"))
     assert [path.read_bytes() for path in aside] == [b'{"text": "half']
 
@@ -408,9 +408,9 @@ def test_a_reply_that_is_written_in_pieces_is_taken_when_it_is_whole(
         for piece in ('{"text"', ': "wh', 'ole"'):
             stream.write(piece)
             stream.flush()
-            assert server.take(key.session) == []
+            assert server.take_replies(key.session) == []
         stream.write("}")
-    assert server.take(key.session) == [(key, Reply("whole"))]
+    assert server.take_replies(key.session) == [(key, Reply("whole"))]
 
 
 def test_a_torn_last_line_of_a_transcript_is_passed_over(
@@ -469,14 +469,14 @@ def test_the_line_of_shell_in_the_manual_answers(
     """docs/reference/folder.md: a person needs no program of ours to send a reply."""
     page = (Path(__file__).parents[2] / "docs" / "reference" / "folder.md").read_text("utf-8")
     script = page.split("```sh\n")[1].split("```")[0]
-    session = server.begin(SessionFacts("", AT))
+    session = server.begin_session(SessionFacts("", AT))
     for number in (1, 2, 3):
         server.deliver(item_of(session, number))
     lines = script.splitlines()
     lines[0] = f"cd {store.home}/sessions/{session}"
     for code in (0, 1):  # the second one comes too late
         assert subprocess.run(["sh", "-ec", "\n".join(lines)], check=False).returncode == code
-    assert server.take(session) == [(Key(session, 3), Reply("sunny", TextForm.TEXT))]
+    assert server.take_replies(session) == [(Key(session, 3), Reply("sunny", TextForm.TEXT))]
     assert desk.item(Key(session, 3)).reply == Reply("sunny", TextForm.TEXT)
 
 
@@ -495,7 +495,7 @@ def test_replies_work_on_a_drive_without_links(
     desk.send(key, Reply("first"))
     with pytest.raises(TakenError):
         desk.send(key, Reply("second"))
-    assert server.take(key.session) == [(key, Reply("first"))]
+    assert server.take_replies(key.session) == [(key, Reply("first"))]
     assert [draft.text for draft in desk.item(key).kept] == ["second"]
 
 
@@ -534,7 +534,7 @@ def test_the_order_of_things_does_not_depend_on_the_clock(
     server: FolderInbox, desk: FolderInbox
 ) -> None:
     """The clock jumps back between two requests."""
-    session = server.begin(SessionFacts("", AT))
+    session = server.begin_session(SessionFacts("", AT))
     for number, at in ((1, "2026-11-20T12:00:00Z"), (2, "1999-01-01T00:00:00Z")):
         server.deliver(item_of(session, number)._replace(arrived=at))
         server.record(session, frame_of(number, number=number)._replace(at=at))
@@ -549,7 +549,7 @@ def test_asking_for_replies_reads_no_file_and_lists_no_folder(
     server: FolderInbox, key: Key, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Design 5: the server asks 100 times a second; a few `stat` calls are all."""
-    server.take(key.session)
+    server.take_replies(key.session)
 
     def forbidden(*_: object, **__: object) -> None:
         raise AssertionError
@@ -557,7 +557,7 @@ def test_asking_for_replies_reads_no_file_and_lists_no_folder(
     monkeypatch.setattr(os, "open", forbidden)
     monkeypatch.setattr(os, "scandir", forbidden)
     monkeypatch.setattr(os, "listdir", forbidden)
-    assert server.take(key.session) == []
+    assert server.take_replies(key.session) == []
     assert server.drafts(key.session) == []
 
 
@@ -566,7 +566,7 @@ def test_listing_sessions_again_reads_nothing_again(
 ) -> None:
     """500 sessions: only their `stat` and their locks are looked at."""
     for _ in range(5):
-        server.begin(SessionFacts("", AT))
+        server.begin_session(SessionFacts("", AT))
     before = desk.sessions()
     monkeypatch.setattr("humanmcp.inbox.exchanges.read_file", lambda _: pytest.fail("was read"))
     assert desk.sessions() == before

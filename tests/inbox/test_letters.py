@@ -15,7 +15,9 @@ from humanmcp.terminal.inbox import choose, listed_sessions
 def without_letters(home: Path, count: int) -> list[str]:
     """Begin sessions whose letters could not be kept."""
     inbox = FolderInbox(home)
-    names = [inbox.begin(SessionFacts("", f"2026-11-20T18:{n:02d}:00Z")) for n in range(count)]
+    names = [
+        inbox.begin_session(SessionFacts("", f"2026-11-20T18:{n:02d}:00Z")) for n in range(count)
+    ]
     shutil.rmtree(home / records.LETTERS)
     for name in names:
         (home / records.SESSIONS / name / records.LETTER).unlink()
@@ -32,7 +34,7 @@ def test_sessions_without_a_letter_get_one_when_they_are_first_shown(home: Path)
     names = without_letters(home, 3)
     wanted = dict(zip(names, "abc", strict=True))
     assert letters(FolderInbox(home)) == wanted
-    newest = FolderInbox(home).begin(SessionFacts("", "2026-11-20T00:00:00Z"))
+    newest = FolderInbox(home).begin_session(SessionFacts("", "2026-11-20T00:00:00Z"))
     assert letters(FolderInbox(home)) == {**wanted, newest: "d"}
 
 
@@ -49,12 +51,14 @@ def test_a_letter_is_free_again_when_its_folder_is_gone_and_not_before(home: Pat
     """Two sessions of the page never bear one letter, also after one was removed."""
     inbox = FolderInbox(home)
     board = Board(inbox)
-    first, second = (inbox.begin(SessionFacts("", "2026-11-20T18:00:00Z")) for _ in range(2))
+    first, second = (
+        inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00Z")) for _ in range(2)
+    )
     board.refresh_all()
     inbox.end(first)
     shutil.rmtree(home / records.SESSIONS / first)
     board.refresh_all()
-    third = inbox.begin(SessionFacts("", "2026-11-20T18:00:00Z"))
+    third = inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00Z"))
     board.refresh_all()
     assert {one.facts.name: one.badge.letter for one in board.sessions()} == {
         second: "B",
@@ -64,16 +68,16 @@ def test_a_letter_is_free_again_when_its_folder_is_gone_and_not_before(home: Pat
         inbox.end(name)
         shutil.rmtree(home / records.SESSIONS / name)
     inbox.sweep()
-    assert inbox.facts(inbox.begin(SessionFacts("", ""))).letter == "a"
+    assert inbox.facts(inbox.begin_session(SessionFacts("", ""))).letter == "a"
 
 
 def test_page_and_terminal_name_one_session_alike(home: Path) -> None:
     """What `humanmcp answer a/2` answers is the page's A/2, also after a client that probed."""
     inbox = FolderInbox(home)
     board = Board(FolderInbox(home))
-    probed = inbox.begin(SessionFacts("", "2026-11-20T18:00:00Z", probe=True))
+    probed = inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00Z", probe=True))
     board.refresh_all()
-    second = inbox.begin(SessionFacts("", "2026-11-20T18:00:01Z"))
+    second = inbox.begin_session(SessionFacts("", "2026-11-20T18:00:01Z"))
     board.refresh(second)
     inbox.describe(inbox.facts(probed)._replace(probe=False), inbox.negotiated(probed))
     board.refresh(probed)
@@ -90,7 +94,7 @@ def test_a_letter_that_cannot_be_kept_stops_nothing(home: Path) -> None:
     """The session is there without one, and the page shows the end of its name."""
     inbox = FolderInbox(home)
     (home / records.LETTERS).write_text("in the way", encoding="utf-8")
-    name = inbox.begin(SessionFacts("", "2026-11-20T18:00:00Z"))
+    name = inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00Z"))
     board = Board(inbox)
     board.refresh_all()
     assert [one.badge.letter for one in board.sessions()] == [name[-4:]]

@@ -84,7 +84,7 @@ def test_of_two_processes_that_send_at_once_one_wins(tmp_path: Path) -> None:
     """Promise 2: 200 races; the loser knows the winner, and its text is kept."""
     home = tmp_path / "home"
     inbox = FolderInbox(home)
-    session = inbox.begin(SessionFacts("", AT))
+    session = inbox.begin_session(SessionFacts("", AT))
     with (
         started("race", str(home), session, "A") as one,
         started("race", str(home), session, "B") as other,
@@ -104,7 +104,7 @@ def test_of_two_processes_that_send_at_once_one_wins(tmp_path: Path) -> None:
             assert item.reply is not None
             assert item.reply.text == winner
             assert [draft.text for draft in item.kept] == [loser]
-            assert inbox.take(session) == [(item.key, item.reply)]
+            assert inbox.take_replies(session) == [(item.key, item.reply)]
             inbox.close(item.key, ExchangeState.ANSWERED)
             winners.add(winner)
     inbox.end(session)
@@ -128,7 +128,7 @@ import os, subprocess, sys
 from pathlib import Path
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-session = FolderInbox(Path(sys.argv[1])).begin(SessionFacts("", ""))
+session = FolderInbox(Path(sys.argv[1])).begin_session(SessionFacts("", ""))
 subprocess.Popen([sys.executable, "-c", "input()"], close_fds=False)
 if os.fork() == 0:
     sys.stdin.readline()

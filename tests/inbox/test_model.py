@@ -89,7 +89,7 @@ class InboxMachine(RuleBasedStateMachine):
     def begin(self) -> str:
         """Start a process."""
         server = FolderInbox(self.home)
-        name = server.begin(SessionFacts("", AT))
+        name = server.begin_session(SessionFacts("", AT))
         self.model[name] = ModelSession(server)
         return name
 
@@ -105,7 +105,7 @@ class InboxMachine(RuleBasedStateMachine):
         return Key(session, number)
 
     @rule(session=sessions)
-    def take(self, session: str) -> None:
+    def take_replies(self, session: str) -> None:
         """Take what is new, and nothing else."""
         model = self.model[session]
         if model.life is not Life.OPEN:
@@ -117,7 +117,7 @@ class InboxMachine(RuleBasedStateMachine):
             and exchange.reply is not None
             and not exchange.taken
         }
-        found = model.server.take(session)
+        found = model.server.take_replies(session)
         assert {key.number: reply.text for key, reply in found} == expected
         assert len(found) == len(expected)
         for number in expected:

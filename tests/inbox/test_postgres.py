@@ -111,7 +111,7 @@ def test_every_table_and_column_is_documented(postgres: PostgresServer) -> None:
 def test_of_a_thousand_races_each_has_one_winner(store: PostgresStore) -> None:
     """Two processes answer each of the same thousand exchanges at the same time."""
     server, views = store.view(), [store.view() for _ in range(2)]
-    session = server.begin(SessionFacts("", AT))
+    session = server.begin_session(SessionFacts("", AT))
     for number in range(1, RACES + 1):
         server.deliver(item_of(session, number))
 
@@ -130,7 +130,7 @@ def test_of_a_thousand_races_each_has_one_winner(store: PostgresStore) -> None:
         won = list(pool.map(send, range(2)))
     assert sum(won) == RACES
     assert all(won), "they raced"
-    assert len(server.take(session)) == RACES
+    assert len(server.take_replies(session)) == RACES
     item = server.item(Key(session, RACES))
     assert item.reply is not None
     assert {item.reply.text, *(draft.text for draft in item.kept)} == {"0", "1"}
@@ -139,14 +139,14 @@ def test_of_a_thousand_races_each_has_one_winner(store: PostgresStore) -> None:
 def test_a_bell_rings_when_another_process_sends(store: PostgresStore) -> None:
     """The reply is there when it rings, with nothing but the ring to look for."""
     server, desk = store.view(), store.view()
-    session = server.begin(SessionFacts("", AT))
+    session = server.begin_session(SessionFacts("", AT))
     server.deliver(item_of(session))
     rung = threading.Event()
     server.bell(session).listen(rung.set)
     assert server._db.follower.hears.wait(PATIENCE)
     desk.send(Key(session, 1), Reply("sunny"))
     assert rung.wait(PATIENCE)
-    assert server.take(session) == [(Key(session, 1), Reply("sunny"))]
+    assert server.take_replies(session) == [(Key(session, 1), Reply("sunny"))]
 
 
 def test_a_reply_is_not_lost_with_the_connection_that_took_it(
@@ -154,7 +154,7 @@ def test_a_reply_is_not_lost_with_the_connection_that_took_it(
 ) -> None:
     """The database took note and died before it could say so: the next look has it, once."""
     server, desk = store.view(), store.view()
-    session = server.begin(SessionFacts("", AT))
+    session = server.begin_session(SessionFacts("", AT))
     server.deliver(item_of(session))
     desk.send(Key(session, 1), Reply("sunny"))
     run, own = server._db.run, threading.current_thread()
@@ -169,14 +169,14 @@ def test_a_reply_is_not_lost_with_the_connection_that_took_it(
     with pytest.raises(DatabaseAwayError):
         server._take({"owner": server._db.follower.lease, "inbox": server._inbox})
     monkeypatch.undo()
-    assert server.take(session) == [(Key(session, 1), Reply("sunny"))]
-    assert server.take(session) == []
+    assert server.take_replies(session) == [(Key(session, 1), Reply("sunny"))]
+    assert server.take_replies(session) == []
 
 
 def test_a_watch_wakes_for_an_exchange_a_line_and_a_death(store: PostgresStore) -> None:
     """What changed is found by number, also what came between two looks."""
     server, desk = store.view(), store.view()
-    session = server.begin(SessionFacts("", AT))
+    session = server.begin_session(SessionFacts("", AT))
     woken: set[tuple[str, int]] = set()
     with desk.watch(lambda *what: woken.add(what)):
         server.deliver(item_of(session, 7))
@@ -192,15 +192,15 @@ def test_a_watch_wakes_for_an_exchange_a_line_and_a_death(store: PostgresStore) 
 def test_a_watch_tells_of_more_changes_than_a_look_expects(store: PostgresStore) -> None:
     """Those of another inbox among them."""
     server, desk = store.view(), store.view()
-    session = server.begin(SessionFacts("", AT))
+    session = server.begin_session(SessionFacts("", AT))
     woken: set[tuple[str, int]] = set()
     watch = desk.watch(lambda *what: woken.add(what))
     with watch:
-        desk._db.follower.leave(watch._look)
+        desk._db.follower.stop_following(watch._look)
         for number in range(1, 260):
             server.deliver(item_of(session, number))
         other = PostgresInbox(server._db, store.home, f"{store.name} beside")
-        beside = other.begin(SessionFacts("", AT))
+        beside = other.begin_session(SessionFacts("", AT))
         other.record(beside, frame_of(1))
         watch._look()
     assert {(session, number) for number in range(1, 260)} <= woken
@@ -212,7 +212,7 @@ def test_a_process_whose_session_another_has_taken_says_nothing_more(
 ) -> None:
     """It stood still: unsure at first, it changes nothing, and knows after its next look."""
     one, two = store.view(), store.view()
-    session = one.begin(SessionFacts("", AT, http_id="id"))
+    session = one.begin_session(SessionFacts("", AT, http_id="id"))
     one.deliver(item_of(session))
     rung = threading.Event()
     one.bell(session).listen(rung.set)
@@ -236,7 +236,7 @@ def test_a_line_of_a_process_that_lost_its_session_is_neither_recorded_nor_sent(
 ) -> None:
     """Also where it has not noticed yet: the row of the session decides."""
     one, two = store.view(), store.view()
-    session = one.begin(SessionFacts("", AT, http_id="id"))
+    session = one.begin_session(SessionFacts("", AT, http_id="id"))
     sent: list[bytes] = []
     connection = SimpleNamespace(
         send=lambda raw, **_: sent.append(raw), send_raw=sent.append, notes=None
@@ -266,7 +266,7 @@ def set_clock(process: PostgresInbox, seconds: int) -> None:
 def test_a_clock_that_is_set_back_keeps_no_dead_process_alive(store: PostgresStore) -> None:
     """Its session would wait for an hour, and nobody could go on with it."""
     one, two = store.view(), store.view()
-    session = one.begin(SessionFacts("", AT, http_id="id"))
+    session = one.begin_session(SessionFacts("", AT, http_id="id"))
     one._db.follower.stop()
     set_clock(one, -2)
     assert two.facts(session).life is Life.OPEN, "within the time of a lease nothing is known"
@@ -281,7 +281,7 @@ def test_a_process_learns_that_a_clock_that_was_set_forward_ended_its_lease(
 ) -> None:
     """By its own clock it is in time; another process has gone on with its session meanwhile."""
     one, two = store.view(), store.view()
-    session = one.begin(SessionFacts("", AT, http_id="id"))
+    session = one.begin_session(SessionFacts("", AT, http_id="id"))
     rung = threading.Event()
     one.bell(session).listen(rung.set)
     one._db.follower.stop()
@@ -300,18 +300,18 @@ def test_behind_a_pooler_looks_alone_find_what_comes(store: PostgresStore) -> No
     """A connection that hears nothing: it is found out at the start, and said."""
     server, desk = store.view(), store.view()
     server._db.__dict__["follower"] = Follower(server._db, channel="elsewhere", probed_for=0.1)
-    session = server.begin(SessionFacts("", AT))
+    session = server.begin_session(SessionFacts("", AT))
     server.deliver(item_of(session))
     server.bell(session).listen(lambda: None)
     until(lambda: "pooler" in server._db.follower.why_polling, "it is found out")
     desk.send(Key(session, 1), Reply("sunny"))
-    until(lambda: bool(server.take(session)), "the reply is found")
+    until(lambda: bool(server.take_replies(session)), "the reply is found")
 
 
 def test_a_large_message_lies_in_a_table_of_its_own(store: PostgresStore) -> None:
     """Lists do not carry it along, whoever asks for it gets it whole, and it can be forgotten."""
     server = store.view()
-    session = server.begin(SessionFacts("", AT))
+    session = server.begin_session(SessionFacts("", AT))
     line = '{"id":1,"x":"' + "東" * 100_000 + '"}'
     server.deliver(item_of(session)._replace(line=line))
     server.record(session, frame_of(1, line.encode(), number=1))
@@ -373,7 +373,7 @@ def test_a_database_that_is_killed_has_all_that_was_acknowledged_when_it_is_back
     server, desk = store.view(), store.view()
     postgres.wait_for_disk()
     until(lambda: server._db.run("SHOW fsync") == [("on",)], "it waits for its disk")
-    session = server.begin(SessionFacts("", AT))
+    session = server.begin_session(SessionFacts("", AT))
     server.bell(session).listen(lambda: None)
     assert desk._db.follower.lease
     done: dict[str, list[int]] = {"delivered": [], "sent": [], "recorded": [], "taken": []}
@@ -392,7 +392,7 @@ def test_a_database_that_is_killed_has_all_that_was_acknowledged_when_it_is_back
                     done[what].append(number)
                 except InboxError:
                     back.wait(0.01)
-            done["taken"] += [key.number for key, _ in server.take(session)]
+            done["taken"] += [key.number for key, _ in server.take_replies(session)]
             if number > 20:
                 killed.set()
             if back.is_set():
@@ -420,5 +420,5 @@ def test_a_database_that_is_killed_has_all_that_was_acknowledged_when_it_is_back
 
 
 def _take(server: PostgresInbox, session: str, taken: list[int]) -> set[int]:
-    taken += [key.number for key, _ in server.take(session)]
+    taken += [key.number for key, _ in server.take_replies(session)]
     return set(taken)

@@ -30,7 +30,7 @@ class Scene:
         """Begin a session with one exchange."""
         self.home = home
         self.server = FolderInbox(home)
-        self.session = self.server.begin(SessionFacts("", AT))
+        self.session = self.server.begin_session(SessionFacts("", AT))
         self.key = Key(self.session, 1)
         self.server.deliver(item_of(self.session))
         self.woken: list[str] = []
@@ -84,7 +84,7 @@ def test_a_new_session_and_what_happens_in_it_at_once_wakes(scene: Scene) -> Non
     """Folders that appear are watched, also those made before anybody noticed the first."""
     with Watch(scene.home, scene.wake, every=NEVER):
         for _ in range(20):
-            scene.session = scene.server.begin(SessionFacts("", AT))
+            scene.session = scene.server.begin_session(SessionFacts("", AT))
             scene.expect_wake(lambda: scene.server.deliver(item_of(scene.session)), "deliver")
             key = Key(scene.session, 1)
             scene.expect_wake(partial(scene.server.close, key, ExchangeState.CANCELLED), "close")
@@ -98,7 +98,7 @@ def test_reading_wakes_nobody(scene: Scene) -> None:
         desk.sessions()
         desk.items(scene.session)
         list(desk.frames(scene.session))
-        other = scene.server.begin(SessionFacts("", AT))
+        other = scene.server.begin_session(SessionFacts("", AT))
         until(lambda: other in scene.woken, "the next change is told")
         after = scene.woken[scene.woken.index(other) :]
         assert scene.session not in after
@@ -180,7 +180,7 @@ def test_names_that_are_no_sessions_wake_nobody(scene: Scene) -> None:
         for name in (".DS_Store", "a b", "x.swp"):
             (sessions / name).write_text("")
         os.utime(sessions)
-        other = scene.server.begin(SessionFacts("", AT))
+        other = scene.server.begin_session(SessionFacts("", AT))
         until(lambda: other in scene.woken, "woken by the other one")
         assert set(scene.woken) == {other}
 

@@ -429,7 +429,7 @@ from humanmcp.inbox.attendant import Attendant
 attendant, told = Attendant(), []
 stop = StopSignals(lambda number: (told.append(number), attendant.stop()))
 class Waiting:
-    def begin(self, wake):
+    def begin_steps(self, wake):
         pass
     def step(self, now):
         wire.send(b"ready")

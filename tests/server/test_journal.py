@@ -38,7 +38,7 @@ def journal(home: Path) -> tuple[Journal, Notes, FolderInbox]:
     connection.notes = notes
     facts = SessionFacts("", "", http_id="id", http_at="1")
     journal = Journal(
-        connection, inbox, facts._replace(name=inbox.begin(facts)), Clock(), Path(home)
+        connection, inbox, facts._replace(name=inbox.begin_session(facts)), Clock(), Path(home)
     )
     return journal, notes, inbox
 

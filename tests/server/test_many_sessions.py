@@ -123,7 +123,7 @@ def test_others_have_their_turn_within_a_long_array(
     session = parts.session(connection, inbox)
     moments = itertools.count(step=AT_ONCE)
     monkeypatch.setattr(session.journal.clock, "now", lambda: next(moments))
-    session.begin(lambda: None)
+    session.begin_steps(lambda: None)
     connection.say(initialize("2025-03-26").encode())
     connection.say(b"[" + b",".join(call(at, "here") for at in range(2, 102)) + b"]")
     counted: list[int] = []

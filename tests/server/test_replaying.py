@@ -71,7 +71,7 @@ def test_a_session_of_a_database_is_named_like_any_other(
     where, home = postgres.another(tmp_path.name), tmp_path / "home"
     home.mkdir(mode=0o700)
     inbox = open_inbox(home, where)
-    name = inbox.begin(SessionFacts("", AT))
+    name = inbox.begin_session(SessionFacts("", AT))
     inbox.record(name, Frame(1, AT, Direction.IN, ASKED.encode()))
     inbox.record(name, Frame(2, AT, Direction.OUT, ANSWER.encode()))
     with Serving(home, "--inbox", where, "--replay", name) as serving:

@@ -61,7 +61,7 @@ def test_what_is_handed_in_during_a_look_keeps_its_order(tmp_path: Path) -> None
     """A message and the reply after it arrive while replies are taken."""
 
     class Late(FolderInbox):
-        def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
+        def take_replies(self, session: str) -> Sequence[tuple[Key, Reply]]:
             FolderInbox(tmp_path).submit(session, Reply("first", by="test", at="t1"))
             return [(Key(session, 1), Reply("second", by="test", at="t2"))]
 
@@ -85,7 +85,7 @@ def test_what_was_handed_in_first_goes_out_first(home: Path) -> None:
 def test_of_one_moment_what_is_said_comes_before_what_ends_it(home: Path) -> None:
     """And what is said after an answer stays after it."""
     inbox = FolderInbox(home)
-    name = inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z"))
+    name = inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00.000Z"))
     key = Key(name, 1)
     inbox.deliver(Item(key, CALL, "tools/call", "7", "2025-11-25", "2026-11-20T18:00:00.000Z"))
     tickets = [

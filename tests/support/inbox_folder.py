@@ -57,7 +57,7 @@ class Room:
             protocol_version="2025-11-25",
             **facts,
         )
-        name = self.inbox.begin(made)
+        name = self.inbox.begin_session(made)
         self.inbox.describe(made._replace(name=name), NegotiatedState(client_name=client))
         return name
 
@@ -123,7 +123,7 @@ class Taker:
 
     def _run(self) -> None:
         while not self._stopped.wait(EVERY):
-            for key, reply in self._inbox.take(self._session):
+            for key, reply in self._inbox.take_replies(self._session):
                 verdict = service.judge(open_exchange_of(self._inbox, key), reply.text, reply.form)
                 line = verdict.forced if reply.anyway else verdict.line
                 if line is None:

@@ -86,7 +86,7 @@ class _Connection(MemoryConnection):
         """Get the responses of each stream, as with `Last-Event-ID`."""
         for stream in {one.number for one in frames if one.direction is Direction.OUT}:
             for event in after(frames, EventId(stream, 0), self._receive):
-                event.settle(written=True)
+                event.tell_written(written=True)
 
     def _receive(self, receipt: int, *, written: bool) -> None:
         assert written
@@ -110,7 +110,7 @@ class _Living:
         self.server = parts.session(self.connection, inbox, lambda _one: None, facts)
         self.name = self.server.journal.name
         self.desk = FolderInbox(home)
-        self.server.begin(lambda: None)
+        self.server.begin_steps(lambda: None)
         self.connection.come_again(self.frames)
 
     @property

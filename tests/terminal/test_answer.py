@@ -186,7 +186,7 @@ def test_the_connection_ends_before_the_server_confirms(
     became = service.result_of
 
     def dies(opened: OpenExchange, reply: Reply) -> SendResult | None:
-        assert list(room.inbox.take(session))
+        assert list(room.inbox.take_replies(session))
         room.inbox.end(session)
         return became(opened, reply)
 
@@ -215,7 +215,7 @@ def test_the_verdict_of_the_server_counts(
     became = service.result_of  # where the desk looks again, the server has refused
 
     def refused(opened: OpenExchange, reply: Reply) -> SendResult | None:
-        for taken, _reply in room.inbox.take(session):
+        for taken, _reply in room.inbox.take_replies(session):
             room.inbox.refuse(taken, strict.diagnostics)
         return became(opened, reply)
 
@@ -380,7 +380,7 @@ def test_what_ended_a_request_is_said_as_it_was(room: Room, shell: Shell) -> Non
     for session in (killed, closed):
         room.ask(session, 3)
     names = [room.inbox.facts(one).letter for one in (killed, closed)]
-    room.inbox.leave(killed)  # its process is gone, and said nothing
+    room.inbox.leave_session(killed)  # its process is gone, and said nothing
     room.inbox.end(closed)
     told = [shell("answer", f"{name}/3", "--text", "sunny").err for name in names]
     assert "the process of this session ended unexpectedly" in told[0]

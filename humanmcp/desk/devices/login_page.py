@@ -143,7 +143,7 @@ def login_of(request: Request) -> str:
 def end_login(request: Request, response: Response) -> None:
     """End a login session, and delete the browser's cookie."""
     desk = desk_of(request)
-    desk.door.leave(login_of(request))
+    desk.door.end_login(login_of(request))
     response.delete_cookie(
         desk.address.cookie,
         path=login_path_of(request.scope) or "/",

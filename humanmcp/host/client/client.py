@@ -486,7 +486,7 @@ class Client:
         taken = waiting[0]
         return jsonrpc.encoded(meant), MisdirectedResponse(message, cause, waiting, None, taken)
 
-    def unanswered(self, line: str, error: StopError) -> None:
+    def answer_failed(self, line: str, error: StopError) -> None:
         """Learn that no response will come, and why."""
         message = jsonrpc.read_text(line)
         request = message if isinstance(message, Message) and message.kind is Kind.REQUEST else None

@@ -158,7 +158,7 @@ class Follower:
         """Call `look` after each ring for this inbox, and once a second."""
         self._looks.append((inbox, look))
 
-    def leave(self, look: Callable[[], object]) -> None:
+    def stop_following(self, look: Callable[[], object]) -> None:
         """Stop calling it."""
         for one in [one for one in self._looks if one[1] == look]:
             self._looks.remove(one)
@@ -305,7 +305,7 @@ class PostgresWatch:
 
     def __exit__(self, *_: object) -> None:
         """Stop."""
-        self._db.follower.leave(self._look)
+        self._db.follower.stop_following(self._look)
 
     def _look(self) -> None:
         until = self._db.run(SINCE)[0][0]

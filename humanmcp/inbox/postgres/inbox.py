@@ -444,7 +444,7 @@ class Taking(ExchangeRows):
 
     # -- the server's side ------------------------------------------------------------------------
 
-    def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
+    def take_replies(self, session: str) -> Sequence[tuple[Key, Reply]]:
         return self._come(session, self._replies)
 
     def drafts(self, session: str) -> Sequence[tuple[Key, Draft]]:
@@ -480,7 +480,7 @@ class Taking(ExchangeRows):
         """Return True if people answer the handshake of every session."""
         return self._handshake_by_hand if self._is_followed else super().handshake_is_by_hand()
 
-    def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
+    def settle_outgoing(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         result = text_of(records.diagnostics_record(diagnostics))
         this = self._outgoing_place(session, ticket)
         if not self._db.run(_SETTLE, **this, result=result):

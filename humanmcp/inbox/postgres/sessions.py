@@ -114,7 +114,7 @@ class SessionRows:
 
     # -- the process that runs it ---------------------------------------------------------------
 
-    def begin(self, facts: SessionFacts) -> str:
+    def begin_session(self, facts: SessionFacts) -> str:
         """Open a session that this process owns. Return its name."""
         if facts.name and not records.is_session_name(facts.name):
             raise ValueError(facts.name)
@@ -192,7 +192,7 @@ class SessionRows:
         waiting = self._db.run(_WAITING, session=number)
         return facts, [row[0] for row in waiting]
 
-    def leave(self, session: str) -> None:
+    def leave_session(self, session: str) -> None:
         """Release a session and leave its pending exchanges."""
         self._owned(session)
         number = self._id(session)

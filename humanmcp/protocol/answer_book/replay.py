@@ -459,7 +459,7 @@ class Replay:
         """Return the record of an answer, with the messages before and after it."""
         return next((recorded for recorded in self._all if recorded.seq == seq), None)
 
-    def unanswered(self, exchange: Exchange) -> Recorded | None:
+    def find_unanswered(self, exchange: Exchange) -> Recorded | None:
         """Find the messages that a request got which was never answered, each in turn."""
         wanted = (
             exchange.method,
@@ -495,7 +495,7 @@ class Replay:
         left = exchange.number in self._left
         return left or decision.entry is not None or exchange.method == "ping"
 
-    def leave(self, exchange: Exchange) -> None:
+    def leave_to_person(self, exchange: Exchange) -> None:
         """Leave a request to the person: the real server will not answer it."""
         self._left.add(exchange.number)
         self.miss(exchange)

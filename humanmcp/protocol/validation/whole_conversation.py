@@ -327,7 +327,7 @@ class ConversationJudge:
         """Let the handshake be over: without a line of it, nobody knows what may follow."""
         self.conversation.negotiated = self.conversation.negotiated._replace(initialized=True)
 
-    def unanswered(self) -> tuple[NeverAnswered, ...]:
+    def unanswered_requests(self) -> tuple[NeverAnswered, ...]:
         """List the requests that got no response, at the end."""
         return self._unanswered.left(self.conversation)
 
@@ -340,7 +340,7 @@ class ConversationJudge:
                 one.request.request.raw,
                 diagnostics=(one.diagnostic,),
             )._replace(method=one.request.method)
-            for one in self.unanswered()
+            for one in self.unanswered_requests()
             if not one.dropped
         )
 

@@ -162,9 +162,9 @@ class HttpConnection:
     def gone(self, stream: Stream, *, cancels: bool) -> None:
         stream.is_gone = True
         numbers = sorted(stream.numbers)
-        self.streams.leave(stream)
+        self.streams.drop_stream(stream)
         for event in stream.rest():
-            event.settle(written=False)
+            event.tell_written(written=False)
         if cancels:
             for number in numbers:
                 self._come(HungUp(number))
@@ -224,9 +224,9 @@ class HttpConnection:
             cancels = self.transport_facts is not None
             self._soon(self._began, self._taken, tuple(numbers), cancels)
 
-    def unanswered(self, number: int) -> None:
+    def end_unanswered(self, number: int) -> None:
         """End the stream of a request that gets no answer."""
-        self._soon(self.streams.unanswered, number)
+        self._soon(self.streams.end_unanswered, number)
 
     def send(
         self, line: bytes, *, related_to: int = 0, deliberate: bool = False, receipt: int = 0

@@ -94,8 +94,8 @@ class HttpSession:
 
     # -- for the attendant ----------------------------------------------------------------------
 
-    def begin(self, wake: Callable[[], object]) -> None:
-        self.server.begin(wake)
+    def begin_steps(self, wake: Callable[[], object]) -> None:
+        self.server.begin_steps(wake)
 
     def step(self, now: float) -> float | None:
         """Step the session, while this process owns it."""
@@ -156,7 +156,7 @@ class HttpSession:
     def gone(self, stream: Stream, *, cancels: bool) -> None:
         self.connection.gone(stream, cancels=cancels)
 
-    def unanswered(self, stream: Stream) -> HttpRefusal | None:
+    def why_unanswered(self, stream: Stream) -> HttpRefusal | None:
         if self.is_lost and not stream.taken:
             return HELD_ELSEWHERE
         if stream.numbers or not stream.taken:
@@ -183,7 +183,7 @@ class HttpSession:
         self.seen()
         self._ids.pop(stream, None)
         if not stream.is_gone:
-            self.connection.streams.leave(stream)
+            self.connection.streams.drop_stream(stream)
 
     def uses(self, message: Message) -> bool:
         """Return True if a request under the same id is open."""
@@ -480,7 +480,7 @@ LARGEST: Final = Limits()
 class _Open:
     """Keeps the attendant at work while no session is there."""
 
-    def begin(self, wake: Callable[[], object]) -> None:
+    def begin_steps(self, wake: Callable[[], object]) -> None:
         """Do nothing: nothing wakes it."""
 
     def step(self, now: float) -> float | None:  # noqa: ARG002 - an `Attended`

@@ -16,7 +16,7 @@ AT = "2026-11-20T18:00:00.000Z"
 
 def ask(inbox: FolderInbox, id_: int, city: str) -> Item:
     """Put a call before a person, in a session of its own."""
-    name = inbox.begin(SessionFacts("", AT, client="host"))
+    name = inbox.begin_session(SessionFacts("", AT, client="host"))
     params = f'{{"name":"sky","arguments":{{"city":"{city}"}},"_meta":{{"progressToken":{id_}}}}}'
     line = f'{{"jsonrpc":"2.0","id":{id_},"method":"tools/call","params":{params}}}'
     inbox.deliver(Item(Key(name, 1), line, "tools/call", str(id_), "2025-11-25", arrived=AT))

@@ -26,7 +26,7 @@ class Past:
     def __init__(self, home: Path) -> None:
         """Begin both at once."""
         self.inbox = FolderInbox(home)
-        self.names = [self.inbox.begin(SessionFacts("", at(0))) for _ in range(2)]
+        self.names = [self.inbox.begin_session(SessionFacts("", at(0))) for _ in range(2)]
         self.seq = dict.fromkeys(self.names, 0)
 
     def say(
@@ -105,7 +105,7 @@ def test_of_many_open_sessions_only_those_are_read_that_spoke_last(
 ) -> None:
     """The list is drawn anew after each event: what that costs must not grow with the sessions."""
     inbox = FolderInbox(home)
-    names = [inbox.begin(SessionFacts("", at(0))) for _ in range(40)]
+    names = [inbox.begin_session(SessionFacts("", at(0))) for _ in range(40)]
     for second, name in enumerate(names):
         inbox.record(name, Frame(1, at(second), Direction.IN, ping(1).encode()))
     board = Board(inbox)

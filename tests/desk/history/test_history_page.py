@@ -25,7 +25,7 @@ def session(tmp_path: Path) -> Iterator[tuple[Desking, str]]:
     """A desk over a session in which a key was said."""
     home = tmp_path / "home"
     inbox = FolderInbox(home)
-    name = inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z"))
+    name = inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00.000Z"))
     inbox.record(name, Frame(1, "2026-11-20T18:00:00.000Z", Direction.IN, LINE.encode()))
     with Desking(home, "--lang", "en") as desk:
         yield desk, name
@@ -51,7 +51,7 @@ def test_a_row_and_a_line_show_the_heads_that_carried_them(tmp_path: Path) -> No
     """Where it opens; and a head by itself, where the search leads to it."""
     home, moment = tmp_path / "home", "2026-11-20T18:00:00.000Z"
     inbox = FolderInbox(home)
-    name = inbox.begin(SessionFacts("", moment))
+    name = inbox.begin_session(SessionFacts("", moment))
     inbox.record(name, Frame(1, moment, Direction.IN, LINE.encode()))
     heads = (
         request_part(1, "POST", "/mcp", (("host", "h<b>"),), "1 tools/call"),
@@ -89,7 +89,7 @@ def test_a_request_that_waits_is_copied_and_an_answer_has_a_card(
     """As the line that it is, as Markdown, with its session; an error says its code and words."""
     home = tmp_path / "home"
     inbox = FolderInbox(home)
-    name = inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z"))
+    name = inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00.000Z"))
     at = "2026-11-20T18:00:00.000Z"
     inbox.deliver(Item(Key(name, 1), LINE, "tools/call", "1", "2025-11-25", arrived=at))
     error = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"No dice."}}'

@@ -15,7 +15,7 @@ def test_a_held_call_is_changed_or_answered_with_the_plain_form(desking: Desking
     """A change starts from the call; a stopped text comes back, with its problem, as its task."""
     inbox = FolderInbox(desking.home)
     facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", role=Role.TAP, pid=1)
-    key = Key(inbox.begin(facts), 1)
+    key = Key(inbox.begin_session(facts), 1)
     item = Item(key, LINE, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z")
     inbox.deliver(item._replace(purpose=Purpose.HELD, way=Direction.IN))
     path = f"/m/{key.session}/{key.number}"
@@ -43,7 +43,7 @@ def test_an_order_to_a_session_that_just_ended_leads_back_to_its_page(desking: D
     """Its buttons were still on the page; the page now says that it has ended."""
     inbox = FolderInbox(desking.home)
     facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", role=Role.SERVER, pid=1)
-    key = Key(inbox.begin(facts), 1)
+    key = Key(inbox.begin_session(facts), 1)
     inbox.deliver(Item(key, LINE, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z"))
     inbox.end(key.session)
     path = f"/m/{key.session}/{key.number}"
@@ -55,7 +55,7 @@ def test_what_a_tap_holds_is_named_as_in_the_inbox(desking: Desking) -> None:
     """A permission prompt says what it asks for, and words from right to left keep their place."""
     inbox = FolderInbox(desking.home)
     facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", role=Role.TAP, pid=1)
-    key = Key(inbox.begin(facts), 1)
+    key = Key(inbox.begin_session(facts), 1)
     asks = '{"tool_name":"Bash","input":{"command":"cat \u05d0\u05d1 x"}}'
     line = LINE.replace('"weather","arguments":{}', f'"approve","arguments":{asks}')
     item = Item(key, line, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z")

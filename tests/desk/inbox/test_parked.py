@@ -26,7 +26,7 @@ def page_with(desking: Desking, path: str, words: str) -> str:
 def call(inbox: FolderInbox, waiting: Waiting) -> Key:
     """Let a call wait in a session that has parked calls."""
     facts = SessionFacts(name="", started=AT, pid=1)
-    key = Key(inbox.begin(facts), 1)
+    key = Key(inbox.begin_session(facts), 1)
     item = Item(key, LINE, "tools/call", "7", "2025-11-25", AT)
     inbox.deliver(item._replace(waiting=waiting))
     inbox.describe(facts._replace(name=key.session, parked=True), NegotiatedState())

@@ -546,7 +546,7 @@ def test_a_press_of_a_desk_that_died_is_not_called_sent_if_the_server_died_too(s
     text = code(site.notice(), "Tea")
     button = ntfy.buttons_of(site.desk.open_exchange(key))[0]
     site.room.inbox.send(key, button.reply._replace(who=DEVICE, device=DEVICE))
-    assert site.room.inbox.take(site.session)
+    assert site.room.inbox.take_replies(site.session)
     site.room.inbox.end(site.session)
     site.publish(text)
     assert site.notice(2)["message"].startswith("Not confirmed: Tea.")

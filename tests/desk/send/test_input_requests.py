@@ -37,7 +37,7 @@ class Asked:
         self.inbox = FolderInbox(desk.home)
         version = "2026-07-28" if "_meta" in line else "2025-11-25"
         facts = SessionFacts(name="", started=AT, pid=1, protocol_version=version)
-        self.key = Key(self.inbox.begin(facts), 1)
+        self.key = Key(self.inbox.begin_session(facts), 1)
         negotiated = NegotiatedState(client_capabilities=declared, initialized=True)
         facts = SessionFacts(self.key.session, started=AT, pid=1, protocol_version=version)
         self.inbox.describe(facts, negotiated)

@@ -80,7 +80,7 @@ def test_what_was_sent_is_said_and_what_was_not_is_explained(seated: Seated) -> 
         while diagnostics:
             for ticket, reply in seated.inbox.outgoing(seated.name):
                 texts.append(reply.text)
-                seated.inbox.settle(seated.name, ticket, diagnostics.pop(0))
+                seated.inbox.settle_outgoing(seated.name, ticket, diagnostics.pop(0))
 
     program = threading.Thread(target=settle)
     program.start()

@@ -75,7 +75,7 @@ def test_of_many_sessions_the_page_names_six_and_folds_the_rest(home: Path) -> N
     inbox = FolderInbox(home)
     made = [SessionFacts("", "2026-11-21T01:00:00.000Z", title=f"s{at}", pid=1) for at in range(8)]
     with Desking(home, "--lang", "en") as desk:
-        names = [inbox.begin(facts) for facts in made]
+        names = [inbox.begin_session(facts) for facts in made]
         page = until(
             lambda: page if "2 more sessions" in (page := desk.page("/server")) else "", "all"
         )

@@ -17,9 +17,9 @@ def test_old_sessions_are_found_by_client_and_removed(tmp_path: Path) -> None:
     names = []
     for client in ("claude-code", "claude-code", "other"):
         facts = SessionFacts("", "2026-11-20T18:00:00.000Z", client=client)
-        names.append(inbox.begin(facts))
+        names.append(inbox.begin_session(facts))
         inbox.end(names[-1])
-    runs = inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z", client="other"))
+    runs = inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00.000Z", client="other"))
     with Desking(home, "--lang", "en") as desk:
         page = desk.page("/settings")
         assert str(home) in page
@@ -35,7 +35,7 @@ def test_a_client_whose_name_hides_characters_is_shown_and_gets_its_limit(tmp_pa
     """A form would send another line end than the name has."""
     home, client = tmp_path / "home", "a\r\n\x1b[2J\u202eb"
     inbox = FolderInbox(home)
-    inbox.end(inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z", client=client)))
+    inbox.end(inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00.000Z", client=client)))
     with Desking(home, "--lang", "en") as desk:
         page = html.unescape(desk.page("/settings"))
         assert not {"\r", "\x1b", "\u202e"} & set(page)
@@ -49,7 +49,7 @@ def test_limits_are_set_checked_beside_their_fields_and_kept(tmp_path: Path) -> 
     """What is wrong keeps what was typed, and nothing is set; an empty field is what is known."""
     home = tmp_path / "home"
     inbox = FolderInbox(home)
-    inbox.end(inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z", client="my agent")))
+    inbox.end(inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00.000Z", client="my agent")))
     with Desking(home, "--lang", "en") as desk:
         wrong = desk.submit("/settings/clients", **{"call_my agent": "soon", "grace_my agent": "9"})
         page = html.unescape(wrong.text)

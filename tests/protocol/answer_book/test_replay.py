@@ -167,7 +167,7 @@ def test_what_is_not_recorded_is_asked_of_the_real_server_but_what_is_ours() -> 
     assert replay.instead(asked, by_book).forward
     assert replay.instead(asked, by_entry) == by_entry
     assert replay.instead(exchange('{"jsonrpc":"2.0","id":1,"method":"ping"}'), by_book) == by_book
-    replay.leave(asked)
+    replay.leave_to_person(asked)
     assert replay.instead(asked, by_book) == by_book
     assert [unrecorded.words for unrecorded in replay.misses] == ["1 tools/call weather"]
 
@@ -196,12 +196,12 @@ def test_a_request_that_was_recorded_without_an_answer_has_what_was_said_about_i
     ]
     replay = Replay(recorded(frames))
     assert len(replay) == 0
-    left = replay.unanswered(exchange(call(7, city="Tokyo")))
+    left = replay.find_unanswered(exchange(call(7, city="Tokyo")))
     assert left is not None
     assert [one.raw.decode() for one in left.before] == [log]
-    assert replay.unanswered(exchange(call(8, city="Tokyo"))) is None
-    assert Replay(recorded(frames[:2])).unanswered(exchange(call(7, city="Osaka"))) is None
-    assert Replay(recorded(WEATHER)).unanswered(exchange(call(7, city="Tokyo"))) is None
+    assert replay.find_unanswered(exchange(call(8, city="Tokyo"))) is None
+    assert Replay(recorded(frames[:2])).find_unanswered(exchange(call(7, city="Osaka"))) is None
+    assert Replay(recorded(WEATHER)).find_unanswered(exchange(call(7, city="Tokyo"))) is None
 
 
 def test_the_reaction_to_a_notification_is_said_again_in_its_turn() -> None:

@@ -83,10 +83,10 @@ def test_a_batch_goes_on_for_the_requests_that_still_wait() -> None:
     """One is cancelled, the other is answered, after the client came again."""
     streams, first = Streams(), Stream()
     streams.posted(first, (3, 4))
-    streams.leave(first)
+    streams.drop_stream(first)
     again = Stream(EventId(3, 0))
     assert streams.listen(again)
-    streams.unanswered(3)
+    streams.end_unanswered(3)
     streams.send(ANSWERS, 3)
     assert [event.event_id for event in heard(again)] == [EventId(3, 1)]
 
