@@ -27,6 +27,7 @@ from humanmcp.common.book_file import BookFile
 from humanmcp.common.line_pipe import write_pieces
 from humanmcp.common.own_process import StopSignals, claim, log_to
 from humanmcp.common.settings import add_flags, book_path, home_folder, make_home
+from humanmcp.common.terminal import to_stderr
 from humanmcp.hook.events import (
     ENDED,
     LABELS,
@@ -71,6 +72,7 @@ DEFAULT_LIMIT: Final = 590
 CALL: Final = 1
 """The id of the one call."""
 DENIED: Final = 2
+CANNOT_HAND_BACK: Final = 1
 VERSION: Final = "2025-11-25"
 """Of the protocol between the two ends of the memory: in it nobody has to ask again."""
 KEYBOARD: Final = "keyboard"
@@ -101,6 +103,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             return 0
         hook.ask(inbox, _parts(home, settings, arguments.limit))
     except (StopError, OSError) as error:
+        if prompt.name in OVER | ENDED:
+            to_stderr("humanmcp: ", sentence_of(error))
+            return CANNOT_HAND_BACK
         hook.lost(say(SECTION, "lost", why=sentence_of(error)))
     except Exception:  # an agent must hear what is safe, whatever is wrong here
         logger.exception("this should not happen; please report it")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import enum
 import importlib.util
 import json
 import os
 import queue
+import shlex
 import shutil
 import stat
+import subprocess
 import sys
 import tempfile
 import time
@@ -28,7 +31,17 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, in_language
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.setup.config import ConfigFile, ConfigFileError, configurations
-from humanmcp.setup.hosts import HOSTS, Format, Host, command_in, starts_humanmcp, user_place
+from humanmcp.setup.hook_entries import HOOKS, hook_facts, our_hooks
+from humanmcp.setup.hosts import (
+    BY_NAME,
+    HOSTS,
+    Format,
+    Host,
+    command_in,
+    filled_in,
+    starts_humanmcp,
+    user_place,
+)
 from humanmcp.setup.wrap import is_wrapped
 
 if TYPE_CHECKING:
@@ -339,6 +352,54 @@ def check_hosts() -> Iterator[Finding]:
         yield warning("host none")
 
 
+HOOK_WITHIN: Final = 5.0
+"""Seconds within which a hook must have ended that has nothing to ask."""
+
+
+def check_hooks() -> Iterator[Finding]:
+    """Check the hooks for permission prompts: whether each starts, and gives up before its host."""
+    for name, hooks in HOOKS.items():
+        path = filled_in(hooks.place, Path.home(), os.environ, Path.cwd())
+        host = dataclasses.replace(BY_NAME[name], format=Format.JSONC)
+        about = {"label": host.label, "path": path, "host": name}
+        try:
+            content = ConfigFile.read(host, path).value
+        except ConfigFileError as error:
+            yield Finding("host bad", Level.WARNING, (("label", host.label),), error.sentence())
+            continue
+        if not our_hooks(content):
+            continue
+        facts = hook_facts(content, hooks)
+        if facts is None or facts.limit >= facts.wait:
+            yield problem("hook limit", **about)
+        elif why := _cannot_start(facts.command):
+            yield problem("hook silent", **about, why=why)
+        else:
+            code = "hook trust" if name == "codex" else "hook"
+            yield ok(code, **about, limit=f"{facts.limit:g}")
+
+
+def _cannot_start(command: str) -> str:
+    """Run a hook on the end of a session that it does not know. Return why that fails, or ""."""
+    words = shlex.split(command, posix=sys.platform != "win32")
+    words = [word.strip('"') for word in words]
+    if Path(words[0]).stem != "humanmcp" and words[1:3] != ["-m", "humanmcp"]:
+        return command  # something else is started before it
+    try:
+        ran = subprocess.run(  # noqa: S603 - what the host starts as well, and nothing but humanmcp
+            words,
+            input=b'{"hook_event_name": "Stop"}',
+            capture_output=True,
+            timeout=HOOK_WITHIN,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    is_right = ran.returncode == 0 and not ran.stdout
+    told = ran.stderr.decode("utf-8", "replace").strip()
+    return "" if is_right else one_line(told, 300) or str(ran.returncode)
+
+
 def _is_installed(host: Host) -> bool:
     """Return True if a host left a trace of itself: its command, or the folder of its file."""
     folder = user_place(host, sys.platform, Path.home(), os.environ).parent
@@ -464,6 +525,7 @@ def findings(settings: Settings) -> Iterator[Finding]:
     yield from check_desk(settings)
     yield from check_editor()
     yield from check_hosts()
+    yield from check_hooks()
 
 
 def check_server() -> Iterator[Finding]:

@@ -13,7 +13,7 @@ import sys
 import tomllib
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common import jsonc
 from humanmcp.protocol.json.tree import leaves, mapped
@@ -28,6 +28,7 @@ KEY: Final = "hooks"
 BEFORE_THE_END: Final = 5
 """Seconds by which `humanmcp hook` gives up before its host does, so that it says what is safe."""
 _OURS: Final = re.compile(r"humanmcp(\.exe)?['\"]? .*\bhook\b|humanmcp(\.exe)?['\"]? hook\b")
+_LIMIT: Final = re.compile(r"--limit['\"]? ['\"]?([0-9.]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,25 @@ def our_hooks(content: Mapping[str, Any]) -> dict[str, list[int]]:
         if isinstance(items, list)
         and (places := [at for at, one in enumerate(items) if is_our_hook(one)])
     }
+
+
+class HookFacts(NamedTuple):
+    """Our hook in a host's file: its command line, and when it and its host give up, in seconds."""
+
+    command: str
+    limit: float
+    wait: float
+
+
+def hook_facts(content: Mapping[str, Any], hooks: HostHooks) -> HookFacts | None:
+    """Return our hook that asks a person, in a decoded file; None without one that is whole."""
+    event = next(iter(hooks.events))
+    items = [content[KEY][event][at] for at in our_hooks(content).get(event, ())]
+    found = [(str(path[-1]), leaf) for path, leaf in leaves(items)]
+    command = next((str(leaf) for _name, leaf in found if is_our_hook(leaf)), "")
+    limit = _LIMIT.search(command)
+    waits = [leaf for name, leaf in found if name.startswith("timeout") and isinstance(leaf, int)]
+    return HookFacts(command, float(limit[1]), waits[0] / hooks.second) if limit and waits else None
 
 
 def of_others(content: Mapping[str, Any]) -> dict[str, Any]:

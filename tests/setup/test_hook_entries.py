@@ -11,6 +11,8 @@ import pytest
 
 from humanmcp.common import jsonc
 from humanmcp.hook.events import EVENTS
+from humanmcp.locales import say
+from humanmcp.setup import doctor
 from humanmcp.setup.hook_entries import (
     BEFORE_THE_END,
     HOOKS,
@@ -132,6 +134,32 @@ def test_a_file_of_the_person_comes_back_byte_for_byte(
     assert path.read_text("utf-8") != before
     run("claude-code", "--remove")
     assert path.read_text("utf-8") == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("", "", "within 55 s"),
+        ("--limit 55", "--limit 60", "must give up before its host does"),
+        ("--limit 55", "", "must give up before its host does"),
+        ("--host codex", "--host nobody", "does not work"),
+        ("--limit 55", "--limit 55 --home /dev/null/x", "does not work"),
+        ('"command": "', '"command": "echo; ', "does not work: echo;"),
+    ],
+)
+def test_the_doctor_tries_the_hook(
+    run: Callable[..., Ran], tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    """Whether it starts, and gives up in time; Codex alone knows whether it is trusted."""
+    run("codex", "--approvals", "--write")
+    path = tmp_path / ".codex" / "hooks.json"
+    path.write_text(
+        path.read_text("utf-8").replace(old, new) if old else path.read_text("utf-8"), "utf-8"
+    )
+    (found,) = doctor.check_hooks()
+    sentence = say("doctor", found.code, **dict(found.fillings))
+    assert told in sentence
+    assert (found.level is doctor.Level.OK) is (not old)
 
 
 @pytest.mark.parametrize("text", ['{"hooks": []}', '{"hooks": {"PermissionRequest": {}}}', "{"])
