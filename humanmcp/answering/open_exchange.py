@@ -176,7 +176,7 @@ class OpenExchange:
             found,
             item.protocol_version,
             Stage(item.state.value),
-            parked=item.waiting.parked_as,
+            parked=item.waiting.parked.way,
         )
 
     @property

@@ -41,6 +41,9 @@ else:
     except ImportError:  # the commands of the terminal run with the standard library alone
         from typing import TypedDict
 
+INTERFACE: Final = 1
+"""The version of these shapes. It grows when a member changes its meaning or goes."""
+
 _Shape = TypeVar("_Shape")
 
 
@@ -244,12 +247,24 @@ def said_shape(result: SayResult) -> SaidShape:
     return {"became": became, "problems": diagnostic_shapes(result.diagnostics)}
 
 
+class ParkedShape(TypedDict):
+    """How the client of a parked call comes for the answer: `way` is `task`, `ticket` or `retry`.
+
+    `asks` is what the client of a task was asked and has not answered, `heard` what it answered.
+    """
+
+    way: str
+    since: str
+    status: str
+    asks: str
+    heard: str
+
+
 class WaitShape(TypedDict):
     """How long the client waits, when the answer book answers, and which keepalive is used.
 
     `status_until`: over HTTP, for how long the status of the response is open. `can_park` is how a
-    call can be parked (`task`, `ticket`), `parked_as` how it is: its client comes for the answer.
-    `asks` is what the client of a task was asked and has not answered, `heard` what it answered.
+    call can be parked (`task`, `ticket`).
     """
 
     limit: float | None
@@ -260,9 +275,7 @@ class WaitShape(TypedDict):
     why_not: str
     status_until: float | None
     can_park: str
-    parked_as: str
-    asks: str
-    heard: str
+    parked: ParkedShape | None
 
 
 class RowShape(TypedDict):
@@ -314,8 +327,9 @@ class ListedShape(RowShape, WaitShape):
 
 
 class InboxShape(TypedDict):
-    """The list of `inbox`."""
+    """The list of `inbox`. `interface` is the version of all shapes of the interface."""
 
+    interface: int
     items: list[ListedShape]
 
 
@@ -402,7 +416,9 @@ class ForgottenShape(TypedDict):
 
 def row_shape(row: Row) -> RowShape:
     """Write a row of a list."""
-    waiting = filled(WaitShape, row.waiting)  # the ticket is for the client alone
+    parked = row.waiting.parked
+    told = filled(ParkedShape, parked) if parked.ticket else None  # which is for the client alone
+    waiting = filled(WaitShape, row.waiting, parked=told)
     return filled(RowShape, row, **row.key._asdict(), tool=row.name, waiting=waiting)
 
 

@@ -194,7 +194,7 @@ def possible_faults(opened: OpenExchange) -> tuple[Fault, ...]:
         return ()
     return (
         *faults.faults(opened.exchange),
-        *(OF_HTTP if opened.facts.http_at else ()),
+        *(OF_HTTP if opened.facts.http.port else ()),
     )
 
 
@@ -216,7 +216,7 @@ def with_fault(opened: OpenExchange, draft: Draft, fault: Fault) -> str:
 
 
 def remove_http_fault(opened: OpenExchange, by: str) -> None:
-    if opened.facts.http_at:
+    if opened.facts.http.port:
         order = Reply(TAKEN_BACK, by=by, order=Order.HTTP)
         submit_outgoing(opened.inbox, opened.key.session, order, within=0)
 
@@ -492,7 +492,7 @@ def queue_outgoing(inbox: DeskInbox, session: str, reply: Reply) -> str:
         if facts.life is not Life.OPEN:
             raise OrderError("over")
         code = not_understood(reply.order, reply.text)
-        if reply.order is Order.HTTP and not facts.http_at:
+        if reply.order is Order.HTTP and not facts.http.port:
             code = "no http"
         if reply.order is Order.PARK and not code:
             item = inbox.item(Key(session, int(reply.text)))

@@ -134,7 +134,7 @@ def _answered(item: Item) -> Standing:
     answer = item.answer
     if answer is None:
         return Standing.ANSWERED
-    if item.waiting.parked:
+    if item.waiting.parked.ticket:
         return Standing.FETCHED if answer.fetched else Standing.UNFETCHED
     if item.purpose is Purpose.HELD and answer.line == item.line:
         return Standing.RELEASED

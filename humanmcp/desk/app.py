@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from humanmcp import __version__
+from humanmcp.answering.schema import INTERFACE
 from humanmcp.desk import context
 from humanmcp.desk.api import read_calls, write_calls
 from humanmcp.desk.book import book_page
@@ -81,7 +82,7 @@ def describe(routers: Iterable[APIRouter], more: Sequence[APIRoute] = ()) -> dic
         for route in one.routes
         if isinstance(route, APIRoute)
     ]
-    return get_openapi(title="humanmcp", version=__version__, routes=[*routes, *more])
+    return get_openapi(title="humanmcp", version=str(INTERFACE), routes=[*routes, *more])
 
 
 PAGES: Final = (

@@ -50,7 +50,7 @@ def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 
 
 def _address(recording: Recording) -> str:
     """Return the address of the session's server, or "" over a pipe."""
-    port = recording.facts.http_at if recording.facts else ""
+    port = recording.facts.http.port if recording.facts else ""
     return HttpAddress("127.0.0.1", int(port)).url if port.isdecimal() else ""
 
 

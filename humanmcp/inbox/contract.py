@@ -101,6 +101,18 @@ class Key(NamedTuple):
     number: int
 
 
+class HttpFacts(NamedTuple):
+    """What is known of a session over HTTP; all empty elsewhere."""
+
+    id: str = ""
+    """The `Mcp-Session-Id` under which its client comes again; "" where it cannot."""
+    port: str = ""
+    """The next process that listens at this port goes on with the session; "" for a tap's."""
+    visitor: str = ""
+    """A digest of who its client says that it is, where it has no id to come back under; of a tap
+    only that there is none."""
+
+
 class SessionFacts(NamedTuple):
     """What is known of a session. `started` is UTC, ISO 8601; `files` is where its text files are.
 
@@ -130,13 +142,7 @@ class SessionFacts(NamedTuple):
     letter: str = ""
     """What people call it (a, b, … aa): given by the inbox when the session becomes visible, the
     same in every desk, and no other session's while this one is kept. "" before that."""
-    http_id: str = ""
-    """The `Mcp-Session-Id` under which its client comes again; "" where it cannot."""
-    http_at: str = ""
-    """Over HTTP, its port: the next process that listens there goes on with the session."""
-    http_visitor: str = ""
-    """A digest of who its client says that it is, where it has no id to come back under; of a tap
-    only that there is none."""
+    http: HttpFacts = HttpFacts()
     parked: bool = False
     """Calls were parked in it: they may be answered after it is over."""
     decisions: int = 0
@@ -155,20 +161,20 @@ class SessionFacts(NamedTuple):
 
     @property
     def is_one_client(self) -> bool:
-        """Return False where all who call themselves the same are in one session (`http_visitor`).
+        """Return False where all who call themselves the same are in one session.
 
         What a person allows for the session would then be allowed to another client.
         """
-        return not self.http_visitor
+        return not self.http.visitor
 
     def comes_back(self, at: str) -> bool:
         """Return True if its client comes back to where a process listens at."""
-        return self.http_at == at and bool(self.http_id or self.http_visitor)
+        return self.http.port == at and bool(self.http.id or self.http.visitor)
 
     @property
     def may_go_on(self) -> bool:
         """Return True if it can answer its client, in this process or the next one."""
-        return self.is_open or (self.life is Life.GONE and self.comes_back(self.http_at))
+        return self.is_open or (self.life is Life.GONE and self.comes_back(self.http.port))
 
 
 class Purpose(enum.StrEnum):
@@ -205,6 +211,25 @@ FOLLOWS: Final = "parked answer"
 """What `Waiting.keepalive` says of a request for the answer to a parked call: nobody answers it."""
 
 
+class Parked(NamedTuple):
+    """How a client comes for the answer to a parked call; all empty where it waits for it.
+
+    `ticket` is what it asks under, `way` how (`parking.py` of the core: task, ticket, retry),
+    `since` when it was parked. `status` is what the person tells it meanwhile; `asks` are the
+    questions that the client of a task has not answered yet, `heard` what it answered to others:
+    JSON objects with a member for each question, "" without any. `told_at` is when one of these
+    three changed last.
+    """
+
+    ticket: str = ""
+    way: str = ""
+    since: str = ""
+    status: str = ""
+    asks: str = ""
+    heard: str = ""
+    told_at: str = ""
+
+
 class Waiting(NamedTuple):
     """How long an exchange may wait, and what keeps its client waiting. Seconds count from arrival.
 
@@ -217,12 +242,7 @@ class Waiting(NamedTuple):
     HTTP nothing has gone out before
     `status_until`, so the status of the response is what the answer makes of it.
 
-    `parked` is the ticket under which its client asks for the answer later, "" where it waits for
-    it; `parked_as` says how (`parking.py` of the core), `parked_at` since when. `status` is what
-    the person tells it meanwhile. `can_park` is how a waiting call can be parked, "" where it
-    cannot. `asks` are the questions that the client of a task has not answered yet, `heard` what
-    it answered to others: JSON objects with a member for each question, "" without any. `told_at`
-    is when one of these or the `status` changed last.
+    `can_park` is how a waiting call can be parked, "" where it cannot.
     """
 
     limit: float | None = None
@@ -232,14 +252,8 @@ class Waiting(NamedTuple):
     keepalive: str = ""
     why_not: str = ""
     status_until: float | None = None
-    parked: str = ""
-    parked_as: str = ""
-    parked_at: str = ""
-    status: str = ""
     can_park: str = ""
-    asks: str = ""
-    heard: str = ""
-    told_at: str = ""
+    parked: Parked = Parked()
 
     @property
     def answers_at(self) -> float | None:
@@ -416,12 +430,12 @@ class Item(NamedTuple):
     @property
     def is_parked(self) -> bool:
         """Return True while it waits for a person and its client has a task or a ticket."""
-        return self.outlives and self.waiting.parked_as != "retry"
+        return self.outlives and self.waiting.parked.way != "retry"
 
     @property
     def outlives(self) -> bool:
         """Return True if it can be answered when its session is over: its client comes back."""
-        return self.state is ExchangeState.PENDING and bool(self.waiting.parked)
+        return self.state is ExchangeState.PENDING and bool(self.waiting.parked.ticket)
 
     @property
     def waits(self) -> bool:

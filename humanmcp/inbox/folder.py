@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,13 +17,20 @@ from humanmcp.common.settings import UnsafeFolderError, make_home, make_private
 from humanmcp.inbox import records
 from humanmcp.inbox.atomic import LifeLock, keeping, replace_file
 from humanmcp.inbox.bell import Bell, ring
-from humanmcp.inbox.contract import Life, NotHeldError, OutgoingResult, UnknownItemError
+from humanmcp.inbox.contract import (
+    InboxError,
+    Life,
+    NotHeldError,
+    OutgoingResult,
+    UnknownItemError,
+)
 from humanmcp.inbox.exchanges import (
     Outbox,
     ReplyReader,
     SessionFolder,
     WriterFiles,
     discard,
+    read_record,
     sweep_temporary,
 )
 from humanmcp.inbox.letters import Letters, rank_of
@@ -81,12 +89,28 @@ class FolderInbox:
         self.home, self._path = make_home(home), home / records.SESSIONS
         with keeping("inbox", folder=home):
             self._make_folders()
+        self._check_format()
         self._own: dict[str, _Owned] = {}
         self._polls: dict[str, ReplyReader] = {}
         self._outboxes: dict[str, Outbox] = {}
         self._transcripts: dict[str, TranscriptReader] = {}
         self._letters = Letters(home)
         self._writers = WriterFiles(home)
+
+    def _check_format(self) -> None:
+        """Note in a new home how this humanmcp stores, and refuse that of a newer one."""
+        path = self.home / records.FORMAT_FILE
+        try:
+            found = read_record(path, records.read_format) or 0
+        except FileNotFoundError:
+            found = 0
+        if found > records.FORMAT:
+            known = records.FORMAT
+            raise InboxError("newer format", folder=self.home, format=found, known=known)
+        if found < records.FORMAT:
+            content = records.encode({"format": records.FORMAT})
+            with suppress(OSError):  # a full disk keeps nobody from reading
+                replace_file(self.home / records.TEMPORARY, path, content, durable=False)
 
     @cached_property
     def _sessions(self) -> SessionCache:
@@ -186,7 +210,7 @@ class FolderInbox:
 
     def session_by_http_id(self, http_id: str) -> SessionFacts | None:
         """Return the session that a client comes back to under this id, in any process."""
-        return next((facts for facts in self._all_facts() if facts.http_id == http_id), None)
+        return next((facts for facts in self._all_facts() if facts.http.id == http_id), None)
 
     def of_visitor(self, _visitor: str, /) -> Sequence[SessionFacts]:
         """List none: one process listens at an address, and resumes what is left at its port."""

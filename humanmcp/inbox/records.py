@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from humanmcp.inbox.contract import (
     Answer,
     Draft,
+    HttpFacts,
     Item,
     Key,
+    Parked,
     Reply,
     SessionFacts,
     Waiting,
@@ -43,6 +45,7 @@ CALL_LIMITS: Final = "limits.json"
 """How long clients wait for a call, as a person has set it."""
 GRACE: Final = "grace.json"
 """How long the handshake messages of clients may wait for a person, as a person has set it."""
+FORMAT_FILE: Final = "format.json"
 LETTERS: Final = "letters"
 """Which session has which letter."""
 WRITERS: Final = "writers"
@@ -101,7 +104,7 @@ NAMES: Final = (
         PROBLEMS_TEXT,
         STATUS_TEXT,
     ),
-    *(LEARNED, CALL_LIMITS, GRACE, HANDSHAKE_BY_HAND, LETTERS, LETTER, WRITERS),
+    *(FORMAT_FILE, LEARNED, CALL_LIMITS, GRACE, HANDSHAKE_BY_HAND, LETTERS, LETTER, WRITERS),
     *(OUTBOX, HOLDS, TEMPORARY, *STATES),
     FORWARDED.format(TRANSCRIPT),
     *(REQUEST, WAIT, DRAFT, OLD_DRAFT),
@@ -110,8 +113,11 @@ NAMES: Final = (
 )
 """Every name, with an example where a number is part of it. The manual lists the same ones."""
 
-FORMAT: Final = 1
-"""The version of this layout, in each `session.json`. Readers skip newer ones."""
+FORMAT: Final = 2
+"""The version of all that is stored in a home, in its `format.json` and in each `session.json`.
+
+A home of a newer one is refused, a session of a newer one (a copy) is passed over.
+"""
 
 # Neither a dot nor a slash: no name leads out of the folder. Windows keeps some names for devices.
 _SESSION_NAME: Final = re.compile(
@@ -212,6 +218,9 @@ def decode(content: bytes | str) -> Record:
     return record
 
 
+_NESTED: Final = (HttpFacts, Parked)
+"""Records that are members of others."""
+
 _KINDS: Final[Mapping[str, tuple[type | UnionType, Any]]] = {
     "str": (str, ""),
     "int": (int, 0),
@@ -227,8 +236,13 @@ A field of any other kind is an enum, written as its value, and has a default.
 
 
 def record_of(value: Any, *left_out: str) -> dict[str, Any]:  # noqa: ANN401 - any `NamedTuple`
-    """Return the record of a value: its fields under their own names."""
-    return {name: each for name, each in value._asdict().items() if name not in left_out}
+    """Return the record of a value: its fields under their own names, and so in each of these."""
+    fields = value._asdict().items()
+    return {
+        name: record_of(each) if isinstance(each, _NESTED) else each
+        for name, each in fields
+        if name not in left_out
+    }
 
 
 def read(kind: type[_Value], record: Record, names: Iterable[str] = (), **given: object) -> _Value:
@@ -247,6 +261,9 @@ def read(kind: type[_Value], record: Record, names: Iterable[str] = (), **given:
 def _member(fields: Any, name: str, record: Record) -> Any:  # noqa: ANN401 - a `NamedTuple`; JSON
     annotation = fields.__annotations__[name]  # `typing.NamedTuple` keeps it as a `ForwardRef`
     wanted = _KINDS.get(getattr(annotation, "__forward_arg__", annotation))
+    default = fields._field_defaults.get(name)
+    if isinstance(default, _NESTED):
+        return read(type(default), _typed(record, name, dict)) if name in record else default
     if wanted is None:
         return _choice(record, name, fields._field_defaults[name])
     default = fields._field_defaults.get(name, wanted[1])
@@ -285,9 +302,15 @@ def facts_record(facts: SessionFacts) -> Record:
 
 def read_facts(name: str, record: Record) -> SessionFacts:
     """Read `session.json`. The name is the folder's, whatever the record says."""
-    if "format" in record and _typed(record, "format", int) > FORMAT:
+    if read_format(record) > FORMAT:
         raise UnreadableError("format")
     return read(SessionFacts, record, name=name, letter="")
+
+
+def read_format(record: Record) -> int:
+    """Read the version of what is stored, in `format.json` or `session.json`; 1 without any."""
+    found: int = _typed(record, "format", int) if "format" in record else 1
+    return found
 
 
 def read_letter(record: Record) -> str:

@@ -433,7 +433,7 @@ class ExchangeHandler:
             return
         timers = PendingTimers(now, decision, subscribed=subscribed)
         timers.writing = self._is_text_being_written
-        timers.status_open = bool(self.journal.facts.http_at)
+        timers.status_open = bool(self.journal.facts.http.port)
         self._plan(exchange, timers)
         try:
             self.journal.deliver(self._item(exchange, timers))

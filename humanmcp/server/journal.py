@@ -259,7 +259,7 @@ class Journal(InboxSession):
         There is none for an answer in a batch. Over HTTP a client may come for its response in
         hours: only a person is told of that.
         """
-        if in_batch or (self.facts.http_at and not by_person):
+        if in_batch or (self.facts.http.port and not by_person):
             self.close(number, state, answer)
         else:
             self._on_the_way[number] = (state, answer)
@@ -274,7 +274,7 @@ class Journal(InboxSession):
         for number, is_written in self.connection.receipts():
             if number in self._on_the_way and is_written:
                 self.close(number, *self._on_the_way.pop(number))
-            elif number in self._on_the_way and self.facts.http_visitor:
+            elif number in self._on_the_way and self.facts.http.visitor:
                 self.close(number, ExchangeState.ABANDONED)
 
     def is_on_the_way(self, number: int) -> bool:

@@ -12,7 +12,7 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
-from humanmcp.inbox.contract import Answer, Draft, InboxError, Key, Order, Waiting
+from humanmcp.inbox.contract import Answer, Draft, InboxError, Key, Order, Parked, Waiting
 from humanmcp.locales import spoken_language
 from humanmcp.protocol.answer_book.decide import Mode, when_nobody_answers
 from humanmcp.protocol.answer_book.decision import Decision
@@ -72,7 +72,7 @@ class ParkedCalls(Capability):
         return self._way.book_file.book.park
 
     def resumed(self, item: Item) -> None:
-        self._own[item.key.number] = ParkedAs(item.waiting.parked_as)
+        self._own[item.key.number] = ParkedAs(item.waiting.parked.way)
 
     # -- a call is parked -----------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class ParkedCalls(Capability):
 
     def _keep(self, exchange: Exchange, call: ParkedCall) -> bool:
         """Note in the inbox that a call is parked, and in the session that it has parked calls."""
-        waiting = Waiting(parked=call.token, parked_as=call.parked_as.value, parked_at=call.created)
+        waiting = Waiting(parked=Parked(call.token, call.parked_as.value, call.created))
         self._has_parked()
         key, line, token = self._journal.key(exchange.number), exchange.request.raw, exchange.id
         try:
@@ -202,7 +202,7 @@ class ParkedCalls(Capability):
 
     def _tell(self, number: int, words: str) -> None:
         item = self._inbox.item(self._journal.key(number))
-        self._told(item, item.waiting._replace(status=words[: parking.LONGEST_STATUS]))
+        self._told(item, item.waiting.parked._replace(status=words[: parking.LONGEST_STATUS]))
 
     # -- a client asks for it ---------------------------------------------------------------------
 
@@ -260,7 +260,7 @@ class ParkedCalls(Capability):
         try:
             item, theirs = self._inbox.item(key), self._inbox.facts(key.session)
             token = str(ticket).encode("utf-8", "replace")
-            if not compare_digest(item.waiting.parked.encode(), token):
+            if not compare_digest(item.waiting.parked.ticket.encode(), token):
                 return None
             is_left = item.outlives and not theirs.is_open
             if is_left:
@@ -270,26 +270,27 @@ class ParkedCalls(Capability):
         except InboxError:
             return None
         ours = self._journal.facts._replace(client=self._session.negotiated.client_name)
-        is_other = (theirs.http_visitor, theirs.client) != (ours.http_visitor, ours.client)
+        is_other = (theirs.http.visitor, theirs.client) != (ours.http.visitor, ours.client)
         if is_other and theirs.name != ours.name:
             return None
-        since = self._journal.clock.since(item.waiting.parked_at)
+        since = self._journal.clock.since(item.waiting.parked.since)
         return (item, self._call(item)) if since < parking.KEPT_FOR else None
 
     def _hear(self, item: Item, exchange: Exchange) -> None:
         """Show the person what the client of a task answers to their questions."""
-        waiting = item.waiting
-        answered = parking.answered_in(exchange, waiting.asks)
+        parked = item.waiting.parked
+        answered = parking.answered_in(exchange, parked.asks)
         if answered:
-            asks = parking.by_key(waiting.asks)
+            asks = parking.by_key(parked.asks)
             left = {name: one for name, one in asks.items() if name not in answered}
-            heard = {**parking.by_key(waiting.heard), **answered}
+            heard = {**parking.by_key(parked.heard), **answered}
             still, told = parking.as_object(left), parking.as_object(heard)
-            self._told(item, waiting._replace(asks=still, heard=told))
+            self._told(item, parked._replace(asks=still, heard=told))
 
-    def _told(self, item: Item, waiting: Waiting) -> None:
+    def _told(self, item: Item, parked: Parked) -> None:
         """Note what person and client tell each other about a parked call."""
-        waiting = waiting._replace(told_at=self._journal.clock.stamp())
+        parked = parked._replace(told_at=self._journal.clock.stamp())
+        waiting = item.waiting._replace(parked=parked)
         self._inbox.update(item.key, line=item.line, id=item.id, waiting=waiting)
         self._journal.changes += 1
         self._changed(item.key)
@@ -367,11 +368,11 @@ class ParkedCalls(Capability):
             return
         self._journal.describe(self._session)
         line, at = outcome.own, self._journal.clock.stamp()
-        asked = parking.asked_in(line, (item.waiting.asks, item.waiting.heard))
+        asked = parking.asked_in(line, (item.waiting.parked.asks, item.waiting.parked.heard))
         if asked:
             # The client gets it with the task; the person writes on.
-            asks = parking.as_object({**parking.by_key(item.waiting.asks), **asked})
-            self._told(item, item.waiting._replace(asks=asks))
+            asks = parking.as_object({**parking.by_key(item.waiting.parked.asks), **asked})
+            self._told(item, item.waiting.parked._replace(asks=asks))
             self._inbox.refuse(item.key, ())
             start = check.start(exchange, negotiated, spoken_language())
             self._inbox.save(item.key, Draft(start, by=BY_US, at=at))
@@ -415,16 +416,16 @@ class ParkedCalls(Capability):
 
     def _call(self, item: Item) -> ParkedCall:
         """Return what the inbox knows of a parked call, and what its client is asked."""
-        waiting, answer = item.waiting, item.answer
+        parked, answer = item.waiting.parked, item.answer
         return ParkedCall(
-            waiting.parked,
-            ParkedAs(waiting.parked_as),
-            waiting.parked_at,
-            answer.at if answer else waiting.told_at or waiting.parked_at,
-            waiting.status,
+            parked.ticket,
+            ParkedAs(parked.way),
+            parked.since,
+            answer.at if answer else parked.told_at or parked.since,
+            parked.status,
             answer.line if answer else "",
             item.state in (ExchangeState.CANCELLED, ExchangeState.ABANDONED),
-            waiting.asks or ("{}" if self._is_asking(item.key) else ""),
+            parked.asks or ("{}" if self._is_asking(item.key) else ""),
         )
 
     def _is_asking(self, key: Key) -> bool:
@@ -442,4 +443,4 @@ def _decision(form: TextForm, text: str, after: float = 0.0) -> Decision:
 
 
 def _exchange_of(item: Item, request: Message) -> Exchange:
-    return Exchange(item.key.number, request, item.protocol_version, parked=item.waiting.parked_as)
+    return Exchange(item.key.number, request, item.protocol_version, parked=item.waiting.parked.way)

@@ -161,7 +161,7 @@ class Resumption:
                 self._is_over(number, exchange)
         for exchange in self._session.pending:
             self._go_on(exchange)
-        if self._journal.facts.http_visitor:
+        if self._journal.facts.http.visitor:
             for exchange in self._session.pending:
                 self._is_cut(exchange)
         self._tell_of_changes()
@@ -190,7 +190,7 @@ class Resumption:
     def _is_over(self, number: int, exchange: Exchange | None) -> None:
         """Take an exchange out of the inbox that the transcript says is over and not parked."""
         item = self._journal.inbox.item(self._journal.key(number))
-        if item.waiting.parked:
+        if item.waiting.parked.ticket:
             for one in self._handler.capabilities:
                 one.resumed(item)
             return
@@ -201,9 +201,9 @@ class Resumption:
             return
         answer = Answer(frame.text, frame.by, frame.at, frame.note == DELIBERATE)
         by_person, in_batch = item.reply is not None, exchange is not None and bool(exchange.batch)
-        if not self._journal.facts.http_at:  # its client has read the transcript, too
+        if not self._journal.facts.http.port:  # its client has read the transcript, too
             self._journal.close(number, ExchangeState.ANSWERED, answer)
-        elif by_person and not in_batch and self._journal.facts.http_visitor:
+        elif by_person and not in_batch and self._journal.facts.http.visitor:
             self._journal.close(number, ExchangeState.ABANDONED)
         else:
             self._journal.close_answered(

@@ -329,7 +329,7 @@ class ServerParts(NamedTuple):
 
             facts, waiting = inbox.resume(facts.name)
             return facts, resumed(inbox, facts.name, waiting)
-        where = facts.folder or ("" if facts.http_at else str(Path.cwd()))
+        where = facts.folder or ("" if facts.http.port else str(Path.cwd()))
         facts = facts._replace(started=clock.stamp(), pid=os.getpid(), title=self.title, probe=True)
         facts = facts._replace(folder=where)
         return facts._replace(name=inbox.begin_session(facts)), None

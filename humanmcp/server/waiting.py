@@ -10,7 +10,7 @@ import enum
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.inbox.contract import FOLLOWS, SUBSCRIBED, Waiting
+from humanmcp.inbox.contract import FOLLOWS, SUBSCRIBED, Parked, Waiting
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
 from humanmcp.protocol.conversation.timeouts import (
     PROGRESS_EVERY,
@@ -150,9 +150,7 @@ class PendingTimers:
             book_at=self.decision.after,
             book=stopped if self.decision.stoppable or not self.decision.after else "fixed",
             keepalive=FOLLOWS if self.follows else self.timeouts.keepalive,
-            parked=self.ticket,
-            parked_as="retry" if self.ticket else "",
-            parked_at=self.ticket_at,
+            parked=Parked(self.ticket, "retry" if self.ticket else "", self.ticket_at),
             can_park=self.can_park,
             why_not=self.timeouts.why_not,
             status_until=self._status_until if self.status_open else None,

@@ -25,7 +25,7 @@ from humanmcp.common.timestamps import now
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.attendant import Attendant
-from humanmcp.inbox.contract import InboxError, Role, SessionFacts
+from humanmcp.inbox.contract import HttpFacts, InboxError, Role, SessionFacts
 from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.locales import say, titled
 from humanmcp.locales.stop import StopError, sentence_of, trouble
@@ -252,7 +252,7 @@ def _begin(settings: Settings, wanted: _Wanted) -> InboxSession:
         title=title,
         probe=True,
         folder=str(Path.cwd()),
-        http_visitor=os.environ.get(VISITOR, ""),
+        http=HttpFacts(visitor=os.environ.get(VISITOR, "")),
     )
     inbox_session = InboxSession.begin(open_inbox(home), facts, now)
     inbox_session.inbox.hold(inbox_session.name, tuple(pattern.text for pattern in wanted.patterns))

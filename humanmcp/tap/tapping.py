@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 VISITOR: Final = "HUMANMCP_TAP_VISITOR"
-"""The variable that tells a tap that its client has no session (`SessionFacts.http_visitor`)."""
+"""The variable that tells a tap that its client has no session (`SessionFacts.http.visitor`)."""
 
 QUIET: Final = 0.3
 """Seconds without a byte until a pipe that outlived its server counts as another program's."""

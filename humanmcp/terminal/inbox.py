@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.open_exchange import OpenExchange, read_line
-from humanmcp.answering.schema import InboxShape, ListedShape, listed_shape
+from humanmcp.answering.schema import INTERFACE, InboxShape, ListedShape, listed_shape
 from humanmcp.answering.standing import Standing, Urgency, prospects
 from humanmcp.answering.summary import (
     answered_at_once,
@@ -91,7 +91,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return _watch(inbox, arguments)
     found = waiting_rows(inbox, everything=arguments.all)
     if arguments.json:
-        listed: InboxShape = {"items": [row_as_json(row, utc_now()) for row in found]}
+        items = [row_as_json(row, utc_now()) for row in found]
+        listed: InboxShape = {"interface": INTERFACE, "items": items}
         json_to_stdout(listed)
     else:
         _list(_shown(inbox, everything=arguments.all), found)

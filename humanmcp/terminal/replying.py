@@ -130,7 +130,7 @@ def _went_out(answering: Answering, result: SendResult, draft: Draft) -> int:
         json_to_stdout(_shape(answering, result, sent=True, deliberate=deliberate))
         return 0
     print_problems(result.diagnostics, result.text)
-    code = "sent parked" if result.item.waiting.parked else "sent"
+    code = "sent parked" if result.item.waiting.parked.ticket else "sent"
     to_stdout(Painted(answering.sentence(code, who=answering.reader(draft), size=size), "green"))
     to_stdout(result.line)
     opened = answering.opened

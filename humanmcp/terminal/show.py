@@ -170,7 +170,8 @@ def _print(shown: ShownExchange) -> None:
     to_stdout("  ", Painted(card.page, "dim"))
     text = item.line if isinstance(shown.opened.message, Malformed) else pretty(item.line)
     _section(say(SECTION, "message"), text)
-    for told, text in (("asks", shown.item.waiting.asks), ("heard", shown.item.waiting.heard)):
+    parked = item.waiting.parked
+    for told, text in (("asks", parked.asks), ("heard", parked.heard)):
         if text:
             _section(say(SECTION, told), pretty(text))
     _diagnostics(say(SECTION, "remarks"), shown.opened.remarks, item.line)

@@ -8,7 +8,17 @@ import pytest
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.answering.service import Outcome, Task
-from humanmcp.inbox.contract import Action, Answer, Draft, Key, Life, Purpose, Reply, Role
+from humanmcp.inbox.contract import (
+    Action,
+    Answer,
+    Draft,
+    HttpFacts,
+    Key,
+    Life,
+    Purpose,
+    Reply,
+    Role,
+)
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
@@ -117,7 +127,7 @@ def test_a_reply_is_on_its_way_where_the_next_process_goes_on_with_the_session(
     room: Room, monkeypatch: pytest.MonkeyPatch, http_id: str, outcome: Outcome
 ) -> None:
     """The process hung and was killed: the page said "over", and the answer went out later."""
-    session = room.session(http_id=http_id, http_at="8766" if http_id else "")
+    session = room.session(http=HttpFacts(http_id, "8766" if http_id else ""))
     opened = open_exchange_of(room.inbox, room.ask(session, 3))
     facts = room.inbox.facts(session)
     sent = Reply("sunny", TextForm.TEXT, by="desk")
@@ -133,7 +143,7 @@ def test_a_second_answer_is_not_called_too_late_while_the_first_may_go_out(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process is gone, and its client can come again: the first answer waits for it."""
-    session = room.session(http_id="id", http_at="8766")
+    session = room.session(http=HttpFacts("id", "8766"))
     key = room.ask(session, 3)
     opened = open_exchange_of(room.inbox, key)
     room.inbox.send(key, Reply("sunny", TextForm.TEXT, by="desk", who="Anna"))

@@ -13,6 +13,7 @@ from humanmcp.inbox.contract import (
     Item,
     Key,
     Life,
+    Parked,
     Purpose,
     Reply,
     Waiting,
@@ -23,8 +24,8 @@ from humanmcp.protocol.conversation.transcript import DROPPED
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 
 AT: Final = "2026-11-20T12:00:00.000Z"
-TASK: Final = Waiting(parked="t", parked_as="task")
-RETRY: Final = Waiting(parked="t", parked_as="retry")
+TASK: Final = Waiting(parked=Parked("t", "task"))
+RETRY: Final = Waiting(parked=Parked("t", "retry"))
 ANSWERED: Final = {"state": ExchangeState.ANSWERED}
 ENDED: Final = {"state": ExchangeState.ABANDONED}
 BACK: Final = (Diagnostic("x", Severity.ERROR),)

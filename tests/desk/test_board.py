@@ -16,6 +16,7 @@ from humanmcp.inbox.contract import (
     Draft,
     Item,
     Key,
+    Parked,
     Purpose,
     Reply,
     SessionFacts,
@@ -87,7 +88,7 @@ KINDS: Final[dict[str, dict[str, Any]]] = {
     "held message": {"purpose": Purpose.HELD},
     "subscription": {"waiting": Waiting(keepalive=SUBSCRIBED)},
     "follower": {"waiting": Waiting(keepalive=FOLLOWS)},
-    "parked": {"waiting": Waiting(parked="ticket", parked_as="task")},
+    "parked": {"waiting": Waiting(parked=Parked("ticket", "task"))},
     "answered": {"reply": Reply("{}")},
     "with a draft": {"draft": Draft("{}", touched=True)},
 }

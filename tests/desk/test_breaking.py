@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.inbox.contract import Answer, Item, Key, Order, Role, SessionFacts
+from humanmcp.inbox.contract import Answer, HttpFacts, Item, Key, Order, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
@@ -60,7 +60,7 @@ def test_a_fault_of_http_is_asked_of_the_server_and_the_answer_stays_right(asked
     path = f"/api/exchanges/{asked.key.session}/{asked.key.number}"
     body = {"text": "sunny", "form": "text", "fault": "wrong-status"}
     assert "HTTP: wrong status" not in asked.desk.page(asked.path)
-    facts = asked.inbox.facts(asked.key.session)._replace(http_at="8766", letter="")
+    facts = asked.inbox.facts(asked.key.session)._replace(http=HttpFacts(port="8766"), letter="")
     asked.inbox.describe(facts, NegotiatedState())
     until(lambda: "HTTP: wrong status" in asked.desk.page(asked.path), "the page knows of HTTP")
     right: dict[str, Any] = json.loads(asked.desk.post(f"{path}/fault", body).json["document"])

@@ -19,7 +19,7 @@ from humanmcp.export.readable import (
     write_mermaid,
 )
 from humanmcp.export.recording import ExportOptions, Recording
-from humanmcp.inbox.contract import SessionFacts
+from humanmcp.inbox.contract import HttpFacts, SessionFacts
 from humanmcp.protocol.conversation.transcript import (
     BY_CHECK,
     CHANGED,
@@ -305,7 +305,7 @@ def test_the_archive_of_our_own_server_holds_what_it_recorded() -> None:
     for number, status in enumerate((418, 202, 400, 200), 1):
         put(Direction.NOTE, response_part(number, status, "", head), "02" if number == 1 else "00")
     put(Direction.NOTE, cut_part(1, "client"), "03")
-    facts = SessionFacts("s", "", http_id="x", http_at="8766")
+    facts = SessionFacts("s", "", http=HttpFacts("x", "8766"))
     log = json.loads(har.write(Recording("s", tuple(frames), facts), MANNER))["log"]
     entries = log["entries"]
     found = [(one["request"]["postData"]["text"], one["response"]["status"]) for one in entries]
@@ -318,7 +318,7 @@ def test_the_archive_of_our_own_server_holds_what_it_recorded() -> None:
 
 def test_the_archive_of_our_own_server_at_an_address_names_it() -> None:
     """Method, address and status follow from what was said, where no more is recorded."""
-    facts = SessionFacts("s", "", http_id="x", http_at="8766")
+    facts = SessionFacts("s", "", http=HttpFacts("x", "8766"))
     log = json.loads(har.write(replace(WEATHER, facts=facts), MANNER))["log"]
     assert "over HTTP" in log["comment"]
     *asked, by_server = log["entries"]

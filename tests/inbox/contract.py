@@ -14,11 +14,13 @@ from humanmcp.inbox.contract import (
     WRITES_FOR,
     Answer,
     Draft,
+    HttpFacts,
     Inbox,
     Item,
     Key,
     Life,
     OutgoingResult,
+    Parked,
     Purpose,
     Reply,
     Role,
@@ -480,7 +482,7 @@ class InboxContract:
         self, store: Store, server: Inbox, desk: Inbox
     ) -> None:
         """Promise 8: with all that waits, a reply that nobody took, and for every reader."""
-        name = server.begin_session(SessionFacts("", AT, http_id="id", http_at="8766"))
+        name = server.begin_session(SessionFacts("", AT, http=HttpFacts("id", "8766")))
         server.deliver(item_of(name))
         server.record(name, frame_of(1))
         assert server.orphaned_sessions("8766") == []
@@ -495,7 +497,7 @@ class InboxContract:
         assert following.orphaned_sessions("8767") == []
         assert [facts.name for facts in following.orphaned_sessions("8766")] == [name]
         facts, waiting = following.resume(name)
-        assert (facts.http_id, facts.life, waiting) == ("id", Life.OPEN, [1])
+        assert (facts.http.id, facts.life, waiting) == ("id", Life.OPEN, [1])
         assert desk.facts(name).life is Life.OPEN
         assert [reply.text for _key, reply in following.take_replies(name)] == ["whole"]
         following.record(name, frame_of(2))
@@ -503,7 +505,7 @@ class InboxContract:
 
     def test_a_session_goes_on_in_one_process_alone(self, store: Store, server: Inbox) -> None:
         """Promise 8: the first that asks has it; one that left it does not."""
-        name = server.begin_session(SessionFacts("", AT, http_id="id", http_at="8766"))
+        name = server.begin_session(SessionFacts("", AT, http=HttpFacts("id", "8766")))
         with pytest.raises(StoreError):
             store.view().resume(name)
         assert server.is_held(name)
@@ -546,7 +548,7 @@ class InboxContract:
         """`end`, `take_parked`, `fetched`: its client comes for the answer in another session."""
         key = Key(session, 1)
         server.deliver(item_of(session))
-        server.update(key, line=LINE, id='"東京"', waiting=Waiting(parked="t", parked_as="task"))
+        server.update(key, line=LINE, id='"東京"', waiting=Waiting(parked=Parked("t", "task")))
         server.end(session)
         store.kill(server)
         assert [item.is_parked for item in desk.items(session)] == [True]

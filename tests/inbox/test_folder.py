@@ -23,6 +23,7 @@ from humanmcp.inbox.contract import (
     Answer,
     Draft,
     Inbox,
+    InboxError,
     Key,
     Reply,
     SessionFacts,
@@ -306,6 +307,25 @@ def test_a_session_that_cannot_be_read_hides_no_other(
     for inbox in (server, desk):
         read_all(inbox, key.session)
     assert other in [facts.name for facts in desk.sessions()]
+
+
+def test_the_folder_of_a_newer_humanmcp_is_refused_with_a_sentence(desk: FolderInbox) -> None:
+    """It would be read half, and written as an older one."""
+    file = desk.home / "format.json"
+    assert json.loads(file.read_bytes()) == {"format": records.FORMAT}
+    file.write_text(f'{{"format":{records.FORMAT + 1}}}')
+    with pytest.raises(InboxError, match="newer version of humanmcp"):
+        FolderInbox(desk.home)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"format":"x"}', b'{"format":1}'])
+def test_a_folder_whose_format_is_older_or_unknown_is_brought_along(
+    desk: FolderInbox, content: bytes
+) -> None:
+    """No torn file keeps anybody from their messages."""
+    (desk.home / "format.json").write_bytes(content)
+    FolderInbox(desk.home)
+    assert json.loads((desk.home / "format.json").read_bytes()) == {"format": records.FORMAT}
 
 
 def test_what_is_passed_over_stands_in_the_log(

@@ -16,6 +16,7 @@ import pytest
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import (
     Draft,
+    HttpFacts,
     Inbox,
     InboxError,
     Key,
@@ -212,7 +213,7 @@ def test_a_process_whose_session_another_has_taken_says_nothing_more(
 ) -> None:
     """It stood still: unsure at first, it changes nothing, and knows after its next look."""
     one, two = store.view(), store.view()
-    session = one.begin_session(SessionFacts("", AT, http_id="id"))
+    session = one.begin_session(SessionFacts("", AT, http=HttpFacts("id")))
     one.deliver(item_of(session))
     rung = threading.Event()
     one.bell(session).listen(rung.set)
@@ -236,7 +237,7 @@ def test_a_line_of_a_process_that_lost_its_session_is_neither_recorded_nor_sent(
 ) -> None:
     """Also where it has not noticed yet: the row of the session decides."""
     one, two = store.view(), store.view()
-    session = one.begin_session(SessionFacts("", AT, http_id="id"))
+    session = one.begin_session(SessionFacts("", AT, http=HttpFacts("id")))
     sent: list[bytes] = []
     connection = SimpleNamespace(
         send=lambda raw, **_: sent.append(raw), send_raw=sent.append, notes=None
@@ -266,7 +267,7 @@ def set_clock(process: PostgresInbox, seconds: int) -> None:
 def test_a_clock_that_is_set_back_keeps_no_dead_process_alive(store: PostgresStore) -> None:
     """Its session would wait for an hour, and nobody could go on with it."""
     one, two = store.view(), store.view()
-    session = one.begin_session(SessionFacts("", AT, http_id="id"))
+    session = one.begin_session(SessionFacts("", AT, http=HttpFacts("id")))
     one._db.follower.stop()
     set_clock(one, -2)
     assert two.facts(session).life is Life.OPEN, "within the time of a lease nothing is known"
@@ -281,7 +282,7 @@ def test_a_process_learns_that_a_clock_that_was_set_forward_ended_its_lease(
 ) -> None:
     """By its own clock it is in time; another process has gone on with its session meanwhile."""
     one, two = store.view(), store.view()
-    session = one.begin_session(SessionFacts("", AT, http_id="id"))
+    session = one.begin_session(SessionFacts("", AT, http=HttpFacts("id")))
     rung = threading.Event()
     one.bell(session).listen(rung.set)
     one._db.follower.stop()

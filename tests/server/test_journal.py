@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.inbox.contract import Order, Reply, SessionFacts, StoreError
+from humanmcp.inbox.contract import HttpFacts, Order, Reply, SessionFacts, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import TransportNote
 from humanmcp.protocol.conversation.exchange import NegotiatedState
@@ -36,7 +36,7 @@ def journal(home: Path) -> tuple[Journal, Notes, FolderInbox]:
     """Begin a session whose transport says things beside the lines."""
     inbox, connection, notes = FolderInbox(home), MemoryConnection(), Notes()
     connection.notes = notes
-    facts = SessionFacts("", "", http_id="id", http_at="1")
+    facts = SessionFacts("", "", http=HttpFacts("id", "1"))
     journal = Journal(
         connection, inbox, facts._replace(name=inbox.begin_session(facts)), Clock(), Path(home)
     )

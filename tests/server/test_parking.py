@@ -477,9 +477,12 @@ def test_the_client_of_a_task_is_asked_and_the_person_reads_what_it_answers(
         assert list(state()["inputRequests"]) == ["user"]
         client.ask("tasks/update", taskId=task, inputResponses={"user": {"action": "decline"}})
         assert state()["status"] == "working"
-        waiting = person.inbox.item(key).waiting
-        assert waiting.asks == ""
-        assert json.loads(waiting.heard) == {"user-2": accepted, "user": {"action": "decline"}}
+        parked = person.inbox.item(key).waiting.parked
+        assert parked.asks == ""
+        assert json.loads(parked.heard) == {
+            "user-2": accepted,
+            "user": {"action": "decline"},
+        }
         person.answer(key, question("Again?"), TextForm.RESULT)
         assert list(state()["inputRequests"]) == ["user-3"]
         person.answer(key, "go")

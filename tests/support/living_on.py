@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from humanmcp.common.book_file import BookFile
-from humanmcp.inbox.contract import Key, Order, Reply, SessionFacts
+from humanmcp.inbox.contract import HttpFacts, Key, Order, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import TransportNote
 from humanmcp.inbox.transcripts import TranscriptWriter
@@ -103,7 +103,7 @@ class _Living:
             ServeOptions(handshake=HandshakePolicy.BOOK),
         )
         inbox = FolderInbox(home)
-        new = SessionFacts("", "", http_id="id", http_at=str(PORT))
+        new = SessionFacts("", "", http=HttpFacts("id", str(PORT)))
         facts = next(iter(inbox.orphaned_sessions(str(PORT))), new)
         self.connection = _Connection()
         self.connection.notes = self.notes = _Notes()

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.inbox.contract import Answer, Draft, Role, Waiting, Writer
+from humanmcp.inbox.contract import Answer, Draft, Parked, Role, Waiting, Writer
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal.inbox import request_in_short
 from tests.support.inbox_folder import CALL, INITIALIZE, Room, Shell, ago, waiting
@@ -242,7 +242,7 @@ def test_parked_calls_are_listed_apart_and_answered_after_their_session(
 ) -> None:
     """They are not counted as waiting; their answer is stored until the client asks."""
     session = room.session(parked=True)
-    key = room.ask(session, 3, waiting=Waiting(parked="t", parked_as="ticket"))
+    key = room.ask(session, 3, waiting=Waiting(parked=Parked("t", "ticket")))
     before, _, parked = shell("inbox").out.partition("Parked")
     assert "get-japan-forecast" not in before
     assert "get-japan-forecast" in parked

@@ -15,6 +15,7 @@ from humanmcp.inbox.contract import (
     Item,
     Key,
     Life,
+    Parked,
     Purpose,
     Reply,
     Role,
@@ -91,13 +92,9 @@ def test_what_the_client_of_a_task_was_asked_and_answered_is_shown(
     room: Room, shell: Shell
 ) -> None:
     """As it came over the wire, with what hides in it made visible."""
-    waiting = Waiting(
-        parked="t",
-        parked_as="task",
-        asks='{"user-2":{}}',
-        heard='{"user":{"action":"\u202edecline"}}',
-    )
-    room.ask(room.session(), 3, waiting=waiting)
+    heard = '{"user":{"action":"\u202edecline"}}'
+    parked = Parked("t", "task", asks='{"user-2":{}}', heard=heard)
+    room.ask(room.session(), 3, waiting=Waiting(parked=parked))
     shown = shell("show", "3").out
     assert 'You asked the client\n  {\n    "user-2": {}' in shown
     assert '"action": "⟦U+202E⟧decline"' in shown.partition("The client answered\n")[2]

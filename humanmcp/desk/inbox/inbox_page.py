@@ -239,7 +239,7 @@ def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
 
 def _became(desk: Desk, item: Item) -> list[tuple[Reaction, str]]:
     """Return the client's reactions to an answer with a fault, each with its sentence."""
-    is_http = bool(desk.inbox.facts(item.key.session).http_at)
+    is_http = bool(desk.inbox.facts(item.key.session).http.port)
     if item.answer is None or not (item.answer.deliberate or is_http):
         return []
     frames = desk.inbox.last_frames_before(item.key.session, 0, WATCHED)

@@ -453,7 +453,7 @@ def _question_text(
     mark = f"{datetime.now(UTC):%H%M%S%f}"[:9]
     if features(exchange.version).input_required:
         return input_requests.answer(exchange, input_request, asked, mark)
-    task = opened.item.waiting.parked if exchange.parked == "task" else ""
+    task = opened.item.waiting.parked.ticket if exchange.parked == "task" else ""
     return input_requests.request(exchange, input_request, asked, mark, task)
 
 

@@ -198,7 +198,7 @@ class ExchangeRows(SessionRows):
 
     def _may_settle(self, key: Key) -> None:
         """Raise an error unless the exchange is ours, or parked in a session that is over."""
-        if self.facts(key.session).is_open or not self.item(key).waiting.parked:
+        if self.facts(key.session).is_open or not self.item(key).waiting.parked.ticket:
             self._owned(key.session)
 
     def take_parked(self, key: Key) -> Reply | None:
@@ -530,7 +530,7 @@ _PAGE: Final = 500
 _ABANDON: Final = """
 UPDATE humanmcp.exchanges SET state = 'abandoned', changed = pg_current_xact_id()
 WHERE session = %(session)s AND state = 'pending'
-AND coalesce(wait::json ->> 'parked', '') = ''"""
+AND coalesce(wait::json -> 'parked' ->> 'ticket', '') = ''"""
 _FORGET: Final = """
 WITH large AS (
     DELETE FROM humanmcp.large WHERE session = %(session)s AND number = %(number)s)

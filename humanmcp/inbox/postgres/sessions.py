@@ -128,8 +128,8 @@ class SessionRows:
                 _BEGIN,
                 inbox=self._inbox,
                 name=name,
-                http_id=facts.http_id,
-                visitor=facts.http_visitor,
+                http_id=facts.http.id,
+                visitor=facts.http.visitor,
                 facts=record,
                 owner=self._db.follower.lease,
             )

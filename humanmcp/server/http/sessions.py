@@ -22,7 +22,7 @@ from humanmcp import __version__
 from humanmcp.http.front import FrontServer
 from humanmcp.http.listening import HttpServeError
 from humanmcp.inbox.attendant import Attendant
-from humanmcp.inbox.contract import InboxError, Life, SessionFacts
+from humanmcp.inbox.contract import HttpFacts, InboxError, Life, SessionFacts
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import HTTP
 from humanmcp.protocol.http.client import calls_in
@@ -313,7 +313,7 @@ class HttpSessions:
     async def open(self, address: str) -> HttpSession | HttpRefusal:
         """Begin a session: its id is there before `initialize` is answered."""
         name = secrets.token_urlsafe(24)
-        return await self._begin(SessionFacts("", "", http_id=name, http_at=self._at), address)
+        return await self._begin(SessionFacts("", "", http=HttpFacts(name, self._at)), address)
 
     async def go_on(self, left: Iterable[SessionFacts], address: str = "") -> None:
         """Take over the open sessions of a process that has ended.
@@ -347,7 +347,7 @@ class HttpSessions:
             if found is not None:
                 found.seen(address)
                 return found
-            facts = SessionFacts("", "", http_at=self._at, http_visitor=digest)
+            facts = SessionFacts("", "", http=HttpFacts("", self._at, digest))
             return await self._begin(facts, address)
 
     async def _take_over(self, digest: str, address: str) -> None:
@@ -369,13 +369,13 @@ class HttpSessions:
         if facts.name:
             frames = server.journal.frames
             connection.notes.go_on(await asyncio.to_thread(lambda: calls_in(frames())))
-        if facts.name and facts.http_id:
+        if facts.name and facts.http.id:
             connection.streams.go_on(*await asyncio.to_thread(_left_open, server))
-        session = HttpSession(facts.http_id, connection, server, self._is_over)
-        if facts.http_id:
-            self._by_id[facts.http_id] = session
+        session = HttpSession(facts.http.id, connection, server, self._is_over)
+        if facts.http.id:
+            self._by_id[facts.http.id] = session
         else:
-            self._visits.setdefault(facts.http_visitor, []).append(session)
+            self._visits.setdefault(facts.http.visitor, []).append(session)
         session.seen(address)
         await asyncio.to_thread(self._attendant.attend, session)
         return session

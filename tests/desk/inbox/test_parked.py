@@ -3,7 +3,7 @@
 import gc
 import html
 
-from humanmcp.inbox.contract import Answer, Item, Key, Reply, SessionFacts, Waiting
+from humanmcp.inbox.contract import Answer, Item, Key, Parked, Reply, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from tests.support.desk_process import Desking
@@ -36,7 +36,7 @@ def call(inbox: FolderInbox, waiting: Waiting) -> Key:
 def test_a_parked_call_is_in_a_list_of_its_own_and_is_answered_there(desking: Desking) -> None:
     """Also when its session is over; then it says that nobody has come for it yet."""
     inbox = FolderInbox(desking.home)
-    key = call(inbox, Waiting(parked="t", parked_as="task", parked_at=AT, status="Anna looks"))
+    key = call(inbox, Waiting(parked=Parked("t", "task", AT, "Anna looks")))
     path = f"/m/{key.session}/{key.number}"
     page = page_with(desking, path, 'id="parked-status"')
     assert "Anna looks" in page

@@ -47,7 +47,7 @@ def inbox(server: ServingHttp) -> FolderInbox:
 def name_of(inbox: FolderInbox, headers: dict[str, str]) -> str:
     """Return the session of an id."""
     wanted = headers["Mcp-Session-Id"]
-    return next(one.name for one in inbox.sessions() if one.http_id == wanted)
+    return next(one.name for one in inbox.sessions() if one.http.id == wanted)
 
 
 def notes_of(inbox: FolderInbox, name: str) -> list[dict[str, Any]]:

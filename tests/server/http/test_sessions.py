@@ -8,7 +8,7 @@ import pytest
 
 from humanmcp.http.responses import Stream
 from humanmcp.inbox.attendant import Attendant
-from humanmcp.inbox.contract import ServerInbox, SessionFacts, StoreError
+from humanmcp.inbox.contract import HttpFacts, ServerInbox, SessionFacts, StoreError
 from humanmcp.protocol.http import outbound
 from humanmcp.protocol.http.inbound import Posted
 from humanmcp.protocol.http.outbound import visitor_of
@@ -83,7 +83,7 @@ def test_who_takes_the_oldest_session_of_a_visitor_takes_them_all(
     made: list[str] = []
 
     def of_visitor(_digest: str) -> list[SessionFacts]:
-        return [SessionFacts(name, "", http_visitor=digest) for name in ("a", "b")]
+        return [SessionFacts(name, "", http=HttpFacts(visitor=digest)) for name in ("a", "b")]
 
     def make(_connection: HttpConnection, facts: SessionFacts) -> ServedSession:
         if facts.name == lost:
