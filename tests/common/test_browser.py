@@ -11,6 +11,7 @@ import pytest
 from humanmcp.common import browser
 from tests.support.desktop import SCREEN, Desktop
 from tests.support.serve_process import bare_environment
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="no xdg-open")
 
@@ -62,6 +63,7 @@ def test_a_browser_that_runs_on_is_not_waited_for(
     opener.write_text(f"#!/bin/sh\nread closed < {pipe}\n")
     assert browser.open_address(ADDRESS, desktop.environment)
     pipe.write_text("closed\n")
+    browser._browsers.pop().wait(PATIENCE)
 
 
 @pytest.mark.parametrize(

@@ -40,12 +40,14 @@ NPM_1_SERVER: Final = ("node", str(NODE / "server1.mjs"))
 NPM_2_SERVER: Final = ("node", str(NODE / "server2.mjs"))
 EVERYTHING_SERVER: Final = ("node", str(EVERYTHING), "stdio")
 
-SERVERS: Final = {
-    "python": PYTHON_SERVER,
-    "npm-1": NPM_1_SERVER,
-    "npm-2": NPM_2_SERVER,
+PARTIES: Final = {
+    "python": (PYTHON_LEGACY, PYTHON_SERVER),
+    "python to npm-2": (PYTHON_AUTO, NPM_2_SERVER),
+    "npm-1": (SDK_1, NPM_1_SERVER),
+    "npm-2 to python": (CLIENT_2_AUTO, PYTHON_SERVER),
+    "npm-2": (CLIENT_2_LEGACY, NPM_2_SERVER),
 }
-HOSTS: Final = (PYTHON_LEGACY, PYTHON_AUTO, SDK_1, CLIENT_2_LEGACY, CLIENT_2_AUTO)
+"""Each client and each server, with its own party and with another one."""
 
 
 def tapped(home: Path, server: Sequence[str], *flags: str) -> list[str]:
@@ -54,8 +56,7 @@ def tapped(home: Path, server: Sequence[str], *flags: str) -> list[str]:
 
 
 @pytest.mark.node
-@pytest.mark.parametrize("host", HOSTS, ids=str)
-@pytest.mark.parametrize("server", SERVERS.values(), ids=SERVERS)
+@pytest.mark.parametrize(("host", "server"), PARTIES.values(), ids=PARTIES)
 def test_a_client_understands_the_same_with_and_without_a_tap(
     tmp_path: Path, host: Host, server: Sequence[str]
 ) -> None:
