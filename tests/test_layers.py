@@ -85,15 +85,6 @@ CORE: Final = (
 )
 """The layers of `protocol/`: each folder imports those of lower layers only."""
 
-KNOTS: Final = (
-    {
-        *("server/exchanges.py", "server/forwarding.py", "server/journal.py", "server/parking.py"),
-        *("server/rule_steps.py", "server/rules.py", "server/text_files/status.py"),
-        *("server/text_files/text_desk.py", "server/waiting.py"),
-    },
-)
-"""The files that still import each other in a circle. Take out what is gone; add nothing."""
-
 MOST_FILES: Final = 24
 """How many modules a folder may hold, besides its `__init__`."""
 
@@ -374,7 +365,7 @@ def test_packages_of_the_core_import_lower_layers_only() -> None:
 
 def test_no_files_import_each_other_in_a_circle() -> None:
     """One can read a file without those that use it. Imports for types only count, too."""
-    assert [one for one in knots(SOURCE) if not any(one <= known for known in KNOTS)] == []
+    assert knots(SOURCE) == []
 
 
 def test_no_folder_has_too_many_modules() -> None:
