@@ -14,7 +14,7 @@ from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import SessionStart
-from humanmcp.host.commands.client import ExitStatus, OneShot, RequestKind
+from humanmcp.host.commands.client import ExitStatus, OneShot
 from tests.host.seats import SAMPLES, SCRIPTED, as_process
 from tests.support.serve_process import HUMANMCP, run_command
 
@@ -126,22 +126,22 @@ def test_the_statuses_are_in_the_help(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "name", "typed", "shown"),
     [
-        (RequestKind.CALL, "echo", 'text="東京 and Kyoto"', "東京 and Kyoto\n"),
-        (RequestKind.LIST, "resources", "", "note://today  What is to be done.\n"),
-        (RequestKind.LIST, "templates", "", "weather://{city}/now  Weather of a city.\n"),
-        (RequestKind.LIST, "prompts", "", "greeting  city=… [style=…]  Greet a city.\n"),
-        (RequestKind.READ, "note://today", "", "water the plants\n"),
-        (RequestKind.READ, "weather://{city}/now", "city=東京", "sunny in 東京\n"),
-        (RequestKind.GET, "greeting", "city=Oslo", "user: Write a short greeting to Oslo.\n"),
-        (RequestKind.COMPLETE, "greeting", "city=To", "Tokyo\nToronto\n"),
-        (RequestKind.COMPLETE, "greeting", "country=Japan city=To", "Tokyo\nToyama\n"),
-        (RequestKind.COMPLETE, "weather://{city}/now", "city=Tor", "Toronto\n"),
+        ("call", "echo", 'text="東京 and Kyoto"', "東京 and Kyoto\n"),
+        ("list", "resources", "", "note://today  What is to be done.\n"),
+        ("list", "templates", "", "weather://{city}/now  Weather of a city.\n"),
+        ("list", "prompts", "", "greeting  city=… [style=…]  Greet a city.\n"),
+        ("read", "note://today", "", "water the plants\n"),
+        ("read", "weather://{city}/now", "city=東京", "sunny in 東京\n"),
+        ("get", "greeting", "city=Oslo", "user: Write a short greeting to Oslo.\n"),
+        ("complete", "greeting", "city=To", "Tokyo\nToronto\n"),
+        ("complete", "greeting", "country=Japan city=To", "Tokyo\nToyama\n"),
+        ("complete", "weather://{city}/now", "city=Tor", "Toronto\n"),
     ],
 )
 def test_each_kind_of_request_is_made_of_words(  # noqa: PLR0917 - one row of a table
     library: Client,
     capfd: pytest.CaptureFixture[str],
-    kind: RequestKind,
+    kind: str,
     name: str,
     typed: str,
     shown: str,
@@ -154,17 +154,17 @@ def test_each_kind_of_request_is_made_of_words(  # noqa: PLR0917 - one row of a 
 @pytest.mark.parametrize(
     ("kind", "name", "typed", "member"),
     [
-        (RequestKind.LIST, "tools", "", "tools"),
-        (RequestKind.LIST, "templates", "", "resourceTemplates"),
-        (RequestKind.READ, "note://today", "", "contents"),
-        (RequestKind.GET, "greeting", "city=Oslo", "messages"),
-        (RequestKind.COMPLETE, "greeting", "city=To", "completion"),
+        ("list", "tools", "", "tools"),
+        ("list", "templates", "", "resourceTemplates"),
+        ("read", "note://today", "", "contents"),
+        ("get", "greeting", "city=Oslo", "messages"),
+        ("complete", "greeting", "city=To", "completion"),
     ],
 )
 def test_each_result_can_be_had_as_json(  # noqa: PLR0917 - one row of a table
     library: Client,
     capfd: pytest.CaptureFixture[str],
-    kind: RequestKind,
+    kind: str,
     name: str,
     typed: str,
     member: str,
@@ -178,13 +178,13 @@ def test_a_tool_that_fails_is_1_and_its_result_is_shown(
     library: Client, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """`isError`."""
-    assert OneShot(RequestKind.CALL, "fail", "", as_json=True).ask(library) is ExitStatus.TOOL_ERROR
+    assert OneShot("call", "fail", "", as_json=True).ask(library) is ExitStatus.TOOL_ERROR
     assert json.loads(capfd.readouterr().out)["isError"] is True
 
 
 def test_an_error_of_the_server_is_3(library: Client, capfd: pytest.CaptureFixture[str]) -> None:
     """Its code and its words on stderr."""
-    assert OneShot(RequestKind.READ, "note://never", "").ask(library) is ExitStatus.ERROR
+    assert OneShot("read", "note://never", "").ask(library) is ExitStatus.ERROR
     shown = capfd.readouterr()
     assert shown.out == ""
     assert "-32602" in shown.err
@@ -193,7 +193,7 @@ def test_an_error_of_the_server_is_3(library: Client, capfd: pytest.CaptureFixtu
 def test_what_a_prompt_needs_is_said_before_it_is_asked_for(library: Client) -> None:
     """Nobody has to read the list of its arguments first."""
     with pytest.raises(MistypedError, match="greeting needs city"):
-        OneShot(RequestKind.GET, "greeting", "style=long").ask(library)
+        OneShot("get", "greeting", "style=long").ask(library)
 
 
 def test_all_pages_of_a_list_are_one_object(capfd: pytest.CaptureFixture[str]) -> None:
@@ -201,7 +201,7 @@ def test_all_pages_of_a_list_are_one_object(capfd: pytest.CaptureFixture[str]) -
     client = Client(as_process("paged"), Nobody())
     try:
         client.open(SessionStart.HANDSHAKE)
-        assert OneShot(RequestKind.LIST, "tools", "", as_json=True).ask(client) is ExitStatus.DONE
+        assert OneShot("list", "tools", "", as_json=True).ask(client) is ExitStatus.DONE
     finally:
         client.close()
     listed = json.loads(capfd.readouterr().out)["tools"]

@@ -85,6 +85,22 @@ class Requests:
 
     # -- requests --------------------------------------------------------------------------------
 
+    def made(self, word: str, name: str, typed: str, *, anyway: bool = False) -> Asking:
+        """Make the request of a word: `call`, `read`, `complete`, or another one for a prompt.
+
+        Raises:
+            MistypedError: as the function of the word.
+        """
+        match word:
+            case "call":
+                return self.call(name, typed, anyway=anyway)
+            case "read":
+                return self.read(name, typed)
+            case "complete":
+                return self.complete(name, typed)
+            case _:
+                return self.prompt(name, typed)
+
     def call(self, name: str, typed: str, *, anyway: bool = False) -> Asking:
         """Make the call of a tool. `anyway` takes the values for whatever they look like.
 

@@ -12,7 +12,7 @@ import os
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.forms import MistypedError, typed_of
 from humanmcp.common.child import ChildCommand, EndedError, StartError
@@ -44,8 +44,8 @@ from humanmcp.host.terminal.prompt import Prompt
 from humanmcp.host.terminal.results import (
     AtTerminal,
     WireLog,
+    are_faulty,
     as_json,
-    diagnostic_line,
     gist,
     line_of,
 )
@@ -55,7 +55,6 @@ from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Role
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
-from humanmcp.protocol.diagnostics.model import HINTS
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.tables import versions
 
@@ -68,7 +67,6 @@ if TYPE_CHECKING:
     from humanmcp.host.client.callbacks import ClientObserver, ServerRequestHandler
     from humanmcp.host.client.client import ServerTarget, Wait
     from humanmcp.host.client.handshake import Response
-    from humanmcp.host.client.requests import Asking
 
 
 SECTION: Final = "client"
@@ -215,8 +213,7 @@ def _sit(
     typist = Typist(script)
     person = AtTerminal(typist, _nobody(arguments))
     log = WireLog(laid_out=arguments.pretty, above=typist.above)
-    company = _Company(person, log, typist.wait)
-    with _connected(arguments, settings, target, company) as connection:
+    with _connected(arguments, settings, target, (person, log, typist.wait)) as connection:
         to_stdout("Initialization complete 🎉 Client is ready to send commands.")
         if arguments.example:
             _as_the_example_goes_on(connection.client)
@@ -229,8 +226,8 @@ def _ask_once(
 ) -> int:
     """Make one request for a script. Nothing but its result goes to stdout."""
     log = WireLog(laid_out=arguments.pretty, lines=arguments.wire)
-    company = _Company(_nobody(arguments), log, first_done)
-    with _connected(arguments, settings, target, company) as connection:
+    called = (_nobody(arguments), log, first_done)
+    with _connected(arguments, settings, target, called) as connection:
         return wanted.ask(connection.client)
 
 
@@ -244,21 +241,19 @@ def _root(written: str) -> dict[str, str]:
     return {"uri": uri, "name": name} if equals and ":" not in name else {"uri": written}
 
 
-class _Company(NamedTuple):
-    """What the client calls: who answers the server, who observes, how it waits."""
-
-    handler: ServerRequestHandler
-    log: ClientObserver
-    wait: Wait
-
-
 @contextlib.contextmanager
 def _connected(
-    arguments: argparse.Namespace, settings: Settings, target: ServerTarget, company: _Company
+    arguments: argparse.Namespace,
+    settings: Settings,
+    target: ServerTarget,
+    called: tuple[ServerRequestHandler, ClientObserver, Wait],
 ) -> Iterator[ServerSession]:
-    """Start the server and open the session; end both in order."""
+    """Start the server and open the session; end both in order.
+
+    `called` is who answers the server, who observes, and how the client waits.
+    """
     identity = identity_of(arguments)
-    handler, log, wait = company
+    handler, log, wait = called
     recorded: ServerRecorder | None = None
     with contextlib.ExitStack() as stack:
         session = _desk(settings, target) if arguments.desk else None
@@ -342,30 +337,23 @@ class ExitStatus(enum.IntEnum):
     """The server did not answer in time."""
 
 
-class RequestKind(enum.Enum):
-    """What is asked for."""
-
-    CALL = "call"
-    LIST = "list"
-    READ = "read"
-    GET = "get"
-    COMPLETE = "complete"
-
-
 _METAVARS: Final = {
-    RequestKind.CALL: ("TOOL", "name=value"),
-    RequestKind.READ: ("URI", "name=value"),
-    RequestKind.GET: ("PROMPT", "name=value"),
-    RequestKind.COMPLETE: ("PROMPT", "name=value"),
+    "call": ("TOOL", "name=value"),
+    "read": ("URI", "name=value"),
+    "get": ("PROMPT", "name=value"),
+    "complete": ("PROMPT", "name=value"),
 }
+LIST: Final = "list"
+KINDS: Final = (*_METAVARS, LIST)
+"""What one request may ask for."""
 
 
 def _add_request_arguments(parser: Parser) -> None:
     flag = parser.flags(SECTION, "help ")
     one_of = parser.add_mutually_exclusive_group()
     for kind, metavars in _METAVARS.items():
-        flag(f"--{kind.value}", to=one_of, nargs="+", metavar=metavars)
-    flag("--list", to=one_of, choices=list(LISTS))
+        flag(f"--{kind}", to=one_of, nargs="+", metavar=metavars)
+    flag(f"--{LIST}", to=one_of, choices=list(LISTS))
     flag("--arguments", metavar="JSON", default="")
     for name in ("json", "anyway", "wire"):
         flag(f"--{name}", action="store_true")
@@ -374,7 +362,7 @@ def _add_request_arguments(parser: Parser) -> None:
 
 def _asks_once(arguments: argparse.Namespace) -> bool:
     """Return True if one request is wanted, and no prompt."""
-    return any(getattr(arguments, kind.value) for kind in RequestKind)
+    return any(getattr(arguments, kind) for kind in KINDS)
 
 
 def _request_of(arguments: argparse.Namespace) -> OneShot | None:
@@ -383,10 +371,10 @@ def _request_of(arguments: argparse.Namespace) -> OneShot | None:
     Raises:
         MistypedError: it does not go together.
     """
-    for kind in RequestKind:
-        given = getattr(arguments, kind.value)
+    for kind in KINDS:
+        given = getattr(arguments, kind)
         if given and (arguments.script or arguments.example):
-            raise MistypedError("once and lines", flag=f"--{kind.value}")
+            raise MistypedError("once and lines", flag=f"--{kind}")
         if given:
             name, *words = [given] if isinstance(given, str) else given
             words += _arguments_before_the_server(arguments.words)
@@ -421,7 +409,8 @@ def status_of(error: StopError) -> ExitStatus:
 class OneShot:
     """One request: what kind, of what, and with which arguments, as typed."""
 
-    kind: RequestKind
+    kind: str
+    """One of `KINDS`."""
     name: str
     typed: str
     as_json: bool = False
@@ -434,36 +423,17 @@ class OneShot:
             StopError: there is no result; `status_of` returns the exit status.
         """
         requests = Requests(client)
-        if self.kind is RequestKind.LIST:
+        if self.kind == LIST:
             return self._list(requests)
-        asking = self._asking(requests)
-        if not self.anyway:
-            self._check(requests, asking)
+        asking = requests.made(self.kind, self.name, self.typed, anyway=self.anyway)
+        if not self.anyway and are_faulty(requests.remarks(*asking), to_stderr):
+            raise MistypedError("not asked", name=self.name)
         response = client.call(*asking)
         status = _status(response)
         if status in (ExitStatus.DONE, ExitStatus.TOOL_ERROR):
             text = "" if self.as_json else gist(asking.method, response.result)
             raw_to_stdout(text or _result_of(response))
         return status
-
-    def _asking(self, requests: Requests) -> Asking:
-        match self.kind:
-            case RequestKind.CALL:
-                return requests.call(self.name, self.typed, anyway=self.anyway)
-            case RequestKind.READ:
-                return requests.read(self.name, self.typed)
-            case RequestKind.GET:
-                return requests.prompt(self.name, self.typed)
-            case _:
-                return requests.complete(self.name, self.typed)
-
-    def _check(self, requests: Requests, asking: Asking) -> None:
-        """Print the problems of the request; refuse to send it if any is more than a hint."""
-        found = requests.remarks(*asking)
-        for one in found:
-            to_stderr(*diagnostic_line(one))
-        if any(one.severity not in HINTS for one in found):
-            raise MistypedError("not asked", name=self.name)
 
     def _list(self, requests: Requests) -> ExitStatus:
         """Show everything that a list holds, of all its pages."""

@@ -12,6 +12,7 @@ from humanmcp.common.terminal import Painted, is_terminal, to_stdout
 from humanmcp.host.client.handshake import SessionStart, entries_of
 from humanmcp.host.client.requests import LISTS, Requests
 from humanmcp.host.terminal.results import (
+    are_faulty,
     as_json,
     diagnostic_line,
     gist,
@@ -22,12 +23,12 @@ from humanmcp.host.terminal.typing import Typist, complete_with
 from humanmcp.http.server_address import put_header
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.diagnostics.model import HINTS, blocking
+from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables.methods import REQUESTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from humanmcp.host.client.client import Client, ServerSession
     from humanmcp.host.client.handshake import Response
@@ -237,13 +238,7 @@ class Prompt:
         name, _, typed = rest.partition(" ")
         if not name:
             raise MistypedError(f"{word} what")
-        requests = self.requests
-        made: Mapping[str, Callable[[str, str], Asking]] = {
-            "prompt": requests.prompt,
-            "read": requests.read,
-            "complete": requests.complete,
-        }
-        asking = made[word](name, typed.strip())
+        asking = self.requests.made(word, name, typed.strip())
         self._is_faulty(*asking)  # said, and sent, as with a method
         self._ask(asking)
 
@@ -267,10 +262,7 @@ class Prompt:
 
     def _is_faulty(self, method: str, params: Mapping[str, Any] | None) -> bool:
         """Ask the check about a request or a notification before it is sent."""
-        found = self.requests.remarks(method, params)
-        for one in found:
-            to_stdout(*diagnostic_line(one))
-        return any(one.severity not in HINTS for one in found)
+        return are_faulty(self.requests.remarks(method, params), to_stdout)
 
     # -- what comes back -----------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ from humanmcp.protocol.conversation.exchange import (
 )
 from humanmcp.protocol.conversation.exchange import UnreadableArrived as Unreadable
 from humanmcp.protocol.diagnostics.kinds import title_of
-from humanmcp.protocol.diagnostics.model import TextForm, unreadable
+from humanmcp.protocol.diagnostics.model import HINTS, TextForm, unreadable
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
 from humanmcp.protocol.json.jsonrpc import Flaw
 from humanmcp.protocol.json.tree import objects_at, pretty
@@ -41,7 +41,7 @@ from humanmcp.protocol.json.visible import one_line, visible
 from humanmcp.protocol.validation.starting_draft import values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from humanmcp.common.child import EndedError
@@ -129,6 +129,13 @@ def diagnostic_line(diagnostic: Diagnostic) -> tuple[str | Painted, ...]:
         f" {title_of(diagnostic.code)}{f' {place}' if place else ''}: {said}",
         Painted(f"  {diagnostic.page}" if diagnostic.page else "", "dim"),
     )
+
+
+def are_faulty(remarks: Sequence[Diagnostic], tell: Callable[..., None]) -> bool:
+    """Print what the check says of a client's own request; True if any of it is no mere hint."""
+    for one in remarks:
+        tell(*diagnostic_line(one))
+    return any(one.severity not in HINTS for one in remarks)
 
 
 SECTION: Final = "client"
