@@ -6,7 +6,6 @@ It is imported when it is called, so that `serve` starts without the other modul
 
 from __future__ import annotations
 
-import argparse
 import gc
 import importlib
 import itertools
@@ -14,14 +13,14 @@ import os
 import stat
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
 from humanmcp.common.own_process import ending_in_order
 from humanmcp.common.parsing import HELP, Formatter, Parser
 from humanmcp.common.settings import SettingError, add_flags, load
 from humanmcp.locales import language_of, speak
-from humanmcp.locales.stop import USAGE_ERROR, StopError
+from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,8 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not words:
             return _welcome()
         if words[0] not in COMMANDS:
-            _overview().parser.parse_args(words)  # exits with an error
-            return USAGE_ERROR
+            return _without_command(words)
         return _run(words[0], words[1:])
     except StopError as error:
         from humanmcp.common.terminal import to_stderr  # noqa: PLC0415 - no server needs it
@@ -120,6 +118,18 @@ def _run(name: str, words: Sequence[str]) -> int:
     speak(language_of(settings.lang))
     with ending_in_order():
         return int(module.run(arguments, settings))
+
+
+def _without_command(words: Sequence[str]) -> int:
+    """Do what the flags before a command ask for, or say which command is missing."""
+    parser = _overview().parser
+    shell = parser.parse_args(words).completion
+    if not shell:
+        parser.error("the following arguments are required: COMMAND")
+    from humanmcp.common.terminal import raw_to_stdout  # noqa: PLC0415 - no server needs it
+
+    raw_to_stdout(_completion(shell).removesuffix("\n"))
+    return 0
 
 
 def _welcome() -> int:
@@ -187,32 +197,15 @@ def _overview() -> _Overview:
     parser.description, parser.epilog = words("description"), words("epilog")
     flag = parser.flags("cli", "help ")
     flag("-v", "--version", action="version", version=f"humanmcp {__version__}")
-    flag("--completion", action=_Completion, choices=SHELL_NAMES)
+    flag("--completion", choices=SHELL_NAMES)
     add_flags(parser, "lang")
-    commands = parser.add_subparsers(title=words("commands"), metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title=words("commands"), metavar="COMMAND")
     groups = {words(f"group {code}"): tuple(group) for code, group in GROUPS.items()}
     parser.formatter_class = partial(Formatter, groups=groups)
     return _Overview(
         parser,
         {name: commands.add_parser(name, help=summary(name)) for name in COMMANDS},
     )
-
-
-class _Completion(argparse.Action):
-    """Print the completion script of a shell, and exit."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,  # noqa: ARG002 - argparse's own names
-        values: Any,  # noqa: ANN401 - as argparse declares it
-        option_string: str | None = None,  # noqa: ARG002 - argparse's own names
-    ) -> None:
-        from humanmcp.common.terminal import raw_to_stdout  # noqa: PLC0415 - no server needs it
-
-        assert isinstance(parser, Parser)  # noqa: S101 - it is added to ours alone
-        raw_to_stdout(_completion(str(values)).removesuffix("\n"))
-        parser.exit()
 
 
 def _completion(shell: str) -> str:
