@@ -125,9 +125,7 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
         with launch.DeskOfCommand(home) as desk:
             page = partial(_open_page, desk, home) if opened else None
             screen = Screen(program(), by_hand=by_hand, typed=typed, page=page, command=name)
-            http = lesson_steps.http
-            started = HttpDemoServer(command, version) if http else DemoServer(command)
-            with started as child:
+            with DemoServer(command, version if lesson_steps.http else None) as child:
                 runner = DemoRunner(
                     child, lesson_steps, strictness, screen, pause, asks_again=by_hand, typed=typed
                 )
@@ -159,26 +157,50 @@ _VISIBLE_WITHIN: Final = 5.0
 
 
 class DemoServer:
-    """The server of a host; its lines wait here until they are read."""
+    """The server of a host; its lines wait here until they are read.
 
-    url = ""
-    """Its address, if it has one."""
+    Over HTTP each message is a POST, with the headers of its version.
+    """
 
-    def __init__(self, command: list[str]) -> None:
-        """Start the server. Its stderr is kept for the case that it crashes."""
+    def __init__(self, command: list[str], http_version: str | None = None) -> None:
+        """Start the server. With a version, "" before a handshake, wait for its address.
+
+        Raises:
+            EndedError: it did not start.
+        """
         self.lines: queue.SimpleQueue[Arrived | None] = queue.SimpleQueue()
         self.said: list[bytes] = []
-        self.child = ChildTransport(ChildCommand(tuple(command)))
+        """Its stderr, for the case that it crashes."""
+        self.url = ""
+        """Its address, if it has one."""
+        self._urls: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._posts: queue.SimpleQueue[OutgoingRequest] = queue.SimpleQueue()
+        at = () if http_version is None else ("--http", "127.0.0.1")
+        self.child = ChildTransport(ChildCommand((*command, *at)))
         self.transport: ChildTransport | HttpTransport = self.child
         self.child.start(self)
+        if http_version is not None:
+            self.transport = self._connected(http_version)
+
+    def _connected(self, version: str) -> HttpTransport:
+        with contextlib.suppress(queue.Empty):
+            self.url = self._urls.get(timeout=_VISIBLE_WITHIN)
+        if not self.url:
+            self.child.close()
+            raise self.child.end_reason()
+        transport = HttpTransport(ServerAddress(self.url))
+        transport.conversation.version = version
+        transport.start(self)
+        return transport
 
     def __enter__(self) -> Self:
         """End the server with the context."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close its stdin and wait, as a client ends a session over stdio."""
+        """Close the connection, and wait for the server's end."""
         self.transport.close()
+        self.child.close()
 
     def files(self, home: Path, wanted: Path) -> Path:
         """Return the folder of its text files: another than `wanted` if that one is in use.
@@ -196,7 +218,7 @@ class DemoServer:
 
     def posted(self) -> OutgoingRequest | None:
         """Return the POST of the last sent line; None over stdin and stdout."""
-        return None
+        return self._posts.get(timeout=_VISIBLE_WITHIN) if self.url else None
 
     def receive(self, timeout: float) -> Arrived | None:
         """Return the next line of the server, or None on a timeout.
@@ -218,54 +240,15 @@ class DemoServer:
         self.lines.put(line)
 
     def stderr_line(self, line: bytes) -> None:
-        """Keep a line of its stderr."""
-        self.said.append(line)
-
-    def ended(self) -> None:
-        """Wake the reader that waits for a line: none will come."""
-        self.lines.put(None)
-
-
-class HttpDemoServer(DemoServer):
-    """The server at an address: each message is a POST, with the headers of its version."""
-
-    def __init__(self, command: list[str], version: str) -> None:
-        """Start the server, and wait for its address. `version` is "" before a handshake.
-
-        Raises:
-            EndedError: it did not start.
-        """
-        self._urls: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._posts: queue.SimpleQueue[OutgoingRequest] = queue.SimpleQueue()
-        super().__init__([*command, "--http", "127.0.0.1"])
-        with contextlib.suppress(queue.Empty):
-            self.url = self._urls.get(timeout=_VISIBLE_WITHIN)
-        if not self.url:
-            self.child.close()
-            raise self.child.end_reason()
-        self.transport = HttpTransport(ServerAddress(self.url))
-        self.transport.conversation.version = version
-        self.transport.start(self)
-
-    def __exit__(self, *_: object) -> None:
-        """Close the connection, and end the server."""
-        self.transport.close()
-        self.child.close()
-
-    def posted(self) -> OutgoingRequest | None:
-        """Return the POST of the last sent line."""
-        return self._posts.get(timeout=_VISIBLE_WITHIN)
-
-    def stderr_line(self, line: bytes) -> None:
         """Keep a line of its stderr; one of the first has the address."""
-        super().stderr_line(line)
+        self.said.append(line)
         if found := re.search(rb"http://[\d.:]+/\w+", line):
             self._urls.put(found[0].decode())
 
     def ended(self) -> None:
         """Wake the readers that wait for an address or a line: none will come."""
         self._urls.put("")
-        super().ended()
+        self.lines.put(None)
 
     def http_passed(self, number: int, what: HttpPart) -> None:  # noqa: ARG002 - one is under way
         """Keep a POST, and the head of a response."""
@@ -337,7 +320,7 @@ class DemoRunner:
         try:
             while lesson.left:
                 step = lesson.left.pop(0)
-                line, request = self._say(step)
+                line, request = self._send(step)
                 if self._folder is None:
                     self._folder = self._child.files(home, wanted)
                     self._screen.begin(self._folder, self._child.url)
@@ -350,7 +333,7 @@ class DemoRunner:
                         return True
                     continue
                 number = f"{len(script) - len(lesson.left)}/{len(script)}"
-                self._screen.step(number, step, line, self._posted(line))
+                self._screen.step(number, step, line, self._child.posted() if line else None)
                 if request is not None and not self._settle(step, request):
                     return False
                 if step.example is not None:
@@ -364,15 +347,12 @@ class DemoRunner:
             return False
         return True
 
-    def _say(self, step: DemoStep) -> tuple[str, Message | None]:
+    def _send(self, step: DemoStep) -> tuple[str, Message | None]:
         """Send a step's message. Returns its line, and the request to wait for if it is one."""
         line, request = self._lesson_run.message(step)
         if line:
             self._child.transport.send(line)
         return line, request
-
-    def _posted(self, line: str) -> OutgoingRequest | None:
-        return self._child.posted() if line else None
 
     def _settle(self, step: DemoStep, request: Message) -> bool:
         """Wait for an answer and show what became of it. False when that ends the connection."""
@@ -405,8 +385,8 @@ class DemoRunner:
             return True
         self._tools_changed = False
         heard, again = self._lesson_run.heard, list_again(spoken_language())
-        line, request = self._say(again)
-        self._screen.step("+", again, line, self._posted(line))
+        line, request = self._send(again)
+        self._screen.step("+", again, line, self._child.posted() if line else None)
         goes_on = request is None or self._settle(again, request)
         self._lesson_run.heard = heard
         return goes_on
@@ -498,7 +478,10 @@ class Screen:
         return say("demo", code, **fillings)
 
     def _tell(self, code: str, colour: str, /, **fillings: object) -> None:
-        for line in self._say(code, **fillings).splitlines():
+        self._print(self._say(code, **fillings), colour)
+
+    def _print(self, text: str, colour: str = "") -> None:
+        for line in text.splitlines():
             to_stdout(Painted("     " + line, colour))
 
     # -- the host's lines -----------------------------------------------------------------------
@@ -562,9 +545,7 @@ class Screen:
         if passed:
             self._tell("passed", "green")
             return
-        to_stdout(Painted("     " + not_passed(step), "yellow"))
-        for hint in step.hints[1:]:
-            to_stdout(Painted("     " + hint, "yellow"))
+        self._print("\n".join((not_passed(step), *step.hints[1:])), "yellow")
 
     # -- the server's lines ---------------------------------------------------------------------
 
@@ -578,19 +559,17 @@ class Screen:
 
     def show_unanswered(self, why: StopError) -> None:
         """Say why no answer will come."""
-        to_stdout(Painted(f"     {why.sentence()}", "red"))
+        self._print(why.sentence(), "red")
 
     def answered(self, answer: Answered | Failed) -> None:
         """Print the host's reaction to an answer."""
         self._arrow("from", "error" if "error" in answer.message.body else "result")
-        colour = "green" if isinstance(answer, Answered) else "red"
-        for line in understood(answer).splitlines():
-            to_stdout(Painted("     " + line, colour))
+        self._print(understood(answer), "green" if isinstance(answer, Answered) else "red")
 
     def ignored(self, ignored: Ignored, still: float) -> None:
         """Say why a line changes nothing, and how many seconds the host still waits."""
         self._arrow("from", self._say("ignored"))
-        to_stdout(Painted("     " + why_ignored(ignored), "red"))
+        self._print(why_ignored(ignored), "red")
         if still:
             self._tell("still-waits", "yellow", seconds=f"{still:g}")
 
@@ -644,8 +623,7 @@ class Screen:
         except OSError:
             return
         if text and text != self._complained:
-            for line in self._as_answered_here(text).splitlines():
-                to_stdout(Painted("     " + line, "red"))
+            self._print(self._as_answered_here(text), "red")
         self._complained = text
 
     def _as_answered_here(self, problems: str) -> str:
@@ -664,7 +642,6 @@ class Screen:
         """Show the whole session at a glance, and where to go from here."""
         to_stdout()
         to_stdout(Painted(self._say("at-a-glance"), "bold"))
-        for arrow in self._arrows:
-            to_stdout("     " + arrow)
+        self._print("\n".join(self._arrows))
         to_stdout()
         to_stdout(self._say("what-next", sessions=sessions, program=self._program))
