@@ -168,7 +168,7 @@ def listed(target: ServerTarget) -> list[Frame]:
         connect(target),
         Nobody(),
         identity=Identity(NAME, __version__, {}),
-        observer=listener,
+        observers=(listener,),
     )
     try:
         client.open(SessionStart.PROBE)

@@ -44,11 +44,11 @@ from humanmcp.protocol.validation import check
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from humanmcp.host.client.callbacks import Judge, MisdirectedResponse
+    from humanmcp.host.client.callbacks import Judge
     from humanmcp.host.client.client import Client
     from humanmcp.http.transport import HttpPart
     from humanmcp.inbox.contract import Inbox, Role
-    from humanmcp.locales.stop import Reason, StopError
+    from humanmcp.locales.stop import Reason
     from humanmcp.protocol.conversation.exchange import Event, Exchange, NegotiatedState, Outcome
     from humanmcp.protocol.diagnostics.model import Verdict
 
@@ -322,9 +322,8 @@ class ServerRecorder(ClientObserver):
     As in every transcript, `in` is what comes from the client: here, our own lines.
     """
 
-    def __init__(self, session: AskedSession, observer: ClientObserver) -> None:
+    def __init__(self, session: AskedSession) -> None:
         self.session = session
-        self.observer = observer
         self.client: Client | None = None
 
     def of(self, client: Client) -> None:
@@ -339,35 +338,21 @@ class ServerRecorder(ClientObserver):
 
     def line_sent(self, line: str) -> None:
         self.session.record(Direction.IN, line.encode("utf-8", "surrogatepass"))
-        self.observer.line_sent(line)
 
     def line_arrived(self, line: bytes) -> None:
         self.session.record(Direction.OUT, line)
-        self.observer.line_arrived(line)
 
     def stderr_line(self, line: bytes) -> None:
         self.session.record(Direction.ERR, line)
-        self.observer.stderr_line(line)
 
     def http_passed(self, number: int, what: HttpPart) -> None:
         """Record what HTTP says beside the lines; it holds no keys."""
         self.session.record(Direction.NOTE, part_as_json(number, what).encode(), note=HTTP)
-        self.observer.http_passed(number, what)
-
-    def not_taken(self, error: StopError) -> None:
-        """Pass it on."""
-        self.observer.not_taken(error)
 
     def happened(self, event: Event) -> None:
-        """Store the negotiated state for the desks, and pass the event on."""
+        """Store the negotiated state for the desks."""
         if self.client is not None and isinstance(event, ResponseArrived):
             self._describe(self.client)
-        self.observer.happened(event)
-
-    def answer_went_astray(self, response: MisdirectedResponse) -> None:
-        """Pass it on: the page finds it in the transcript."""
-        self.observer.answer_went_astray(response)
 
     def server_ended(self, error: EndedError) -> None:
         self.session.record(Direction.NOTE, b"", note=error.sentence())
-        self.observer.server_ended(error)

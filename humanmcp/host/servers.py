@@ -37,13 +37,12 @@ from humanmcp.protocol.conversation.exchange import NoticeArrived
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from humanmcp.host.client.callbacks import MisdirectedResponse, ServerRequestHandler
+    from humanmcp.host.client.callbacks import ServerRequestHandler
     from humanmcp.host.client.client import Wait
     from humanmcp.host.client.handshake import Identity
     from humanmcp.host.config import ServerEntry
     from humanmcp.host.conversation import Block
     from humanmcp.host.models import Model
-    from humanmcp.http.transport import HttpPart
     from humanmcp.protocol.conversation.exchange import Event
 
 _TROUBLE: Final = (StartError, HandshakeError, NoAnswerError, EndedError)
@@ -56,39 +55,18 @@ class NoServerError(StopError):
 
 
 class _ToolChangeObserver(ClientObserver):
-    """Hears when a server's tools change; passes everything on."""
+    """Notes when a server's tools change, and when it ends."""
 
-    def __init__(self, server: Server, observer: ClientObserver) -> None:
+    def __init__(self, server: Server) -> None:
         self.server = server
-        self.observer = observer
-
-    def line_sent(self, line: str) -> None:
-        self.observer.line_sent(line)
-
-    def line_arrived(self, line: bytes) -> None:
-        self.observer.line_arrived(line)
-
-    def stderr_line(self, line: bytes) -> None:
-        self.observer.stderr_line(line)
 
     def happened(self, event: Event) -> None:
         if isinstance(event, NoticeArrived):
             changed = event.message.method == "notifications/tools/list_changed"
             self.server.stale = self.server.stale or changed
-        self.observer.happened(event)
-
-    def http_passed(self, number: int, what: HttpPart) -> None:
-        self.observer.http_passed(number, what)
-
-    def not_taken(self, error: StopError) -> None:
-        self.observer.not_taken(error)
-
-    def answer_went_astray(self, response: MisdirectedResponse) -> None:
-        self.observer.answer_went_astray(response)
 
     def server_ended(self, error: EndedError) -> None:
         self.server.trouble = error
-        self.observer.server_ended(error)
 
 
 class Server:
@@ -235,7 +213,7 @@ class Servers:
                 transport,
                 self.respondent(server.name),
                 identity=self.identity,
-                observer=_ToolChangeObserver(server, self.observer(server.name)),
+                observers=(_ToolChangeObserver(server), self.observer(server.name)),
                 timeout=self.timeout,
                 longest=self.longest,
                 wait=self.wait,

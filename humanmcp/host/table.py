@@ -257,7 +257,7 @@ class Table:
             return Nobody(), ClientObserver()
         session = self._open(Role.CLIENT)
         self.stack.callback(session.end)
-        self.recorded = ServerRecorder(session, ClientObserver())
+        self.recorded = ServerRecorder(session)
         return session, self.recorded
 
     def start(self, on_ready: Callable[[], None]) -> None:

@@ -98,7 +98,7 @@ def test_our_client_begins_a_new_session_and_repeats_the_request(server: Restart
     """The SDK 1.x answers 404 with `"id": "server-error"`, the 2.x with null."""
     notes = HttpNotes()
     client = Client(
-        HttpTransport(ServerAddress(server.url)), Nobody(), observer=notes, timeout=PATIENCE
+        HttpTransport(ServerAddress(server.url)), Nobody(), observers=[notes], timeout=PATIENCE
     )
     try:
         client.open(SessionStart.HANDSHAKE)

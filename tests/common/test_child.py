@@ -40,7 +40,7 @@ def started(kind: str, timeout: float) -> tuple[ChildTransport, list[int]]:
     """Start a server that is hard to end; return it with its process id and its child's."""
     notes = Notes()
     transport = ChildTransport(ChildCommand((sys.executable, str(HARD_TO_END), kind)), timeout)
-    Client(transport, Nobody(), observer=notes)
+    Client(transport, Nobody(), observers=[notes])
     (said,) = until(lambda: notes.aside[:1], "the process ids")
     return transport, [int(word) for word in said.split()]
 
@@ -107,7 +107,7 @@ def test_the_child_sees_that_environment(monkeypatch: pytest.MonkeyPatch) -> Non
     script = "import json, os; os.write(2, (json.dumps(dict(os.environ)) + '\\n').encode())"
     notes = Notes()
     transport = ChildTransport(ChildCommand((sys.executable, "-c", script), {"GIVEN": "yes"}))
-    Client(transport, Nobody(), observer=notes)
+    Client(transport, Nobody(), observers=[notes])
     (said,) = until(lambda: notes.aside[:1], "its environment")
     transport.close()
     got = set(json.loads(said)) - {"LC_CTYPE", "__CF_USER_TEXT_ENCODING"}
@@ -134,7 +134,7 @@ def test_a_line_of_a_mebibyte_passes_both_ways() -> None:
     )
     notes = Notes()
     transport = ChildTransport(ChildCommand((sys.executable, "-c", echo)))
-    Client(transport, Nobody(), observer=notes)
+    Client(transport, Nobody(), observers=[notes])
     transport.send(f'{{"jsonrpc":"2.0","method":"notifications/x","params":{{"long":"{long}"}}}}')
     (line,) = until(lambda: notes.arrived[:1], "the long line")
     transport.close()

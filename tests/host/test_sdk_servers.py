@@ -92,7 +92,7 @@ def check_greeter(transport: Transport, session_start: SessionStart, version: st
     """Have a whole session with a greeter."""
     notes = Notes()
     person = Named()
-    client = Client(transport, person, observer=notes)
+    client = Client(transport, person, observers=[notes])
     try:
         client.open(session_start)
         assert (client.stated or client.session.state.negotiated_version) == version
@@ -135,7 +135,7 @@ def test_a_server_of_the_first_npm_sdk_has_no_modern_era() -> None:
 def test_every_sample_speaks_every_version_of_the_handshake(name: str, version: str) -> None:
     """The samples are correct servers; the check says nothing of them."""
     notes = Notes()
-    client = Client(ChildTransport(sample(name)), Nobody(), observer=notes)
+    client = Client(ChildTransport(sample(name)), Nobody(), observers=[notes])
     try:
         client.open(HANDSHAKE, version)
         assert client.session.state.negotiated_version == version

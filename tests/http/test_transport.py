@@ -95,7 +95,7 @@ def seated(
     """Take the client's seat opposite a peer, and open the session."""
     notes = HttpNotes()
     transport = HttpTransport(ServerAddress.of(peer.url, headers, {}))
-    client = Client(transport, Nobody(), observer=notes, timeout=10)
+    client = Client(transport, Nobody(), observers=[notes], timeout=10)
     try:
         client.open(session_start)
         yield client, notes

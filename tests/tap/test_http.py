@@ -257,7 +257,9 @@ def front() -> Iterator[str]:
 def seat(url: str, session_start: SessionStart = SessionStart.HANDSHAKE) -> tuple[Client, Notes]:
     """Take the client's seat at an address."""
     notes = Notes()
-    client = Client(HttpTransport(ServerAddress(url)), Nobody(), observer=notes, timeout=PATIENCE)
+    client = Client(
+        HttpTransport(ServerAddress(url)), Nobody(), observers=[notes], timeout=PATIENCE
+    )
     client.open(session_start)
     return client, notes
 

@@ -17,7 +17,7 @@ from collections import OrderedDict
 from concurrent import futures
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias
 
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
 from humanmcp.host.client.callbacks import ClientObserver, MisdirectedResponse
@@ -65,6 +65,9 @@ if TYPE_CHECKING:
 
     Ask: TypeAlias = Callable[[Exchange, NegotiatedState, Judge], None]
     """Puts a question to the one who answers for the client, and waits."""
+
+
+_Facts = ParamSpec("_Facts")
 
 
 class Transport(Protocol):
@@ -193,7 +196,7 @@ class Client:
         handler: ServerRequestHandler,
         *,
         identity: Identity | None = None,
-        observer: ClientObserver | None = None,
+        observers: Sequence[ClientObserver] = (),
         timeout: float = TIMEOUT,
         longest: float = LONGEST,
         strict: bool = False,
@@ -212,7 +215,7 @@ class Client:
         self.transport = transport
         self.handler = handler
         self.identity = identity or Identity()
-        self.observer = observer or ClientObserver()
+        self._observers = observers
         self.timeout = timeout
         self.longest = longest
         self.strict = strict
@@ -239,6 +242,16 @@ class Client:
         self._closing = False
         self._lost = False
         transport.start(self)
+
+    def _tell(
+        self,
+        see: Callable[Concatenate[ClientObserver, _Facts], object],
+        *facts: _Facts.args,
+        **named: _Facts.kwargs,
+    ) -> None:
+        """Call the method of this name of each observer."""
+        for one in self._observers:
+            getattr(one, see.__name__)(*facts, **named)
 
     # -- opening and closing -------------------------------------------------------------------
 
@@ -312,7 +325,7 @@ class Client:
         try:
             return self._request(method, params, timeout)
         except SessionOverError as over:
-            self.observer.not_taken(over)
+            self._tell(ClientObserver.not_taken, over)
             # "it MUST start a new session by sending a new `InitializeRequest`"
             self.open(*self._opened_by)
             return self._request(method, params, timeout)
@@ -452,7 +465,7 @@ class Client:
     def _write(self, line: str) -> None:
         if self._ended is not None:
             raise self._ended
-        self.observer.line_sent(line)
+        self._tell(ClientObserver.line_sent, line)
         self.transport.send(line)
 
     # -- what comes in ---------------------------------------------------------------------------
@@ -460,13 +473,13 @@ class Client:
     def line_arrived(self, line: bytes, asked: str = "") -> None:
         """Take a line from the server. `asked` is the request that it answers and does not name."""
         with self._lock:
-            self.observer.line_arrived(line)
+            self._tell(ClientObserver.line_arrived, line)
             meant, response = (named_after(line, asked), None) if asked else self._meant(line)
             events = self.session.receive(meant)
         if response is not None:
-            self.observer.answer_went_astray(response)
+            self._tell(ClientObserver.answer_went_astray, response)
         for event in events:
-            self.observer.happened(event)
+            self._tell(ClientObserver.happened, event)
             self._react(event)
 
     def _meant(self, line: bytes) -> tuple[bytes, MisdirectedResponse | None]:
@@ -499,15 +512,15 @@ class Client:
         if future is not None:
             future.set_exception(error)
         elif request is None:
-            self.observer.not_taken(error)
+            self._tell(ClientObserver.not_taken, error)
 
     def http_passed(self, number: int, what: HttpPart) -> None:
         """See what HTTP says beside the lines."""
-        self.observer.http_passed(number, what)
+        self._tell(ClientObserver.http_passed, number, what)
 
     def stderr_line(self, line: bytes) -> None:
         """Take a line that the server wrote to its stderr."""
-        self.observer.stderr_line(line)
+        self._tell(ClientObserver.stderr_line, line)
 
     def ended(self) -> None:
         """Learn that the server is gone: no answer is awaited any more."""
@@ -522,7 +535,7 @@ class Client:
             self.handler.withdraw(exchange, error)
         self._lost = not self._closing
         if self._lost:
-            self.observer.server_ended(error)
+            self._tell(ClientObserver.server_ended, error)
 
     def _react(self, event: Event) -> None:
         match event:

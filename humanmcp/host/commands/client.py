@@ -259,7 +259,7 @@ def _connected(
         session = _desk(settings, target) if arguments.desk else None
         if session is not None:
             stack.callback(session.end)
-            log = recorded = ServerRecorder(session, log)
+            recorded = ServerRecorder(session)
             handler = session
 
         def make() -> Client:
@@ -267,7 +267,7 @@ def _connected(
                 connect(target),
                 handler,
                 identity=identity,
-                observer=log,
+                observers=(recorded, log) if recorded else (log,),
                 timeout=arguments.timeout,
                 longest=arguments.longest,
                 strict=arguments.strict,

@@ -55,7 +55,7 @@ def seat(
     """Take the client's seat opposite a scripted server; leave it in order."""
     notes = Notes()
     respondent = choices.pop("respondent", None) or Nobody(ROOTS)
-    client = Client(way(*flags), respondent, observer=notes, **choices)
+    client = Client(way(*flags), respondent, observers=[notes], **choices)
     try:
         yield client, notes
     finally:
@@ -74,7 +74,7 @@ def test_the_handshake_is_three_lines_and_settles_the_version(way: Way) -> None:
         assert client.server["serverInfo"]["name"] == "scripted"
 
 
-@pytest.mark.parametrize("reached", ["observer.line_sent", "transport.send", "wait"])
+@pytest.mark.parametrize("reached", ["line_sent", "send", "wait"])
 def test_a_request_is_given_up_however_soon_it_is_interrupted(
     way: Way, reached: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,8 +86,8 @@ def test_a_request_is_given_up_however_soon_it_is_interrupted(
             monkeypatch.undo()
             raise KeyboardInterrupt
 
-        part, _, method = reached.rpartition(".")
-        monkeypatch.setattr(getattr(client, part) if part else client, method, interrupted)
+        owner = {"line_sent": notes, "send": client.transport, "wait": client}[reached]
+        monkeypatch.setattr(owner, reached, interrupted)
         with pytest.raises(KeyboardInterrupt):
             client.request("test/silence")
         assert json.loads(notes.sent[-1])["method"] == "notifications/cancelled"
@@ -346,7 +346,7 @@ def test_a_ping_of_a_server_that_has_left_is_no_trouble() -> None:
     """It asked, and closed its stdin before the answer: reading goes on, to the end."""
     way = Line()
     notes = Notes()
-    client = Client(way, Nobody(), observer=notes)
+    client = Client(way, Nobody(), observers=[notes])
     begun = client.begin("ping")
     way.broken = True
     client.line_arrived(b'{"jsonrpc":"2.0","id":"p","method":"ping"}')
@@ -541,7 +541,7 @@ WRONG = b'{"jsonrpc": "2.0", "id": 1, "result": {}}'
 def test_an_answer_with_a_wrong_id_names_those_that_wait() -> None:
     """What came, and who goes on waiting; a late answer is told from a wrong one."""
     way, notes = Line(), Strays()
-    client = Client(way, Nobody(), observer=notes)
+    client = Client(way, Nobody(), observers=[notes])
     begun = client.begin("ping")
     client.line_arrived(WRONG)
     assert not begun.is_answered
@@ -564,7 +564,7 @@ def test_each_cause_of_a_stray_answer_has_a_sentence(cause: StrayCause, lang: st
 def test_an_id_of_another_type_is_no_stray() -> None:
     """A client takes `"101"` for 101, as the official SDKs do, and reports R04."""
     notes = Strays()
-    client = Client(Line(), Nobody(), observer=notes)
+    client = Client(Line(), Nobody(), observers=[notes])
     begun = client.begin("ping")
     client.line_arrived(WRONG.replace(b"1,", b'"101",'))
     assert [one.code for one in begun.response.diagnostics] == ["R04"]
@@ -574,7 +574,7 @@ def test_an_id_of_another_type_is_no_stray() -> None:
 def test_a_lenient_client_takes_it_for_the_only_one_that_waits() -> None:
     """So that a lesson goes on after its first mistake; with two, it would be a guess."""
     way, notes = Line(), Strays()
-    client = Client(way, Nobody(), observer=notes, lenient=True)
+    client = Client(way, Nobody(), observers=[notes], lenient=True)
     one = client.begin("ping")
     client.line_arrived(WRONG)
     assert one.response.result == {}

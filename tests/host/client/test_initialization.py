@@ -105,7 +105,7 @@ def test_who_chose_the_handshake_is_told_what_to_choose() -> None:
 def test_a_real_server_of_the_python_sdk_that_starts_slowly_is_modern() -> None:
     """It decides on the first message, and refuses the handshake from then on."""
     notes = Notes()
-    client = Client(ChildTransport(PYTHON_2), Nobody(), observer=notes)
+    client = Client(ChildTransport(PYTHON_2), Nobody(), observers=[notes])
     try:
         client.open(SessionStart.PROBE)
         assert client.stated == "2026-07-28"
