@@ -456,13 +456,19 @@ class RoomSeat:
 
     # -- mistakes -------------------------------------------------------------------------------
 
+    def _is_counted(self, key: Key) -> bool:
+        """Return True for an answer to a step of the lesson; False beside it."""
+        return bool(self._step_of(key)[1]) or self._lesson_steps.tries_clients
+
     def _judged_for_teacher(self, key: Key, diagnostics: Sequence[Diagnostic], _sent: bool) -> None:  # noqa: FBT001 - one of three
         step, codes = self._step(key), sorted(_codes(diagnostics))
-        if step.taught != codes:
+        if self._is_counted(key) and step.taught != codes:
             step.taught = codes
             self._note_now_or_later()
 
     def _judged(self, key: Key, diagnostics: Sequence[Diagnostic], sent: bool) -> None:  # noqa: FBT001 - one of three
+        if not self._is_counted(key):
+            return
         codes = _codes(diagnostics)
         self._note_mistakes()
         since_now = self._parts.door.clock()
