@@ -62,8 +62,8 @@ TEXT_SUFFIXES: Final = frozenset(
 
 @functools.cache
 def read(path: Path) -> str:
-    """Return the text of a file of the project."""
-    return path.read_text(encoding="utf-8")
+    """Return the text of a file of the project; a case of the check may have other bytes."""
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 @functools.cache

@@ -32,11 +32,12 @@ from humanmcp.common import mistakes
 from humanmcp.common.person_files import STDIN, decoded, read_bytes, read_text, unreadable_file
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr, to_stdout
-from humanmcp.locales import say
+from humanmcp.locales import say, titled
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, to_json
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.autofix import autofix
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict, blocking
 from humanmcp.protocol.json import jsonrpc
@@ -44,6 +45,7 @@ from humanmcp.protocol.json.jsonrpc import Message, compact, encoded
 from humanmcp.protocol.json.tree import text_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair import reading as json_reading
+from humanmcp.protocol.repair.reading import decode_file
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.captures import decode_lines, read_capture, speaker
@@ -53,6 +55,7 @@ from humanmcp.protocol.validation.whole_conversation import (
     Judged,
     judge_capture,
     judge_frames,
+    told_reactions,
 )
 from humanmcp.terminal.inbox import open_inbox
 from humanmcp.terminal.problems import explained, print_problems, summary
@@ -198,6 +201,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--method", metavar="METHOD")
     flag("--protocol-version", choices=versions.ALL, metavar="VERSION")
     flag("--request", metavar="FILE")
+    flag("--no-hosts", action="store_true")
     flag("--form", choices=[form.value for form in TextForm], default="message", metavar="FORM")
     out = parser.add_mutually_exclusive_group()
     flag("--json", to=out, action="store_true")
@@ -234,8 +238,10 @@ def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> int:
     is_answer = _is_answer(arguments)
     captured = () if is_answer else read_capture(decode_lines(content))
     if captured:
+        if not arguments.json and content.startswith((b"\xff\xfe", b"\xfe\xff")):
+            to_stdout(Painted(titled(decode_file(content)[1][0]), "dim"))
         return judge_captured(captured, arguments, name)
-    text = decoded(content, name)
+    text, notes = decoded(content, name), decode_file(content)[1]
     other = next((code for code, begins in _OTHER_FILES if begins.match(text)), "")
     if other and not is_answer:
         raise CaseError(other, name=name)
@@ -246,6 +252,10 @@ def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.fix:
         return _fixed(opened)
     verdict = opened.verdict()
+    clients = told_reactions(verdict.diagnostics, verdict.kind)
+    verdict = verdict._replace(diagnostics=(*notes, *verdict.diagnostics, *clients))
+    if arguments.no_hosts:
+        verdict = verdict._replace(diagnostics=_without_hosts(verdict.diagnostics))
     if arguments.json:
         named = {"file": name} if len(arguments.files) > 1 else {}
         json_to_stdout(checked_shape(verdict, method=opened.exchange.method, **named))
@@ -344,6 +354,8 @@ class TypedCase:
     exchange: Exchange
     text: str
     form: TextForm
+    is_alone: bool = False
+    """The request is made up."""
 
     def verdict(self) -> Verdict:
         """Judge it."""
@@ -351,7 +363,20 @@ class TypedCase:
 
     def judge(self, text: str) -> Verdict:
         """Judge another text in its place."""
-        return check.check(self.exchange, text, self.form)
+        verdict = check.check(self.exchange, text, self.form)
+        known, hint = _known_alone(verdict.diagnostics)
+        if not self.is_alone or not hint:
+            return verdict
+        line = verdict.line if blocking(known) else verdict.forced
+        return verdict._replace(line=line, diagnostics=(*known, *hint))
+
+
+def _known_alone(
+    diagnostics: tuple[Diagnostic, ...],
+) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
+    """Return the problems that a message has without a session, and a hint if it may have more."""
+    known = tuple(one for one in diagnostics if one.code not in kinds.OF_THE_SESSION)
+    return known, (kinds.seen_alone().unplaced(),) if known != diagnostics else ()
 
 
 class CaseError(StopError):
@@ -389,7 +414,8 @@ def open_exchange_of(text: str, form: TextForm, asked: Asked) -> TypedCase:
             raise CaseError("no request")
         message = found
     version = asked.version or versions.stated_in(message) or _asked_for(message)
-    return TypedCase(Exchange(1, message, version), text, form)
+    is_alone = asked.request is None
+    return TypedCase(Exchange(1, message, version), text, form, is_alone=is_alone)
 
 
 def _asked_for(request: jsonrpc.Message) -> str:
@@ -562,6 +588,7 @@ def _without_requests(captured: Iterable[CapturedLine], version: str) -> Iterato
         said = tuple(
             each for each in opened.verdict().diagnostics if each.severity is not Severity.REPAIRED
         )
+        said = (*said, *told_reactions(said, found.kind))
         yield Judged(line.number, Direction.OUT, line.text, opened.exchange.method, token, said)
 
 
@@ -581,6 +608,8 @@ def _print_words(words: Sequence[CapturedLine]) -> None:
 def _print_judged(
     found: Sequence[Judged], arguments: argparse.Namespace, name: str, *, alone: bool = False
 ) -> int:
+    if arguments.no_hosts:
+        found = [one._replace(diagnostics=_without_hosts(one.diagnostics)) for one in found]
     diagnostics = [diagnostic for judged in found for diagnostic in judged.diagnostics]
     if arguments.json:
         _print_conversation_json(found, name if len(arguments.files) > 1 else "")
@@ -589,6 +618,10 @@ def _print_judged(
     return (
         REFUSED if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics) else 0
     )
+
+
+def _without_hosts(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    return tuple(one for one in diagnostics if one.severity is not Severity.HOSTS)
 
 
 def verdict_of(text: str, version: str) -> Verdict:
@@ -600,7 +633,9 @@ def verdict_of(text: str, version: str) -> Verdict:
 def _alone(raw: bytes, version: str) -> Iterator[Judged]:
     """Judge a message without the conversation around it: it may be any part of one."""
     overheard = ConversationJudge(version, initialized=True)
-    yield from overheard.line(1, overheard.speaker(raw), raw)
+    for judged in overheard.line(1, overheard.speaker(raw), raw):
+        known, hint = _known_alone(judged.diagnostics)
+        yield judged._replace(diagnostics=(*known, *hint))
 
 
 # -- printing -------------------------------------------------------------------------------------

@@ -309,7 +309,7 @@ def test_a_file_with_responses_only_is_checked_by_their_shape(check: Any) -> Non
     ran = check(f"Server 1.0 is ready\n{GOOD}\n{wrong}\n")
     assert "each response is checked alone" in ran.out
     assert [code for code in ("N01", "M01", "N30") if f"({code})" in ran.out] == ["N01", "M01"]
-    assert ran.out.splitlines()[-1] == "3 messages checked, with 2 errors."
+    assert ran.out.splitlines()[-1] == "3 messages checked, with 2 errors, 1 hint about hosts."
 
 
 def test_what_a_host_says_in_its_log_is_shown(check: Any) -> None:  # noqa: ANN401 - see the fixture
@@ -336,3 +336,73 @@ def test_a_file_that_is_no_answer_is_named(check: Any, text: str, words: str) ->
     ran = check(text)
     assert ran.status == 2
     assert words in ran.err
+
+
+DOTTED = (
+    '{"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"a.b","inputSchema":{"type":"object"}}]}}'
+)
+ASKS = (
+    '{"jsonrpc":"2.0","id":3,"result":{"resultType":"input_required",'
+    '"inputRequests":{"a":{"method":"roots/list"}}}}'
+)
+PROGRESS = (
+    '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}'
+)
+TASK = '{"jsonrpc":"2.0","id":3,"result":{"task":{"taskId":"x"}}}'
+
+
+def test_hints_about_hosts_can_be_left_out(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """They are a level of their own, of an answer and of a conversation."""
+    asked = '{"jsonrpc":"2.0","id":3,"method":"tools/list"}'
+    for text in (DOTTED, f"{asked}\n{DOTTED}\n"):
+        assert "hint: hosts dotted-tool-name (M113)" in check(text).out
+        assert "M113" not in check(text, "--no-hosts").out
+        assert check(text).status == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "flags"),
+    [
+        (ASKS, ("--protocol-version", "2026-07-28")),
+        (PROGRESS, ()),
+        (TASK, ("--method", "tools/call")),
+    ],
+)
+def test_what_only_the_session_shows_is_unknown_without_it(
+    check: Any,  # noqa: ANN401 - see the fixture
+    text: str,
+    flags: tuple[str, ...],
+) -> None:
+    """One hint instead of errors about a session that nobody gave."""
+    ran = check(text, *flags)
+    assert ran.status == 0
+    assert "seen-alone (X02)" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (b"\xef\xbb\xbf" + GOOD.encode(), "F01"),
+        (GOOD.encode("utf-16"), "F02"),
+        (GOOD.replace("sunny", "晴れ").encode("cp932"), "F03"),
+        (f"{DOTTED}\n{GOOD}\n".encode("utf-16"), "F02"),
+    ],
+)
+def test_how_a_file_was_read_is_said(
+    content: bytes, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A client that got these bytes would read something else."""
+    file = tmp_path / "answer.json"
+    file.write_bytes(content)
+    main(["check", str(file)])
+    assert f"({name})" in capsys.readouterr().out
+
+
+def test_one_line_in_another_encoding_is_named_among_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others are checked anyway."""
+    file = tmp_path / "said.jsonl"
+    file.write_bytes(f"{DOTTED}\n{GOOD.replace('sunny', 'café')}\n".encode("latin-1"))
+    main(["check", str(file)])
+    assert "It looks like Windows-1252" in capsys.readouterr().out

@@ -69,7 +69,7 @@ def codes(ran: Ran) -> list[tuple[int, str, str]]:
         (
             '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1}}',
             1,
-            ["M09", "N37"],
+            ["M09", "X02"],
         ),
         ('{"jsonrpc":"2.0","id":1,"method":"tool/list"}', 0, ["M84"]),
         (SAMPLING, 0, []),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from humanmcp.protocol.diagnostics import host_limits as limits
 from humanmcp.protocol.diagnostics.model import Applicability, Severity
 from humanmcp.protocol.diagnostics.problem import ProblemKind
 
@@ -22,11 +23,13 @@ _RESPONSE: Final = f"{_RPC}#response_object"
 _ERROR: Final = f"{_RPC}#error_object"
 _JSON: Final = "https://www.rfc-editor.org/rfc/rfc8259"
 _EXTENSIONS: Final = "https://github.com/modelcontextprotocol/"
+_GITHUB: Final = "https://github.com/"
 _SKILLS: Final = f"{_EXTENSIONS}ext-skills/blob/main/specification/stable/skills.mdx"
 _APPS: Final = f"{_EXTENSIONS}ext-apps/blob/main/specification/2026-01-26/apps.mdx"
 
 _W: Final = Severity.WARNING
 _H: Final = Severity.HINT
+_HOSTS: Final = Severity.HOSTS
 _R: Final = Severity.REPAIRED
 _GUESS: Final = Applicability.GUESS
 _REMOVES: Final = Applicability.REMOVES
@@ -112,7 +115,12 @@ request_never_answered = ProblemKind("N38", _W)
 answer_dropped = ProblemKind("N39", _W)
 late_response = ProblemKind("N47", _W, page=f"{_MCP}basic/utilities/cancellation")
 request_not_read = ProblemKind("N48", _H)
-client_reactions = ProblemKind("N46", Severity.HOSTS)
+content_length_header = ProblemKind("N49", page=_STDIO)
+python_dictionary = ProblemKind("N50", page=_JSON)
+javascript_object = ProblemKind("N51", page=_JSON)
+line_in_utf16 = ProblemKind("N52", page=_STDIO)
+line_not_in_utf8 = ProblemKind("N53", page=_STDIO)
+client_reactions = ProblemKind("N46", _HOSTS)
 carriage_return_inside = ProblemKind("N41", page=_STDIO)
 name_read_differently = ProblemKind("N42")
 unread_line_changed = ProblemKind("N43")
@@ -303,6 +311,7 @@ invalid_argument_header = ProblemKind("M99", _W)
 protocol_version_differs = ProblemKind("M04", _W)
 undeclared_capability = ProblemKind("M05", _W)
 invalid_protocol_version = ProblemKind("M44")
+version_refused = ProblemKind("M120", _W, page=f"{_MCP}basic/lifecycle#version-negotiation")
 no_supported_versions = ProblemKind("M45", _W)
 unusual_supported_versions = ProblemKind("M46", _W)
 capabilities_in_server_info = ProblemKind("M47", _W)
@@ -319,8 +328,22 @@ skills_without_resources = ProblemKind("M105", _W, page=_SKILLS)
 wrong_app_type = ProblemKind("M106", _W, page=_APPS)
 not_a_ui_uri = ProblemKind("M107", _W, page=_APPS)
 
+# -- what known hosts refuse (`host_limits.py`) ---------------------------------------------
+dotted_tool_name = ProblemKind("M113", _HOSTS, page=f"{_GITHUB}{limits.NAME_CHARACTERS.sources[0]}")
+long_tool_name = ProblemKind("M114", _HOSTS, page=f"{_GITHUB}{limits.NAME_LENGTH.sources[0]}")
+combined_schema_at_top = ProblemKind(
+    "M115", _HOSTS, page=f"{_GITHUB}{limits.COMBINED_AT_TOP.sources[0]}"
+)
+array_without_items = ProblemKind(
+    "M116", _HOSTS, page=f"{_GITHUB}{limits.ARRAY_WITHOUT_ITEMS.sources[0]}"
+)
+list_of_types = ProblemKind("M117", _HOSTS, page=f"{_GITHUB}{limits.LIST_OF_TYPES.sources[0]}")
+large_integer = ProblemKind("M118", _HOSTS, page=f"{_GITHUB}{limits.LARGE_INTEGER.sources[0]}")
+many_tools = ProblemKind("M119", _HOSTS, page=f"{_GITHUB}{limits.MANY_TOOLS.sources[0]}")
+
 # -- the check itself -----------------------------------------------------------------------------
 check_failed = ProblemKind("X01")
+seen_alone = ProblemKind("X02", _H)
 
 KINDS: Final[dict[str, ProblemKind]] = {}
 """Every kind of problem by its code. The variable of a kind has its name."""
@@ -328,6 +351,14 @@ for _variable, _kind in list(globals().items()):
     if isinstance(_kind, ProblemKind):
         _kind.name = _variable.replace("_", "-")
         KINDS[_kind.code] = _kind
+
+OF_THE_SESSION: Final = frozenset(
+    {
+        *(undeclared_input_request.code, undeclared_tasks.code, unrequested_task.code),
+        *(wrong_subscription_id.code, tool_not_in_request.code, unknown_progress_token.code),
+    }
+)
+"""The problems of a message that only its request and its session can show."""
 
 WRONG_IDS: Final = frozenset({wrong_id.code, wrong_id_type.code, invalid_id.code})
 """The problems of a response's id."""

@@ -14,6 +14,9 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from humanmcp.protocol.json.encodings import guessed_encoding
+from humanmcp.protocol.json.jsonrpc import Flaw
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
@@ -127,9 +130,23 @@ class Diagnostic(NamedTuple):
         return self.severity is Severity.ERROR
 
 
+_FOREIGN: Final = (
+    (re.compile(rb"(?i)Content-Length: *\d"), "N49"),
+    (re.compile(rb"^\s*\{'"), "N50"),
+    (re.compile(rb"^\s*\{ ?(?:jsonrpc|id|result|error|method): "), "N51"),
+    (re.compile(rb"^(?:\xff\xfe|\xfe\xff|\{\0|\0\{\0)"), "N52"),
+)
+"""Lines that are not JSON, but known: how they begin or what they contain, and their code."""
+
+
 def unreadable(malformed: Malformed) -> Diagnostic:
     """Return the problem of a line that is not a message."""
-    return Diagnostic(malformed.why.value, Severity.ERROR, malformed.detail)
+    code, detail = malformed.why.value, malformed.detail
+    if malformed.why in (Flaw.NOT_JSON, Flaw.NOT_UTF8):
+        code = next((named for line, named in _FOREIGN if line.search(malformed.raw)), code)
+    if code == Flaw.NOT_UTF8 and (encoding := guessed_encoding(malformed.raw)):
+        code, detail = "N53", (*detail, ("encoding", encoding))
+    return Diagnostic(code, Severity.ERROR, detail)
 
 
 def together(diagnostics: Iterable[Diagnostic]) -> list[TextEdit]:

@@ -326,7 +326,7 @@ def ids_in(text: str) -> set[str]:
     return {found[1] for found in _AN_ID.finditer(text)}
 
 
-_AN_ID: Final = re.compile(r"""["']id\\?["'][ \t]*:[ \t]*("(?:[^"\\]|\\.)*"|-?\d+)""")
+_AN_ID: Final = re.compile(r"""(?:["']id\\?["']|[{,] *id)[ \t]*:[ \t]*("(?:[^"\\]|\\.)*"|-?\d+)""")
 
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")

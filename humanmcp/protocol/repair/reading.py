@@ -24,6 +24,7 @@ from humanmcp.protocol.diagnostics.model import (
     applied,
     line_and_column,
 )
+from humanmcp.protocol.json.encodings import as_cp932
 from humanmcp.protocol.json.jsonrpc import deeper_than, half_characters
 
 if TYPE_CHECKING:
@@ -404,38 +405,9 @@ def _neither(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     if b"\0" in raw:
         text = raw.decode("utf-8", "replace")
         return text, (diagnostic(kinds.bytes_not_text(), text),)
-    japanese = _cp932(raw)
+    japanese = as_cp932(raw)
     if japanese is not None:
         return japanese, (diagnostic(kinds.read_as_cp932(), japanese),)
     text = raw.decode("cp1252", "replace")
     at = next((at for at, char in enumerate(text) if char > "\x7f"), 0)
     return text, (diagnostic(kinds.file_not_utf8(char=text[at : at + 1]), text, at, at + 1),)
-
-
-def _cp932(raw: bytes) -> str | None:
-    """Decode CP932 (Shift_JIS) if it reads like Japanese; return None otherwise.
-
-    `“hello”` in cp1252 is also valid CP932: 93 68 is a rare Chinese character there. In Japanese,
-    such characters are adjacent, or have a second byte that is not a Latin letter. A single accent
-    or quote has neither property.
-    """
-    try:
-        text = raw.decode("cp932")
-    except UnicodeDecodeError:
-        return None
-    sure = doubtful = 0
-    before = ""
-    for char in text:
-        if char <= "\x7f":
-            before = ""
-            continue
-        pair = char.encode("cp932")
-        in_run = bool(before)
-        kana = pair[0] in (0x81, 0x82, 0x83)  # hardly ever used in cp1252
-        letter = chr(pair[-1]).isalnum() and pair[-1] < 0x80  # as after an opening quote
-        if len(pair) == 2 and (in_run or kana or not letter):
-            sure += 1
-        else:
-            doubtful += 1
-        before = char
-    return text if sure > doubtful else None

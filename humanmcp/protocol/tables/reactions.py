@@ -57,7 +57,11 @@ J23                                                      | taken taken silent si
 N11                                                      | silent silent silent silent
 R12                                                      | silent silent silent silent
 N01                                                      | silent silent silent silent
-N02                                                      | taken taken failed silent
+N49                                                      | silent silent silent silent
+N50                                                      | silent silent silent silent
+N51                                                      | silent silent silent silent
+N52                                                      | silent silent silent silent
+N53                                                      | taken taken failed silent
 N05                                                      | silent silent silent silent
 N06                                                      | silent silent silent silent
 R20                                                      | silent silent silent silent

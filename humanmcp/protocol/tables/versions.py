@@ -60,6 +60,8 @@ class Version(NamedTuple):
     """A schema may mark arguments that are repeated in HTTP headers (`x-mcp-header`)."""
     error_codes: bool = False
     """The error codes from -32000 to -32099 are reserved for the specification."""
+    more_errors: tuple[int, ...] = ()
+    """The error codes of the version whose `error.data` may be anything."""
     resource_not_found: int = -32002
     error_data: tuple[tuple[int, str], ...] = ()
     """The error codes of the version, each with the object of its `error.data`."""
@@ -96,6 +98,7 @@ _2026_07: Final = _2025_11._replace(
     header_arguments=True,
     error_codes=True,
     resource_not_found=-32602,
+    more_errors=(-32020,),
     error_data=((-32022, "VersionErrorData"), (-32021, "CapabilityErrorData")),
 )
 VERSIONS: Final = {one.name: one for one in (_2024_11, _2025_03, _2025_06, _2025_11, _2026_07)}

@@ -301,7 +301,7 @@ def _judge_number(code: int, error: JsonObject, version: str, path: Path) -> lis
         return judge(error["data"], shape, version, at)
     at = (*path, "code")
     reserved = kinds.reserved_error_code(at, code=str(code), version=version)
-    if code in STANDARD or not -32768 <= code <= -32000:
+    if code in (*STANDARD, *features(version).more_errors) or not -32768 <= code <= -32000:
         return []
     if not features(version).error_codes:
         own = -32099 <= code <= -32000  # JSON-RPC reserves these for implementations

@@ -19,6 +19,7 @@ from humanmcp.protocol.json.tree import alike, follow
 from humanmcp.protocol.repair.reading import json_doubts
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.versions import features
+from humanmcp.protocol.validation import rules
 from humanmcp.protocol.validation.envelope import judge_envelope, remarking, version_member
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import judge_result, one_each
@@ -102,6 +103,10 @@ def review(
     found = judge_envelope(response.body, exchange.id, typed, exchange.version)
     if response.kind is Kind.RESULT:
         found += judge_result(exchange, response.body.get("result"), negotiated)
+    elif isinstance(error := response.body.get("error"), dict):
+        found += rules.judge(
+            rules.JudgedAnswer(exchange, error, negotiated, ("error",)), errors=True
+        )
     return _placed(response, found, exchange.method, exchange.version, strict=strict)
 
 

@@ -78,7 +78,7 @@ def _judged_for(observed: ObservedMessage, negotiated: NegotiatedState) -> tuple
     return tuple(each for each in found if each.code not in kinds.WRONG_IDS)
 
 
-_ORDER = (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
+_ORDER = tuple(Severity)
 
 
 def _stray(observed: ObservedMessage) -> RawDiagnostic:
@@ -179,8 +179,9 @@ class Unanswered:
         said: Iterable[Diagnostic],
     ) -> NeverAnswered | None:
         """Record a malformed line. Return the pending request whose response it looks like."""
-        named, alone = ids_in(malformed.text), len(waiting) == 1
-        alone = alone and any(f'"{name}"' in malformed.text for name in ("result", "error"))
+        text = malformed.text.replace("\0", "")  # as UTF-16 has them
+        named, alone = ids_in(text), len(waiting) == 1
+        alone = alone and any(f'"{name}"' in text for name in ("result", "error"))
         request = next(
             (
                 one
@@ -195,7 +196,7 @@ class Unanswered:
         self, seq: int, request: Exchange, said: Iterable[Diagnostic]
     ) -> NeverAnswered | None:
         reactions = reactions_to(said)
-        if Reaction.SILENT not in reactions.values():
+        if Reaction.SILENT not in reactions.values() or request.number in self._in_vain:
             return None
         told = in_detail(reactions)
         unanswered = NeverAnswered(self._lines.get(request.number, 0), request, seq, told)
@@ -362,9 +363,16 @@ def _effect(
     """Return what clients do with a message: they drop it, or its caller gets an error."""
     if unanswered is not None:
         return (unanswered.diagnostic,)
-    reactions = reactions_to(said) if observed.direction is Direction.OUT else {}
-    fails = observed.message.kind is Kind.RESULT and Reaction.FAILED in reactions.values()
-    if not fails and Reaction.ENDED not in reactions.values():
+    return (
+        told_reactions(said, observed.message.kind) if observed.direction is Direction.OUT else ()
+    )
+
+
+def told_reactions(said: Iterable[Diagnostic], kind: Kind | None) -> tuple[Diagnostic, ...]:
+    """Return what clients do with a response that has these problems; () if all take it."""
+    reactions = reactions_to(said)
+    mild = {Reaction.TAKEN} | ({Reaction.FAILED} if kind is Kind.ERROR else set())
+    if mild.issuperset(reactions.values()):
         return ()
     return (kinds.client_reactions(reactions=in_detail(reactions)).unplaced(),)
 

@@ -60,7 +60,7 @@ def test_thousands_of_tools_of_one_name_are_one_problem() -> None:
     tool = {"name": "a", "inputSchema": {"type": "object"}}
     verdict = check(asked(LIST), json.dumps({"tools": [tool] * 4000}))
     (found,) = (each for each in verdict.diagnostics if each.code == "M38")
-    assert found.times == MOST_PLACED
+    assert found.times == MOST_PLACED - 1  # the number of tools is told, too
     assert verdict.text[found.start : found.end] == '"a"'
     assert found.start == verdict.text.index('"a"', 60)
 

@@ -8,13 +8,15 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from mcp_types import jsonrpc
 from mcp_types import methods as official
 from pydantic import TypeAdapter
 
 from humanmcp.protocol.tables import methods, types
 from humanmcp.protocol.tables.objects import FORM_FIELD, SHAPES
 from humanmcp.protocol.tables.types import Kind
-from humanmcp.protocol.tables.versions import ALL, R2025_11, R2026_07
+from humanmcp.protocol.tables.versions import ALL, R2025_11, R2026_07, features
+from humanmcp.protocol.validation.envelope import STANDARD
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -301,3 +303,13 @@ def test_every_version_has_the_methods_of_the_official_tables() -> None:
         }
         assert ours == {(name, version) for name, version in theirs if name not in extended}
         assert {version for _name, version in theirs} == set(ALL)
+
+
+def test_the_error_codes_of_the_specification_are_known() -> None:
+    """Of the newest version: each is a standard one, or one that the table of versions names."""
+    named = vars(jsonrpc).values()
+    codes = {code for code in named if type(code) is int and -32768 <= code <= -32000}
+    newest = features(R2026_07)
+    known = {*STANDARD, *newest.more_errors, *dict(newest.error_data)}
+    of_the_sdk = {jsonrpc.CONNECTION_CLOSED, jsonrpc.REQUEST_TIMEOUT}
+    assert codes - known - of_the_sdk == {jsonrpc.URL_ELICITATION_REQUIRED}  # until 2025-11-25

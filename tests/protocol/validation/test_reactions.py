@@ -103,7 +103,7 @@ BY_THE_SPECIFICATION = {
     "M100": "skills: a host may reject",
     "M103": "skills: a host may reject",
     "M104": "skills: a host may reject",
-    "M40": "the table of hosts",
+    **dict.fromkeys(("M40", *(f"M{number}" for number in range(113, 120))), "the table of hosts"),
     "J27": "the limit of the TypeScript SDK's line buffer",
 }
 

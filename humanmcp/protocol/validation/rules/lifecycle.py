@@ -72,6 +72,17 @@ def agreed_version(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         )
 
 
+@rule("initialize", errors=True)
+def version_of_the_server(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
+    """Check that the server does not refuse a version, but names its own.
+
+    "Otherwise, the server MUST respond with another protocol version it supports."
+    https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation
+    """
+    if "version" in json_text(answer.value).lower():
+        yield kinds.version_refused(answer.path)
+
+
 @rule("initialize", "server/discover")
 def name_of_completions(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """Check the name of the capability `completions`; the method is `completion/complete`.

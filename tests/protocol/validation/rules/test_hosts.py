@@ -1,0 +1,78 @@
+"""What known hosts refuse although MCP allows it, and only that."""
+
+import json
+from typing import Any
+
+import pytest
+
+from humanmcp.protocol.diagnostics import host_limits
+from humanmcp.protocol.diagnostics.host_limits import HostLimit
+from humanmcp.protocol.diagnostics.kinds import KINDS
+from humanmcp.protocol.diagnostics.model import Severity, TextForm
+from tests.support.verdicts import R2025, asked, check
+
+OBJECT = {"type": "object"}
+LISTED = {"type": "array", "items": {}}
+
+
+def of_schema(**members: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """Return a tool whose input schema has these members."""
+    return {"name": "t", "inputSchema": {**OBJECT, **members}}
+
+
+def told(method: str, result: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the hints about hosts, each with its place."""
+    verdict = check(asked(method, {}, version=R2025), json.dumps(result), TextForm.RESULT)
+    hints = [one for one in verdict.diagnostics if one.severity is Severity.HOSTS]
+    return [(one.code, one.pointer.removeprefix("/result")) for one in hints]
+
+
+@pytest.mark.parametrize(
+    ("tool", "codes"),
+    [
+        ({"name": "a.b", "inputSchema": OBJECT}, [("M113", "/tools/0/name")]),
+        ({"name": "a" * 65, "inputSchema": OBJECT}, [("M114", "/tools/0/name")]),
+        ({"name": "a" * 64, "inputSchema": OBJECT}, []),
+        ({"name": "a b", "inputSchema": OBJECT}, []),  # M39 says it
+        (of_schema(oneOf=[OBJECT]), [("M115", "/tools/0/inputSchema/oneOf")]),
+        (of_schema(properties={"a": {"oneOf": [OBJECT]}}), []),
+        (
+            of_schema(properties={"a": {"type": "array"}, "b": {"type": "array"}}),
+            [("M116", "/tools/0/inputSchema/properties/a")],
+        ),
+        (of_schema(properties={"a": LISTED}), []),
+        (
+            of_schema(properties={"a": {**LISTED, "items": {"type": ["string", "null"]}}}),
+            [("M117", "/tools/0/inputSchema/properties/a/items/type")],
+        ),
+        (of_schema(properties={"a": {"enum": [{"type": "array"}]}}), []),
+    ],
+)
+def test_a_tool_that_hosts_refuse_is_named(
+    tool: dict[str, Any], codes: list[tuple[str, str]]
+) -> None:
+    """At its first place; a hint, because MCP allows it."""
+    assert told("tools/list", {"tools": [tool]}) == codes
+
+
+def test_more_tools_than_hosts_take_are_counted() -> None:
+    """All servers together count; one alone may be too many."""
+    tools = [{"name": f"t{number}", "inputSchema": OBJECT} for number in range(129)]
+    assert told("tools/list", {"tools": tools}) == [("M119", "/tools")]
+    assert told("tools/list", {"tools": tools[:128]}) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "is_told"), [(2**53, False), (-(2**53) - 1, True), (1e300, False)]
+)
+def test_an_integer_that_javascript_rounds_is_named(value: float, *, is_told: bool) -> None:
+    """A number with a fraction or an exponent is a double anyway."""
+    found = told("tools/call", {"content": [], "structuredContent": {"a": [value]}})
+    assert ("M118", "/structuredContent/a/0") in found if is_told else found == []
+
+
+def test_every_limit_has_its_report() -> None:
+    """The page of the hint is a public report."""
+    limits = [one for one in vars(host_limits).values() if isinstance(one, HostLimit)]
+    pages = {KINDS[f"M{number}"].page for number in range(113, 120)}
+    assert pages == {f"https://github.com/{limit.sources[0]}" for limit in limits}
