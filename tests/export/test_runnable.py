@@ -188,7 +188,7 @@ def run_exported(path: Path, server: Path | str | None) -> tuple[int, str]:
             path.parent,
             path,
         ],
-        env={**os.environ, **_server(server)},
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **_server(server)},
         cwd=path.parent,
         capture_output=True,
         text=True,
@@ -552,7 +552,9 @@ def test_an_exported_server_says_again_what_it_said_of_its_own(tmp_path: Path) -
 RICH_CALL = ask(9, "tools/call", name="second", arguments={}, _meta={"progressToken": "mine"})
 
 
-def test_every_format_can_be_had_from_the_command(tmp_path: Path) -> None:
+def test_every_format_can_be_had_from_the_command(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """`humanmcp export`: to stdout or a file, with secrets taken out unless told otherwise."""
     secret = write(
         tmp_path / "transcript.jsonl",
@@ -562,24 +564,10 @@ def test_every_format_can_be_had_from_the_command(tmp_path: Path) -> None:
     )
 
     def export(*words: str) -> str:
-        ran = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "humanmcp",
-                "export",
-                str(secret),
-                "--home",
-                str(tmp_path),
-                *words,
-            ],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=True,
-        )
-        errors.append(ran.stderr)
-        return ran.stdout
+        assert main(["export", str(secret), "--home", str(tmp_path), *words]) == 0
+        out, err = capfd.readouterr()
+        errors.append(err)
+        return out
 
     errors: list[str] = []
     for name in (name for name, form in FORMATS.items() if not form.is_lossless):
