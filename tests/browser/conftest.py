@@ -1,4 +1,4 @@
-"""One browser for the tests of a file; each test gets its own desk, host and window."""
+"""One browser for the tests of this folder; each test gets its own desk, host and window."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,20 +15,20 @@ from tests.support.waiting import PATIENCE, until
 expect.set_options(timeout=PATIENCE * 1000)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
-    """What drives the browsers of a file.
+    """What drives the browsers of this folder.
 
-    It ends with its file: while it lives, an event loop runs in this thread, and tests elsewhere
-    that start one of their own would fail.
+    It ends before a test of another folder: while it lives, an event loop runs in this thread, and
+    tests elsewhere that start one of their own would fail.
     """
     with sync_playwright() as driver:
         yield driver
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    """A browser for the windows of a file."""
+    """A browser for the windows of all these tests."""
     started = chromium.launch(playwright)
     yield started
     started.close()

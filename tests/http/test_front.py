@@ -60,7 +60,7 @@ async def take_turns() -> list[str]:
 
     session = Mock(id="", resumes=False, version="2025-11-25", streams=Streams(), post=accept)
     session.begin_notes.return_value = ResponseNotes()
-    session.unanswered.return_value = None
+    session.why_unanswered.return_value = None
     sessions = Mock(session_of=AsyncMock(return_value=session))
     app: HttpApp[Any] = HttpApp(sessions, HttpAddress("127.0.0.1", 1))
 
