@@ -69,6 +69,7 @@ def test_what_is_put_in_unescaped_was_made_for_that() -> None:
         "{{ drawn | safe }}",
         "{{ drawn | safe }}",
         "{{ initial_state | safe }}",
+        "{{ qr | safe }}",
         "{{ words | safe }}",
     ]
 

@@ -43,6 +43,7 @@ NOT_KEPT: Final = {
     ("devices/devices.html", "name"): "likewise",
     ("settings/settings.html", "{{ what }} {{ one.field }}"): "a number of seconds",
     ("room/room.html", "minutes"): "a number of minutes",
+    ("room/room.html", "hint"): "a sentence of at most 400 characters",
     (
         "inbox/message.html",
         "text",
@@ -51,7 +52,7 @@ NOT_KEPT: Final = {
 """The fields whose text is not kept, each with the reason."""
 COMPOSER: Final = "inbox/composer.html"
 _FIELD: Final = re.compile(r"<(?:textarea|input)\b[^>]*>")
-_SHORT: Final = re.compile(r'type="(?:hidden|checkbox|radio|\{\{)')
+_SHORT: Final = re.compile(r'type="(?:hidden|checkbox|radio|file|\{\{)')
 _FORM: Final = re.compile(r"<form\b(?:\{\{.*?\}\}|[^>])*>|</form>")
 
 
