@@ -88,7 +88,7 @@ def test_a_line_that_nobody_is_sure_of_is_shown_raw_and_only_released_or_dropped
         expect(page.locator("#subject")).to_have_text("A line that humanmcp cannot read")
         assert page.locator("#rows .name").inner_text() == "A line that humanmcp cannot read"
         assert page.locator("details.raw > pre").inner_text() == line.decode()
-        expect(page.locator("article .remarks .problem")).to_contain_text("the same name twice")
+        expect(page.locator("article .remarks .problem")).to_contain_text("twice in one object")
         assert page.locator("#held").get_by_role("link").count() == 0
         assert page.locator("#held button").all_inner_texts() == ["Release\nA", "Drop\nX"]
         until_keys_act(page)
