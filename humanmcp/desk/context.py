@@ -250,12 +250,7 @@ async def on_missing(request: Request, error: Exception) -> Response:
 async def on_store(request: Request, error: Exception) -> Response:
     """Answer that the disk did not store something; the text is still in the page."""
     what = desk_of(request).shown(sentence_of(error))
-    if request.scope["path"].startswith(API):
-        return AsciiJson({"detail": what}, status_code=507)
-    # A separate page, because the usual content may need the full disk.
-    again = request.method == "GET"
-    text = linked(render("trouble.html", what=what, again=again), request.scope)
-    return HTMLResponse(text, status_code=507)
+    return in_words(request.scope, 507, what, "trouble.html")
 
 
 async def on_invalid(request: Request, error: Exception) -> Response:
@@ -278,23 +273,24 @@ async def on_refused(request: Request, error: Exception) -> Response:
     return in_words(request.scope, error.status_code, detail)
 
 
-def in_words(scope: Scope, status: int, sentence: str, **more: object) -> Response:
-    """Return a sentence as a page for people, and as JSON for the interface."""
+def in_words(
+    scope: Scope, status: int, sentence: str, name: str = "refused.html", **more: object
+) -> Response:
+    """Return a sentence as a page for people, and as JSON for the interface.
+
+    The page is a separate one, because the usual content may be what failed.
+    """
     if scope["path"].startswith(API):
         return AsciiJson({"detail": sentence, **more}, status_code=status)
-    html = linked(render("refused.html", why=sentence), scope)
+    again = status == 507 and scope["method"] == "GET"
+    html = linked(render(name, why=sentence, again=again), scope)
     return HTMLResponse(html.encode("utf-8", "backslashreplace"), status_code=status)
 
 
 async def on_unforeseen(request: Request, _error: Exception) -> Response:
     """Answer that an unexpected error occurred, and where it is logged. The guard logs it."""
-    path: str = request.scope["path"]
     # Strangers, and people in somebody else's room, must not learn paths of this computer.
     desk = desk_of(request)
-    file = LOG_NAME if path in PUBLIC else desk.shown(desk.home / LOG_NAME)
-    if path.startswith(API):
-        record = {"detail": say(SECTION, "trouble.what", file=file), "log": file}
-        return AsciiJson(record, status_code=500)
-    # A separate page, because the usual content may be what failed.
-    text = linked(render("trouble.html", file=file), request.scope)
-    return HTMLResponse(text, status_code=500)
+    file = LOG_NAME if request.scope["path"] in PUBLIC else desk.shown(desk.home / LOG_NAME)
+    what = say(SECTION, "trouble.what", file=file)
+    return in_words(request.scope, 500, what, "trouble.html", log=file)

@@ -51,33 +51,27 @@ class TextBody:
 
 
 @dataclass
-class DraftBody:
+class DraftBody(TextBody):
     """A person's draft. `paused` pauses the answer book, null leaves it unchanged.
 
     `who` names the page that writes. `aside` is a text that this draft replaces; it is kept, too.
     `action` says whether a text for a held request replaces it (pass), or answers it.
     """
 
-    text: str
-    form: TextForm = TextForm.MESSAGE
     touched: bool = True
     paused: bool | None = None
     who: str = ""
     aside: str = ""
-    action: Action = Action.FORWARD
 
 
 @dataclass
-class ReplyBody:
+class ReplyBody(TextBody):
     """The answer to send. `anyway` sends it despite the check's errors.
 
     `action` says what happens to a message that a tap holds: pass, drop or answer.
     """
 
-    text: str
-    form: TextForm = TextForm.MESSAGE
     anyway: bool = False
-    action: Action = Action.FORWARD
 
 
 @dataclass

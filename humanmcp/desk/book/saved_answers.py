@@ -104,14 +104,9 @@ class Shelf:
     def _read(self, path: Path) -> Saved | None:
         try:
             record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            return Saved(
-                number=int(path.stem),
-                name=str(record["name"]),
-                method=str(record["method"]),
-                tool=str(record.get("tool", "")),
-                form=TextForm(record["form"]),
-                text=str(record["text"]),
-            )
+            texts = {name: str(record[name]) for name in ("name", "method", "text")}
+            tool, form = str(record.get("tool", "")), TextForm(record["form"])
+            return Saved(int(path.stem), tool=tool, form=form, **texts)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             _log.warning("%s is no saved answer: %s", path, error)
             return None

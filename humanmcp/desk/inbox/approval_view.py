@@ -139,8 +139,8 @@ def chosen_reply(opened: OpenExchange, values: Mapping[str, str]) -> Reply:
     """
     approval, shown, act = opened.asked, values.get("shown", ""), values.get("act", "")
     seen = values.get("seen") == "all"
-    if act == "let go":
-        return _released(opened, seen=seen, shown=shown)
+    if act in {"let go", "drop"}:
+        return _settled(opened, drop=act == "drop", seen=seen, shown=shown)
     if approval is None or not shown:
         raise ApprovalError("no prompt")
     match act:
@@ -166,12 +166,14 @@ def _typed(approval: Approval, values: Mapping[str, str]) -> str:
     return approvals.changed_input(approval, typed)
 
 
-def _released(opened: OpenExchange, *, seen: bool, shown: str) -> Reply:
-    """Return the reply that forwards a held message; a call is seen completely, as on a card.
+def _settled(opened: OpenExchange, *, drop: bool, seen: bool, shown: str) -> Reply:
+    """Return the reply that drops a held message, or forwards it: a call must be seen completely.
 
     Raises:
         ApprovalError: it was not.
     """
+    if drop:
+        return Reply(opened.item.line, action=Action.DROP)
     if not shown:
         raise ApprovalError("unseen")
     if opened.approval is not None:

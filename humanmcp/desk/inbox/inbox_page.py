@@ -20,7 +20,7 @@ from humanmcp.answering import approvals, service, summary
 from humanmcp.answering.approvals import ApprovalError
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
-from humanmcp.answering.schema import TypedDict, diagnostic_shapes
+from humanmcp.answering.schema import TypedDict, diagnostic_shapes, filled
 from humanmcp.answering.service import OrderError, Outcome, Task
 from humanmcp.answering.standing import Urgency, prospects
 from humanmcp.common.timestamps import seconds_of
@@ -423,30 +423,27 @@ def _initial_state(desk: Desk, opened: OpenExchange, task: Task) -> InitialState
     fitting = () if goes_on else desk.shelf.fitting(item.method, tool)[:9]
     asked = opened.inquiry
     template = service.as_it_came(opened) if goes_on else service.starting_draft(opened)
-    return {
-        "draft": desk.draft_name(item.key),
-        "session": item.key.session,
-        "number": item.key.number,
-        "id": item.id,
-        "method": item.method,
-        "tool": tool,
-        "protocol_version": item.protocol_version,
-        "state": item.state,
-        "document": document,
-        "starts": [{"document": one.document, "form": _form(one.form)} for one in starts],
-        "template": template.text,
-        "templates": {} if goes_on else service.templates(opened),
-        "placeholders": [*PLACEHOLDERS.values(), PLACEHOLDER],
-        "options": [] if asked is None else list(asked.options),
-        "faults": _faults(opened, task),
-        "action": service.action_of(opened, task),
-        "touched": draft.touched,
-        "at": draft.at,
-        "textual": item.method == "tools/call" and not goes_on,
-        "form": None if form is None else _form(form),
-        "mirror": form is not None and form.mirror,
-        "saved": [_filled(one, opened) for one in fitting],
-    }
+    return filled(
+        InitialState,
+        item,
+        **item.key._asdict(),
+        draft=desk.draft_name(item.key),
+        tool=tool,
+        document=document,
+        starts=[{"document": one.document, "form": _form(one.form)} for one in starts],
+        template=template.text,
+        templates={} if goes_on else service.templates(opened),
+        placeholders=[*PLACEHOLDERS.values(), PLACEHOLDER],
+        options=[] if asked is None else list(asked.options),
+        faults=_faults(opened, task),
+        action=service.action_of(opened, task),
+        touched=draft.touched,
+        at=draft.at,
+        textual=item.method == "tools/call" and not goes_on,
+        form=None if form is None else _form(form),
+        mirror=form is not None and form.mirror,
+        saved=[_filled(one, opened) for one in fitting],
+    )
 
 
 def _filled(saved: Saved, opened: OpenExchange) -> Saved:
@@ -519,35 +516,23 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
             return _forget(desk, key)
         case "pause":
             _hold(desk, key)
-        case "park" | "status" as wanted:
-            words = f"{key.number} {values.get('status', '')}".strip()
-            order = Reply(words, by=BY, order=Order(wanted))
+        case "park" | "status" | "progress on" | "progress off" as wanted:
+            kind, _, switch = wanted.partition(" ")
+            words = switch or f"{key.number} {values.get('status', '')}".strip()
+            order = Reply(words, by=BY, order=Order(kind))
             with suppress(OrderError):  # an empty message, or a session that just ended
                 service.submit_outgoing(desk.inbox, key.session, order, wake=desk.board.wait)
             desk.board.refresh(*key)
-        case "progress on" | "progress off" as wanted:
-            order = Reply(wanted.removeprefix("progress "), by=BY, order=Order.PROGRESS)
-            with suppress(OrderError):  # a session that just ended
-                service.submit_outgoing(desk.inbox, key.session, order, within=0)
         case wanted if wanted.startswith("design "):
             _hold(desk, key)
             query = urlencode({"at": f"{key.session}/{key.number}", "member": wanted[7:]})
             return RedirectResponse(f"/server/entry?{query}", 303)
-        case (
-            "allow"
-            | "like"
-            | "deny"
-            | "hand back"
-            | "change"
-            | "change json"
-            | "answers"
-            | "let go"
-        ):
+        case "allow" | "like" | "deny" | "hand back" | "let go":
+            return _decide(request, key, values, here)
+        case "change" | "change json" | "answers" | "drop":
             return _decide(request, key, values, here)
         case "take back":
             approvals.take_back(desk.open_exchange(key), values.get("pattern", ""))
-        case "drop":
-            return _send(request, key, Reply(desk.inbox.item(key).line, action=Action.DROP), here)
         case "send":
             action = Action.ANSWER if do == Task.ANSWER else Action.FORWARD
             reply = Reply(values.get("text", ""), _text_form(values.get("form", "")), action=action)
@@ -586,10 +571,10 @@ def _decide(request: Request, key: Key, values: dict[str, str], here: str) -> Re
         why = error.code
     else:
         result = desk.send(key, signed(request, key, reply))
-        if result.outcome in (Outcome.SENT, Outcome.QUEUED, Outcome.STORED):
+        if result.outcome in _GONE:
             if pattern is not None:
                 approvals.allow_like(opened, pattern)
-            return RedirectResponse(f"/?{urlencode({'sent': f'{key.session}/{key.number}'})}", 303)
+            return _to_next(key)
         why = next((one.code for one in result.diagnostics), "")
     return RedirectResponse(f"{here}?{urlencode({'why': why})}#approval", 303)
 
@@ -605,9 +590,15 @@ def _why(code: str) -> str:
 def _send(request: Request, key: Key, reply: Reply, here: str) -> Response:
     """Send a reply and redirect; a blocked reply is kept and shown with its problems."""
     sent = desk_of(request).send(key, signed(request, key, reply))
-    if sent.outcome in (Outcome.SENT, Outcome.QUEUED, Outcome.STORED):
-        return RedirectResponse(f"/?{urlencode({'sent': f'{key.session}/{key.number}'})}", 303)
-    return RedirectResponse(f"{here}#answer", 303)
+    return _to_next(key) if sent.outcome in _GONE else RedirectResponse(f"{here}#answer", 303)
+
+
+_GONE: Final = (Outcome.SENT, Outcome.QUEUED, Outcome.STORED)
+
+
+def _to_next(key: Key) -> Response:
+    """Lead to what waits next, which also says what was sent."""
+    return RedirectResponse(f"/?{urlencode({'sent': f'{key.session}/{key.number}'})}", 303)
 
 
 def _text_form(value: str) -> TextForm:

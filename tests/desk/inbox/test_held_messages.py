@@ -52,7 +52,11 @@ def test_a_held_call_is_released_only_by_a_page_that_showed_all_of_it(
     assert button is not None
     assert ("disabled" in button[0]) == (line == LONG_CALL)
     page = desk.page(f"{path}?whole=1")
-    form = page.partition('id="held"')[2].partition('class="actions verdict">')[2].partition("</form>")[0]
+    form = (
+        page.partition('id="held"')[2]
+        .partition('class="actions verdict">')[2]
+        .partition("</form>")[0]
+    )
     given = dict(re.findall(r'type="hidden" name="(\w+)" value="(\w+)"', form))
     assert desk.submit(path, act="let go", **given).status == 303
     reply = until(lambda: room.inbox.item(key).reply, "the call is released")
