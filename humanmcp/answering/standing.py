@@ -74,7 +74,9 @@ class Standing(enum.StrEnum):
     @property
     def urgency(self) -> Urgency:
         """How much it needs a person."""
-        return _URGENCY.get(self, Urgency.NEVER)
+        if self in _NOW:
+            return Urgency.NOW
+        return Urgency.LATER if self is Standing.PARKED else Urgency.NEVER
 
     @property
     def is_over(self) -> bool:
@@ -82,20 +84,10 @@ class Standing(enum.StrEnum):
         return self not in _OPEN
 
 
-_URGENCY: Final = {
-    **dict.fromkeys((Standing.WAITS, Standing.HELD), Urgency.NOW),
-    **dict.fromkeys((Standing.WRITING, Standing.RETURNED), Urgency.NOW),
-    Standing.PARKED: Urgency.LATER,
-}
-_OPEN: Final = {
-    *_URGENCY,
-    *(Standing.SENDING, Standing.STORED, Standing.SUBSCRIPTION, Standing.FOLLOWS),
-}
-_BY_REASON: Final = {
-    "quiet": Standing.QUIET,
-    "handshake": Standing.HANDSHAKE,
-    "twin": Standing.TWIN,
-}
+_NOW: Final = (Standing.WAITS, Standing.HELD, Standing.WRITING, Standing.RETURNED)
+_ON_ITS_WAY: Final = (Standing.PARKED, Standing.SENDING, Standing.STORED)
+_OPEN: Final = (*_NOW, *_ON_ITS_WAY, Standing.SUBSCRIPTION, Standing.FOLLOWS)
+_REASONS: Final = (Standing.QUIET, Standing.HANDSHAKE, Standing.TWIN)
 
 
 def standing_of(item: Item, life: Life) -> Standing:
@@ -107,8 +99,8 @@ def standing_of(item: Item, life: Life) -> Standing:
             return _answered(item)
         case ExchangeState.CANCELLED:
             return Standing.DROPPED if item.reason == DROPPED else Standing.CANCELLED
-        case _ if item.reason in _BY_REASON:
-            return _BY_REASON[item.reason]
+        case _ if item.reason in _REASONS:
+            return Standing(item.reason)
         case _ if item.reply is not None:
             return Standing.UNCONFIRMED
         case _:

@@ -34,7 +34,7 @@ from humanmcp.inbox.exchanges import (
     sweep_temporary,
 )
 from humanmcp.inbox.letters import Letters, rank_of
-from humanmcp.inbox.transcripts import TranscriptReader, TranscriptWriter
+from humanmcp.inbox.transcripts import TranscriptWriter, frames_after
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 
 if TYPE_CHECKING:
@@ -93,7 +93,6 @@ class FolderInbox:
         self._own: dict[str, _Owned] = {}
         self._polls: dict[str, ReplyReader] = {}
         self._outboxes: dict[str, Outbox] = {}
-        self._transcripts: dict[str, TranscriptReader] = {}
         self._letters = Letters(home)
         self._writers = WriterFiles(home)
 
@@ -528,12 +527,7 @@ class FolderInbox:
             self._letters.sweep(self._path)
 
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
-        folder = self._folder(session)
-        reader = self._transcripts.get(session)
-        if reader is None:
-            reader = TranscriptReader(folder.path / records.TRANSCRIPT)
-            self._transcripts[session] = reader
-        return reader.frames(after)
+        return frames_after(self._folder(session).path / records.TRANSCRIPT, after)
 
     def last_frames_before(
         self, session: str, seq: int, count: int, word: str = ""

@@ -65,7 +65,6 @@ class SessionCache:
         self._path = path
         self._remembered = RecordCache()
         self._gone: dict[str, SessionFacts] = {}
-        self._letters: dict[str, str] = {}
 
     def names(self) -> Iterator[str]:
         """List the folders that may be sessions, in no order."""
@@ -96,14 +95,8 @@ class SessionCache:
 
     def letter(self, name: str) -> str:
         """Return the letter of a session, which never changes; "" before it has one."""
-        found = self._letters.get(name)
-        if found is None:
-            path = self._path / name / records.LETTER
-            found = self._remembered.read(path, records.read_letter)
-        if found is None:
-            return ""
-        self._letters[name] = found
-        return found
+        path = self._path / name / records.LETTER
+        return self._remembered.read(path, records.read_letter) or ""
 
     def negotiated(self, name: str) -> NegotiatedState:
         path = self._path / name / records.KNOWN

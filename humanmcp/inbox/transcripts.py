@@ -11,7 +11,6 @@ import logging
 import os
 import re
 import threading
-from bisect import bisect_right
 from collections import OrderedDict
 from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO, Final
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _choosing: Final = threading.Lock()
-_APART: Final = 65536
-"""Bytes between two places that a reader remembers: read in a fraction of a millisecond."""
 SEQ_OF: Final = re.compile(rb'\{"seq":([0-9]{1,18})[,}]')
 """The number of a frame, read without the rest of its line."""
 
@@ -152,52 +149,22 @@ class TranscriptWriter:
         self._descriptor = -1
 
 
-class TranscriptReader:
-    """Reads a transcript, and remembers places in it: no look starts at the beginning again."""
-
-    __slots__ = ("_lock", "_marks", "_path")
-
-    def __init__(self, path: Path) -> None:
-        """Read the transcript at `path`, which may not exist yet."""
-        self._path = path
-        self._lock = threading.Lock()
-        self._marks = [(0, 0)]  # the highest number before an offset, and the offset; growing
-
-    def frames(self, after: int) -> Iterator[Frame]:
-        """Yield the frames whose `seq` is greater than `after`, as far as they are written."""
-        try:
-            descriptor = os.open(self._path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-        except OSError as error:
-            _log.warning("%s: cannot be read: %s", self._path, error)
-            return
-        with os.fdopen(descriptor, "rb") as stream:
-            highest, offset = self._mark_before(after, os.fstat(descriptor).st_size)
-            stream.seek(offset)
-            while (line := stream.readline(LARGEST)).endswith(b"\n"):
-                offset += len(line)
-                found = SEQ_OF.match(line)
-                seq = int(found[1]) if found is not None else 0
-                if found is None or seq > after:
-                    frame = read_frame(line, self._path)
-                    if frame is not None and frame.seq > after:
-                        seq = frame.seq
-                        yield frame
-                highest = max(highest, seq)
-                self._mark(highest, offset)
-
-    def _mark_before(self, after: int, size: int) -> tuple[int, int]:
-        """Return the last place that has no greater number before it."""
-        with self._lock:
-            if self._marks[-1][1] > size:  # another file has this name now
-                self._marks = [(0, 0)]
-            return self._marks[max(0, bisect_right(self._marks, (after, size)) - 1)]
-
-    def _mark(self, highest: int, offset: int) -> None:
-        if offset - self._marks[-1][1] < _APART:
-            return
-        with self._lock:
-            if offset - self._marks[-1][1] >= _APART and highest >= self._marks[-1][0]:
-                self._marks.append((highest, offset))
+def frames_after(path: Path, after: int) -> Iterator[Frame]:
+    """Yield the frames whose `seq` is greater than `after`, as far as they are written."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except OSError as error:
+        _log.warning("%s: cannot be read: %s", path, error)
+        return
+    with os.fdopen(descriptor, "rb") as stream:
+        if after:
+            stream.seek(_end_of(stream, os.fstat(descriptor).st_size, after + 1))
+        while (line := stream.readline(LARGEST)).endswith(b"\n"):
+            found = SEQ_OF.match(line)
+            if found is None or int(found[1]) > after:
+                frame = read_frame(line, path)
+                if frame is not None and frame.seq > after:
+                    yield frame
 
 
 def read_frame(line: bytes, path: Path) -> Frame | None:

@@ -22,7 +22,7 @@ from humanmcp.inbox import records
 from humanmcp.inbox.atomic import Signature, is_held, signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Self
 
     from watchdog.events import FileSystemEvent
@@ -98,7 +98,7 @@ class Watch:
 
     def _observe(self) -> None:
         try:
-            self._observer = _start(self._path, self._event)
+            self._observer = _observe(self._path, self._event, _FILES_AND_FOLDERS, recursive=True)
         except (OSError, ImportError) as error:
             self._give_up(str(error))
 
@@ -161,9 +161,22 @@ class Watch:
             _log.exception("waking for session %s failed", name)
 
 
-def _start(path: Path, on_event: Callable[[FileSystemEvent], None]) -> BaseObserver:
-    """Start one recursive observer. What readers do themselves (open, close) is not reported."""
-    from watchdog import events, observers  # noqa: PLC0415 - the server never pays for it
+_FILES_AND_FOLDERS: Final = (
+    *("FileCreated", "FileModified", "FileMoved", "FileDeleted"),
+    *("DirCreated", "DirMoved", "DirDeleted"),
+)
+"""What readers do themselves (open, close) is not among them."""
+
+
+def _observe(
+    path: Path,
+    on_event: Callable[[FileSystemEvent], object],
+    kinds: Iterable[str],
+    *,
+    recursive: bool = False,
+) -> BaseObserver:
+    """Start an observer of events of these kinds."""
+    from watchdog import events, observers  # noqa: PLC0415 - no start of a server waits for it
 
     # A folder that appears while its parent's folders are listed is found twice, which harms
     # nobody; the warning names every folder that is watched.
@@ -174,20 +187,8 @@ def _start(path: Path, on_event: Callable[[FileSystemEvent], None]) -> BaseObser
             on_event(event)
 
     observer = observers.Observer()
-    observer.schedule(
-        Listener(),
-        str(path),
-        recursive=True,
-        event_filter=[
-            events.FileCreatedEvent,
-            events.FileModifiedEvent,
-            events.FileMovedEvent,
-            events.FileDeletedEvent,
-            events.DirCreatedEvent,
-            events.DirMovedEvent,
-            events.DirDeletedEvent,
-        ],
-    )
+    wanted = [getattr(events, f"{kind}Event") for kind in kinds]
+    observer.schedule(Listener(), str(path), recursive=recursive, event_filter=wanted)
     observer.start()
     return observer
 
@@ -321,22 +322,13 @@ class FolderEvents:
         """Watch the folder; where the system cannot, polling finds the changes."""
         leave_signals_to_the_main_thread()
         try:
-            from watchdog import events, observers  # noqa: PLC0415 - no start waits for it
-
-            class Listener(events.FileSystemEventHandler):
-                def on_any_event(_self, event: FileSystemEvent) -> None:  # noqa: N805
-                    self._changed(event)
-
-            observer = observers.Observer()
             # A move is not asked for: one that leaves the folder would hold up what comes after it
             # for half a second. Who saves by a rename writes another file in the folder first.
-            wanted = [events.FileModifiedEvent, events.FileClosedEvent]
             with self._changing:
                 if self._closed:
                     return
-                observer.schedule(Listener(), str(self._folder), event_filter=wanted)
-                observer.start()
-                self._observer = observer
+                kinds = ("FileModified", "FileClosed")
+                self._observer = _observe(self._folder, self._changed, kinds)
         except (OSError, ImportError) as error:
             _log.info("files saved in %s are found by looking: %s", self._folder, error)
             return

@@ -33,6 +33,7 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import to_json
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.inbox.contract import AT, HINT, InboxContract, frame_of, item_of
 from tests.support.waiting import until
@@ -600,3 +601,17 @@ def test_the_folder_needs_the_standard_library_only() -> None:
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stderr.split()
     assert "humanmcp.inbox.folder" in loaded
     assert [name for name in heavy if name in loaded] == []
+
+
+def test_reading_begins_after_any_number_also_beside_torn_lines(tmp_path: Path) -> None:
+    """The place is found by halves, and not every line has a number."""
+    file = tmp_path / "transcript.jsonl"
+    with file.open("wb") as stream:
+        for seq in range(1, 60):
+            stream.write(to_json(frame_of(seq, b"x" * (seq % 7) * 50)).encode() + b"\n")
+            if seq % 9 == 0:
+                stream.write(b'{"torn\n')
+        stream.write(b'{"seq":60,')
+    for after in range(62):
+        found = [frame.seq for frame in transcripts.frames_after(file, after)]
+        assert found == list(range(after + 1, 60))

@@ -139,7 +139,7 @@ def test_a_drive_that_reports_nothing_is_noticed(
         def join(self) -> None:
             """Wait for nothing."""
 
-    monkeypatch.setattr(watch, "_start", lambda *_: Silent())
+    monkeypatch.setattr(watch, "_observe", lambda *_, **__: Silent())
     with Watch(scene.home, scene.wake, every=0.02) as watching:
         while not watching.why_polling:
             scene.expect_wake(scene.deeds()["record"], "record")
