@@ -616,7 +616,7 @@ class ServerInbox(SessionInbox, Protocol):
         """
 
     def deliver(self, item: Item) -> None:
-        """Show an exchange to people. `item.draft` is the text to start from.
+        """Show an exchange to people. `item.draft` is what they typed before, if anything.
 
         Raises:
             StoreError: it could not be kept. No desk sees a part of it.

@@ -24,7 +24,7 @@ from humanmcp.desk.login import login_of, login_path_of, parts_of
 from humanmcp.desk.rendering import render
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.settings.settings_page import mistake_page, shown_snippets
-from humanmcp.inbox.contract import Draft, Key, Life, StoreError, UnknownItemError
+from humanmcp.inbox.contract import Key, Life, StoreError, UnknownItemError
 from humanmcp.locales import spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -498,7 +498,7 @@ def _on_stage(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:
 def _answer(seat: RoomSeat, key: Key) -> dict[str, Any]:
     """Return what was written for a request, sent or not, with its problems."""
     opened = seat.desk.open_exchange(key)
-    answer, draft = opened.item.answer, opened.item.draft or Draft("")
+    answer, draft = opened.item.answer, service.draft_of(opened)
     text, form = (answer.line, TextForm.MESSAGE) if answer else (draft.text, draft.form)
     diagnostics = () if answer else service.judge(opened, text, form).diagnostics
     problems = diagnostic_shapes(diagnostics)

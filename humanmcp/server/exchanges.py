@@ -21,7 +21,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Order, Reply
-from humanmcp.locales import spoken_language
 from humanmcp.protocol.answer_book.decision import BY_PERSON
 from humanmcp.protocol.conversation.approvals import differs
 from humanmcp.protocol.conversation.exchange import (
@@ -48,7 +47,6 @@ from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.session import judge_reply
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.methods import DISCOVER
-from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.addressing import addressed, id_of, kind_typed
 from humanmcp.protocol.validation.envelope import failure
 from humanmcp.server.journal import BY_US, PARKED, QUIET
@@ -356,12 +354,12 @@ class ExchangeHandler:
 
     def reply(self, number: int, reply: Reply) -> None:
         """Judge a person's reply: it goes out, or back to them with its problems."""
-        if any(one.reply_to(number, reply) for one in self.capabilities):
-            return
         outcome = self.answer(number, reply)
         if isinstance(outcome, Refused):
             self.journal.refuse(number, outcome.verdict.diagnostics)
-        elif isinstance(outcome, Late):
+        elif isinstance(outcome, Late) and not any(
+            one.reply_to(number, reply) for one in self.capabilities
+        ):
             logger.info("a reply to %s came too late", number)
 
     def answer(self, number: int, reply: Reply, parked: ParkedRequest | None = None) -> Outcome:
@@ -461,10 +459,6 @@ class ExchangeHandler:
 
     def _item(self, exchange: Exchange, timers: PendingTimers) -> Item:
         key, now = self.journal.key(exchange.number), self.journal.clock.stamp()
-        draft = self.options.kept_draft(key, exchange.id.token)
-        if draft is None:
-            start = check.start(exchange, self.session.negotiated, spoken_language())
-            draft = Draft(start, by=BY_US, at=now)
         return Item(
             key=key,
             line=exchange.request.raw,
@@ -473,7 +467,7 @@ class ExchangeHandler:
             protocol_version=exchange.version,
             arrived=now,
             waiting=timers.waiting(),
-            draft=draft,
+            draft=self.options.kept_draft(key, exchange.id.token),
             headers=_of_headers(exchange),
         )
 

@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import pytest
 
+from humanmcp.answering import service
+from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import Draft, Key, Life, OutgoingResult, Reply, TakenError
@@ -277,8 +279,8 @@ def test_the_draft_of_a_list_is_the_books_also_after_the_book_was_saved(
         server.say('{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
         desk = FolderInbox(home)
         session = until(desk.sessions, "the session")[0].name
-        draft = until(lambda: desk.items(session), "the request")[0].draft
-        assert draft is not None
+        key = until(lambda: desk.items(session), "the request")[0].key
+        draft = service.starting_draft(open_exchange_of(desk, key))
         assert [tool["name"] for tool in json.loads(draft.text)["result"]["tools"]] == ["mine"]
         assert set(desk.negotiated(session).prepared) == {"tools/list"}
         book.write_text(text.format('[[prompts]]\nname = "p"\n'), encoding="utf-8")

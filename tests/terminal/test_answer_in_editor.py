@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from humanmcp.answering import service
+from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.inbox.contract import Key
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.terminal.replying import same, with_comments, without_comments
@@ -90,7 +92,7 @@ def host(tmp_path: Path) -> Iterator[Serving]:
     """Start the server, and let the host call a tool."""
     with Serving(tmp_path / "home", "--by-hand") as serving:
         serving.say(CALL)
-        until((serving.session / "pending" / "0001" / "draft.json").exists, "the request")
+        until((serving.session / "pending" / "0001" / "request.json").exists, "the request")
         yield serving
 
 
@@ -103,9 +105,9 @@ def desk(tmp_path: Path, host: Serving) -> Desk:
 
 
 def draft_of(host: Serving) -> tuple[str, bool, bool]:
-    """Return the text of the draft, whether it was touched, and whether the book is held."""
-    draft = FolderInbox(host.home).item(Key(host.session.name, 1)).draft
-    assert draft is not None
+    """Return the text to start from, whether it was touched, and whether the book is held."""
+    opened = open_exchange_of(FolderInbox(host.home), Key(host.session.name, 1))
+    draft = opened.item.draft or service.starting_draft(opened)
     return draft.text, draft.touched, draft.paused
 
 
