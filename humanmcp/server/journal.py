@@ -37,10 +37,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def _to_none(_line: str) -> int:
-    return 0
-
-
 BY_US: Final = "humanmcp"
 """Who wrote a line that neither a person nor the book decided: progress, a retry keepalive."""
 
@@ -117,7 +113,7 @@ class Journal(InboxSession):
         """The exchanges whose responses are not written yet, or never will be."""
         self.is_mid_line = False
         """Whether a person wrote the beginning of a line, and its end is still to come."""
-        self.related_to: Callable[[str], int] = _to_none
+        self.related_to: Callable[[str], int] = lambda _line: 0
         """Returns the request that a line belongs to which is not a response, 0 for none."""
         self.last_spoken_seq = 0
         """The number of the last line whose client reaction is shown, 0 for none."""
@@ -166,14 +162,12 @@ class Journal(InboxSession):
             number = key.number
             self.write(said, number, by=by, note=note, decision=decision, receipt=number)
         elif decision:
-            self._note_decision(decision, by)
-
-    def _note_decision(self, decision: str, by: str) -> None:
-        """Record a decision whose response goes out later."""
-        try:
-            self.record(Direction.NOTE, b"", by=by, note=DECIDED, decision=decision, durable=True)
-        except InboxError as error:
-            logger.warning("the transcript misses a decision: %s", error)
+            try:
+                self.record(
+                    Direction.NOTE, b"", by=by, note=DECIDED, decision=decision, durable=True
+                )
+            except InboxError as error:
+                logger.warning("the transcript misses a decision: %s", error)
 
     def cannot_read_last(self) -> None:
         """Count the last recorded line as unreadable."""

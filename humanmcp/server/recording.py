@@ -83,7 +83,9 @@ def read_replay(recording: RecordingPlace, match: str, otherwise: str = "hand") 
         NoReplayError: there is no such recording, or no answer in it.
     """
     begins = otherwise == Otherwise.FORWARD.value
-    is_new = begins and recording.is_missing and _may_be_made(recording.path)
+    path = recording.path
+    may_be_made = path.parent.is_dir() and not records.is_session_name(path.name)
+    is_new = begins and recording.is_missing and may_be_made
     named = recording.session or recording.path
     try:
         frames = () if is_new else recording.frames()
@@ -101,11 +103,6 @@ def read_forward(recording: RecordingPlace, command: Iterable[str]) -> Forward:
     last = max((frame.seq for frame in frames), default=0)
     path = recording.path if recording.session else growing(recording.path)
     return Forward(tuple(command), Addition(path, last))
-
-
-def _may_be_made(path: Path) -> bool:
-    """Return True if the path lies in an existing folder."""
-    return path.parent.is_dir() and not records.is_session_name(path.name)
 
 
 def read_frames(path: Path) -> Iterator[Frame]:

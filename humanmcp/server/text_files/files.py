@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.locales.stop import trouble
 from humanmcp.protocol.diagnostics.model import blocking
+from humanmcp.protocol.repair.reading import decode_file
 from humanmcp.protocol.validation.addressing import divide
 from humanmcp.server.text_files.folder import (
     IN,
@@ -34,6 +35,7 @@ from humanmcp.server.text_files.folder import (
 from humanmcp.server.text_files.out_txt import (
     Document,
     DocumentOutcome,
+    TextReading,
     moved_to,
     note,
     over_line_end,
@@ -48,7 +50,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from humanmcp.server.text_files.folder import Mark
-    from humanmcp.server.text_files.out_txt import Decode, TextReading
 
 OUT: Final = "out.txt"
 PROBLEMS: Final = "problems.txt"
@@ -107,12 +108,11 @@ class _GivenBack(NamedTuple):
 class TextFiles:
     """The text files of one session in one folder. `note` is a message about the folder."""
 
-    def __init__(  # noqa: PLR0913 - each is a part of its own
+    def __init__(
         self,
         folder: OpenFolder,
         before: Sequence[bytes] = (),
         *,
-        decode: Decode,
         archive: Path | None = None,
         shared: bool = True,
         note_: str = "",
@@ -121,7 +121,6 @@ class TextFiles:
         self.shared = shared
         self.note = note_
         self._folder = folder
-        self._decode = decode
         self._now = 0.0
         self._emptied_until = -math.inf
         self._named = WatchedFile(OUT)
@@ -130,7 +129,6 @@ class TextFiles:
         self._next_held_look = 0.0
         self._round: _Round | None = None
         self._move: _Move | None = None
-        self._texts = 0
         self._last_text: str | None = None
         self._blames = False
         self._sent = SentFolder(folder, archive)
@@ -146,7 +144,6 @@ class TextFiles:
         folder: Path,
         before: Sequence[bytes] = (),
         *,
-        decode: Decode,
         archive: Path | None = None,
         shared: bool = True,
     ) -> Self:
@@ -163,7 +160,7 @@ class TextFiles:
         wanted = folder.absolute()
         if not shared:
             own = OpenFolder(wanted)
-            return cls(own, decode=decode, archive=archive, shared=False)
+            return cls(own, archive=archive, shared=False)
         for count in range(1, _MOST_FOLDERS + 1):
             path = wanted if count == 1 else wanted.with_name(f"{wanted.name}-{count}")
             place = OpenFolder.open(path)
@@ -174,7 +171,6 @@ class TextFiles:
                 return cls(
                     place,
                     before,
-                    decode=decode,
                     archive=archive,
                     note_=note_.strip(),
                 )
@@ -293,7 +289,7 @@ class TextFiles:
     def _read(self, file: WatchedFile, raw: bytes, mark: Mark) -> None:
         if file is self._named:
             self._given_back = None  # it is the person's again
-        reading = self._decode(raw)
+        reading = TextReading(*decode_file(raw))
         if blocking(reading.repairs):
             self._refuse_bytes(file, mark, reading)
             return
@@ -308,15 +304,14 @@ class TextFiles:
             file.settle(mark)
             self._tell(note(Unfit.CROWDED.value, file=OUT), blames=True)
         elif not unfinished or file.is_silent(self._now):
-            texts = texts_of(reading, documents, start, self._texts)
-            self._texts += len(texts)
+            texts = texts_of(reading, documents, start)
             self._round = _Round(file, mark, raw, reading, start, texts)
 
     def _refuse_bytes(self, file: WatchedFile, mark: Mark, reading: TextReading) -> None:
         """Report bytes that are not text in any encoding, when no more are being written."""
         if file.is_silent(self._now):
             file.settle(mark)
-            whole = Document(-1, reading.text, whole=False, repairs=reading.repairs)
+            whole = Document(reading.text, repairs=reading.repairs)
             aside = "" if file is self._named else file.name
             self._report([DocumentOutcome(whole, sent=False, diagnostics=())], aside)
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.locales import say, titled
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Applicability, Severity
 from humanmcp.protocol.diagnostics.problem import shown
 from humanmcp.protocol.json.visible import one_line, visible
-from humanmcp.protocol.repair import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.addressing import Documents
@@ -34,28 +33,17 @@ class TextReading(NamedTuple):
     repairs: tuple[Diagnostic, ...] = ()
 
 
-Decode: TypeAlias = "Callable[[bytes], TextReading]"
-
-
-def decode(raw: bytes) -> TextReading:
-    """Read the bytes of a file as text, whatever editor or shell wrote them."""
-    return TextReading(*reading.decode_file(raw))
-
-
 class Document(NamedTuple):
-    """One document as a person typed it, to be judged: `TextFiles.accept` or `.refuse` it.
+    """One document as a person typed it, to be judged.
 
-    `line` and `column`, from 1, say where in the file it begins. `whole` is False for what is no
-    complete JSON although it was not written on. `behind` is what follows it and is no part
-    of it: it goes when the text goes.
+    `line` and `column`, from 1, say where in the file it begins. `behind` is what follows it and is
+    no part of it: it goes when the text goes.
     """
 
-    number: int
     text: str
     start: int = 0
     line: int = 1
     column: int = 1
-    whole: bool = True
     repairs: tuple[Diagnostic, ...] = ()
     behind: str = ""
 
@@ -85,36 +73,24 @@ class DocumentOutcome(NamedTuple):
     applicability: Applicability = Applicability.SAFE
 
 
-def texts_of(
-    reading: TextReading, documents: Documents, start: int, number: int
-) -> tuple[Document, ...]:
+def texts_of(reading: TextReading, documents: Documents, start: int) -> tuple[Document, ...]:
     """Return the documents of `reading.text[start:]`.
 
-    What follows the last complete one, if anything, is the last text. They get numbers from
-    `number` on.
+    What follows the last complete one, if anything, is the last text, although it is no JSON.
     """
-    spans = [(start + begin, start + end, True) for begin, end in documents.texts]
+    spans = [(start + begin, start + end) for begin, end in documents.texts]
     ends = [start + end for end in documents.ends]
     rest = ends[-1] if spans else start
     unfinished = reading.text[rest:].strip()
     if unfinished and (documents.incomplete or documents.malformed):
         begin = reading.text.index(unfinished, rest)
-        spans.append((begin, begin + len(unfinished), False))
+        spans.append((begin, begin + len(unfinished)))
         ends.append(begin + len(unfinished))
-    places = places_of(reading.text, [begin for begin, _end, _whole in spans])
+    places = places_of(reading.text, [begin for begin, _end in spans])
+    text, repairs = reading
     return tuple(
-        Document(
-            number + count,
-            reading.text[begin:end],
-            begin,
-            *place,
-            whole,
-            reading.repairs,
-            reading.text[end:until],
-        )
-        for count, ((begin, end, whole), until, place) in enumerate(
-            zip(spans, ends, places, strict=True)
-        )
+        Document(text[begin:end], begin, *place, repairs, text[end:until])
+        for (begin, end), until, place in zip(spans, ends, places, strict=True)
     )
 
 

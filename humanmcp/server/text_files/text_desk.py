@@ -13,11 +13,11 @@ import logging
 import math
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.inbox.contract import Reply
-from humanmcp.protocol.conversation.exchange import AwaitingRetry, Late, Refused, Sent
+from humanmcp.protocol.conversation.exchange import Late, Refused, Sent
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Verdict
 from humanmcp.protocol.json.jsonrpc import Kind
@@ -32,13 +32,13 @@ from humanmcp.protocol.validation.addressing import (
 from humanmcp.protocol.validation.envelope import failure
 from humanmcp.server.moments import Capability
 from humanmcp.server.text_files.files import OWN, TextFiles
-from humanmcp.server.text_files.out_txt import DocumentOutcome, decode
+from humanmcp.server.text_files.out_txt import DocumentOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.inbox.watch import FolderEvents
-    from humanmcp.protocol.conversation.exchange import Event, Exchange, Outcome
+    from humanmcp.protocol.conversation.exchange import Event, Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import RequestId
     from humanmcp.server.moments import Way
@@ -82,7 +82,7 @@ class TextFileAnswers(Capability):
         """Claim the folder. `in.txt` begins with the lines that came before."""
         own, shared = self._journal.inbox.folder(self._journal.name), self._way.options.files
         folder = Path(shared).expanduser().absolute() if shared else own
-        return TextFiles.claim(folder, before, decode=decode, archive=own, shared=bool(shared))
+        return TextFiles.claim(folder, before, archive=own, shared=bool(shared))
 
     def shown(self) -> None:
         """Create the files if there are none, with the lines before the current one."""
@@ -190,14 +190,20 @@ class TextFileAnswers(Capability):
 
     def _take(self, document: Document) -> DocumentOutcome:
         """Judge one document of `out.txt`: an answer, or an outgoing message."""
-        if kind_typed(document.text) in (Kind.REQUEST, Kind.NOTIFICATION):
+        is_message = kind_typed(document.text) in (Kind.REQUEST, Kind.NOTIFICATION)
+        # a deliberate -32700 to a line nobody could read
+        if is_message or (self._session.unreadable and is_report(document.text)):
             return self._say(document)
-        if self._session.unreadable and is_report(document.text):
-            return self._say(document)  # a deliberate -32700 to a line nobody could read
         exchange = addressed(document.text, self._session.pending)
         if exchange is not None:
             reply = Reply(document.text, by=BY_FILES)
-            return self._answered(document, self._way.answer(exchange.number, reply))
+            outcome = self._way.answer(exchange.number, reply)
+            if isinstance(outcome, Refused):
+                return _refused(document, outcome.verdict.diagnostics, self._judge)
+            if isinstance(outcome, Late):
+                return self._refuse(document)
+            diagnostics = outcome.verdict.diagnostics if isinstance(outcome, Sent) else ()
+            return DocumentOutcome(document, sent=True, diagnostics=diagnostics)
         if self._session.may_report(id_of(document.text)):
             return self._say(document)  # a deliberate -32600 to a line that was no message
         return self._refuse(document)
@@ -207,20 +213,6 @@ class TextFileAnswers(Capability):
         if verdict.line is None:
             return _refused(document, verdict.diagnostics, self._session.judge)
         return DocumentOutcome(document, sent=True, diagnostics=verdict.diagnostics)
-
-    def _answered(self, document: Document, outcome: Outcome) -> DocumentOutcome:
-        match outcome:
-            case Sent():
-                diagnostics = outcome.verdict.diagnostics
-                return DocumentOutcome(document, sent=True, diagnostics=diagnostics)
-            case Refused():
-                return _refused(document, outcome.verdict.diagnostics, self._judge)
-            case AwaitingRetry():
-                return DocumentOutcome(document, sent=True, diagnostics=())
-            case Late():
-                return self._refuse(document)
-            case impossible:
-                assert_never(impossible)
 
     def _refuse(self, document: Document) -> DocumentOutcome:
         self._early = id_of(document.text)

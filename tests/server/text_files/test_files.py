@@ -22,7 +22,7 @@ from humanmcp.locales import speaking
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Severity
 from humanmcp.server.text_files.files import TextFiles
 from humanmcp.server.text_files.folder import Mark, OpenFolder
-from humanmcp.server.text_files.out_txt import Document, DocumentOutcome, decode
+from humanmcp.server.text_files.out_txt import Document, DocumentOutcome
 from tests.support.waiting import until
 
 ONE: Final = '{"jsonrpc":"2.0","id":1,"result":{}}'
@@ -40,7 +40,7 @@ class Desk:
     def __init__(self, folder: Path, **options: object) -> None:
         """Claim the folder."""
         self.now = 100.0
-        self.files = TextFiles.claim(folder, decode=decode, **options)  # type: ignore[arg-type]  # the options are the test's own
+        self.files = TextFiles.claim(folder, **options)  # type: ignore[arg-type]  # the options are the test's own
         self.folder = self.files.folder
         self.out = self.folder / "out.txt"
         self._open: list[Document] = []
@@ -81,7 +81,7 @@ class Desk:
         self._outcomes.append(outcome)
         if len(self._outcomes) == len(self._open):
             outcomes, self._outcomes, self._open = self._outcomes, [], []
-            self.files.settle(sorted(outcomes, key=lambda one: one.document.number))
+            self.files.settle(sorted(outcomes, key=lambda one: one.document.start))
 
     def looks(self, seconds: float, every: float = 0.01) -> list[str]:
         """Look as often as the loop does, for some seconds, and accept everything."""
@@ -300,7 +300,7 @@ def test_a_text_is_taken_after_two_looks_that_see_the_same(desk: Desk) -> None:
     assert desk.look() == []
     (document,) = desk.take()
     assert document.text == PRETTY.strip()
-    assert (document.line, document.column, document.start, document.whole) == (1, 1, 0, True)
+    assert (document.line, document.column, document.start) == (1, 1, 0)
     assert desk.out.exists()
     desk.accept(document)
     assert not desk.out.exists()
@@ -368,7 +368,7 @@ def test_what_is_not_complete_is_a_mistake_after_two_silent_seconds(desk: Desk, 
     desk.type(typed)
     assert desk.looks(1.9) == []
     got = [document for _ in range(30) for document in desk.take(0.01)]
-    assert [document.whole for document in got] == ([False] if len(got) == 1 else [True, False])
+    assert len(got) == (2 if typed.startswith(ONE) else 1)
     assert "".join(document.text for document in got) == typed.replace("} ", "}")
 
 
@@ -1052,8 +1052,7 @@ def test_a_folder_is_free_as_soon_as_its_server_was_killed(tmp_path: Path) -> No
     script = (
         "import pathlib, sys, time\n"
         "from humanmcp.server.text_files.files import TextFiles\n"
-        "from humanmcp.server.text_files.out_txt import decode\n"
-        "files = TextFiles.claim(pathlib.Path(sys.argv[1]), decode=decode)\n"
+        "files = TextFiles.claim(pathlib.Path(sys.argv[1]))\n"
         "sys.stdout.write(files.folder.name + '\\n'); sys.stdout.flush(); time.sleep(60)\n"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "mcp")]
@@ -1254,7 +1253,7 @@ def test_an_idle_folder_is_looked_at_as_a_whole_and_what_is_saved_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One call for all names that nothing has; hundreds of sessions wait in one process."""
-    files = TextFiles.claim(tmp_path / "me", decode=decode)
+    files = TextFiles.claim(tmp_path / "me")
     asked: list[str] = []
     mark = OpenFolder.mark
 

@@ -23,7 +23,7 @@ def refused(typed: str, language: str = "en") -> str:
     assert not verdict.sendable
     right = fully_fixed(typed, lambda text: check(event.exchange, text))
     outcome = DocumentOutcome(
-        Document(0, typed), sent=False, diagnostics=verdict.diagnostics, fixed=right
+        Document(typed), sent=False, diagnostics=verdict.diagnostics, fixed=right
     )
     return said_in(language, report, [outcome])
 
@@ -66,7 +66,7 @@ def test_the_page_of_the_specification_is_named_once(language: str) -> None:
 
 def test_nothing_to_say_is_nothing() -> None:
     """An answer without a remark leaves problems.txt empty."""
-    assert report([DocumentOutcome(Document(0, "{}"), sent=True, diagnostics=())]) == ""
+    assert report([DocumentOutcome(Document("{}"), sent=True, diagnostics=())]) == ""
 
 
 def test_what_the_peer_wrote_is_escaped() -> None:
@@ -74,5 +74,5 @@ def test_what_the_peer_wrote_is_escaped() -> None:
     diagnostic = Diagnostic(
         "M12", Severity.WARNING, (("key", "\x1b[2J"), ("version", "2025-11-25"))
     )
-    said = report([DocumentOutcome(Document(0, "{}"), sent=True, diagnostics=(diagnostic,))])
+    said = report([DocumentOutcome(Document("{}"), sent=True, diagnostics=(diagnostic,))])
     assert "\x1b" not in said

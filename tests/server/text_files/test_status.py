@@ -17,7 +17,7 @@ from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
 from humanmcp.server.text_files.files import TextFiles
 from humanmcp.server.text_files.folder import OpenFolder
-from humanmcp.server.text_files.out_txt import DocumentOutcome, decode
+from humanmcp.server.text_files.out_txt import DocumentOutcome
 from tests.support.serve_process import AtFiles
 from tests.support.verdicts import stating
 from tests.support.waiting import until
@@ -350,7 +350,7 @@ def test_what_came_back_may_be_deleted_at_once(
             folder.remove(name)
 
     monkeypatch.setattr(OpenFolder, "create", create_and_delete)
-    files = TextFiles.claim(tmp_path / "desk", decode=decode)
+    files = TextFiles.claim(tmp_path / "desk")
     (tmp_path / "desk" / "out.txt").write_text('{"id":7,"result":{}}\n{"id":9,"result":{}}\n')
     texts = [document for now in range(4) for document in files.poll(now)]
     outcomes = ((text, text is texts[0]) for text in texts)
