@@ -86,7 +86,7 @@ class ApprovalCard(NamedTuple):
 def card_of(approval: Approval) -> ApprovalCard:
     """Lay out an input on a card, with every member. Two different inputs never look alike."""
     given = approval.input
-    kind = approvals.kind_of_input(given)
+    kind = approvals.kind_of_input(given, approval.tool)
     first: list[CardPart] = []
     shown: set[str] = set()
     if kind == "command":
@@ -103,6 +103,11 @@ def card_of(approval: Approval) -> ApprovalCard:
     elif kind == "file":
         shown = {"content"}
         first = [_part("content", given["content"])]
+    elif kind == "plan":
+        is_there = isinstance(given.get("plan"), str)
+        shown = {"plan"} if is_there else set()
+        words = given["plan"] if is_there else say(SECTION, "no plan")
+        first = [_part("plan", words, "text")]
     rest = [
         _part(name, _as_member(given[name], raw))
         for name, raw in _members(approval)

@@ -132,12 +132,12 @@ def _asks_person(message: Message, name: str) -> Summary | None:
         return Summary(name, words, "answer") if words else None
     if tool in approvals.QUESTION_TOOLS and (words := _questions(given)):
         return Summary(name, words, "answer")
-    kind = approvals.kind_of_input(given)
+    kind = approvals.kind_of_input(given, tool)
     words = text_at(given, _SUBJECT[kind])[:GIST] if kind in _SUBJECT else ""
     return Summary(name, one_line(words, GIST) or gist(given), kind, one_line(tool, 80))
 
 
-_SUBJECT: Final = {"command": "command", "edit": "file_path", "file": "file_path"}
+_SUBJECT: Final = {"command": "command", "edit": "file_path", "file": "file_path", "plan": "plan"}
 """The member of the input that says best what is asked for."""
 
 

@@ -132,7 +132,7 @@ def test_what_happens_to_an_exchange_is_decided_once(exchange: Item, found: list
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("code", {one.code for _, found in PROSPECTS for one in found})
+@pytest.mark.parametrize("code", sorted({one.code for _, found in PROSPECTS for one in found}))
 def test_every_prospect_has_a_sentence_at_every_front_end(code: str, language: str) -> None:
     """On the page, in the terminal and in `status.txt`."""
     assert find_sentence("desk", f"prospect.{code}", language)

@@ -29,7 +29,7 @@ class Agent:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        home.mkdir(mode=0o700)
+        home.mkdir(mode=0o700, exist_ok=True)
         self.inbox = FolderInbox(home)
 
     @contextmanager
@@ -149,6 +149,21 @@ def test_questions_of_the_agent_are_answered_in_the_input(agent: Agent) -> None:
         decided = said(hook)["hookSpecificOutput"]["decision"]
     assert decided["behavior"] == "allow"
     assert decided["updatedInput"] == {"questions": questions, "answers": {"Which way?": "two"}}
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"), [({"plan": "1. One"}, "1. One"), ({}, "screen of the agent")]
+)
+def test_a_plan_is_approved_with_its_input(agent: Agent, given: dict[str, str], shown: str) -> None:
+    """Claude Code ignores a permission for its plan without one; the plan may not be in it."""
+    with agent.asks({**CLAUDE, "tool_name": "ExitPlanMode", "tool_input": given}) as hook:
+        opened = agent.card()
+        assert opened.asked is not None
+        card = approvals.card_of(opened.asked)
+        assert card.kind == "plan"
+        assert shown in card.parts[0].lines[0].text
+        send(opened, allow(opened))
+        assert said(hook)["hookSpecificOutput"]["decision"]["updatedInput"] == given
 
 
 def test_an_agent_that_runs_its_own_input_offers_no_change(agent: Agent) -> None:

@@ -42,6 +42,8 @@ KINDS: Final = (APPROVAL, QUESTION)
 
 QUESTION_TOOLS: Final = frozenset({"AskUserQuestion"})
 """Host tools whose permission prompt is a question. An answer to another tool would run it."""
+PLAN_TOOL: Final = "ExitPlanMode"
+"""A host's tool whose permission approves its plan: with it, the agent leaves its plan mode."""
 DENIED: Final = "A person denied this."
 
 
@@ -51,8 +53,10 @@ def kind_of_tool(tool: object, tools: Mapping[str, Any] | None) -> str:
     return found if found in KINDS else ""
 
 
-def kind_of_input(given: Mapping[str, Any]) -> str:
-    """Return what a permission prompt asks for: `command`, `edit`, `file` or `other`."""
+def kind_of_input(given: Mapping[str, Any], tool: str = "") -> str:
+    """Return what a prompt asks for: `command`, `edit`, `file`, `plan` or `other`."""
+    if tool == PLAN_TOOL:
+        return "plan"
     if isinstance(given.get("command"), str):
         return "command"
     if edits_in(given):
