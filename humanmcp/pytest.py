@@ -189,13 +189,15 @@ def humanmcp_server(tmp_path: Path) -> Iterator[Callable[..., MockServer]]:
     Raises:
         BookFileError: the book cannot be used.
     """
-    from humanmcp.common.book_file import parse_book  # noqa: PLC0415 - see the head of this module
+    from humanmcp.common.book_file import parse_book, read_book_text  # noqa: PLC0415 - see above
 
     made: list[MockServer] = []
 
     def make(book: str | Path = "", *flags: str) -> MockServer:
         home = tmp_path / f"humanmcp-{len(made) + 1}"
-        text = book.read_text(encoding="utf-8") if isinstance(book, Path) else book
+        if isinstance(book, str) and book.endswith(".toml") and "\n" not in book:
+            book = Path(book)
+        text = read_book_text(book) if isinstance(book, Path) else book
         if text:
             parse_book(text, book if isinstance(book, Path) else home / "book.toml")
             flags = ("--otherwise", "error", *flags)

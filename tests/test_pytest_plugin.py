@@ -146,8 +146,11 @@ def test_a_book_that_cannot_be_used_fails_the_test_that_has_it(
         humanmcp_server("[[rules]]\ntoool = 'known'\ntext = 'by rule'")
     broken = tmp_path / "broken.toml"
     broken.write_text("[server", encoding="utf-8")
-    with pytest.raises(BookFileError, match=r"broken\.toml"):
-        humanmcp_server(broken)
+    for named in (broken, str(broken)):
+        with pytest.raises(BookFileError, match=r"broken\.toml: it is not TOML"):
+            humanmcp_server(named)
+    with pytest.raises(BookFileError, match=r"nofile\.toml: it cannot be read"):
+        humanmcp_server("nofile.toml")
 
 
 def test_whoever_does_not_use_it_pays_nothing_for_it() -> None:
