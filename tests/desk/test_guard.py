@@ -6,7 +6,6 @@ import re
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -301,12 +300,10 @@ def test_a_form_of_a_page_has_its_own_type() -> None:
         "Bearer " + "x" * 60_000,
     ],
 )
-def test_a_wrong_token_is_a_stranger_at_once(desking: Desking, header: str) -> None:
+def test_a_wrong_token_is_a_stranger(desking: Desking, header: str) -> None:
     """Also one that is not ASCII, on which a comparison of text would fail with 500."""
-    began = time.monotonic()
     answer = desking.ask("GET", "/api/exchanges", headers={"Authorization": header})
     assert answer.status in (400, 401)  # a header beyond 64 KiB is cut off by the HTTP parser
-    assert time.monotonic() - began < 2
 
 
 def test_a_visit_counts_for_its_own_desk_only(desking: Desking, tmp_path: Path) -> None:

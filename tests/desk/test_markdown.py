@@ -33,7 +33,7 @@ def test_a_fence_that_never_ends_keeps_its_text() -> None:
 
 def test_a_line_that_could_be_a_heading_in_many_ways_costs_no_more_than_its_length() -> None:
     """A client sends it to a person's page, which stood still for minutes."""
-    began = time.monotonic()
+    began = time.process_time()
     (block,) = blocks("# " * 100_000 + "x")
-    assert (block.kind, time.monotonic() - began < 3) == ("heading", True)
+    assert (block.kind, time.process_time() - began < 3) == ("heading", True)
     assert [one.kind for one in blocks("#   \n\n# #")] == ["text", "heading"]

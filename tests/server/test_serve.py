@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -96,10 +95,8 @@ def test_a_signal_ends_it_in_order_whatever_is_pending(
     for count in range(20):
         serving.say(call(count))
     key = pending(home, 20)[0]
-    began = time.monotonic()
     serving.process.send_signal(number)
-    assert serving.process.wait(timeout=PATIENCE) == 0
-    assert time.monotonic() - began < 2  # the bound of the fastest killer; bench/ has the figure
+    assert serving.process.wait(timeout=PATIENCE) == 0  # bench/ has the figure
     inbox = FolderInbox(home)
     assert inbox.facts(key.session).life is Life.CLOSED
     assert len(inbox.items(key.session, ExchangeState.ABANDONED)) == 20
@@ -144,12 +141,10 @@ def test_after_the_end_of_input_nothing_more_is_put_before_people(
 
 
 def test_the_end_of_input_ends_it_whatever_is_pending(serving: Serving, home: Path) -> None:
-    """Exit 0 within 2 s, no line for what was pending, the log is kept."""
+    """Exit 0, no line for what was pending, the log is kept; bench/ has the time."""
     serving.say(call(1))
     (key,) = pending(home)
-    began = time.monotonic()
     assert serving.close() == (0, [])
-    assert time.monotonic() - began < 2  # then the first host kills
     inbox = FolderInbox(home)
     assert inbox.facts(key.session).life is Life.CLOSED
     assert inbox.item(key).state is ExchangeState.ABANDONED

@@ -54,7 +54,7 @@ def test_a_gap_means_what_a_pattern_means(template: str) -> None:
 def test_no_address_of_a_peer_costs_more_than_its_length(template: str, letter: str) -> None:
     """It fits in a billion ways, up to its last letter."""
     address = letter * (LONGEST_ADDRESS - 1) + ("/" if letter == "a" else "\n")
-    began = time.monotonic()
+    began = time.process_time()
     assert gaps_filled(template, address) is None
-    assert time.monotonic() - began < LONG
+    assert time.process_time() - began < LONG
     assert gaps_filled("{+a}", "a" * (LONGEST_ADDRESS + 1)) is None

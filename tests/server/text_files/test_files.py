@@ -910,12 +910,10 @@ def test_what_is_no_plain_file_of_ours_is_refused_at_the_first_look(
 ) -> None:
     """It is not opened, the reason is told once, and a plain file in its place works."""
     make(desk.out)
-    start = time.monotonic()
     assert desk.look() == []
     assert said in desk.problems
     (desk.folder / "problems.txt").unlink()
     assert desk.looks(3) == []
-    assert time.monotonic() - start < 5
     assert not (desk.folder / "problems.txt").exists()
     if desk.out.is_dir() and not desk.out.is_symlink():
         desk.out.rmdir()
