@@ -6,6 +6,7 @@ A leaf is a string, a number, `true`, `false` or `null`.
 
 from __future__ import annotations
 
+import functools
 import unicodedata
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -209,6 +210,7 @@ def half_width(word: str) -> str:
     return (word if word.isascii() else unicodedata.normalize("NFKC", word)).lower()
 
 
+@functools.lru_cache(maxsize=1024)  # 40,000 unknown names are each compared with the known ones
 def plain(word: str) -> str:
     """Return a word without differences in case, separators and full-width letters."""
     word = half_width(word)
@@ -217,7 +219,7 @@ def plain(word: str) -> str:
 
 def slips(one: str, other: str, limit: int) -> int:
     """Count omitted, added, changed or swapped letters; above `limit`, return limit + 1."""
-    if len(set(one).difference(other)) > limit:
+    if abs(len(one) - len(other)) > limit or len(set(one).difference(other)) > limit:
         return limit + 1
     before: list[int] = []
     row = list(range(len(other) + 1))

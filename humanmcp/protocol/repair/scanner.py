@@ -155,7 +155,7 @@ class RepairScanner:
                 shown = f"U+{ord(char):04X}"
                 self.swap(kinds.invisible_character, self.at, self.at + 1, " ", char=shown)
                 self.at += 1
-            elif not self._comment(char):
+            elif char not in "/#" or not self._comment(char):
                 break
         return self.mark()
 

@@ -8,6 +8,7 @@ be called alone, so that its tests do not depend on other rules.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -42,22 +43,22 @@ class RuleSet(Generic[Judged]):
     """The rules for one kind of message, in the order of their registration."""
 
     def __init__(self) -> None:
-        self._rules: list[tuple[tuple[str, ...], RuleFor[Judged]]] = []
+        self._every: list[RuleFor[Judged]] = []
+        self._own: defaultdict[str, list[RuleFor[Judged]]] = defaultdict(list)
 
     def __call__(self, *methods: str) -> Callable[[RuleFor[Judged]], RuleFor[Judged]]:
         """Register a rule for these methods; without any, for every method."""
 
         def register(function: RuleFor[Judged]) -> RuleFor[Judged]:
-            self._rules.append((methods, function))
+            for rules in map(self._own.__getitem__, methods) if methods else (self._every,):
+                rules.append(function)
             return function
 
         return register
 
     def of(self, method: str) -> tuple[RuleFor[Judged], ...]:
         """Return the rules for a method: those for all methods first."""
-        every = (rule for methods, rule in self._rules if not methods)
-        own = (rule for methods, rule in self._rules if method in methods)
-        return (*every, *own)
+        return (*self._every, *self._own.get(method, ()))
 
     def judge(self, method: str, judged: Judged) -> list[RawDiagnostic]:
         """Return the problems that the rules for a method report."""
