@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Final, Protocol
 
-from humanmcp.common.line_pipe import lines, write_pieces
+from humanmcp.common.line_pipe import Cutter, lines, write_pieces
 from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ class ChildTransport:
         self._closing = threading.Lock()
         self._closed = False
         self._ended = threading.Event()
+        self._cutter = Cutter()
         try:
             self.process = subprocess.Popen(  # noqa: S603 - starting what the person named is our task
                 command.words,
@@ -161,6 +162,11 @@ class ChildTransport:
             raise self.end_reason()
         self._leaving.put(line.encode("utf-8", "surrogatepass") + b"\n")
 
+    @property
+    def unended(self) -> bytes:
+        """What the child wrote to stdout after its last line feed."""
+        return self._cutter.unended
+
     def end_reason(self) -> EndedError:
         """Return how the child ended: with a status, by a signal, or only that stdout closed."""
         status = self.process.poll()
@@ -181,7 +187,7 @@ class ChildTransport:
     def _read(self, stdout: IO[bytes], listener: OutputListener) -> None:
         try:
             with stdout:
-                for cut in lines(stdout.fileno()):
+                for cut in lines(stdout.fileno(), cutter=self._cutter):
                     listener.line_arrived(cut.line)
         finally:  # also when a listener raises: no thread may wait forever
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -70,6 +70,11 @@ class Cutter:
         """Return True in the middle of a line."""
         return self._size > 0
 
+    @property
+    def unended(self) -> bytes:
+        """The line that has begun and not ended yet, or its beginning."""
+        return bytes(self._kept)
+
     def feed(self, chunk: bytes) -> Iterator[Cut]:
         """Add the next piece of the stream; yield the completed lines."""
         *ends, rest = chunk.split(b"\n")
@@ -138,9 +143,11 @@ def write_pieces(descriptor: int, content: bytes) -> Iterator[int]:
     yield len(content)
 
 
-def lines(descriptor: int, longest: int = LONGEST_LINE) -> Iterator[Cut]:
+def lines(
+    descriptor: int, longest: int = LONGEST_LINE, cutter: Cutter | None = None
+) -> Iterator[Cut]:
     """Read the lines of a descriptor to its end; blank ones are left out."""
-    cutter = Cutter(longest)
+    cutter = cutter or Cutter(longest)
     for piece in pieces(descriptor):
         for cut in cutter.feed(piece):
             if not (cut.whole and cut.blank):

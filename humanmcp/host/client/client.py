@@ -42,6 +42,7 @@ from humanmcp.protocol.conversation.exchange import (
     RequestCancelled,
     ResponseArrived,
     Sent,
+    UnreadableArrived,
 )
 from humanmcp.protocol.conversation.state import StrayCause
 from humanmcp.protocol.conversation.transcript import Direction
@@ -231,6 +232,8 @@ class Client:
         self._lock = threading.RLock()
         self._waiting: dict[Key, Future[Response]] = {}
         self._given_up: OrderedDict[Key, tuple[Message, StrayCause]] = OrderedDict()
+        self._misread: dict[Key, str] = {}
+        """Lines that could not be read, by the request that waits and that each seems to answer."""
         self._heard: dict[Key, float] = {}
         """When progress of a request was last heard, by its token and the clock of the timeout."""
         self._questions = 0
@@ -370,8 +373,14 @@ class Client:
         if not self.wait_for_first(begun, timeout=timeout):
             waited, seconds = self._timeout_clock() - began, timeout or self.timeout
             is_longest = seconds < self.longest <= waited
+            transport = self.transport
+            unended = transport.unended if isinstance(transport, ChildTransport) else b""
             late = NoAnswerError(
-                begun.request.method, self.longest if is_longest else seconds, is_longest=is_longest
+                begun.request.method,
+                self.longest if is_longest else seconds,
+                is_longest=is_longest,
+                unread=self._misread.get(begun.request.id.key, "") if begun.request.id else "",
+                unended=unended.decode("utf-8", "replace").strip(),
             )
             self.give_up(begun.request, f"no answer within {late.fillings['seconds']} s")
             raise late
@@ -476,7 +485,7 @@ class Client:
             self._tell(ClientObserver.line_arrived, line)
             meant, response = (named_after(line, asked), None) if asked else self._meant(line)
             events = self.session.receive(meant)
-        if response is not None:
+        if response is not None and not self._closing:
             self._tell(ClientObserver.answer_went_astray, response)
         for event in events:
             self._tell(ClientObserver.happened, event)
@@ -543,9 +552,14 @@ class Client:
                 key = request.id.key if request.id is not None else None
                 with self._lock:
                     future = self._waiting.pop(key, None) if key is not None else None
+                    self._misread.clear()
                     self._heard.pop(token_of(request), None)
                 if future is not None:
                     future.set_result(Response(request, message, diagnostics))
+            case UnreadableArrived(malformed):
+                waiting = {one.id.token: one.id.key for one in self.session.awaited if one.id}
+                for token in jsonrpc.answered_in(malformed.text, waiting):
+                    self._misread[waiting[token]] = malformed.text
             case NoticeArrived(message) if message.method == PROGRESS:
                 self._hear_progress(message)
             case RequestArrived(exchange) if exchange.method == "ping":

@@ -11,6 +11,7 @@ from humanmcp.locales.stop import StopError
 from humanmcp.protocol.answer_book.decide import UNSUPPORTED_VERSION
 from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId
 from humanmcp.protocol.json.tree import array_at, object_at, objects_at
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import methods, versions
 
 if TYPE_CHECKING:
@@ -101,18 +102,36 @@ def entries_of(page: Response, member: str) -> list[dict[str, Any]]:
     return objects_at(page.result, member)
 
 
+LONGEST_LINE: Final = 160
+"""Characters of a line that are shown."""
+
+
 class NoAnswerError(StopError):
     """The server did not answer in time."""
 
     section = "trouble"
 
-    def __init__(self, method: str, seconds: float, *, is_longest: bool = False) -> None:
-        """Remember what was asked and for how long it was waited, at most or since progress."""
+    def __init__(
+        self,
+        method: str,
+        seconds: float,
+        *,
+        is_longest: bool = False,
+        unread: str = "",
+        unended: str = "",
+    ) -> None:
+        """Remember what was asked and for how long it was waited, at most or since progress.
+
+        `unread` is a line that looks like the answer, `unended` one without a line feed.
+        """
         code = "no answer at last" if is_longest else "no answer"
         if method == "initialize":
             # "The initialize request MUST NOT be cancelled by clients": then nobody was told.
             code = "no answer to initialize"
-        super().__init__(code, method=method, seconds=f"{seconds:g}")
+        if unread or unended:
+            code = "answer without line feed" if unended else "answer not read"
+        line, count = one_line(unended or unread, LONGEST_LINE), len(unended)
+        super().__init__(code, method=method, seconds=f"{seconds:g}", line=line, count=count)
 
 
 class NotDeclaredError(StopError):

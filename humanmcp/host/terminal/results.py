@@ -20,6 +20,7 @@ from humanmcp.common.terminal import (
     to_stdout,
 )
 from humanmcp.host.client.callbacks import REFUSAL, ClientObserver, Nobody
+from humanmcp.host.client.handshake import LONGEST_LINE
 from humanmcp.host.client.requests import LISTS, List
 from humanmcp.host.conversation import text_of
 from humanmcp.host.terminal.typing import FormAtTerminal, LeftError
@@ -326,6 +327,7 @@ class WireLog(ClientObserver):
     def happened(self, event: Event) -> None:
         """Show the problems of a message from the server."""
         diagnostics: tuple[Diagnostic, ...] = ()
+        unread = ""
         match event:
             case ResponseArrived(_, _, diagnostics) | NoticeArrived(_, diagnostics):
                 pass
@@ -333,6 +335,7 @@ class WireLog(ClientObserver):
                 diagnostics = exchange.remarks
             case Unreadable(malformed):
                 diagnostics = (unreadable(malformed),)
+                unread = "" if self.lines else one_line(malformed.text, LONGEST_LINE)
             case _:
                 pass
         if not diagnostics:
@@ -340,6 +343,8 @@ class WireLog(ClientObserver):
         with self.above():
             for one in diagnostics:
                 to_stderr(*self._signed(diagnostic_line(one)))
+                if unread:
+                    to_stderr(Painted(f"    {unread}", "dim"))
                 self._explain_noise(one)
 
     def _signed(self, parts: tuple[str | Painted, ...]) -> tuple[str | Painted, ...]:

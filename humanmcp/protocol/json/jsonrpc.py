@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 # A decoded JSON value. `Any`, because a narrower type for JSON would not help.
 Json: TypeAlias = Any
@@ -324,6 +324,15 @@ def item_spans(text: str, at: int) -> Iterator[tuple[int, int]]:
 def ids_in(text: str) -> set[str]:
     """Return the tokens of all ids in a text, which need not be valid JSON."""
     return {found[1] for found in _AN_ID.finditer(text)}
+
+
+def answered_in(text: str, waiting: Collection[str]) -> set[str]:
+    """Return which of the waiting ids a line that cannot be read seems to answer, as tokens."""
+    text = text.replace("\0", "")  # as UTF-16 has them
+    if named := ids_in(text):
+        return named.intersection(waiting)
+    seems = any(f'"{name}"' in text for name in ("result", "error"))
+    return set(waiting) if seems and len(waiting) == 1 else set()
 
 
 _AN_ID: Final = re.compile(r"""(?:["']id\\?["']|[{,] *id)[ \t]*:[ \t]*("(?:[^"\\]|\\.)*"|-?\d+)""")

@@ -20,7 +20,7 @@ from humanmcp.protocol.conversation.transcript import Direction, Perspective
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Severity, unreadable
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, ids_in
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, answered_in, ids_in
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import LOG, PROGRESS
 from humanmcp.protocol.tables.reactions import Reaction, in_detail, reactions_to
@@ -179,17 +179,9 @@ class Unanswered:
         said: Iterable[Diagnostic],
     ) -> NeverAnswered | None:
         """Record a malformed line. Return the pending request whose response it looks like."""
-        text = malformed.text.replace("\0", "")  # as UTF-16 has them
-        named, alone = ids_in(text), len(waiting) == 1
-        alone = alone and any(f'"{name}"' in text for name in ("result", "error"))
-        request = next(
-            (
-                one
-                for one in waiting
-                if one.request.id is not None and (alone or one.request.id.token in named)
-            ),
-            None,
-        )
+        by_token = {one.request.id.token: one for one in waiting if one.request.id is not None}
+        named = answered_in(malformed.text, by_token)
+        request = next((one for token, one in by_token.items() if token in named), None)
         return None if request is None else self._failed(seq, request, said)
 
     def _failed(
