@@ -67,7 +67,12 @@ class Trace:
                 del self._firsts[threading.get_ident()]
             if self._firsts and name.endswith(".deliver"):
                 self._is_delivered = True
-            elif self._is_delivered and not self.ways["out"] and name.endswith(".take") and result:
+            elif (
+                self._is_delivered
+                and not self.ways["out"]
+                and name.endswith(".take_replies")
+                and result
+            ):
                 self._is_out = True
             elif self._is_out and name == "PipeConnection.send":
                 self._is_out = False

@@ -1,7 +1,7 @@
 """What is answered without a person: by a rule of the answer book, or by what the book offers.
 
-`ServerDefinition` holds the definition, and tells the client when that is something else: the book
-was saved, a rule changed it, or a person published it.
+It holds the server definition, and tells the client when that is something else: the book was
+saved, a rule changed it, or a person published it.
 """
 
 from __future__ import annotations
@@ -54,77 +54,25 @@ logger = logging.getLogger(__name__)
 INTERNAL_ERROR: Final = -32603
 
 
-class ServerDefinition:
-    """The server definition from the book, and the one that the client knows."""
-
-    def __init__(self, way: Way) -> None:
-        """Begin. By hand a person lists the tools: the client knows none before that."""
-        self._way = way
-        self.session = way.session
-        self.journal = way.journal
-        self._book_file = book_file = way.book_file
-        self._told = book_file.book
-        """The book that the client knows."""
-        self._complaint = book_file.complaint
-        self._prepare()
-
-    @property
-    def book(self) -> Book:
-        return self._book_file.book
-
-    def _prepare(self) -> None:
-        """Let drafts start from what the book has, and answers name the server that it names."""
-        negotiated, book = self.session.negotiated, self.book
-        self.session.book_capabilities = book.declared_capabilities()
-        named = (book.name, book.title) != (Book().name, Book().title)
-        tools = () if self._way.options.mode is Mode.BY_HAND else book.tools
-        self.session.negotiated = negotiated._replace(
-            prepared=book_lists(book),
-            server=server_info(book) if named else {},
-            offered={str(one.get("name")): one for one in tools if follow(one, "_meta", KIND)},
-        )
-
-    def follow(self, now: float) -> bool:
-        """Read the book again if it was saved. Returns whether it is another one."""
-        self._book_file.poll(now)
-        if self._book_file.complaint is not self._complaint:
-            self._complaint = self._book_file.complaint
-            if self._complaint is not None:
-                logger.warning("the answer book cannot be used: %s", self._complaint)
-        changed = self.book is not self._told
-        if changed:
-            self._publish(BY_US)
-        return changed
-
-    def publish(self, change: DefinitionChange, by: str = BY_US) -> None:
-        """Change the server definition, and notify the client; of a person's change always."""
-        self._book_file.use(self.book.changed(change))
-        self._publish(by)
-
-    def _publish(self, by: str) -> None:
-        self._prepare()
-        self.session.negotiated = self.session.negotiated._replace(newly_prepared=True)
-        before, self._told = self._told, self.book
-        if by != BY_US or self._way.options.speaks_first:
-            for capability in changed_lists(before, self._told):
-                for line in self.session.list_changed(capability):
-                    self.journal.write(line, by=by)
-        self.journal.describe(self.session)
-
-
 class AnswerBook(Capability):
-    """The answer book's turn in one session."""
+    """The answer book's turn in one session, and the server definition that the client knows."""
 
     def __init__(self, way: Way) -> None:
         self._way = way
-        self._definition = ServerDefinition(way)
         self._session = way.session
         self._journal = way.journal
         self._steps: RuleSteps | None = None
         self._memory: BookMemory | None = None
         """What its rules have done and keep; None until there are rules."""
-        self._rules = way.book_file.book.entries
+        self._told = way.book_file.book
+        """The book that the client knows."""
+        self._complaint = way.book_file.complaint
         self._handshake_by_hand = way.journal.inbox.handshake_is_by_hand()
+        self._prepare()
+
+    @property
+    def _book(self) -> Book:
+        return self._way.book_file.book
 
     # -- the moments of an exchange --------------------------------------------------------------
 
@@ -146,7 +94,7 @@ class AnswerBook(Capability):
             return begun
         if (permitted := self._allowed(exchange)) is not None:
             return permitted
-        book, options = self._way.book_file.book, self._way.options
+        book, options = self._book, self._way.options
         if self._memory is None and book.entries:
             from humanmcp.protocol.answer_book.following import BookMemory  # noqa: PLC0415 - only with rules
 
@@ -215,20 +163,63 @@ class AnswerBook(Capability):
         change = definition_change(reply.text)
         if change is not None:
             self._journal.note_order(reply._replace(text=_names(change)))
-            self._definition.publish(change, reply.by)
+            self._publish(change, reply.by)
             self._way.look_again()
 
     def look_at_rest(self, now: float) -> None:
         """Take in that people saved the book, took the handshake, or gave it back."""
         held, was_held = self._journal.inbox.handshake_is_by_hand(), self._handshake_by_hand
         self._handshake_by_hand = held
-        changed = self._definition.follow(now)
-        if self._way.book_file.book.entries is not self._rules:
-            self._rules = self._way.book_file.book.entries
-            if self._memory is not None:
-                self._memory.clear()
+        changed = self._follow_book(now)
         if changed or held != was_held:
             self._way.look_again()
+
+    # -- the server definition -------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        """Let drafts start from what the book has, and answers name the server that it names.
+
+        By hand a person lists the tools: the client knows none before that.
+        """
+        book = self._book
+        self._session.book_capabilities = book.declared_capabilities()
+        named = (book.name, book.title) != (Book().name, Book().title)
+        tools = () if self._way.options.mode is Mode.BY_HAND else book.tools
+        self._session.negotiated = self._session.negotiated._replace(
+            prepared=book_lists(book),
+            server=server_info(book) if named else {},
+            offered={str(one.get("name")): one for one in tools if follow(one, "_meta", KIND)},
+        )
+
+    def _follow_book(self, now: float) -> bool:
+        """Read the book again if it was saved. Return True if it is another one."""
+        book_file = self._way.book_file
+        book_file.poll(now)
+        if book_file.complaint is not self._complaint:
+            self._complaint = book_file.complaint
+            if self._complaint is not None:
+                logger.warning("the answer book cannot be used: %s", self._complaint)
+        if book_file.book is self._told:
+            return False
+        if book_file.book.entries is not self._told.entries and self._memory is not None:
+            self._memory.clear()
+        self._tell_of_book(BY_US)
+        return True
+
+    def _publish(self, change: DefinitionChange, by: str = BY_US) -> None:
+        """Change the server definition, and notify the client; of a person's change always."""
+        self._way.book_file.use(self._book.changed(change))
+        self._tell_of_book(by)
+
+    def _tell_of_book(self, by: str) -> None:
+        self._prepare()
+        self._session.negotiated = self._session.negotiated._replace(newly_prepared=True)
+        before, self._told = self._told, self._book
+        if by != BY_US or self._way.options.speaks_first:
+            for capability in changed_lists(before, self._told):
+                for line in self._session.list_changed(capability):
+                    self._journal.write(line, by=by)
+        self._journal.describe(self._session)
 
     # -- a rule ----------------------------------------------------------------------------------
 
@@ -242,7 +233,7 @@ class AnswerBook(Capability):
         left = self._steps.go_on(exchange, decision._replace(counts=False), waited)
         if left.notices or left.ask or left.change is None:
             return left
-        self._definition.publish(left.change)
+        self._publish(left.change)
         return left._replace(change=None)
 
     def _count(self, decision: Decision) -> None:

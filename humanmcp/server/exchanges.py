@@ -75,6 +75,7 @@ MOST_WAITING: Final = 10_000
 AT_ONCE: Final = 0.01
 """Seconds for which the messages of a batch are processed before other sessions have their turn."""
 
+_UNKEPT: Final = "could not store this message in its inbox"
 _ASKED: Final = (RequestArrived, RequestRepeated)
 
 
@@ -194,7 +195,7 @@ class ExchangeHandler:
         """
         for event in arrival.events:
             if isinstance(event, RequestArrived):
-                self._turn_away_unkept(event.exchange, error)
+                self._turn_away(event.exchange, _UNKEPT, error)
             else:
                 self._react(event, arrival)
 
@@ -436,7 +437,7 @@ class ExchangeHandler:
         try:
             self.journal.deliver(self._item(exchange, timers))
         except InboxError as error:
-            self._turn_away_unkept(exchange, error)
+            self._turn_away(exchange, _UNKEPT, error)
             return
         self.timers[exchange.number] = timers
         is_for_people = decision.entry is None and not subscribed and not timers.follows
@@ -620,11 +621,9 @@ class ExchangeHandler:
     def answered_by(self, number: int) -> str:
         return self._by.get(number, "")
 
-    def _turn_away_unkept(self, exchange: Exchange, error: InboxError) -> None:
-        logger.error("the inbox cannot keep a message: %s", error)
-        self._turn_away(exchange, "could not store this message in its inbox")
-
-    def _turn_away(self, exchange: Exchange, reason: str) -> None:
+    def _turn_away(self, exchange: Exchange, reason: str, error: InboxError | None = None) -> None:
+        if error is not None:
+            logger.error("the inbox cannot keep a message: %s", error)
         text = f'{{"code":-32603,"message":"humanmcp {reason}"}}'
         outcome = self.session.reply(exchange.number, text, TextForm.ERROR)
         if isinstance(outcome, Sent):

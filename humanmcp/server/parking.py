@@ -116,13 +116,7 @@ class ParkedCalls(Capability):
         new = Ticket(self._journal.name, number, os.urandom(16).hex())
         return self._followers.get(number) or self._tickets.setdefault(number, new)
 
-    def due(
-        self,
-        action: DueAction,
-        exchange: Exchange,
-        timers: PendingTimers,
-        now: float,
-    ) -> None:
+    def due(self, action: DueAction, exchange: Exchange, timers: PendingTimers, now: float) -> None:
         """Park a call, or ask a 2026-07-28 client to repeat it."""
         if action is DueAction.PARK:
             timers.park_at = None
@@ -198,11 +192,9 @@ class ParkedCalls(Capability):
         if reply.order is Order.PARK:
             self._park(int(number))
         elif int(number) in self._own:
-            self._tell(int(number), words.strip())
-
-    def _tell(self, number: int, words: str) -> None:
-        item = self._inbox.item(self._journal.key(number))
-        self._told(item, item.waiting.parked._replace(status=words[: parking.LONGEST_STATUS]))
+            item = self._inbox.item(self._journal.key(int(number)))
+            status = words.strip()[: parking.LONGEST_STATUS]
+            self._told(item, item.waiting.parked._replace(status=status))
 
     # -- a client asks for it ---------------------------------------------------------------------
 
@@ -228,7 +220,9 @@ class ParkedCalls(Capability):
     def _answer(self, exchange: Exchange, ticket: Ticket, item: Item, call: ParkedCall) -> Decision:
         reply = parking.reply_to(exchange, call)
         if exchange.method == "tasks/cancel" and not call.is_over:
-            self._cancel(item)
+            self._inbox.close(item.key, ExchangeState.CANCELLED, reason="tasks/cancel")
+            self._journal.changes += 1
+            self._changed(item.key)
         if exchange.method == "tasks/update" and not call.is_over:
             self._hear(item, exchange)
         if reply is None:
@@ -292,11 +286,6 @@ class ParkedCalls(Capability):
         parked = parked._replace(told_at=self._journal.clock.stamp())
         waiting = item.waiting._replace(parked=parked)
         self._inbox.update(item.key, line=item.line, id=item.id, waiting=waiting)
-        self._journal.changes += 1
-        self._changed(item.key)
-
-    def _cancel(self, item: Item) -> None:
-        self._inbox.close(item.key, ExchangeState.CANCELLED, reason="tasks/cancel")
         self._journal.changes += 1
         self._changed(item.key)
 

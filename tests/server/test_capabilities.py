@@ -1,0 +1,71 @@
+"""A capability is a class with the moments that it needs, and an entry of the list."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from humanmcp.common.book_file import BookFile
+from humanmcp.inbox.attendant import Attendant
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.answer_book.decision import Decision
+from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.server import session
+from humanmcp.server.capabilities import CAPABILITIES
+from humanmcp.server.connection import MemoryConnection
+from humanmcp.server.moments import Capability, Way
+from humanmcp.server.serve import ServerParts
+from humanmcp.server.waiting import ServeOptions
+from tests.server.test_many_sessions import call
+from tests.server.test_serve import INITIALIZE
+
+
+class Echo(Capability):
+    """Answers a call of the tool `t` with its place, if that is not far."""
+
+    def __init__(self, way: Way) -> None:
+        """Hear the moments of one session."""
+        self.way = way
+        self.acts: list[tuple[int, str]] = []
+
+    def decide(self, exchange: Exchange, rest: Callable[[Exchange], Decision]) -> Decision:
+        place = exchange.request.params.get("arguments", {}).get("place")
+        if exchange.tool != "t" or place == "far":
+            return rest(exchange)
+        return Decision(0.0, str(place), TextForm.TEXT, "echo")
+
+    def acted(self, exchange: Exchange, decision: Decision) -> None:
+        self.acts.append((exchange.number, decision.by))
+
+
+def test_a_capability_of_two_moments_answers_and_leaves_the_rest_to_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It neither knows how an answer goes out, nor who decides about what it leaves."""
+    made: list[Echo] = []
+
+    def echo(way: Way) -> Capability:
+        made.append(Echo(way))
+        return made[-1]
+
+    monkeypatch.setattr(session, "CAPABILITIES", (echo, *CAPABILITIES))
+    inbox, connection = FolderInbox(tmp_path / "inbox"), MemoryConnection()
+    parts = ServerParts(tmp_path, BookFile(tmp_path / "book.toml"), ServeOptions())
+    served = parts.session(connection, inbox)
+    for line in (INITIALIZE.encode(), call(2, "near"), call(3, "far")):
+        connection.say(line)
+    connection.hang_up()
+    attendant = Attendant()
+    attendant.attend(served)
+    attendant.run()
+    heard = {}
+    while (sent := connection.hear()) is not None:
+        heard[json.loads(sent.content)["id"]] = json.loads(sent.content)
+    assert heard[2]["result"]["content"][0]["text"] == "near"
+    assert 3 not in heard
+    (of_echo,) = made
+    assert of_echo.acts[-1] == (2, "echo")
+    (frame,) = [one for one in inbox.frames(served.journal.name) if one.by == "echo"]
+    assert frame.number == 2
