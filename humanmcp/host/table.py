@@ -47,13 +47,97 @@ SECTION: Final = "play"
 HOST: Final = "humanmcp-host"
 
 
-class HostPerson:
+SERVER: Final = "weather"
+IDENTITY: Final = Identity("humanmcp-play", "1.0.0")
+_LOOK_EVERY: Final = 0.02
+
+
+ROLES: Final = (Role.HOST, Role.CLIENT, Role.SERVER, Role.MODEL)
+"""What people can play."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Who plays which role. `model` plays the model if no person does."""
+
+    people: frozenset[Role]
+    home: Path
+    model: str = ""
+
+
+def played(name: str) -> Path:
+    """Return the file that plays a role which no person takes, in a language if it has one."""
+    folder = Path(str(resources.files("humanmcp.host").joinpath("played")))
+    stem, _, ending = name.partition(".")
+    own = folder / f"{stem}.{spoken_language()}.{ending}"
+    return own if own.exists() else folder / name
+
+
+def tell(role: Role, text: str) -> None:
+    """Write one line: who, and what."""
+    to_stdout(Painted(f"{role.value:>6} | ", "cyan"), text)
+
+
+class PlayedHost:
+    """The host when no person plays it: one prompt, and every call is allowed.
+
+    Shows in the terminal what happens, by role.
+    """
+
+    def __init__(self) -> None:
+        self._called: set[str] = set()
+
+    def prompts(self) -> Generator[str, str, None]:
+        """Say one thing."""
+        yield say(SECTION, "first prompt")
+
+    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:  # noqa: ARG002 - as HostPerson
+        """Call it."""
+        return ToolCall()
+
+    def end(self) -> None:
+        """Do nothing."""
+
+    def heard(self, piece: str) -> None:
+        """Wait for the whole turn."""
+
+    def turn_ended(self, turn: Turn) -> None:
+        """Print the model's turn."""
+        if turn.text:
+            tell(Role.MODEL, turn.text)
+        for use in turn.calls:
+            tell(Role.MODEL, f"{use.name} {json.dumps(use.input, ensure_ascii=False)}")
+
+        why = ending_of(turn)
+        if why is not None:
+            tell(Role.MODEL, why.sentence())
+
+    def broke_off(self) -> None:
+        """Do nothing: only whole turns are told."""
+
+    def calling(self, use: ToolUse, tool: ToolAddress) -> None:
+        """Print a message that goes to the server."""
+        self._called.add(use.id)
+        given = json.dumps(use.input, ensure_ascii=False)
+        tell(Role.CLIENT, f"tools/call {tool.tool} {given}")
+
+    def returned(self, use: ToolUse, result: ToolResult) -> None:
+        """Print the result of a tool call, from the server or from the host in its place."""
+        tell(Role.SERVER if use.id in self._called else Role.HOST, result.text)
+
+    def waiting(self, seconds: float) -> None:
+        """Print that a service is overloaded."""
+        tell(Role.MODEL, f"… {seconds:g} s")
+
+
+class HostPerson(PlayedHost):
     """A person as the host: what they want to say, and what they decide, as forms.
 
     A host asks its user by `elicitation/create`, so these questions are exactly that.
     """
 
     def __init__(self, session: AskedSession) -> None:
+        super().__init__()
         self.person = PersonAsked(
             session,
             NegotiatedState(HOST, client_capabilities={"elicitation": {}}, initialized=True),
@@ -116,95 +200,6 @@ class HostPerson:
         self.person.end()
 
 
-class PlayedHost:
-    """The host when no person plays it: one prompt, and every call is allowed."""
-
-    def prompts(self) -> Generator[str, str, None]:
-        """Say one thing."""
-        yield say(SECTION, "first prompt")
-
-    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:  # noqa: ARG002 - as HostPerson
-        """Call it."""
-        return ToolCall()
-
-    def end(self) -> None:
-        """Do nothing."""
-
-
-SERVER: Final = "weather"
-IDENTITY: Final = Identity("humanmcp-play", "1.0.0")
-_LOOK_EVERY: Final = 0.02
-
-
-ROLES: Final = (Role.HOST, Role.CLIENT, Role.SERVER, Role.MODEL)
-"""What people can play."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Who plays which role. `model` plays the model if no person does."""
-
-    people: frozenset[Role]
-    home: Path
-    model: str = ""
-
-
-def played(name: str) -> Path:
-    """Return the file that plays a role which no person takes, in a language if it has one."""
-    folder = Path(str(resources.files("humanmcp.host").joinpath("played")))
-    stem, _, ending = name.partition(".")
-    own = folder / f"{stem}.{spoken_language()}.{ending}"
-    return own if own.exists() else folder / name
-
-
-class Narrator:
-    """Shows in the terminal what happens, by role. Asks the host."""
-
-    def __init__(self, host: HostPerson | PlayedHost) -> None:
-        self.host = host
-        self._called: set[str] = set()
-
-    def heard(self, piece: str) -> None:
-        """Wait for the whole turn."""
-
-    def turn_ended(self, turn: Turn) -> None:
-        """Print the model's turn."""
-        if turn.text:
-            tell(Role.MODEL, turn.text)
-        for use in turn.calls:
-            tell(Role.MODEL, f"{use.name} {json.dumps(use.input, ensure_ascii=False)}")
-
-        why = ending_of(turn)
-        if why is not None:
-            tell(Role.MODEL, why.sentence())
-
-    def broke_off(self) -> None:
-        """Do nothing: only whole turns are told."""
-
-    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:
-        """Ask the host."""
-        return self.host.permit(use, tool)
-
-    def calling(self, use: ToolUse, tool: ToolAddress) -> None:
-        """Print a message that goes to the server."""
-        self._called.add(use.id)
-        given = json.dumps(use.input, ensure_ascii=False)
-        tell(Role.CLIENT, f"tools/call {tool.tool} {given}")
-
-    def returned(self, use: ToolUse, result: ToolResult) -> None:
-        """Print the result of a tool call, from the server or from the host in its place."""
-        tell(Role.SERVER if use.id in self._called else Role.HOST, result.text)
-
-    def waiting(self, seconds: float) -> None:
-        """Print that a service is overloaded."""
-        tell(Role.MODEL, f"… {seconds:g} s")
-
-
-def tell(role: Role, text: str) -> None:
-    """Write one line: who, and what."""
-    to_stdout(Painted(f"{role.value:>6} | ", "cyan"), text)
-
-
 # -- the table -------------------------------------------------------------------------------------
 
 
@@ -231,7 +226,7 @@ class Table:
             session_start=SessionStart.HANDSHAKE,
             timeout=LONGEST_SECONDS,
         )
-        self.loop = HostLoop(model, self.servers, Narrator(self.host))
+        self.loop = HostLoop(model, self.servers, self.host)
         if isinstance(self.host, HostPerson):
             self.host.history = self.loop.history
 
@@ -240,7 +235,7 @@ class Table:
         self.sessions[role] = session.name
         return session
 
-    def _seat_host(self) -> HostPerson | PlayedHost:
+    def _seat_host(self) -> PlayedHost:
         if Role.HOST not in self.plan.people:
             return PlayedHost()
         person = HostPerson(self._open(Role.HOST))
