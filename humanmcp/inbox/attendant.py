@@ -30,7 +30,7 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -67,8 +67,7 @@ class _Scheduled:
         self.attended = attended
         self.is_background = is_background
         self.is_woken = False
-        self.moment = math.inf
-        self.planned = math.inf
+        self.moment = self.planned = math.inf
 
 
 class Attendant:
@@ -184,24 +183,17 @@ class Attendant:
             logger.exception("this should not happen; please report it")
 
 
-class _Beside:
-    """The attendant of a process that does other things: a thread that begins when it is needed."""
-
-    def __init__(self) -> None:
-        self._beginning = threading.Lock()
-        self._attendant: Attendant | None = None
-
-    def attend(self, attended: Attended) -> None:
-        with self._beginning:
-            if self._attendant is None:
-                self._attendant = Attendant()
-                run = partial(self._attendant.run, for_ever=True)
-                threading.Thread(target=run, name="attendant", daemon=True).start()
-        self._attendant.attend(attended)
+@cache
+def _beside() -> Attendant:
+    attendant = Attendant()
+    run = partial(attendant.run, for_ever=True)
+    threading.Thread(target=run, name="attendant", daemon=True).start()
+    return attendant
 
 
-attend_beside: Final = _Beside().attend
-"""Attends to something in a thread of its own, which all who wait beside other work share."""
+def attend_beside(attended: Attended) -> None:
+    """Attend to it in a thread of its own, which all who wait beside other work share."""
+    _beside().attend(attended)
 
 
 QUICK: Final = 0.025
