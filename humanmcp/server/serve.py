@@ -294,6 +294,8 @@ class ServerParts(NamedTuple):
     book_file: BookFile
     options: ServeOptions
     title: str = ""
+    folder: str = ""
+    """The folder in which a client started this process."""
 
     def session(
         self,
@@ -329,7 +331,7 @@ class ServerParts(NamedTuple):
 
             facts, waiting = inbox.resume(facts.name)
             return facts, resumed(inbox, facts.name, waiting)
-        where = facts.folder or ("" if facts.http.port else str(Path.cwd()))
+        where = facts.folder or ("" if facts.http.port else self.folder)
         facts = facts._replace(started=clock.stamp(), pid=os.getpid(), title=self.title, probe=True)
         facts = facts._replace(folder=where)
         return facts._replace(name=inbox.begin_session(facts)), None
@@ -365,7 +367,7 @@ def _parts(arguments: argparse.Namespace, settings: Settings, stderr: Stderr) ->
         tell_stderr=stderr.write,
         files=settings.files,
     )
-    return ServerParts(home, book_file, options, settings.title)
+    return ServerParts(home, book_file, options, settings.title, str(Path.cwd()))
 
 
 def _announce(stderr: Stderr, session: ServedSession, *, typed: bool) -> None:

@@ -41,6 +41,7 @@ def test_the_code_gives_a_seat_with_a_lesson_that_has_begun(room: Rooming) -> No
     assert listed["session"] == asked["session"]
     path = f"/api/exchanges/{listed['session']}/{listed['number']}"
     assert "get-japan-forecast" in learner.get(path).json["document"], "as its step says"
+    assert room.home.parent.name not in learner.get("/").text, "no folder of the teacher's"
 
 
 def test_no_process_and_no_thread_is_added_for_a_learner(room: Rooming) -> None:
