@@ -216,7 +216,6 @@ class _Stop:
     """
 
     def __init__(self) -> None:
-        """Begin before any signal."""
         self.is_over = False
         self._raised_at = -math.inf
         self._lost_before = sys.unraisablehook

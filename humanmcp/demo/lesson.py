@@ -150,7 +150,6 @@ class _Reading:
         self.found[-1] = step
 
     def heard(self, message: Message) -> None:
-        """Take a message of the client."""
         if self.found and self.found[-1].waits:
             self.found[-1] = replace(self.found[-1], failed=False, waits=False)
         if message.kind is Kind.REQUEST and message.id is not None:

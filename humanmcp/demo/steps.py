@@ -238,7 +238,6 @@ class LessonRun:
     """
 
     def __init__(self, lesson_steps: LessonSteps, host: GoodHost) -> None:
-        """Begin before the first step."""
         self.lesson_steps = lesson_steps
         self.host = host
         self.heard: list[Reaction] = []

@@ -477,7 +477,6 @@ class Following:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop."""
         self._watches.close()
         with self._condition:
             self._ending = True

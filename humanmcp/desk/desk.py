@@ -92,7 +92,6 @@ class PressNotes:
     """The presses that sent nothing, newest first, for people at the desk."""
 
     def __init__(self) -> None:
-        """Start without notes."""
         self._notes: deque[PressNote] = deque(maxlen=50)
 
     def add(self, note: PressNote) -> None:
@@ -166,7 +165,6 @@ class SentKeys:
         self._lock = threading.Lock()
 
     def ticket(self, form: Mapping[str, str], submit: Callable[[], str]) -> str:
-        """Return the ticket of a form, which is submitted if it was not before."""
         if not form.get("key"):
             return submit()
         name = digest(repr(sorted(form.items()))).hex()

@@ -221,7 +221,6 @@ class RecordedConversation:
 
     @property
     def server_version(self) -> str:
-        """The server's version, or ""."""
         return text_at(self.server_info, "version")
 
     @property

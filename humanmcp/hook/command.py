@@ -80,7 +80,6 @@ KEYBOARD: Final = "keyboard"
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declare the flags of this command."""
     flag = parser.flags(SECTION, "help ")
     flag("--host", choices=tuple(LABELS), metavar="HOST", default="")
     flag("--event", metavar="EVENT", default="")

@@ -255,7 +255,6 @@ class WhenAsked:
         self._lock = threading.Lock()
 
     def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
-        """Answer at the desk."""
         with self._lock:
             self._session = self._session or self._sit_down()
         self._session.answer(exchange, negotiated, judge)
@@ -266,7 +265,6 @@ class WhenAsked:
             self._session.withdraw(exchange, reason)
 
     def end(self) -> None:
-        """End the session."""
         if self._session is not None:
             self._session.end()
 

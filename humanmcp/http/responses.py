@@ -96,7 +96,6 @@ class Stream:
     """The events that one HTTP response still has to send. `at` is the last one sent."""
 
     def __init__(self, at: EventId = BEGINNING) -> None:
-        """Begin with nothing."""
         self.at = at
         self.numbers: set[int] = set()
         """The requests that it still owes an answer."""
@@ -156,7 +155,6 @@ class Streams:
     """The streams of one session."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._open: dict[int, Stream] = {}
         self._places: dict[int, int] = {}
         """How many messages each stream has had."""

@@ -167,7 +167,6 @@ class ServerAddress:
 
 
 def without_keys(url: str) -> str:
-    """Return a URL without keys."""
     try:
         parts = urlsplit(url)
     except ValueError:

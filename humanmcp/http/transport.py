@@ -67,7 +67,6 @@ class HttpExchange:
     def __init__(
         self, transport: HttpTransport, line: str = "", *, comes_again: bool = True
     ) -> None:
-        """Begin with nothing sent."""
         self.line = line
         self.message = jsonrpc.read_text(line) if line else None
         is_request = isinstance(self.message, Message) and self.message.kind is Kind.REQUEST
@@ -365,7 +364,6 @@ class HttpTransport:
         return self._listener
 
     def start(self, listener: CallListener) -> None:
-        """Begin to send, and to bring lines to the listener."""
         self._listener = listener
         threading.Thread(target=self._send_all, daemon=True).start()
 

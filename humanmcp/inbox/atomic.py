@@ -62,7 +62,6 @@ class Signature(NamedTuple):
 
 
 def signature(path: Path) -> Signature | None:
-    """Return the signature of a file, or None when there is none."""
     try:
         found = path.stat(follow_symlinks=False)
     except OSError:

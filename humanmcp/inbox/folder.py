@@ -244,7 +244,6 @@ class FolderInbox:
         return session in self._own
 
     def leave_session(self, session: str) -> None:
-        """Release a session with its pending exchanges."""
         self._let_go(self._owned(session))
 
     def describe(self, facts: SessionFacts, negotiated: NegotiatedState) -> None:
@@ -316,7 +315,6 @@ class FolderInbox:
     def close(
         self, key: Key, state: ExchangeState, answer: Answer | None = None, reason: str = ""
     ) -> None:
-        """Move an exchange to its last state. The draft is kept beside it."""
         if state is ExchangeState.PENDING:
             raise ValueError(state)
         folder = self._folder(key.session)
@@ -454,7 +452,6 @@ class FolderInbox:
         return facts if facts.probe else self._lettered(facts)
 
     def negotiated(self, session: str) -> NegotiatedState:
-        """Return what the conversation has negotiated: a check needs it."""
         return self._sessions.negotiated(self._folder(session).name)
 
     def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
@@ -469,7 +466,6 @@ class FolderInbox:
         self._ring(key.session)
 
     def put_aside(self, key: Key, draft: Draft) -> None:
-        """Save a replaced text beside the draft."""
         with keeping("draft", number=key.number):
             self._folder(key.session).put_aside(key.number, draft)
 

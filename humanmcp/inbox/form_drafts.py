@@ -64,7 +64,6 @@ class FormDrafts:
         return not self._file(key).exists() and sum(1 for _ in self._home.glob("*/*.json")) >= MOST
 
     def find(self, key: str) -> FormDraft | None:
-        """Return the draft of a form, or None."""
         found = _read(self._file(key))
         return found if found is not None and found.key == key else None
 

@@ -202,7 +202,6 @@ class InboxSession:
     def close(
         self, number: int, state: ExchangeState, answer: Answer | None = None, reason: str = ""
     ) -> None:
-        """Move an exchange to its last state."""
         self.changes += 1
         key = self.key(number)
         self.keep(
@@ -218,7 +217,6 @@ class InboxSession:
         )
 
     def settle_outgoing(self, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
-        """Store the result of an outgoing message."""
         self._settling.add(ticket)
 
         def settle() -> None:
@@ -228,7 +226,6 @@ class InboxSession:
         self.keep(f"what became of outgoing message {ticket}", settle)
 
     def outgoing(self) -> list[tuple[str, Reply]]:
-        """Return the outgoing messages that people submitted, each until it is settled."""
         waiting = self.inbox.outgoing(self.name)
         return [one for one in waiting if one[0] not in self._settling]
 

@@ -44,7 +44,6 @@ class Broadcaster:
     """Calls `act` soon after `tell`, once for several calls. Runs in an attendant."""
 
     def __init__(self, act: Callable[[], object]) -> None:
-        """Start without pending updates."""
         self._act = act
         self._wake: Callable[[], object] = lambda: None
         self._pending = False

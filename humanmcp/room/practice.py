@@ -109,7 +109,6 @@ class Practice:
         on_change: Callable[[], object],
         on_end: Callable[[StepEnd], object],
     ) -> None:
-        """Begin with the first step."""
         self._lesson_run = LessonRun(lesson_steps, lesson_steps.host())
         self._connection, self._inbox, self.session = line
         self._on_change = on_change

@@ -208,7 +208,6 @@ class RateLimit:
     """Allows each address `most` things at once, and as many in each minute after that."""
 
     def __init__(self, most: int, clock: Callable[[], float]) -> None:
-        """Begin with nothing taken."""
         self._most, self._clock = most, clock
         self._left: dict[str, tuple[float, float]] = {}
 

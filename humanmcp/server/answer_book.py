@@ -88,7 +88,6 @@ class AnswerBook(Capability):
         return Decision(0.0, allowed(approval), TextForm.TEXT, "allowed")
 
     def decide(self, exchange: Exchange, rest: Callable[[Exchange], Decision]) -> Decision:  # noqa: ARG002 - it decides about each
-        """Return the book's decision about an exchange, or the rest of its rule."""
         begun = None if self._steps is None else self._steps.left(exchange.number)
         if begun is not None:
             return begun

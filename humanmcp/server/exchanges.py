@@ -518,7 +518,6 @@ class ExchangeHandler:
             self.reply(exchange.number, reply)
 
     def look_again(self) -> None:
-        """Decide again about every waiting request, and plan its timeouts again."""
         for number, timers in self.timers.items():
             exchange = self.session.exchanges[number]
             timers.decision = self.decide(exchange)
@@ -565,7 +564,6 @@ class ExchangeHandler:
             self.journal.connection.crash()
 
     def say(self, reply: Reply) -> Verdict:
-        """Judge and send what a person says without a request. Return the verdict."""
         verdict = self.session.submit(reply.text, anyway=reply.anyway)
         line = _line_of(verdict, reply)
         if line:

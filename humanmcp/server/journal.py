@@ -64,7 +64,6 @@ class Clock:
     """Real time. Tests put another one in its place."""
 
     def __init__(self) -> None:
-        """Start with the first stamp."""
         self._stamps = Stamps()
 
     def now(self) -> float:

@@ -77,7 +77,6 @@ class ParkedCalls(Capability):
     # -- a call is parked -----------------------------------------------------------------------
 
     def waits(self, exchange: Exchange, timers: PendingTimers) -> None:
-        """Plan when a call that waits is parked."""
         seconds, number = self._seconds, exchange.number
         timers.follows = number in self._followers
         timers.park_at, timers.can_park = None, ""
@@ -311,7 +310,6 @@ class ParkedCalls(Capability):
     # -- a person answers it ----------------------------------------------------------------------
 
     def reply_to(self, number: int, reply: Reply) -> bool:
-        """Judge the reply to a parked call."""
         if number not in self._own:
             return False
         key = self._journal.key(number)

@@ -45,7 +45,6 @@ class ReplayedAnswers(Capability):
     """Answers as a server was recorded, with all that it said."""
 
     def __init__(self, way: Way, replay: Replay) -> None:
-        """Begin the recording."""
         self._way = way
         self._session = way.session
         self._journal = way.journal

@@ -154,7 +154,6 @@ def _of(places: Mapping[str, str], platform: str) -> str:
 
 
 def filled_in(written: str, home: Path, environment: Mapping[str, str], project: Path) -> Path:
-    """Return the path that is written with `~`, `.` (the project) or `%APPDATA%`."""
     if written.startswith("~/"):
         return home / written.removeprefix("~/")
     if written.startswith("./"):

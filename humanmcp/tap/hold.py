@@ -245,7 +245,6 @@ class HoldPolicy:
         return direction in self._unread
 
     def refuse(self, direction: Direction, cut: Cut) -> None:
-        """Take note of a line that was too long to be held."""
         with self._lock:
             self._held += 1
             refused = Refused(self._held, direction, cut)

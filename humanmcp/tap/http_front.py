@@ -98,7 +98,6 @@ class TappedClient:
         self.address, self.last_seen = address or self.address, self._loop.time()
 
     def post(self, posted: Posted, head: str = "") -> Stream:  # noqa: ARG002 - as in `FrontClient`
-        """Pass a message on. Return the stream of its response."""
         stream, message, numbers = Stream(), posted.message, []
         for one in message.items if isinstance(message, Batch) else (message,):
             if isinstance(one, Message) and one.kind is Kind.REQUEST:
@@ -124,7 +123,6 @@ class TappedClient:
 
     @property
     def is_idle(self) -> bool:
-        """Return True if no client waits or listens."""
         return self.streams.is_idle
 
     def why_unanswered(self, stream: Stream) -> HttpRefusal | None:
@@ -269,7 +267,6 @@ class TapFront:
     """All sessions at the address. A `FrontClients`."""
 
     def __init__(self, command: TapCommand) -> None:
-        """Begin with none."""
         self._command = command
         self._opening = asyncio.Lock()
         self._ending: set[asyncio.Task[None]] = set()

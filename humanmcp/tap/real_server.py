@@ -141,7 +141,6 @@ class LastingRequests:
     """What a client asked of a session that lasts as long as the session does."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self.beginning: Message | None = None
         """The client's own `initialize`."""
         self._requests: dict[tuple[str, object], Message] = {}

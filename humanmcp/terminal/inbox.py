@@ -313,7 +313,6 @@ def outlook(opened: OpenExchange, moment: datetime) -> tuple[Outlook, ...]:
 
 
 def standing_sentence(opened: OpenExchange) -> str:
-    """Return what is so of an exchange as a sentence."""
     item, standing = opened.item, opened.standing
     return say(
         "standing",

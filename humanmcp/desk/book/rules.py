@@ -203,7 +203,6 @@ def limits(book: Path) -> list[str]:
 
 
 def _said(entry: BookEntry) -> str:
-    """Return an entry of a book as a sentence."""
     name = (
         f"{entry.method or 'tools/call'} {entry.tool}".strip() if entry.method or entry.tool else ""
     )

@@ -270,7 +270,6 @@ class Client:
         initialize(self, session_start, version)
 
     def close(self) -> None:
-        """End the session in order. Closing again does nothing."""
         self._closing = True
         self.transport.close()
 
@@ -340,7 +339,6 @@ class Client:
             return self.wait(begun, timeout)
 
     def begin(self, method: str, params: Mapping[str, Any] | None = None) -> Begun:
-        """Ask without waiting."""
         begun = self._made(method, params)
         self._send(begun, begun.request.raw)
         return begun
@@ -423,7 +421,6 @@ class Client:
             return now - self._stood_still
 
     def give_up(self, request: Message, reason: str = "") -> None:
-        """Stop waiting for one answer, and tell the server."""
         with self._lock:
             line = self.session.give_up(request, reason)
             if request.id is not None:
@@ -524,11 +521,9 @@ class Client:
             self._tell(ClientObserver.not_taken, error)
 
     def http_passed(self, number: int, what: HttpPart) -> None:
-        """See what HTTP says beside the lines."""
         self._tell(ClientObserver.http_passed, number, what)
 
     def stderr_line(self, line: bytes) -> None:
-        """Take a line that the server wrote to its stderr."""
         self._tell(ClientObserver.stderr_line, line)
 
     def ended(self) -> None:

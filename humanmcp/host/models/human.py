@@ -61,7 +61,6 @@ class HumanModel:
         return turn
 
     def close(self) -> None:
-        """End the session."""
         self.person.end()
 
 

@@ -297,7 +297,6 @@ class WireLog(ClientObserver):
         self._has_explained_noise = False
 
     def line_sent(self, line: str) -> None:
-        """Show a line that goes to the server."""
         self._show(f"{self.name}Client :  ", line, "cyan")
 
     def line_arrived(self, line: bytes) -> None:
@@ -311,7 +310,6 @@ class WireLog(ClientObserver):
             to_stderr(Painted(f"{self._stamp()}  {self.name}stderr :   {text}", "dim"))
 
     def http_passed(self, number: int, what: HttpPart) -> None:
-        """Show what HTTP says beside the lines."""
         if not self.lines:
             return
         first, *more = _http_lines(what)

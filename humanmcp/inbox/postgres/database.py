@@ -304,7 +304,6 @@ class PostgresWatch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop."""
         self._db.follower.stop_following(self._look)
 
     def _look(self) -> None:

@@ -126,7 +126,6 @@ class ExchangeRows(SessionRows):
     # -- the server's side ------------------------------------------------------------------------
 
     def deliver(self, item: Item) -> None:
-        """Put an exchange where people can see it."""
         if item.key.number < 1:
             raise ValueError(item.key)
         self._owned(item.key.session)
@@ -160,7 +159,6 @@ class ExchangeRows(SessionRows):
         self._ring()
 
     def refuse(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
-        """Return the taken reply to the person, as the draft, with its problems."""
         self._may_settle(key)
         this = self._this(key)
         with self._db.connection() as on, on.transaction():
@@ -222,7 +220,6 @@ class ExchangeRows(SessionRows):
         return [_item(session, row) for row in rows]
 
     def item(self, key: Key) -> Item:
-        """Return one exchange, whatever its state."""
         return self._read(key)
 
     def _read(self, key: Key, on: Connection[Row] | None = None) -> Item:
@@ -238,7 +235,6 @@ class ExchangeRows(SessionRows):
         self._ring()
 
     def note_writer(self, key: Key, writer: Writer) -> None:
-        """Note that somebody is writing an answer."""
         named = {"page": writer.page, "name": writer.name}
         self._db.run(_NOTE_WRITER, inbox=self._inbox, **named, **self._this(key))
 
@@ -263,7 +259,6 @@ class ExchangeRows(SessionRows):
         self._ring()
 
     def send(self, key: Key, reply: Reply) -> None:
-        """Send a reply. The server checks it; a refused one comes back as the draft."""
         this = self._this(key)
         if self._db.run(_SEND, **this, record=text_of(records.record_of(reply))):
             self._ring()
@@ -477,7 +472,6 @@ class Taking(ExchangeRows):
                     del seen[key]
 
     def handshake_is_by_hand(self) -> bool:
-        """Return True if people answer the handshake of every session."""
         return self._handshake_by_hand if self._is_followed else super().handshake_is_by_hand()
 
     def settle_outgoing(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:

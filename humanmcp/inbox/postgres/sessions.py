@@ -115,7 +115,6 @@ class SessionRows:
     # -- the process that runs it ---------------------------------------------------------------
 
     def begin_session(self, facts: SessionFacts) -> str:
-        """Open a session that this process owns. Return its name."""
         if facts.name and not records.is_session_name(facts.name):
             raise ValueError(facts.name)
         started = facts.started or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -162,7 +161,6 @@ class SessionRows:
         return next(map(_facts, rows), None)
 
     def of_visitor(self, visitor: str, /) -> Sequence[SessionFacts]:
-        """List the open sessions of a visitor in other processes, oldest first."""
         rows = self._db.run(
             f"{_FACTS} AND visitor = %(visitor)s AND NOT ended AND owner <> %(own)s ORDER BY id",
             inbox=self._inbox,
@@ -177,7 +175,6 @@ class SessionRows:
         return str(rows[0][0]) if rows else "none"
 
     def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
-        """Take over a session whose process is gone."""
         number = self._id(session)
         if number in self._own or not self._db.run(
             _RESUME, session=number, owner=self._db.follower.lease
@@ -193,7 +190,6 @@ class SessionRows:
         return facts, [row[0] for row in waiting]
 
     def leave_session(self, session: str) -> None:
-        """Release a session and leave its pending exchanges."""
         self._owned(session)
         number = self._id(session)
         self._db.run(_LEAVE, session=number, owner=self._db.follower.lease)
@@ -275,7 +271,6 @@ class SessionRows:
         )
 
     def holds(self, session: str) -> Sequence[str]:
-        """Return what a tap is to hold."""
         kept = self._column(session, "holds")
         return () if kept is None else records.read_holds(records.decode(kept))
 
@@ -290,7 +285,6 @@ class SessionRows:
         return bool(self._db.run(sql, inbox=self._inbox)[0][0])
 
     def answer_handshake_by_hand(self, *, on: bool) -> None:
-        """Let people answer the handshake of every session, or stop that."""
         sql = "UPDATE humanmcp.inboxes SET handshake_by_hand = %(on)s WHERE id = %(inbox)s"
         self._db.run(sql, inbox=self._inbox, on=on)
         self._ring()

@@ -424,7 +424,6 @@ def status_notice(version: str, call: ParkedCall) -> str:
 
 
 def task_list(version: str, calls: Iterable[ParkedCall]) -> str:
-    """Return the result of `tasks/list`."""
     return jsonrpc.as_line({"tasks": [_task(version, call) for call in calls]})
 
 

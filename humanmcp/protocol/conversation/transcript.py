@@ -282,7 +282,6 @@ class DecisionChain:
     """The records of one session, each with the digest of the previous one."""
 
     def __init__(self) -> None:
-        """Start without a record."""
         self.number = 0
         self.last = NO_DIGEST
 

@@ -522,7 +522,6 @@ def named(method: str, *, is_request: bool) -> Method:
 
 
 def extension_answering(method: str, result_type: Json) -> Extension | None:
-    """Return the extension that may answer a method with this `resultType`, or None."""
     return next(
         (one for one in EXTENSIONS if method in one.results_of and one.result_type == result_type),
         None,

@@ -29,7 +29,6 @@ class Schemas:
     """The schemas of one version; each object is described once, in `$defs`."""
 
     def __init__(self, version: str) -> None:
-        """Start without definitions."""
         self.version = version
         self.defs: dict[str, Any] = {}
 

@@ -49,7 +49,6 @@ class HttpNotes:
     """The notes of one session that are not written yet. A `TransportNotes`."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self.head = ""
         self.are_due = False
         """Whether they are to be written without a line."""
@@ -204,7 +203,6 @@ class HttpConnection:
         arrived()
 
     def get(self, timeout: float | None = 0) -> Incoming | None:
-        """Return the next input."""
         stream, self._taken = self._taken, None
         if stream is not None:
             self._soon(stream.processed.set)
@@ -225,7 +223,6 @@ class HttpConnection:
             self._soon(self._began, self._taken, tuple(numbers), cancels)
 
     def end_unanswered(self, number: int) -> None:
-        """End the stream of a request that gets no answer."""
         self._soon(self.streams.end_unanswered, number)
 
     def send(
@@ -239,7 +236,6 @@ class HttpConnection:
         self._soon(self.streams.send_raw, content)
 
     def carry_wrongly(self, fault: HttpFault | None) -> None:
-        """Put a fault into the HTTP response of the next answer."""
         self._soon(self.streams.carry_wrongly, fault)
 
     def crash(self) -> None:
@@ -259,7 +255,6 @@ class HttpConnection:
             yield self._receipts.get()
 
     def drain(self) -> Iterator[bytes]:
-        """Yield the unread lines."""
         with suppress(Empty):
             while True:
                 found = self._coming.get_nowait()

@@ -205,7 +205,6 @@ class HttpSession:
 
     @property
     def is_idle(self) -> bool:
-        """Return True if no client waits or listens."""
         return self.connection.streams.is_idle
 
 
