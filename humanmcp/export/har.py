@@ -37,7 +37,8 @@ def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 
     conversation = build_conversation(recording)
     records = exchanges_in(recording.frames)
     speakers = f"{conversation.client} and {conversation.server}"
-    address = _address(recording)
+    port = recording.facts.http.port if recording.facts else ""
+    address = HttpAddress("127.0.0.1", int(port)).url if port.isdecimal() else ""
     way = "HTTP" if records or address else "stdio"
     log = {
         "version": "1.2",
@@ -46,12 +47,6 @@ def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 
         "entries": _entries(conversation, records, address),
     }
     return json.dumps({"log": log}, ensure_ascii=False, indent=1) + "\n"
-
-
-def _address(recording: Recording) -> str:
-    """Return the address of the session's server, or "" over a pipe."""
-    port = recording.facts.http.port if recording.facts else ""
-    return HttpAddress("127.0.0.1", int(port)).url if port.isdecimal() else ""
 
 
 def _entries(

@@ -197,12 +197,9 @@ def _condition(recorded: Recorded) -> dict[str, Any]:
 def _turn(recorded: Recorded) -> dict[str, Any]:
     """Write one answer, and the messages that the server sent before it."""
     turn: dict[str, Any] = _answer(recorded)
-    notices = [
-        _notice(recorded) for recorded in recorded.before if recorded.message and not recorded.asks
-    ]
-    asked = [
-        dict(_question(recorded, number)) for number, recorded in enumerate(_asked(recorded), 1)
-    ]
+    notices = [_notice(one) for one in recorded.before if one.message and not one.asks]
+    questions = (one for one in recorded.before if one.asks)
+    asked = [dict(_question(one, number)) for number, one in enumerate(questions, 1)]
     turn |= {"notify": notices} if notices else {}
     turn |= {"ask": asked} if asked else {}
     return turn | ({"fill": False} if any(placeholders(turn)) else {})
@@ -250,10 +247,6 @@ def _notice(recorded: RecordedMessage) -> dict[str, Any]:
     if method == UPDATED:
         return {"updated": params.get("uri", "")}
     return {"method": method, "params": params}
-
-
-def _asked(recorded: Recorded) -> Iterator[RecordedMessage]:
-    return (recorded for recorded in recorded.before if recorded.asks)
 
 
 def _question(recorded: RecordedMessage, number: int) -> Iterator[tuple[str, dict[str, Any]]]:

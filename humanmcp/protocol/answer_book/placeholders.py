@@ -38,7 +38,9 @@ def fill_text(template: str, values: Mapping[str, Any]) -> str:
 
     def filled(found: re.Match[str]) -> str:
         value = _found(found[1], values)
-        return found[0] if value is _MISSING else _written(value)
+        if value is _MISSING:
+            return found[0]
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
     return re.sub(_PLACEHOLDER, filled, template) if "{" in template else template
 
@@ -57,11 +59,6 @@ def placeholders(template: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON val
     for _path, leaf in leaves(template):
         if isinstance(leaf, str):
             yield from re.findall(_PLACEHOLDER, leaf)
-
-
-def _written(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Return a value for use within a text: a string as it is, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _found(name: str, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON value

@@ -13,14 +13,20 @@ then contains the answers.
 from __future__ import annotations
 
 import json
-import math
 import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation import questions as asking
 from humanmcp.protocol.conversation.transcript import sha256
-from humanmcp.protocol.json.jsonrpc import Kind, is_large, member, members
+from humanmcp.protocol.json.jsonrpc import (
+    AmbiguousError,
+    Kind,
+    decode_once,
+    is_large,
+    member,
+    members,
+)
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
 from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.tables import bounded
@@ -191,40 +197,14 @@ def _question_card(line: str, body: object, digest: str) -> Approval:
     return Approval("", "", {}, digest, problem="large", kind=QUESTION) if is_large else asked
 
 
-class _TwiceError(Exception):
-    """An object has a member twice: programs differ in which value they use."""
-
-
-class _NumberError(Exception):
-    """A number that JSON does not know, or that programs read as infinity."""
-
-
 def read_once(text: str) -> tuple[Any, str]:
     """Decode JSON; return the value, or the code of why programs differ in its meaning."""
     try:
-        value = json.loads(
-            text, object_pairs_hook=_each_once, parse_constant=_finite, parse_float=_finite
-        )
-    except _TwiceError:
-        return None, "twice"
-    except _NumberError:
-        return None, "number"
+        return decode_once(text), ""
+    except AmbiguousError as error:
+        return None, str(error)
     except (ValueError, RecursionError):
         return None, "shape"
-    return value, ""
-
-
-def _finite(number: str) -> float:
-    if not math.isfinite(float(number)):
-        raise _NumberError
-    return float(number)
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise _TwiceError
-    return found
 
 
 # -- what a choice sends -------------------------------------------------------------------------

@@ -205,17 +205,15 @@ def mismatch_in(message: Message, headers: Headers, schema: Json = None) -> Mism
 
     `schema` is the inputSchema of the called tool, None if it is unknown.
     """
-    found = _twice(headers) or next(_standard(message, headers), None)
+    twice = headers.repeated()
+    if twice:
+        return Mismatch(kinds.repeated_header, SPELLING[twice], ())
+    found = next(_standard(message, headers), None)
     if found is None and isinstance(schema, dict):
         arguments = message.params.get("arguments", {})
         if isinstance(arguments, dict):
             found = param_mismatch(schema, arguments, headers)
     return found
-
-
-def _twice(headers: Headers) -> Mismatch | None:
-    name = headers.repeated()
-    return Mismatch(kinds.repeated_header, SPELLING[name], ()) if name else None
 
 
 def _standard(message: Message, headers: Headers) -> Iterator[Mismatch]:

@@ -362,13 +362,9 @@ class HttpAddress:
     @property
     def authorities(self) -> frozenset[str]:
         """Every value of `Host` that means this server."""
-        ends = (f":{self.port}", *_bare(self.port))
+        ends = (f":{self.port}", *([""] if self.port == 80 else []))
         own = {name + end for name in (*_LOOPBACK, *self.names) for end in ends}
         return frozenset(own | {one.partition("://")[2] for one in self.outside})
-
-
-def _bare(port: int) -> tuple[str, ...]:
-    return ("",) if port == 80 else ()
 
 
 def refusal_of(target: str, headers: Headers, address: HttpAddress) -> HttpRefusal | None:

@@ -313,11 +313,12 @@ AnySession = TypeVar("AnySession", bound=Evictable)
 
 def silent(sessions: Iterable[AnySession], now: float) -> list[AnySession]:
     """Return the sessions that are over because nothing was received for too long."""
-    return [one for one in sessions if one.is_idle and now - one.last_seen > _ends_after(one)]
-
-
-def _ends_after(session: Evictable) -> float:
-    return SESSION_ENDS_AFTER if session.id else VISIT_ENDS_AFTER
+    return [
+        one
+        for one in sessions
+        if one.is_idle
+        and now - one.last_seen > (SESSION_ENDS_AFTER if one.id else VISIT_ENDS_AFTER)
+    ]
 
 
 def evictable(sessions: Collection[AnySession], now: float, address: str) -> AnySession | None:

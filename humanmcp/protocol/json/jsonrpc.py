@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import json
+import math
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -212,6 +213,39 @@ def object_in(text: str | bytes) -> JsonObject:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+class AmbiguousError(ValueError):
+    """A JSON text that programs read differently; its argument is the code of the reason."""
+
+
+def _each_once(pairs: list[tuple[str, Json]]) -> JsonObject:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise AmbiguousError("twice")
+    return found
+
+
+def _finite(number: str) -> float:
+    if not math.isfinite(float(number)):
+        raise AmbiguousError("number")
+    return float(number)
+
+
+_ONE_MEANING: Final = json.JSONDecoder(
+    object_pairs_hook=_each_once, parse_constant=_finite, parse_float=_finite
+)
+
+
+def decode_once(text: str) -> Json:
+    """Decode JSON without a name that an object has twice, and without NaN and infinity.
+
+    Raises:
+        AmbiguousError: there is one.
+        ValueError: it is not JSON.
+        RecursionError: it nests too deeply; check `deeper_than` before.
+    """
+    return _ONE_MEANING.decode(text)
 
 
 def items_in(line: bytes) -> tuple[Message | Malformed, ...]:

@@ -9,7 +9,6 @@ as typed.
 from __future__ import annotations
 
 import json
-import math
 import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -25,7 +24,7 @@ from humanmcp.protocol.diagnostics.model import (
     line_and_column,
 )
 from humanmcp.protocol.json.encodings import as_cp932
-from humanmcp.protocol.json.jsonrpc import deeper_than, half_characters
+from humanmcp.protocol.json.jsonrpc import AmbiguousError, decode_once, deeper_than, half_characters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -98,33 +97,6 @@ def as_typed(edits: tuple[TextEdit, ...]) -> Callable[[int], int]:
     return as_written
 
 
-class _DoubtError(ValueError):
-    """The standard library's parser would accept a text that is not JSON."""
-
-
-def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise _DoubtError
-    return value
-
-
-def _constant(_name: str) -> Json:
-    raise _DoubtError
-
-
-def _float(token: str) -> float:
-    value = float(token)
-    if math.isinf(value):
-        raise _DoubtError
-    return value
-
-
-_DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float
-)
-
-
 def strict(text: str) -> Json:
     """Decode a text that is valid JSON without a name that appears twice.
 
@@ -133,8 +105,8 @@ def strict(text: str) -> Json:
         RecursionError: it nests too deeply; check `deeper_than` before.
     """
     if _SURROGATE_ESCAPE.search(text) and half_characters(text):
-        raise _DoubtError
-    return _DECODER.decode(text)
+        raise AmbiguousError("half")
+    return decode_once(text)
 
 
 _DOUBTS: Final = frozenset(
