@@ -165,6 +165,7 @@ class SentKeys:
         self._lock = threading.Lock()
 
     def ticket(self, form: Mapping[str, str], submit: Callable[[], str]) -> str:
+        """Return the ticket of a form, which is submitted if it was not before."""
         if not form.get("key"):
             return submit()
         name = digest(repr(sorted(form.items()))).hex()

@@ -340,6 +340,7 @@ class SavedAnswersShape(TypedDict):
 
 @prepared.get("/answers")
 def answers(request: Request, method: str = "", tool: str = "") -> SavedAnswersShape:
+    """List the saved answers; with a method, only those for this method."""
     shelf = desk_of(request).shelf
     found = shelf.fitting(method, tool) if method else shelf.all()
     return {"answers": list(found)}
