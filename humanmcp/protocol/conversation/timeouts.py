@@ -223,6 +223,7 @@ CLIENTS: Final = (
 
 
 def find_client(name: str) -> KnownClient | None:
+    """Return the client with this `clientInfo.name`, None if it is unknown."""
     lowered = name.lower()
     return next((known for known in CLIENTS if lowered.startswith(known.names)), None)
 
