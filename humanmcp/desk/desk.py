@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from humanmcp.desk.login import Door
     from humanmcp.desk.notices.notice_rules import Rule
     from humanmcp.inbox.contract import DeskInbox, Reply
+    from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 _log = logging.getLogger(__name__)
@@ -177,6 +178,21 @@ class SentKeys:
             return self._tickets[name]
 
 
+_PLACE: Final = re.compile(r"([^/]*)/(\d{1,11})", re.ASCII)
+
+
+def place_in(address: str) -> Key:
+    """Return the exchange, or the line, that a part of an address names: `SESSION/NUMBER`.
+
+    Raises:
+        UnknownItemError: it names none.
+    """
+    found = _PLACE.fullmatch(address)
+    if found is None:
+        raise UnknownItemError(address)
+    return Key(found[1], int(found[2]))
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """A desk: its inbox and everything that its pages need."""
@@ -256,6 +272,19 @@ class Desk:
             UnknownItemError: there is none.
         """
         return OpenExchange(self.inbox, self.inbox.item(key), self.board.session(key.session).facts)
+
+    def line_at(self, place: Key) -> Frame:
+        """Return a recorded line.
+
+        Raises:
+            UnknownItemError: there is none.
+        """
+        session, seq = place
+        self.board.session(session)
+        frames = self.inbox.last_frames_before(session, seq + 1, 1)
+        if not frames or frames[0].seq != seq:
+            raise UnknownItemError(session, line=seq)
+        return frames[0]
 
     def send(self, key: Key, reply: Reply) -> SendResult:
         """Send a reply, and read its exchange again at once."""

@@ -36,7 +36,7 @@ from humanmcp.desk.inbox.answer_form import form_of
 from humanmcp.desk.live import MOST, ChangeShape, EventStream, report
 from humanmcp.desk.routing import CallRoute
 from humanmcp.desk.send.send_page import request_text
-from humanmcp.inbox.contract import Key, Life, Reply, Role, UnknownItemError
+from humanmcp.inbox.contract import Key, Life, Reply, Role
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -303,10 +303,8 @@ class LineShape(TypedDict):
 @router.get("/sessions/{session}/lines/{seq}")
 def line(request: Request, session: str, seq: int) -> LineShape:
     """Return one recorded line, verbatim and formatted."""
-    frames = desk_of(request).inbox.last_frames_before(session, seq + 1, 1)
-    if not frames or frames[0].seq != seq:
-        raise UnknownItemError(session, line=seq)
-    return {"seq": seq, "raw": frames[0].text, "pretty": pretty(frames[0].text)}
+    text = desk_of(request).line_at(Key(session, seq)).text
+    return {"seq": seq, "raw": text, "pretty": pretty(text)}
 
 
 # -- what is prepared: saved answers, the last one, rules of the answer book ----------------------

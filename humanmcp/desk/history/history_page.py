@@ -15,7 +15,7 @@ from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.desk import nodes
 from humanmcp.desk.board import Board
 from humanmcp.desk.context import THEMES, desk_of, page, page_router
-from humanmcp.desk.desk import Desk
+from humanmcp.desk.desk import Desk, place_in
 from humanmcp.desk.history import rows, search
 from humanmcp.desk.history.rows import Pair, copies, difference
 from humanmcp.desk.rendering import media_in
@@ -151,13 +151,9 @@ def compare(request: Request) -> HTMLResponse:
 def _line(request: Request, place: str) -> tuple[rows.Step, Frame]:
     """Return a recorded line by its session and number."""
     desk = desk_of(request)
-    name, _, number = place.partition("/")
-    seq = int(number) if number.isascii() and number.isdigit() and len(number) < 12 else 0
-    frames = desk.inbox.last_frames_before(name, seq + 1, 1) if seq else ()
-    if not frames or frames[0].seq != seq:
-        raise UnknownItemError(name, line=seq)
-    mark = desk.board.session(name)
-    return rows.step(name, mark.badge, frames[0], mark.facts.role), frames[0]
+    name, seq = place_in(place)
+    frame, mark = desk.line_at(Key(name, seq)), desk.board.session(name)
+    return rows.step(name, mark.badge, frame, mark.facts.role), frame
 
 
 @router.get("/line/{name}/{seq}")
@@ -308,11 +304,9 @@ def medium(request: Request, name: str, where: str, number: int, at: int) -> Res
 
 def _text_of(request: Request, name: str, where: str, number: int) -> str:
     desk = desk_of(request)
-    desk.board.session(name)
     if where == "line":
-        frames = desk.inbox.last_frames_before(name, number + 1, 1)
-        return frames[0].text if frames and frames[0].seq == number else ""
-    item = desk.inbox.item(Key(name, number))
+        return desk.line_at(Key(name, number)).text
+    item = desk.open_exchange(Key(name, number)).item
     if where == "asked":
         return item.line
     return item.answer.line if item.answer else ""

@@ -40,7 +40,7 @@ from humanmcp.desk.context import (
     signed,
     view_of,
 )
-from humanmcp.desk.desk import BY, Desk
+from humanmcp.desk.desk import BY, Desk, place_in
 from humanmcp.desk.history import rows, search
 from humanmcp.desk.history.rows import copies
 from humanmcp.desk.history.search import earlier_draft
@@ -216,11 +216,8 @@ def _lesson(request: Request, key: Key | None) -> Lesson | None:
 
 def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
     """Return the last sent line, which the next page shows."""
-    session, _, number = name.partition("/")
-    if not (number.isascii() and number.isdigit() and len(number) < 12):
-        return None
     try:
-        item = desk.inbox.item(Key(session, int(number)))
+        item = desk.inbox.item(place_in(name))
     except UnknownItemError:
         return None
     if item.answer is None:

@@ -48,19 +48,11 @@ AGAIN_AFTER: Final = 2.0
 LONGEST_WAIT: Final = 60.0
 
 
-def deliver(to: str, title: str, body: str) -> bool:
-    """Send one notice. Return False if its service did not accept it."""
-    service = load_apprise().Apprise()
-    service.add(to)
-    return bool(service.notify(title=title, body=body))
-
-
 class Service(NoticeTarget):
     """A service of Apprise."""
 
-    def __init__(self, rule: Rule, send: Callable[[str, str, str], bool] = deliver) -> None:
+    def __init__(self, rule: Rule) -> None:
         super().__init__(rule, rule.to.partition("://")[0])
-        self._send = send
 
     def send(self, desk: Desk, row: Row | None, sender: str) -> None:
         """Send a notice with the link."""
@@ -68,8 +60,10 @@ class Service(NoticeTarget):
         if row is not None and self.rule.detail is Detail.QUESTION:
             text = f"{sender}: {row_title(row) or row.method} {row.gist}".strip()
         link = link_to(desk, row, f"http://127.0.0.1:{desk.address.port}")
+        service = load_apprise().Apprise()
+        service.add(self.rule.to)
         try:
-            taken = self._send(self.rule.to, "humanmcp", f"{text}\n{link}")
+            taken = service.notify(title="humanmcp", body=f"{text}\n{link}")
         except Exception as error:
             raise NoticesError("not taken") from error  # each service has other exceptions
         if not taken:
@@ -151,17 +145,10 @@ _NEVER: Final = float("inf")
 class Notifier:
     """Sends the notices of a desk within a `with` block."""
 
-    def __init__(
-        self,
-        desk: Desk,
-        clock: Callable[[], float] = time.monotonic,
-        wall: Callable[[], float] = time.time,
-    ) -> None:
-        """Send by the rules of a desk; `wall` returns seconds since 1970."""
+    def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._targets = [one for one in desk.notices if one.rule.detail is not Detail.NOTHING]
-        self._clock = clock
-        self._planner = Planner(wall)
+        self._planner = Planner()
         self._deliveries: dict[tuple[int, Key], _Delivery] = {}
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work, name="desk-notices", daemon=True)
@@ -186,7 +173,7 @@ class Notifier:
                 self._look(senders)
 
     def _look(self, senders: Executor) -> None:
-        now, looked_at = self._clock(), self._desk.looked.within(LOOKED_WITHIN)
+        now, looked_at = time.monotonic(), self._desk.looked.within(LOOKED_WITHIN)
         rows = self._desk.board.waiting()
         for row in self._planner.due(rows, now, looked_at=looked_at):
             self._plan(row, now)
@@ -217,5 +204,5 @@ class Notifier:
         if is_taken:
             self._deliveries.pop(place, None)
         else:
-            delivery.at = self._clock() + delivery.wait
+            delivery.at = time.monotonic() + delivery.wait
             delivery.wait = min(delivery.wait * 2, LONGEST_WAIT)

@@ -22,7 +22,7 @@ from humanmcp.common.book_file import read_book
 from humanmcp.desk import nodes
 from humanmcp.desk.book import rules
 from humanmcp.desk.context import desk_of, page, page_router
-from humanmcp.desk.desk import BY, Desk
+from humanmcp.desk.desk import BY, Desk, place_in
 from humanmcp.desk.inbox.answer_form import MOST
 from humanmcp.desk.rendering import decoded
 from humanmcp.desk.routing import FormValues
@@ -59,10 +59,7 @@ class DefinitionOwner:
     @property
     def key(self) -> Key:
         """The request that the answer is for."""
-        name, _, number = self.at.partition("/")
-        if not (number.isascii() and number.isdigit() and len(number) < 12):
-            raise UnknownItemError(self.at)
-        return Key(name, int(number))
+        return place_in(self.at)
 
     @property
     def query(self) -> dict[str, str]:
