@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, TypeVar
 
 T = TypeVar("T")
@@ -14,12 +15,16 @@ EVERY: Final = 0.005
 def until(happened: Callable[[], T | None], what: str, within: float = PATIENCE) -> T:
     """Return what `happened` returns as soon as that is true.
 
+    It may read a file of another process that is not there yet.
+
     Raises:
         AssertionError: it did not become true in time.
     """
     deadline = time.monotonic() + within
-    while not (result := happened()):
+    while True:
+        with suppress(FileNotFoundError):
+            if result := happened():
+                return result
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {within:g} s in vain: {what}")
         time.sleep(EVERY)
-    return result
