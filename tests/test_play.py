@@ -2,7 +2,6 @@
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +18,7 @@ from humanmcp.play import PlayError, people_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.support.desk_process import Desking
+from tests.support.ports import own_port
 from tests.support.serve_process import bare_environment
 from tests.support.waiting import until
 
@@ -225,9 +225,7 @@ def test_a_tool_that_nobody_offers_is_answered(tmp_path: Path) -> None:
 
 def test_links_are_made_anew_at_the_port_that_is_wanted(tmp_path: Path) -> None:
     """Each opens its seat once; Enter in the terminal prints others."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = own_port()
     with Playing(tmp_path / "box", "model", "--port", str(port), page=True) as table:
         out, into = table.process.stdout, table.process.stdin
         assert out is not None

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, FilePayload, Page, expect
 from tests.browser.seats import PHONE
 from tests.browser.test_page import AXE, violations
 from tests.room.test_teaching import rows_of
-from tests.support.room_process import Rooming, own_port
+from tests.support.room_process import Rooming, on_own_port
 from tests.support.waiting import PATIENCE
 
 TOOL_NAME: Final = '[data-pointer="/result/tools/0/name"]'
@@ -253,7 +253,7 @@ def test_what_is_typed_while_the_room_is_down_is_in_the_page_and_at_the_desk_aft
     tmp_path: Path, open_page: Callable[..., Page]
 ) -> None:
     """The page that was open goes on with it, and so does another browser at the same seat."""
-    home, port = tmp_path / "home", own_port()
+    home, port = tmp_path / "home", on_own_port()
     with Rooming(home, *port) as room:
         learner = open_page(f"http://127.0.0.1:{room.port}/?code={room.code}")
         join(learner, "Yuki")

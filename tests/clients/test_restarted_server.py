@@ -23,6 +23,7 @@ from humanmcp.protocol.conversation.transcript import BY_CHECK
 from humanmcp.protocol.json import jsonrpc
 from tests.clients.hosts import NODE
 from tests.http.test_transport import HttpNotes
+from tests.support.ports import own_port
 from tests.support.serve_process import bare_environment
 from tests.support.tap_process import COMMAND, Tapped
 from tests.support.waiting import PATIENCE, until
@@ -51,8 +52,7 @@ class Restarted:
 
     def __init__(self, python: str, program: str, folder: Path) -> None:
         """Start it."""
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = own_port()
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self._words = (python, "-c", program, str(self.port))
         self._folder = folder

@@ -42,6 +42,7 @@ from tests.export.recordings import (
     text,
     write,
 )
+from tests.support.ports import own_port
 from tests.support.waiting import PATIENCE, until
 
 
@@ -248,8 +249,7 @@ def _listens(port: int) -> bool:
 def test_what_is_exported_speaks_http_too(tmp_path: Path) -> None:
     """The exported server with `--http`, and the exported test with its address."""
     server = exported_server(tmp_path, WEATHER)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = own_port()
     serving = subprocess.Popen([sys.executable, server, "--http", str(port)])
     try:
         until(lambda: _listens(port), "an address")

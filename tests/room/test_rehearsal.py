@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.room.test_teaching import at_seat, table_of
-from tests.support.room_process import Rooming, Visitor, is_over, own_port
+from tests.support.room_process import Rooming, Visitor, is_over, on_own_port
 from tests.support.serve_http import initialize
 from tests.support.waiting import until
 
@@ -387,7 +387,7 @@ def act(people: list[Learner]) -> None:
 
 def test_a_class_is_counted_twice_and_killed_in_each_step(tmp_path: Path) -> None:
     """Every cell is the same, at once after each kill; nothing typed is lost, no page an error."""
-    people, port = make_class(), own_port()
+    people, port = make_class(), on_own_port()
     room = Rooming(tmp_path / "home", *port)
     teacher = room.teacher()
     watching = Watching(room.teacher())

@@ -24,7 +24,7 @@ from humanmcp.room.classroom import Classroom
 from humanmcp.room.pages import page_context
 from humanmcp.room.practice import Outcome
 from tests.room.test_teaching import rows_of, table_of
-from tests.support.room_process import Rooming, Visitor, own_port
+from tests.support.room_process import Rooming, Visitor, on_own_port
 from tests.support.serve_http import initialize
 from tests.support.waiting import until
 
@@ -66,7 +66,7 @@ def test_a_room_that_has_ended_has_let_go_of_every_session(tmp_path: Path) -> No
 
 def test_a_killed_room_is_back_with_every_seat_and_what_was_typed(tmp_path: Path) -> None:
     """The same code, links, steps, draft; nobody has to join again."""
-    home, port = tmp_path / "home", own_port()
+    home, port = tmp_path / "home", on_own_port()
     with Rooming(home, *port) as room:
         learners = [room.learner(f"L{number}") for number in range(4)]
         for one in learners[:2]:
@@ -107,7 +107,7 @@ def test_an_open_request_is_the_same_after_a_restart_for_the_pages_that_show_it(
     tmp_path: Path, end: Callable[[Rooming], None]
 ) -> None:
     """Session, number, draft and its name in the browser, tries, and since when it waits."""
-    home, port = tmp_path / "home", own_port()
+    home, port = tmp_path / "home", on_own_port()
     with Rooming(home, *port) as room:
         ann, teacher = room.learner("Ann"), room.teacher()
         ann.answer_as_offered("initialize")
@@ -129,7 +129,7 @@ def test_an_open_request_is_the_same_after_a_restart_for_the_pages_that_show_it(
 
 def test_who_had_finished_has_finished_in_the_first_page_after_a_restart(tmp_path: Path) -> None:
     """Nothing is asked again, and the table is right at once."""
-    home, port = tmp_path / "home", own_port()
+    home, port = tmp_path / "home", on_own_port()
     with Rooming(home, *port, "--lesson", "first-answer") as room:
         learners, teacher = [room.learner(f"L{number}") for number in range(3)], room.teacher()
         for one in learners:
@@ -173,7 +173,7 @@ def test_what_was_typed_at_a_step_is_there_when_the_step_is_asked_again(tmp_path
 
 def test_the_mistakes_of_a_draft_and_the_clock_of_a_step_go_on(tmp_path: Path) -> None:
     """The teacher sees who needs help as before, also where no page is open."""
-    home, port = tmp_path / "home", own_port()
+    home, port = tmp_path / "home", on_own_port()
     with Rooming(home, *port) as room:
         ann, teacher = room.learner("Ann"), room.teacher()
         ann.answer_as_offered("initialize")
@@ -201,7 +201,7 @@ def test_what_a_learner_saw_as_kept_is_there_after_a_kill_at_any_moment(
 ) -> None:
     """Drafts that were saved, and answers that were sent: while a learner types and sends."""
     chance, steps = random.Random(seed), find_lesson("weather")("en")
-    home, port = tmp_path / "home", own_port()
+    home, port = tmp_path / "home", on_own_port()
     right = [json.dumps((step.example or {}).get("result", {})) for step in steps.requests]
     kept: dict[tuple[str, int], list[str]] = {}
     """The text of each exchange that was saved last, and those that may have been saved since."""

@@ -17,6 +17,7 @@ from humanmcp.desk.board import Board
 from humanmcp.inbox.contract import InboxError
 from humanmcp.inbox.folder import FolderInbox
 from tests.support.forking import start
+from tests.support.ports import own_port
 from tests.support.serve_http import Got, ask_http
 from tests.support.waiting import PATIENCE, until
 
@@ -40,7 +41,7 @@ class Desking(AbstractContextManager["Desking"]):
         self.out = home.parent / f"{home.name}.desk.out"
         self.err = home.parent / f"{home.name}.desk.err"
         environment = {key: value for key, value in os.environ.items() if key != "LANG"}
-        words = ["--home", str(home), "--port", str(port), *flags]
+        words = ["--home", str(home), "--port", str(port or own_port()), *flags]
         with (
             Path(os.devnull).open("rb") as null,
             self.out.open("wb") as out,

@@ -6,7 +6,6 @@ import html
 import json
 import os
 import re
-import socket
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, Final, Self
 from urllib.parse import urlencode
 
 from tests.support.forking import start
+from tests.support.ports import own_port
 from tests.support.serve_http import JSON, Got, ask_http
 from tests.support.serve_process import bare_environment
 from tests.support.waiting import PATIENCE, until
@@ -88,11 +88,9 @@ class Rooming:
         return self.visitor().join(self.code, name)
 
 
-def own_port() -> tuple[str, str]:
-    """Return the flag of a port that no other room tries, so that it is free after a restart."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return "--port", str(free.getsockname()[1])
+def on_own_port() -> tuple[str, str]:
+    """Return the flag of a port that is free after a restart, too."""
+    return "--port", str(own_port())
 
 
 class Visitor:

@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import re
-import socket
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -79,12 +78,12 @@ class ServingHttp(AbstractContextManager["ServingHttp"]):
         home: Path,
         *flags: str,
         quick: float = 0,
-        address: str = "0",
+        address: int = 0,
         command: tuple[str, ...] = (),
     ) -> None:
         """Start it, by another `command` where one is given, and wait until it listens."""
         self.home = home
-        http_flags = ["--http", address] if address != "0" else ["--http"]
+        http_flags = ["--http", str(address)] if address else ["--http"]
         words = ["serve", *http_flags, "--home", str(home), *flags]
         (out, to_out), (err, to_err) = os.pipe(), os.pipe()
         self.stdout, self._stderr = os.fdopen(out, "rb"), os.fdopen(err, "rb")
@@ -221,12 +220,6 @@ class Open:
         if self._response is not None:
             self._response.close()
         self._connection.close()
-
-
-def own_port() -> str:
-    """Return a port that a server may come back to: the usual one is taken by whoever is first."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return str(listening.getsockname()[1])
 
 
 def initialize(version: str) -> str:

@@ -13,8 +13,9 @@ from mcp import Client
 
 from humanmcp.inbox.contract import Inbox
 from tests.server.http.test_two_servers import asked, desk, running, where
+from tests.support.ports import own_port
 from tests.support.proxies import PROXIES, proxy_program
-from tests.support.serve_http import JSON, Got, ServingHttp, ask_http, initialize, own_port
+from tests.support.serve_http import JSON, Got, ServingHttp, ask_http, initialize
 from tests.support.waiting import PATIENCE, until
 
 __all__ = ["desk", "where"]  # fixtures
@@ -59,7 +60,7 @@ def listens(port: str) -> bool:
 @pytest.fixture
 def port() -> str:
     """Return where the proxy listens."""
-    return own_port()
+    return str(own_port())
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.tables import versions
-from tests.support.serve_http import ServingHttp, answer_in, modern, own_port
+from tests.support.ports import own_port
+from tests.support.serve_http import ServingHttp, answer_in, modern
 from tests.support.waiting import until
 
 TASKS: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}

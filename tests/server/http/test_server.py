@@ -14,6 +14,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.client import part_in
 from humanmcp.protocol.tables import versions
 from tests.server.test_replaying import recorded_at
+from tests.support.ports import own_port
 from tests.support.serve_http import (
     Modern,
     ServingHttp,
@@ -21,7 +22,6 @@ from tests.support.serve_http import (
     call,
     initialize,
     modern,
-    own_port,
 )
 from tests.support.serve_process import Serving
 from tests.support.waiting import PATIENCE, until

@@ -15,8 +15,9 @@ from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Inbox, Key, Life, Reply, SessionFacts
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
+from tests.support.ports import own_port
 from tests.support.postgres_server import PostgresServer
-from tests.support.serve_http import Open, ServingHttp, answer_in, call, modern, own_port
+from tests.support.serve_http import Open, ServingHttp, answer_in, call, modern
 from tests.support.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
