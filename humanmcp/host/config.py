@@ -1,14 +1,18 @@
-"""A host's configuration: which servers there are, read from the `mcpServers` of a JSON file.
+"""A host's configuration: which servers there are, read from the file of any known host.
 
-The mistakes that people make in such files are explained by place and name, and nothing is guessed:
-a host that reads half of a file is worse than one that says what to change.
+JSON with `mcpServers`, JSON with comments as VS Code and Zed write it, and Codex's TOML. The
+mistakes that people make are explained by place and name, and nothing is guessed. What is wrong
+with one entry costs this entry alone.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import tomllib
 from dataclasses import dataclass, replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common import jsonc
@@ -19,7 +23,6 @@ from humanmcp.protocol.repair.reading import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from humanmcp.host.client.client import ServerTarget
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -28,9 +31,16 @@ DEFAULT_NAME: Final = ".mcp.json"
 """The file in the home directory that is read when none is named."""
 
 TRAILING_COMMA: Final = "J02"
-_CELLS: Final = ("mcpServers", "servers")
+_CELLS: Final = ("mcpServers", "servers", "context_servers", "mcp_servers")
+"""Where hosts have their servers: most of them, VS Code, Zed, and Codex."""
+_COMMENTED: Final = re.compile(r'"(?:servers|context_servers)"\s*:')
+"""In the files of VS Code and Zed, which have comments."""
 _URLS: Final = ("url", "httpUrl", "serverUrl")
 """What hosts call the address of a remote server."""
+
+
+_INPUT: Final = re.compile(r"\$\{input:[^}]*\}")
+"""What VS Code asks its user for."""
 
 
 class HostConfigError(StopError):
@@ -98,15 +108,41 @@ def parse(
     Raises:
         HostConfigError: as `read_config`.
     """
-    reading = read_json(text)
+    servers = _servers(_value(text, path), path)
+    if not servers:
+        raise HostConfigError("empty", path=path)
+    entries = (_read_entry(name, written, path) for name, written in servers.items())
+    return tuple(entry if entry.trouble else _filled(entry, environment) for entry in entries)
+
+
+def _value(text: str, path: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Decode a configuration, by the ending of its name.
+
+    Raises:
+        HostConfigError: it cannot be read.
+    """
+    ending = PurePath(path).suffix
+    if ending in (".yaml", ".yml"):
+        raise HostConfigError("yaml", path=path)
+    if ending == ".toml":
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise HostConfigError("no toml", path=path, why=error) from error
+    is_commented = ending == ".jsonc" or _COMMENTED.search(text) is not None
+    reading = read_json(jsonc.plain(text) if is_commented else text)
     errors = [one for one in reading.diagnostics if one.blocks]
     if errors or not reading.readable:
         raise _explained((errors or list(reading.diagnostics))[0], text, path)
-    servers = _servers(reading.value, path)
-    if not servers:
-        raise HostConfigError("empty", path=path)
-    entries = (_entry(name, written, path) for name, written in servers.items())
-    return tuple(_filled(entry, environment) for entry in entries)
+    return reading.value
+
+
+def _read_entry(name: str, written: Any, path: str) -> ServerEntry:  # noqa: ANN401 - any JSON value
+    """Read an entry. A mistake in it is its trouble."""
+    try:
+        return _entry(name, written, path)
+    except HostConfigError as trouble:
+        return ServerEntry(name, trouble=trouble)
 
 
 def find(entries: tuple[ServerEntry, ...], name: str, path: str) -> ServerEntry:
@@ -139,6 +175,13 @@ def _servers(value: Any, path: str) -> Mapping[str, Any]:  # noqa: ANN401 - any 
 
 def _filled(entry: ServerEntry, environment: Mapping[str, str]) -> ServerEntry:
     """Fill the variables of an entry in. One that is not set costs this entry and no other."""
+    texts = (entry.url, *(text for _, text in entry.headers))
+    if entry.command is not None:
+        texts = (*entry.command.words, *entry.command.env.values())
+    asked = next((found[0] for found in map(_INPUT.search, texts) if found), "")
+    if asked:
+        trouble = HostConfigError("input", server=entry.name, name=asked)
+        return replace(entry, trouble=trouble)
     try:
         if entry.command is None:
             address = ServerAddress.of(entry.url, entry.headers, environment)
@@ -164,25 +207,34 @@ def _entry(name: str, written: Any, path: str) -> ServerEntry:  # noqa: ANN401 -
             raise HostConfigError("no command", path=path, name=name)
         headers = tuple(_named_texts(written, "headers", name, path).items())
         return ServerEntry(name, url=url, headers=headers, disabled=disabled)
+    if isinstance(written["command"], dict):  # as Zed wrote it
+        written = {**written, "command": "", **written["command"]}
+        written["command"] = written.get("path", "")
     command = _text(written["command"], f"{name}.command", path)
+    if command.startswith("~"):
+        raise HostConfigError("home", path=path, name=f"{name}.command", command=command)
     args = [
         _text(word, f"{name}.args[{index}]", path)
         for index, word in enumerate(_list(written, "args", name, path))
     ]
+    if " " in command and not args and not Path(command).exists():
+        first, rest = command.split(" ", 1)
+        code = {"command": first, "args": json.dumps(rest.split())}
+        raise HostConfigError("one string", path=path, name=name, **code)
     env = _named_texts(written, "env", name, path)
     folder = _text(written.get("cwd", ""), f"{name}.cwd", path)
     return ServerEntry(name, ChildCommand((command, *args), env, folder), disabled=disabled)
 
 
 def _list(written: Mapping[str, Any], key: str, name: str, path: str) -> list[Any]:
-    found = written.get(key, [])
+    found = [] if written.get(key) is None else written[key]
     if not isinstance(found, list):
         raise HostConfigError("not a list", path=path, name=f"{name}.{key}")
     return found
 
 
 def _named_texts(written: Mapping[str, Any], key: str, name: str, path: str) -> dict[str, str]:
-    found = written.get(key, {})
+    found = {} if written.get(key) is None else written[key]
     if not isinstance(found, dict):
         raise HostConfigError("not an object", path=path, name=f"{name}.{key}")
     return {inner: _text(value, f"{name}.{key}.{inner}", path) for inner, value in found.items()}

@@ -252,6 +252,8 @@ def _write(wanted: Wanted, *, as_json: bool) -> int:
         to_stderr(wanted.sentence("unchanged", path=wanted.path))
     else:
         to_stderr(Painted(wanted.sentence("written", path=wanted.path), "green"))
+        if after.text.startswith(_BOM):
+            to_stderr(Painted(wanted.sentence("bom", path=wanted.path), "yellow"))
         tell_what_now(wanted.host, kept)
     if told:
         to_stderr(Painted(told, "green"))

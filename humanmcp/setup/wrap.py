@@ -263,6 +263,8 @@ def _put_tap_in(arguments: argparse.Namespace) -> tuple[Host, Path | None]:
         raise WrapError("wrapped already", name=arguments.server, path=file.path)
     if has_odd_arguments(entry):
         raise WrapError("odd arguments", name=arguments.server, path=file.path)
+    if isinstance(entry.get("command"), dict):
+        raise WrapError("object command", name=arguments.server, path=file.path)
     changed = wrapped(entry, starter(), _flags(arguments, arguments.server))
     if changed is None:
         raise WrapError("no command", name=arguments.server, path=file.path)

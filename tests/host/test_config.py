@@ -103,6 +103,16 @@ def test_a_trailing_comma_in_a_list_has_no_name() -> None:
         ("hello", "x.json, line 1, column 1"),
         ("", "x.json, line"),
         (written([]), "mcpServers must be an object"),
+    ],
+)
+def test_each_mistake_has_its_sentence(text: str, said: str) -> None:
+    """What is wrong with the file, without a traceback."""
+    assert said in complaint(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
         (written({"a": "dice"}), "a must be an object"),
         (written({"a": {}}), 'a has neither "command"'),
         (written({"a": {"command": 1}}), "a.command must be a string in quotes"),
@@ -115,11 +125,55 @@ def test_a_trailing_comma_in_a_list_has_no_name() -> None:
             written({"a": {"url": "https://a/", "headers": {"k": 1}}}),
             "a.headers.k must be a",
         ),
+        (written({"a": {"command": "~/bin/srv"}}), "nothing replaces ~"),
+        (written({"a": {"command": "python3 server.py"}}), '"args": ["server.py"]'),
+        (written({"a": {"command": "b", "args": ["${input:key}"]}}), "VS Code asks its user"),
+        (
+            written({"a": {"url": "https://a/", "headers": {"k": "${input:key}"}}}),
+            "VS Code asks its user",
+        ),
     ],
 )
-def test_each_mistake_has_its_sentence(text: str, said: str) -> None:
-    """An empty list of servers and every wrong type, without a traceback."""
-    assert said in complaint(text)
+def test_a_mistake_in_an_entry_costs_this_entry_alone(text: str, said: str) -> None:
+    """The others can be started."""
+    whole = json.loads(text)
+    whole["mcpServers"]["right"] = {"command": "b"}
+    broken, right = parse(json.dumps(whole), "x.json", {})
+    assert said in str(broken.trouble)
+    assert not broken.can_start
+    assert right.can_start
+
+
+COMMENTED = """{
+  // mine
+  "%s": {"a": {"command": "b", "args": ["c",],},},
+}"""
+CODEX = '[mcp_servers.a]\ncommand = "b"\nargs = ["c"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (COMMENTED % "servers", "mcp.json"),
+        (COMMENTED % "context_servers", "settings.json"),
+        (COMMENTED % "mcpServers", "mine.jsonc"),
+        (CODEX, "config.toml"),
+        ('{"context_servers":{"a":{"command":{"path":"b","args":["c"],"env":null}}}}', "z.json"),
+    ],
+)
+def test_the_file_of_each_host_is_read_as_the_host_reads_it(text: str, path: str) -> None:
+    """With comments where the host has them; Zed's older form, too."""
+    (entry,) = parse(text, path, {})
+    assert entry.command is not None
+    assert (entry.name, entry.command.words) == ("a", ("b", "c"))
+
+
+@pytest.mark.parametrize(("path", "said"), [("c.yaml", "is YAML"), ("c.toml", "is not TOML")])
+def test_another_format_is_named(path: str, said: str) -> None:
+    """And what to write instead."""
+    with pytest.raises(HostConfigError) as found:
+        parse("a:\n  b: 1\n", path)
+    assert said in str(found.value)
 
 
 def test_a_file_that_is_missing_is_an_error_that_names_it(tmp_path: Path) -> None:
@@ -179,14 +233,14 @@ def test_variables_are_filled_in_as_hosts_do() -> None:
     """In the command, its arguments, its environment and folder; what is none stays."""
     entry = {
         "command": "${RUNNER:-uvx}",
-        "args": ["--key=${KEY}", "${env:KEY}", "${EMPTY:-x}", "${input:token}", "$KEY", "${a b}"],
+        "args": ["--key=${KEY}", "${env:KEY}", "${EMPTY:-x}", "$KEY", "${a b}"],
         "env": {"TOKEN": "${KEY}"},
         "cwd": "${HOME}/work",
     }
     environment = {"KEY": "k", "EMPTY": "", "HOME": "/home/me"}
     (found,) = parse(written({"a": entry}), "x", environment)
     assert found.command == ChildCommand(
-        ("uvx", "--key=k", "k", "x", "${input:token}", "$KEY", "${a b}"),
+        ("uvx", "--key=k", "k", "x", "$KEY", "${a b}"),
         {"TOKEN": "k"},
         "/home/me/work",
     )

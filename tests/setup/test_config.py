@@ -212,6 +212,17 @@ def test_removing_undoes_writing_byte_for_byte(
     assert not path.exists() if not old else path.read_bytes() == old.encode()
 
 
+def test_a_byte_order_mark_that_hosts_reject_is_named(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """It is kept, because the file is the person's."""
+    path = write(tmp_path / ".cursor" / "mcp.json", '\ufeff{"mcpServers": {}}\n')
+    assert "starts with a byte-order mark" in run("cursor", "--write").err
+    assert path.read_bytes().startswith(b"\xef\xbb\xbf")
+    path.write_text('{"mcpServers": {}}\n', "utf-8")
+    assert "byte-order mark" not in run("cursor", "--write").err
+
+
 def test_removing_keeps_what_was_changed_since(run: Callable[..., Ran], tmp_path: Path) -> None:
     """An entry that was added after ours stays."""
     path = write(tmp_path / ".cursor" / "mcp.json", '{"mcpServers": {}}')

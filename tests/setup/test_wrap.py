@@ -106,6 +106,15 @@ def test_comments_survive(tmp_path: Path) -> None:
     assert "has an address, not a command" in said
 
 
+def test_a_command_that_is_an_object_is_no_address(tmp_path: Path) -> None:
+    """Zed wrote it so."""
+    path = tmp_path / "settings.json"
+    path.write_text('{"context_servers": {"old": {"command": {"path": "npx", "args": []}}}}')
+    status, said = command("wrap", "zed", "old", "--path", str(path))
+    assert status == 1
+    assert "its command is an object" in said
+
+
 INSIDE = """{
 \t"servers": {
 \t\t"demo": { /* mine */
