@@ -22,7 +22,7 @@ from humanmcp.http.front import HttpApp
 from humanmcp.locales import say
 from humanmcp.protocol.answer_book.decide import Mode
 from humanmcp.protocol.http.inbound import PATH, HttpAddress
-from humanmcp.room import pages
+from humanmcp.room import pages, wall
 from humanmcp.room.pages import entered
 from humanmcp.room.records import Visitor, VisitorKind
 from humanmcp.server.http.sessions import HttpSession, HttpSessions
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _ROUTERS: Final = (
     *(one for one in CALLS if one is not login_page.calls),
     *(one for one in desk_app.PAGES if one is not login_page.router),
-    *(pages.router,),
+    *(pages.router, wall.router),
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -15,20 +14,16 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.schema import diagnostic_shapes
-from humanmcp.common import mistakes, qr_code
-from humanmcp.common.timestamps import seconds_of
+from humanmcp.common import mistakes
 from humanmcp.desk.context import page, page_router
 from humanmcp.desk.guard import cookie_of
-from humanmcp.desk.history.history_page import stage
 from humanmcp.desk.login import login_of, login_path_of, parts_of
 from humanmcp.desk.rendering import render
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.settings.settings_page import mistake_page, shown_snippets
-from humanmcp.inbox.contract import Key, Life, StoreError, UnknownItemError
+from humanmcp.inbox.contract import Life, StoreError, UnknownItemError
 from humanmcp.locales import spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
-from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import visible
 from humanmcp.room import results
 from humanmcp.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom, Knock
@@ -42,7 +37,7 @@ from humanmcp.room.records import (
     login,
     login_path,
 )
-from humanmcp.room.seat import RoomSeat, SeatMark
+from humanmcp.room.seat import RoomSeat
 
 # -- what every page needs -----------------------------------------------------------------------
 
@@ -151,8 +146,6 @@ router: Final = page_router()
 
 LONGEST_COUNT_DOWN: Final = 180
 """Minutes."""
-JUST_COME: Final = 3.0
-"""Seconds for which the projector marks who has come."""
 
 
 @router.get("/room")
@@ -436,90 +429,6 @@ def _projected(seat: RoomSeat | None, values: dict[str, str]) -> str:
             return f"answer {seat.record.number} {item.key.session} {item.key.number}"
         case _:
             return ""
-
-
-@router.get("/wall")
-def wall(request: Request) -> HTMLResponse:
-    """Show what the teacher chose: the code and who has come, steps, a seat, an answer, a mistake.
-
-    Nobody's name is there, also not in what they wrote, unless the teacher switched names on.
-    """
-    classroom = room_of(request)
-    what, *about = classroom.record.projected.split()
-    seat = classroom.seat(number_of(about[0])) if about else None
-    values: dict[str, Any] = {"what": what, "seat": None, "step": None, "chosen": ""}
-    match what, seat:
-        case "seat", RoomSeat():
-            values |= _on_stage(classroom, seat)
-        case "answer", RoomSeat():
-            values["answer"] = _answer(seat, Key(about[1], number_of(about[2])))
-        case "mistake", _:
-            values["mistake"] = mistakes.find_mistake(about[0])
-        case "steps", _:
-            lesson = classroom.lesson_steps(spoken_language()).title
-            values |= {"bars": _bars(classroom), "people": len(classroom.seats), "lesson": lesson}
-        case _:
-            values |= {"what": "code", "people": [_arrival(one) for one in classroom.seats]}
-    values |= {
-        "link": classroom.url.removeprefix("http://"),
-        "code": "" if classroom.state is DoorState.LOCKED else spaced(classroom.record.code),
-        "qr": qr_code.svg(classroom.joining_link).decode().partition("?>")[2],
-    }
-    shown = page(request, "room/wall.html", sessions=(), count=0, **values)
-    hidden = [] if classroom.record.names_on_wall else [one.record.name for one in classroom.seats]
-    shown.body = _without(bytes(shown.body).decode(), hidden).encode()
-    shown.headers["content-length"] = str(len(shown.body))
-    return shown
-
-
-def _without(html: str, names: list[str]) -> str:
-    """Hide people's names in the texts of the main part of a page."""
-    given = [one for one in names if len(one) > 1 and not one.isdigit()]
-    if not given:
-        return html
-    words = (rf"\b{re.escape(one)}\b" if one.isascii() else re.escape(one) for one in given)
-    named = re.compile("|".join(words), re.IGNORECASE)
-    head, main, tail = re.split("(<main.*</main>)", html, maxsplit=1, flags=re.DOTALL)
-    return head + re.sub(r"(?<=>)[^<>]+", lambda text: named.sub("…", text[0]), main) + tail
-
-
-def _on_stage(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:
-    """Show the newest step of a seat's conversation, with its colour and animal."""
-    words = seat.mark.words()
-    if classroom.record.names_on_wall:
-        words = f"{words} · {classroom.name_of(seat)}"
-    found: dict[str, Any] = {"seat": {"mark": seat.mark, "words": words}}
-    sessions = seat.board.sessions()
-    living = [one for one in sessions if one.facts.life is Life.OPEN]
-    chosen = next((one.facts.name for one in (*living, *sessions)), "")
-    return found | ({"chosen": chosen, **stage(seat.desk, chosen, 0)} if chosen else {})
-
-
-def _answer(seat: RoomSeat, key: Key) -> dict[str, Any]:
-    """Return what was written for a request, sent or not, with its problems."""
-    opened = seat.desk.open_exchange(key)
-    answer, draft = opened.item.answer, service.draft_of(opened)
-    text, form = (answer.line, TextForm.MESSAGE) if answer else (draft.text, draft.form)
-    diagnostics = () if answer else service.judge(opened, text, form).diagnostics
-    problems = diagnostic_shapes(diagnostics)
-    return {"method": opened.item.method, "text": pretty(text), "problems": problems}
-
-
-def _bars(classroom: Classroom) -> list[tuple[str, int]]:
-    """Return each step of the class lesson, with the number of seats that are past it."""
-    record, steps = classroom.record, classroom.lesson_steps(spoken_language()).requests
-    seats = [one for one in classroom.seats if classroom.lesson_of(one.record) == record.lesson]
-    at = [one.standing.step for one in seats if one.standing is not None]
-    return [
-        (one.title or one.method, sum(step > each for step in at))
-        for each, one in enumerate(steps, 1)
-    ]
-
-
-def _arrival(seat: RoomSeat) -> tuple[SeatMark, str, bool]:
-    """Return a seat's mark, in words, and whether it has just come."""
-    is_new = time.time() - seconds_of(seat.record.joined) < JUST_COME
-    return seat.mark, seat.mark.words(), is_new
 
 
 @router.get("/login")
