@@ -72,7 +72,7 @@ class _Question:
     it can leave a lock held, and `set` then waits forever."""
 
 
-class AskedSession:
+class QuestionInbox:
     """One session of the inbox of another role than the server. An `Attended`."""
 
     def __init__(
@@ -249,9 +249,9 @@ class AskedSession:
 class WhenAsked:
     """Opens a session in the inbox at the first request: most servers never ask anything."""
 
-    def __init__(self, sit_down: Callable[[], AskedSession]) -> None:
+    def __init__(self, sit_down: Callable[[], QuestionInbox]) -> None:
         self._sit_down = sit_down
-        self._session: AskedSession | None = None
+        self._session: QuestionInbox | None = None
         self._lock = threading.Lock()
 
     def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
@@ -277,7 +277,7 @@ class PersonAsked:
     answers, and the ordinary pages show them.
     """
 
-    def __init__(self, session: AskedSession, negotiated: NegotiatedState) -> None:
+    def __init__(self, session: QuestionInbox, negotiated: NegotiatedState) -> None:
         """Ask at this session of the inbox. `negotiated` is what the check may rely on."""
         self.desk = session
         self.session = McpSession(Party.CLIENT)
@@ -320,7 +320,7 @@ class ServerRecorder(ClientObserver):
     As in every transcript, `in` is what comes from the client: here, our own lines.
     """
 
-    def __init__(self, session: AskedSession) -> None:
+    def __init__(self, session: QuestionInbox) -> None:
         self.session = session
         self.client: Client | None = None
 

@@ -18,7 +18,7 @@ from humanmcp.answering.open_exchange import CONVERSATION
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.common.parsing import LONGEST_SECONDS
 from humanmcp.common.terminal import Painted, to_stdout
-from humanmcp.host.at_inbox import AskedSession, PersonAsked, ServerRecorder
+from humanmcp.host.at_inbox import PersonAsked, QuestionInbox, ServerRecorder
 from humanmcp.host.client.callbacks import ClientObserver, Nobody
 from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.host.config import ServerEntry
@@ -136,7 +136,7 @@ class HostPerson(PlayedHost):
     A host asks its user by `elicitation/create`, so these questions are exactly that.
     """
 
-    def __init__(self, session: AskedSession) -> None:
+    def __init__(self, session: QuestionInbox) -> None:
         super().__init__()
         self.person = PersonAsked(
             session,
@@ -230,8 +230,8 @@ class Table:
         if isinstance(self.host, HostPerson):
             self.host.history = self.loop.history
 
-    def _open(self, role: Role) -> AskedSession:
-        session = AskedSession(self.inbox, role, title=role.value, asker=IDENTITY.name)
+    def _open(self, role: Role) -> QuestionInbox:
+        session = QuestionInbox(self.inbox, role, title=role.value, asker=IDENTITY.name)
         self.sessions[role] = session.name
         return session
 

@@ -42,7 +42,7 @@ BY_TEACHER: Final = "teacher"
 """The author of an answer that the teacher sent at a learner's seat."""
 
 
-class Outcome(enum.Enum):
+class StepOutcome(enum.Enum):
     """The outcome of a step."""
 
     PASSED = "passed"
@@ -58,7 +58,7 @@ class StepEnd(NamedTuple):
     """
 
     at: int
-    outcome: Outcome
+    outcome: StepOutcome
     since: float
     until: float
     is_retold: bool
@@ -72,7 +72,7 @@ class LessonStanding(NamedTuple):
 
     step: int
     total: int
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[StepOutcome, ...] = ()
     since: float = 0.0
 
     @property
@@ -137,10 +137,10 @@ class Practice:
         outcomes = tuple(self._outcome(at, passed=one) for at, one in passed)
         return LessonStanding(len(outcomes) + 1, total, outcomes, self._since)
 
-    def _outcome(self, at: int, *, passed: bool) -> Outcome:
+    def _outcome(self, at: int, *, passed: bool) -> StepOutcome:
         if not passed:
-            return Outcome.FAILED
-        return Outcome.GIVEN if at in self._given_steps else Outcome.PASSED
+            return StepOutcome.FAILED
+        return StepOutcome.GIVEN if at in self._given_steps else StepOutcome.PASSED
 
     @property
     def has_ended(self) -> bool:

@@ -18,7 +18,7 @@ from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales import say, who
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json.visible import visible
-from humanmcp.room.practice import Outcome
+from humanmcp.room.practice import StepOutcome
 from humanmcp.room.records import StepRecord
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _row(classroom: Classroom, seat: RoomSeat, lesson: str, total: int) -> Itera
     at, passed = max(map(int, steps), default=0), sum(one.passed for one in steps.values())
     if lesson == classroom.lesson_of(record) and (standing := seat.standing) is not None:
         at = min(standing.step, standing.total)
-        passed = max(passed, standing.outcomes.count(Outcome.PASSED))
+        passed = max(passed, standing.outcomes.count(StepOutcome.PASSED))
     yield str(record.number)
     yield classroom.name_of(seat)
     yield seat.mark.words()

@@ -39,11 +39,11 @@ from humanmcp.room.practice import (
     BY,
     BY_TEACHER,
     LessonStanding,
-    Outcome,
     Practice,
     PracticeLine,
     PracticeSession,
     StepEnd,
+    StepOutcome,
     as_reply,
 )
 from humanmcp.room.records import StepRecord
@@ -235,7 +235,7 @@ class RoomSeat:
             self.inbox.last_frames_before(facts.name, 0, _LESSON), lesson_steps, own=True
         )
         steps = lesson.answered if lesson else ()
-        outcomes = tuple(Outcome.FAILED if one.failed else Outcome.PASSED for one in steps)
+        outcomes = tuple(StepOutcome.FAILED if one.failed else StepOutcome.PASSED for one in steps)
         return LessonStanding(len(outcomes) + 1, len(lesson_steps.requests), outcomes)
 
     @property
@@ -416,11 +416,11 @@ class RoomSeat:
 
     def _step_is_over(self, lesson: str, end: StepEnd) -> None:
         """Keep what became of a step; the hint for it has done its work."""
-        step, passed = self._step_at(lesson, end.at), end.outcome is Outcome.PASSED
+        step, passed = self._step_at(lesson, end.at), end.outcome is StepOutcome.PASSED
         if not (step.passed or (end.is_retold and step.seconds is not None)):
             step.seconds = round(end.until - end.since, 1)
         step.passed |= passed
-        step.given = end.outcome is Outcome.GIVEN and not step.passed
+        step.given = end.outcome is StepOutcome.GIVEN and not step.passed
         if not end.is_retold:
             opened = 0 if end.at >= self.record.opened else self.record.opened
             self._note_now_or_later(hint="" if passed else self.record.hint, opened=opened, told="")

@@ -34,7 +34,7 @@ class NotifyError(StopError):
     section = "setting_error"
 
 
-class Notifier:
+class CommandNotifier:
     """Announces the questions of one session."""
 
     def __init__(self, command: str) -> None:

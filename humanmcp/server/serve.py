@@ -181,7 +181,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> 
     from humanmcp.http.listening import bind  # noqa: PLC0415 - a pipe does not pay for it
     from humanmcp.server.http import sessions  # noqa: PLC0415 - as above
 
-    stderr, limits = Stderr(), sessions.Limits.of(files)
+    stderr, limits = Stderr(), sessions.HttpLimits.of(files)
     try:
         parts = _parts(arguments, settings, stderr)
         inbox = open_inbox(parts.home, settings.inbox)
@@ -221,9 +221,9 @@ def _ended(options: ServeOptions, status: int, stderr: Stderr) -> int:
 def _notifier(command: str) -> Callable[[str, int, str], object] | None:
     if not command.strip():
         return None
-    from humanmcp.server.notifier import Notifier  # noqa: PLC0415 - only who wants it pays for it
+    from humanmcp.server.notifier import CommandNotifier  # noqa: PLC0415 - only who wants it pays for it
 
-    return Notifier(command)
+    return CommandNotifier(command)
 
 
 def _misses(replay: Replay, status: int, stderr: Stderr) -> int:

@@ -31,7 +31,7 @@ from humanmcp.locales import say, titled
 from humanmcp.locales.stop import StopError, sentence_of, trouble
 from humanmcp.protocol.conversation.transcript import HELD, Direction
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
-from humanmcp.tap.hold import Held, HeldQueue, HoldPolicy, Refused
+from humanmcp.tap.hold import Held, HeldQueue, HoldPolicy, NotTaken
 from humanmcp.tap.pump import Sink
 from humanmcp.tap.real_server import NOT_EXECUTABLE, NOT_FOUND, RemoteServer, ServerProcess
 from humanmcp.tap.recorder import Listening, TapRecorder, TextLog
@@ -169,7 +169,7 @@ def _tap(
     recorder = TapRecorder()
     events = TapEvents()
 
-    def record(held: Held | Refused) -> None:
+    def record(held: Held | NotTaken) -> None:
         raw = held.raw if isinstance(held, Held) else held.cut.line
         recorder.put(held.direction, raw, number=held.number, note=HELD)
 

@@ -123,7 +123,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class NotTaken:
     """A line that is too long to be held: it is not forwarded, and nobody can release it."""
 
     number: int
@@ -145,8 +145,8 @@ class HoldPolicy:
     def __init__(
         self,
         *,
-        record: Callable[[Held | Refused], object],
-        keep: Callable[[Held | Refused | Cancelled], object],
+        record: Callable[[Held | NotTaken], object],
+        keep: Callable[[Held | NotTaken | Cancelled], object],
         passed: Callable[[], ConversationState] = ConversationState,
     ) -> None:
         """Let everything pass until told otherwise.
@@ -247,7 +247,7 @@ class HoldPolicy:
     def refuse(self, direction: Direction, cut: Cut) -> None:
         with self._lock:
             self._held += 1
-            refused = Refused(self._held, direction, cut)
+            refused = NotTaken(self._held, direction, cut)
             self._use_up(direction)
             self._see()
             self._record(refused)
@@ -482,7 +482,7 @@ class HeldQueue:
             self._hold_policy.settled(held.held, went_on=False)
             self._close(cancelled.number, ExchangeState.CANCELLED, reason=cancelled.reason)
 
-    def refuse(self, refused: Refused, at: str) -> None:
+    def refuse(self, refused: NotTaken, at: str) -> None:
         """Say that a line was not forwarded; whoever waits for an answer gets an error."""
         cut, number = refused.cut, refused.number
         why = say("tap", "too long to hold", bytes=cut.size, mebibytes=LONGEST_LINE >> 20)

@@ -22,7 +22,7 @@ from humanmcp.locales import speaking
 from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
-from humanmcp.tap.hold import Cancelled, Held, Refused
+from humanmcp.tap.hold import Cancelled, Held, NotTaken
 from humanmcp.tap.pump import Pump
 from humanmcp.tap.recorder import BY_TAP
 
@@ -66,7 +66,7 @@ class ChildEnded:
     """The real server has ended."""
 
 
-TapEvent: TypeAlias = Held | Refused | Cancelled | StreamEnded | ChildEnded
+TapEvent: TypeAlias = Held | NotTaken | Cancelled | StreamEnded | ChildEnded
 
 
 class TapEvents:
@@ -180,7 +180,7 @@ class Tap:
         match event:
             case Held():
                 self._hold(event)
-            case Refused():
+            case NotTaken():
                 if self._session is not None:
                     self._session.holds.refuse(event, stamp(time.time()))
             case Cancelled():

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.host.at_inbox import AskedSession, PersonAsked
+from humanmcp.host.at_inbox import PersonAsked, QuestionInbox
 from humanmcp.inbox import contract as inboxes
 from humanmcp.inbox.contract import Item, Key, Purpose, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
@@ -275,7 +275,7 @@ def test_a_held_message_is_judged_and_sent_alike(
 @pytest.mark.parametrize("name", ["page", "terminal"])
 def test_in_the_models_seat_a_desk_answers_as_in_the_servers(scene: Scene, name: str) -> None:
     """The host's inbox: plain text becomes what a model says, in the document and the line."""
-    seat = AskedSession(FolderInbox(scene.terminal.home), inboxes.Role.MODEL)
+    seat = QuestionInbox(FolderInbox(scene.terminal.home), inboxes.Role.MODEL)
     person = PersonAsked(
         seat, NegotiatedState("", client_capabilities={"sampling": {}}, initialized=True)
     )

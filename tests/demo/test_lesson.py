@@ -24,7 +24,7 @@ from humanmcp.demo.lesson import (
 from humanmcp.demo.steps import requests, weather
 from humanmcp.inbox.contract import Inbox, Key, UnknownItemError
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.room.practice import Outcome, Practice, PracticeLine
+from humanmcp.room.practice import Practice, PracticeLine, StepOutcome
 from humanmcp.server.connection import EndOfInput, MemoryConnection
 from tests.support.speaking import said_in
 
@@ -164,7 +164,7 @@ class Seat:
     @property
     def passed(self) -> Sequence[bool]:
         """Which steps passed."""
-        return [one is Outcome.PASSED for one in self.practice.standing.outcomes]
+        return [one is StepOutcome.PASSED for one in self.practice.standing.outcomes]
 
     @property
     def is_through(self) -> bool:

@@ -12,7 +12,7 @@ from types import FrameType
 
 import pytest
 
-from humanmcp.host.at_inbox import AskedSession, PersonAsked
+from humanmcp.host.at_inbox import PersonAsked, QuestionInbox
 from humanmcp.inbox import attendant
 from humanmcp.inbox.contract import Answer, Item, Key, Reply, Role, StoreError
 from humanmcp.inbox.folder import FolderInbox
@@ -24,7 +24,7 @@ from tests.support.waiting import PATIENCE, until
 PARAMS = {"maxTokens": 9, "messages": [{"role": "user", "content": {"type": "text", "text": "?"}}]}
 
 
-def ask(role: AskedSession) -> tuple[threading.Thread, list[str | None]]:
+def ask(role: QuestionInbox) -> tuple[threading.Thread, list[str | None]]:
     """Ask the person at a seat something in another thread. Returns it, and what it hears."""
     negotiated = NegotiatedState("", client_capabilities={"sampling": {}}, initialized=True)
     person = PersonAsked(role, negotiated)
@@ -42,7 +42,7 @@ def test_a_reply_is_taken_by_the_ring_of_the_bell(
     """Redesign, section 2: the same wake as in the server, and no look fifty times a second."""
     monkeypatch.setattr(attendant, "SLOW", 10 * PATIENCE)
     inbox = FolderInbox(tmp_path / "home")
-    role = AskedSession(inbox, Role.MODEL)
+    role = QuestionInbox(inbox, Role.MODEL)
     asking, heard = ask(role)
     item = until(lambda: inbox.items(role.name), "the question waits")[0]
     FolderInbox(tmp_path / "home").send(item.key, Reply("sunny", TextForm.TEXT, by="desk"))
@@ -86,9 +86,9 @@ def test_a_question_that_a_signal_interrupts_is_withdrawn_and_its_session_ends(
     """At whatever moment after its delivery the signal comes."""
     for after in itertools.count(1):
         inbox = Interrupted(tmp_path / "home", after)
-        role = AskedSession(inbox, Role.MODEL)
+        role = QuestionInbox(inbox, Role.MODEL)
 
-        def run(role: AskedSession = role) -> None:
+        def run(role: QuestionInbox = role) -> None:
             with contextlib.suppress(SignalError):
                 PersonAsked(role, NegotiatedState(initialized=True)).ask("ping", {})
             role.end()
@@ -136,7 +136,7 @@ def test_the_end_of_a_question_is_kept_when_the_disk_has_room_again(
 ) -> None:
     """Its asker has the answer at once, and the page shows it as answered in the end."""
     inbox = FullDisk(tmp_path / "home")
-    role = AskedSession(inbox, Role.MODEL)
+    role = QuestionInbox(inbox, Role.MODEL)
     asking, heard = ask(role)
     desk = FolderInbox(tmp_path / "home")
     (item,) = until(lambda: desk.items(role.name), "the question waits")
@@ -162,7 +162,7 @@ def test_what_a_full_disk_cannot_note_is_neither_lost_nor_sent_twice(tmp_path: P
         said.append(text)
         return Verdict(text, text, text)
 
-    role = AskedSession(inbox, Role.MODEL, say=say)
+    role = QuestionInbox(inbox, Role.MODEL, say=say)
     asking, heard = ask(role)
     desk = FolderInbox(tmp_path / "home")
     (item,) = until(lambda: desk.items(role.name), "the question waits")

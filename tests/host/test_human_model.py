@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.host.at_inbox import AskedSession
+from humanmcp.host.at_inbox import QuestionInbox
 from humanmcp.host.conversation import ModelTool, TextBlock, ToolResult, ToolUse, Turn, TurnRole
 from humanmcp.host.models import ModelError
 from humanmcp.host.models.human import METHOD, HumanModel, params_of, said
@@ -63,7 +63,7 @@ class Desk:
 @contextmanager
 def seated(home: Path) -> Iterator[tuple[HumanModel, Desk]]:
     """Put a person into the model's role."""
-    model = HumanModel(AskedSession(FolderInbox(home), Role.MODEL, title="model"))
+    model = HumanModel(QuestionInbox(FolderInbox(home), Role.MODEL, title="model"))
     try:
         yield model, Desk(home)
     finally:

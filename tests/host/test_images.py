@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.host.at_inbox import AskedSession
+from humanmcp.host.at_inbox import QuestionInbox
 from humanmcp.host.conversation import (
     ImageBlock,
     TextBlock,
@@ -79,7 +79,7 @@ def test_a_model_without_eyes_is_told_that_there_is_a_picture() -> None:
     assert shown[2].blocks[0] == ToolResult("1", "a picture")
 
 
-def _nobody() -> AskedSession:
+def _nobody() -> QuestionInbox:
     raise AssertionError
 
 

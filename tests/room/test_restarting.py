@@ -22,7 +22,7 @@ from humanmcp.inbox.contract import Life
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.room.classroom import Classroom
 from humanmcp.room.pages import page_context
-from humanmcp.room.practice import Outcome
+from humanmcp.room.practice import StepOutcome
 from tests.room.test_teaching import rows_of, table_of
 from tests.support.room_process import Rooming, Visitor, on_own_port
 from tests.support.serve_http import initialize
@@ -191,7 +191,7 @@ def test_the_mistakes_of_a_draft_and_the_clock_of_a_step_go_on(tmp_path: Path) -
     standing = classroom.seats[0].standing
     classroom.close()
     assert standing
-    assert (standing.step, standing.outcomes) == (2, (Outcome.PASSED,))
+    assert (standing.step, standing.outcomes) == (2, (StepOutcome.PASSED,))
     assert standing.since == pytest.approx(asked["arrived"], abs=0.5)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.server.notifier import Notifier, NotifyError
+from humanmcp.server.notifier import CommandNotifier, NotifyError
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
 
@@ -67,4 +67,4 @@ def test_a_command_that_cannot_be_started_ends_nothing(tmp_path: Path) -> None:
 def test_an_open_quote_is_told() -> None:
     """Before anything starts."""
     with pytest.raises(NotifyError, match="Close every quote"):
-        Notifier("notify-send 'hello")
+        CommandNotifier("notify-send 'hello")

@@ -11,7 +11,7 @@ import pytest
 from humanmcp.protocol.answer_book.book_format import parse
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.validation.held import parse_patterns
-from humanmcp.tap.hold import Cancelled, Held, HoldPolicy, Refused
+from humanmcp.tap.hold import Cancelled, Held, HoldPolicy, NotTaken
 
 CALL: Final = b'"jsonrpc":"2.0","method":"tools/call","params":{"name":"x"}'
 PING: Final = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -117,8 +117,8 @@ class Policy:
     """A policy with these patterns, and what it held."""
 
     def __init__(self, *patterns: str) -> None:
-        self.kept: list[Held | Refused | Cancelled] = []
-        self.recorded: list[Held | Refused] = []
+        self.kept: list[Held | NotTaken | Cancelled] = []
+        self.recorded: list[Held | NotTaken] = []
         self.policy = HoldPolicy(record=self.recorded.append, keep=self.kept.append)
         self.policy.hold(parse_patterns(patterns))
 

@@ -55,7 +55,7 @@ RANGES: Final = {"call": (1.0, LONGEST), "grace": (0.0, timeouts.LONGEST_GRACE)}
 """The minimum and maximum number of seconds of each setting."""
 
 
-class OldSession(NamedTuple):
+class EndedRow(NamedTuple):
     """An ended session, and its size in bytes."""
 
     view: SessionView
@@ -78,7 +78,7 @@ def _page(
     desk = desk_of(request)
     sessions = desk.board.sessions()
     old = [
-        OldSession(one, _size(desk.home / "sessions" / one.facts.name))
+        EndedRow(one, _size(desk.home / "sessions" / one.facts.name))
         for one in sessions
         if not one.facts.is_open and q.casefold() in _words(one)
     ]
@@ -112,10 +112,10 @@ def _words(view: SessionView) -> str:
     return f"{facts.title} {facts.client} {facts.name} {view.badge.letter}".casefold()
 
 
-def _grouped(old: Iterable[OldSession]) -> list[tuple[str, list[OldSession]]]:
+def _grouped(old: Iterable[EndedRow]) -> list[tuple[str, list[EndedRow]]]:
     """Group the sessions by client, newest first."""
 
-    def client(session: OldSession) -> str:
+    def client(session: EndedRow) -> str:
         return session.view.facts.title or session.view.facts.client
 
     found = sorted(old, key=client)  # stable: the newest stay first

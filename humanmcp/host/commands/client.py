@@ -20,7 +20,7 @@ from humanmcp.common.own_process import undisturbed
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
-from humanmcp.host.at_inbox import AskedSession, ServerRecorder
+from humanmcp.host.at_inbox import QuestionInbox, ServerRecorder
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import (
     FIRST_ID,
@@ -309,11 +309,11 @@ def _as_the_example_goes_on(client: Client) -> None:
         to_stderr("  ", say(SECTION, "no example", name=EXAMPLE_CALL["name"]))
 
 
-def _desk(settings: Settings, target: ServerTarget) -> AskedSession:
+def _desk(settings: Settings, target: ServerTarget) -> QuestionInbox:
     """Open a session of the client in the inbox."""
     inbox = open_inbox(home_folder(settings.home))
     title = settings.title or str(target)
-    session = AskedSession(inbox, Role.CLIENT, title=title)
+    session = QuestionInbox(inbox, Role.CLIENT, title=title)
     to_stderr(say(SECTION, "at the desk", name=session.name))
     return session
 

@@ -12,7 +12,7 @@ from humanmcp.common.own_process import undisturbed
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stderr
-from humanmcp.host.at_inbox import AskedSession, WhenAsked
+from humanmcp.host.at_inbox import QuestionInbox, WhenAsked
 from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.client import LONGEST, TIMEOUT
 from humanmcp.host.client.handshake import Identity, SessionStart
@@ -92,10 +92,10 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
     entries = read_config(path)
     typist = Typist()
 
-    def desk(role: Role, server: str = "") -> AskedSession:
+    def desk(role: Role, server: str = "") -> QuestionInbox:
         inbox = open_inbox(home_folder(settings.home))
         title = " ".join(word for word in (settings.title, server) if word)
-        session = AskedSession(inbox, role, title=title, asker=NAME.name)
+        session = QuestionInbox(inbox, role, title=title, asker=NAME.name)
         line = say(SECTION, f"at the desk {role.value}", name=session.name, server=server)
         to_stderr(line)
         return session
@@ -151,7 +151,7 @@ def _patterns(typed: list[str]) -> tuple[str, ...]:
 
 
 def _respondents(
-    typist: Typist, stack: contextlib.ExitStack, desk: Callable[[Role, str], AskedSession] | None
+    typist: Typist, stack: contextlib.ExitStack, desk: Callable[[Role, str], QuestionInbox] | None
 ) -> Callable[[str], ServerRequestHandler]:
     """Return a factory of request handlers, by the name of the server."""
     if desk is None:

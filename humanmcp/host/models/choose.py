@@ -19,7 +19,7 @@ from humanmcp.locales.stop import Phrase, StopError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from humanmcp.host.at_inbox import AskedSession
+    from humanmcp.host.at_inbox import QuestionInbox
     from humanmcp.host.conversation import Block, ModelTool, Turn
     from humanmcp.host.models import Heard, Model
 
@@ -77,7 +77,7 @@ class ModelChoice:
     """What was asked for. `desk` opens a session of the inbox for a person."""
 
     word: str
-    desk: Callable[[], AskedSession]
+    desk: Callable[[], QuestionInbox]
     base_url: str = ""
     key_file: str = ""
     record: str = ""

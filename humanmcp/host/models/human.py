@@ -33,7 +33,7 @@ from humanmcp.protocol.validation.rules.elicitation import TEXT_ONLY
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.host.at_inbox import AskedSession
+    from humanmcp.host.at_inbox import QuestionInbox
     from humanmcp.host.conversation import Block, ModelTool
     from humanmcp.host.models import Heard
 
@@ -45,7 +45,7 @@ MAX_TOKENS: Final = 4096
 class HumanModel:
     """A person who is shown the conversation and the tools, and answers in the model's place."""
 
-    def __init__(self, session: AskedSession) -> None:
+    def __init__(self, session: QuestionInbox) -> None:
         can: dict[str, Any] = {"sampling": {"tools": {}}}
         self.person = PersonAsked(
             session, NegotiatedState(TEXT_ONLY, client_capabilities=can, initialized=True)

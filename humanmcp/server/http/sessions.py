@@ -439,7 +439,7 @@ PER_SESSION: Final = 2
 """Open files of a session in a folder: its lock and its bell."""
 
 
-class Limits(NamedTuple):
+class HttpLimits(NamedTuple):
     """How many sessions and connections there may be at once."""
 
     sessions: int = MOST_SESSIONS
@@ -473,7 +473,7 @@ def read_key(name: str) -> tuple[str, Path | None]:
     return key, None
 
 
-LARGEST: Final = Limits()
+LARGEST: Final = HttpLimits()
 
 
 class _Open:
@@ -497,7 +497,7 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
     inbox: ServerInbox,
     ready: Callable[[], object],
     *,
-    limits: Limits = LARGEST,
+    limits: HttpLimits = LARGEST,
 ) -> None:
     """Serve until told to stop. `make` makes the session of a connection.
 
@@ -526,7 +526,7 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
         thread.join()
 
 
-def told(address: HttpAddress, *, made: Path | None, limits: Limits) -> str:
+def told(address: HttpAddress, *, made: Path | None, limits: HttpLimits) -> str:
     """Return the start message: address, access, limits. `made` is the file of a new key."""
     lines = [say("http", "hello", version=__version__, url=address.url)]
     if made is not None:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import pytest
 
 from humanmcp.common.child import EndedError
-from humanmcp.host.at_inbox import AskedSession
+from humanmcp.host.at_inbox import QuestionInbox
 from humanmcp.host.client.callbacks import Nobody, ServerRequestHandler
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Response, SessionStart
@@ -184,7 +184,7 @@ def test_an_unknown_question_is_answered_as_unknown() -> None:
 
 def test_a_question_can_be_answered_at_a_desk(tmp_path: Path) -> None:
     """`--desk`: the same question, draft and check, in the inbox; a slip comes back."""
-    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT, title="client")
+    session = QuestionInbox(FolderInbox(tmp_path), Role.CLIENT, title="client")
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
         target=session.answer,
@@ -220,7 +220,7 @@ def test_why_a_question_is_withdrawn_is_said_in_the_persons_language(
     assert said in capsys.readouterr().out
     inbox = FolderInbox(tmp_path)
     speak(language)  # the question waits in a thread
-    session = AskedSession(inbox, Role.CLIENT)
+    session = QuestionInbox(inbox, Role.CLIENT)
     asking = threading.Thread(
         target=session.answer,
         args=(question.exchange, question.session.negotiated, question.judge),
@@ -236,7 +236,7 @@ def test_why_a_question_is_withdrawn_is_said_in_the_persons_language(
 
 def test_a_withdrawn_question_leaves_the_desk(tmp_path: Path) -> None:
     """The server cancelled: nobody should go on writing."""
-    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT)
+    session = QuestionInbox(FolderInbox(tmp_path), Role.CLIENT)
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
         target=session.answer,
@@ -258,7 +258,7 @@ def test_a_question_withdrawn_on_its_way_to_the_desk_is_not_left_there(
 ) -> None:
     """A server that asks and cancels at once leaves nobody a question that nobody waits for."""
     inbox = FolderInbox(tmp_path)
-    session = AskedSession(inbox, Role.CLIENT)
+    session = QuestionInbox(inbox, Role.CLIENT)
     question = Question("elicitation/create", ELICIT)
     deliver = inbox.deliver
 
@@ -276,7 +276,7 @@ def test_a_question_withdrawn_on_its_way_to_the_desk_is_not_left_there(
 @pytest.mark.parametrize("way", [in_memory, as_process])
 def test_the_questions_of_an_answer_are_put_to_the_desk_too(tmp_path: Path, way: Way) -> None:
     """2026-07-28: what `input_required` asks waits in the inbox, one question after the other."""
-    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT)
+    session = QuestionInbox(FolderInbox(tmp_path), Role.CLIENT)
     client = Client(way("modern"), session)
     client.open(SessionStart.MODERN)
     found: list[Response] = []
@@ -302,7 +302,7 @@ def test_the_questions_of_an_answer_are_put_to_the_desk_too(tmp_path: Path, way:
 
 def test_where_there_is_no_server_nothing_can_be_said_first(tmp_path: Path) -> None:
     """The model's and the host's role are asked by us: whoever speaks there is told so."""
-    session = AskedSession(FolderInbox(tmp_path), Role.HOST)
+    session = QuestionInbox(FolderInbox(tmp_path), Role.HOST)
     inbox = FolderInbox(tmp_path)
     ticket = inbox.submit(session.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
     (diagnostic,) = until(
@@ -318,7 +318,7 @@ def test_a_server_that_ended_takes_nothing_more(tmp_path: Path) -> None:
     def gone(*_arguments: object, **_more: object) -> NoReturn:
         raise EndedError
 
-    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT, say=gone)
+    session = QuestionInbox(FolderInbox(tmp_path), Role.CLIENT, say=gone)
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
         target=session.answer, args=(question.exchange, question.session.negotiated, gone)
@@ -342,7 +342,7 @@ def test_a_question_that_cannot_be_kept_is_answered_with_an_error(
 ) -> None:
     """A full disk: the server is told, instead of waiting for ever."""
     inbox = FolderInbox(tmp_path)
-    session = AskedSession(inbox, Role.CLIENT)
+    session = QuestionInbox(inbox, Role.CLIENT)
 
     def full(_item: object) -> NoReturn:
         raise StoreError(OSError(errno.ENOSPC, "full"), "item", number=1)
