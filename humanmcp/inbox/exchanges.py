@@ -160,7 +160,7 @@ class SessionFolder:
     def refuse(self, number: int, diagnostics: Sequence[Diagnostic]) -> Signature | None:
         """Turn the reply into the draft again, with its problems. Returns the draft's signature."""
         path = self.at(ExchangeState.PENDING, number)
-        reply = read_reply(path)
+        reply = _read(path / records.REPLY, records.read_reply)
         if reply is not None:
             self._give_back(path, reply)
         explained = records.encode(records.diagnostics_record(diagnostics))
@@ -175,7 +175,7 @@ class SessionFolder:
         reply's text gets the name only when no draft was saved meanwhile.
         """
         draft = reply.as_draft
-        self._keep_other(path, read_draft(path), draft)
+        self._keep_other(path, _read(path / records.DRAFT, records.read_draft), draft)
         taken_away = path / records.OLD_DRAFT
         with suppress(FileNotFoundError):
             move(path / records.DRAFT, taken_away)
@@ -187,7 +187,7 @@ class SessionFolder:
                 self.keep(path, draft)
         finally:
             drop(written)
-        self._keep_other(path, _read_draft_file(taken_away), draft)
+        self._keep_other(path, _read(taken_away, records.read_draft), draft)
         drop(taken_away)
 
     def _keep_other(self, path: Path, draft: Draft | None, text: Draft) -> None:
@@ -226,7 +226,7 @@ class SessionFolder:
 
     def _keep_untaken(self, path: Path) -> None:
         """Turn a reply that came too late into a draft."""
-        reply = read_reply(path)
+        reply = _read(path / records.REPLY, records.read_reply)
         if reply is not None:
             self.keep(path, reply.as_draft)
             (path / records.REPLY).unlink(missing_ok=True)
@@ -307,26 +307,9 @@ def _publish(written: Path, state: ExchangeState, path: Path) -> tuple[ExchangeS
         and publish_first(written, path / records.REPLY)
     ):
         return None
-    answer, reply = _read_answer(path), read_reply(path)
-    return state, answer.by if answer else reply.by if reply else ""
-
-
-def _read_answer(path: Path) -> Answer | None:
-    return _read(path / records.ANSWER, lambda record: records.read_close(record)[0])
-
-
-def read_reply(path: Path) -> Reply | None:
-    """Read the reply of an exchange; None if there is no readable one."""
-    return _read(path / records.REPLY, records.read_reply)
-
-
-def read_draft(path: Path) -> Draft | None:
-    """Read the draft of an exchange; None if there is no readable one."""
-    return _read_draft_file(path / records.DRAFT)
-
-
-def _read_draft_file(path: Path) -> Draft | None:
-    return _read(path, records.read_draft)
+    answer, _reason = _read(path / records.ANSWER, records.read_close) or (None, "")
+    first = answer or _read(path / records.REPLY, records.read_reply)
+    return state, first.by if first else ""
 
 
 def _read(path: Path, reader: Callable[[records.Record], _Found]) -> _Found | None:
@@ -352,7 +335,8 @@ def read_record(path: Path, reader: Callable[[records.Record], _Found]) -> _Foun
 
 def kept_drafts(path: Path) -> dict[int, Draft]:
     """Read the texts that are kept beside an exchange, oldest first."""
-    found = ((n, _read_draft_file(path / records.KEPT.format(n))) for n in _kept_numbers(path))
+    files = {number: path / records.KEPT.format(number) for number in _kept_numbers(path)}
+    found = ((number, _read(file, records.read_draft)) for number, file in files.items())
     return {number: draft for number, draft in found if draft is not None}
 
 
@@ -364,14 +348,9 @@ def _kept_numbers(path: Path) -> list[int]:
 
 def discard(folder: Path) -> None:
     """Remove a folder that no reader has seen yet. What cannot be removed stays."""
-    with suppress(OSError):
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    discard(folder / entry.name)
-                else:
-                    (folder / entry.name).unlink()
-        folder.rmdir()
+    from shutil import rmtree  # noqa: PLC0415 - seldom wanted
+
+    rmtree(folder, ignore_errors=True)
 
 
 LEFT_BEHIND: Final = 3600.0
@@ -384,12 +363,9 @@ def sweep_temporary(folder: Path) -> None:
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):
-                if entry.stat(follow_symlinks=False).st_mtime > until:
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    discard(folder / entry.name)
-                else:
-                    (folder / entry.name).unlink()
+                if entry.stat(follow_symlinks=False).st_mtime <= until:
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                    (discard if is_folder else drop)(folder / entry.name)
 
 
 class WriterFiles:
@@ -463,18 +439,18 @@ class Outbox:
 
     def result(self, ticket: str) -> OutgoingResult | None:
         """Return what became of an outgoing message; None while it waits."""
-        if not records.is_ticket(ticket):
-            raise UnknownItemError(f"{self._folder.name}/{records.OUTBOX}/{ticket!r}")
         try:
-            content = read_file(self._path / records.RESULT.format(ticket))
-            return OutgoingResult(records.read_diagnostics(records.decode(content)))
+            found = read_record(self._result_of(ticket), records.read_diagnostics)
         except FileNotFoundError:
             if (self._path / records.OUTGOING.format(ticket)).exists():
                 return None
             raise UnknownItemError(f"{self._folder.name}/{records.OUTBOX}/{ticket}") from None
-        except records.UnreadableError as error:
-            _log.warning("what became of outgoing message %s cannot be read: %s", ticket, error)
-            return None
+        return None if found is None else OutgoingResult(found)
+
+    def _result_of(self, ticket: str) -> Path:
+        if not records.is_ticket(ticket):
+            raise UnknownItemError(f"{self._folder.name}/{records.OUTBOX}/{ticket!r}")
+        return self._path / records.RESULT.format(ticket)
 
     # -- the server's side ----------------------------------------------------------------------
 
@@ -486,11 +462,8 @@ class Outbox:
 
     def settle_outgoing(self, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         """Put the result beside an outgoing message."""
-        if not records.is_ticket(ticket):
-            raise UnknownItemError(f"{self._folder.name}/{records.OUTBOX}/{ticket!r}")
         result = records.encode(records.diagnostics_record(diagnostics))
-        path = self._path / records.RESULT.format(ticket)
-        replace_file(self._folder.temporary, path, result, durable=False)
+        replace_file(self._folder.temporary, self._result_of(ticket), result, durable=False)
         self._waiting.pop(ticket, None)
         self._passed.add(ticket)
 

@@ -177,7 +177,7 @@ def read_frame(line: bytes, path: Path) -> Frame | None:
 
 
 _CHUNK: Final = 1 << 16
-_SEARCHED: Final = 1 << 20
+_LARGEST_CHUNK: Final = 1 << 24
 _LONG: Final = 1 << 20
 
 
@@ -194,10 +194,7 @@ def frames_before(path: Path, before: int, count: int, word: str = "") -> tuple[
     with os.fdopen(descriptor, "rb") as stream:
         size = os.fstat(descriptor).st_size
         end = _end_of(stream, size, before) if before > 0 else size
-        wanted = word.encode("ascii")
-        lines = (
-            _with_word(stream, end, count, wanted) if word else _lines_before(stream, end, count)
-        )
+        lines = _lines_before(stream, end, count, word.encode("ascii"))
         frames = [frame for line in lines if (frame := _read(line, path))]
     return tuple(frame for frame in frames if not before or frame.seq < before)
 
@@ -242,37 +239,24 @@ def _first_after(stream: BinaryIO, at: int, limit: int) -> tuple[int, int | None
     return at, None
 
 
-def _lines_before(stream: BinaryIO, end: int, count: int) -> list[bytes]:
-    """Return up to `count` whole lines that end at or before offset `end`, oldest first."""
-    taken: list[bytes] = []
-    at, size = end, _CHUNK
-    while at > 0 and sum(chunk.count(b"\n") for chunk in taken) <= count:
-        size = min(size * 2, 1 << 24)
-        start = max(0, at - size)
-        stream.seek(start)
-        taken.insert(0, stream.read(at - start))
-        at = start
-    lines = b"".join(taken).split(b"\n")[:-1]
-    return lines[1:][-count:] if at > 0 else lines[-count:]
+def _lines_before(stream: BinaryIO, end: int, count: int, word: bytes) -> list[bytes]:
+    """Return up to `count` whole lines that end at or before offset `end`, oldest first.
 
-
-def _with_word(stream: BinaryIO, end: int, count: int, word: bytes) -> list[bytes]:
-    """Return up to `count` lines before offset `end` that hold a word, oldest first.
-
-    A part of the file that has not the word is not taken apart: a hundred thousand lines are looked
-    through in a few hundredths of a second.
+    With a word only those that hold it. A part of the file that has not the word is not taken
+    apart: a hundred thousand lines are looked through in a few hundredths of a second.
     """
     found: list[bytes] = []
-    at, rest = end, b""
+    at, rest, size = end, b"", _CHUNK
     while at > 0 and len(found) < count:
-        start = max(0, at - _SEARCHED)
+        size = min(size * 2, _LARGEST_CHUNK)
+        start = max(0, at - size)
         stream.seek(start)
         block = stream.read(at - start) + rest
         at = start
         # The first line of a block begins in the block before it.
         head, line_end, tail = (b"", b"\n", block) if start == 0 else block.partition(b"\n")
         rest = head + line_end
-        if word in tail.lower():
-            lines = [line for line in tail.split(b"\n")[:-1] if word in line.lower()]
-            found = [*lines, *found]
+        if not word or word in tail.lower():
+            lines = tail.split(b"\n")[:-1]
+            found = [*(line for line in lines if not word or word in line.lower()), *found]
     return found[-count:]
