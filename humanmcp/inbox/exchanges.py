@@ -130,6 +130,11 @@ class SessionFolder:
                 continue
         raise UnknownItemError(f"{self.name}/{number}")
 
+    def _replace(
+        self, path: Path, value: records.Record | tuple[object, ...], *, durable: bool = False
+    ) -> None:
+        replace_file(self.temporary, path, records.encode(value), durable=durable)
+
     # -- what the server does -------------------------------------------------------------------
 
     def deliver(self, item: Item) -> Signature | None:
@@ -152,10 +157,9 @@ class SessionFolder:
         path = self.at(ExchangeState.PENDING, number)
         request = records.decode(read_file(path / records.REQUEST))
         if (request.get("line"), request.get("id")) != (line, id_token):
-            changed = records.encode({**request, "line": line, "id": id_token})
-            replace_file(self.temporary, path / records.REQUEST, changed, durable=True)
-        wait = records.encode(records.record_of(waiting))
-        replace_file(self.temporary, path / records.WAIT, wait, durable=False)
+            changed = {**request, "line": line, "id": id_token}
+            self._replace(path / records.REQUEST, changed, durable=True)
+        self._replace(path / records.WAIT, waiting)
 
     def refuse(self, number: int, diagnostics: Sequence[Diagnostic]) -> Signature | None:
         """Turn the reply into the draft again, with its problems. Returns the draft's signature."""
@@ -163,8 +167,7 @@ class SessionFolder:
         reply = _read(path / records.REPLY, records.read_reply)
         if reply is not None:
             self._give_back(path, reply)
-        explained = records.encode(records.diagnostics_record(diagnostics))
-        replace_file(self.temporary, path / records.PROBLEMS, explained, durable=False)
+        self._replace(path / records.PROBLEMS, records.diagnostics_record(diagnostics))
         (path / records.REPLY).unlink(missing_ok=True)
         return signature(path / records.DRAFT)
 
@@ -179,9 +182,7 @@ class SessionFolder:
         taken_away = path / records.OLD_DRAFT
         with suppress(FileNotFoundError):
             move(path / records.DRAFT, taken_away)
-        written, _ = write_temporary(
-            self.temporary, records.encode(records.record_of(draft)), durable=True
-        )
+        written, _ = write_temporary(self.temporary, records.encode(draft), durable=True)
         try:
             if not publish_first(written, path / records.DRAFT):
                 self.keep(path, draft)
@@ -207,8 +208,7 @@ class SessionFolder:
         target = self.at(state, number)
         try:
             if answer is not None or reason:
-                ending = records.encode(records.close_record(state, answer, reason))
-                replace_file(self.temporary, path / records.ANSWER, ending, durable=False)
+                self._replace(path / records.ANSWER, records.close_record(state, answer, reason))
             move(path, target)
         except FileNotFoundError:
             self.locate(number)  # closed before: nothing to do
@@ -221,8 +221,7 @@ class SessionFolder:
         path = self.at(ExchangeState.ANSWERED, number) / records.ANSWER
         record = records.decode(read_file(path))
         if not record.get("fetched"):
-            changed = records.encode({**record, "fetched": at})
-            replace_file(self.temporary, path, changed, durable=False)
+            self._replace(path, {**record, "fetched": at})
 
     def _keep_untaken(self, path: Path) -> None:
         """Turn a reply that came too late into a draft."""
@@ -235,12 +234,8 @@ class SessionFolder:
 
     def save(self, number: int, draft: Draft) -> None:
         """Replace the draft, wherever the exchange lies."""
-        content = records.encode(records.record_of(draft))
         self.follow(
-            number,
-            lambda _, path: replace_file(
-                self.temporary, path / records.DRAFT, content, durable=True
-            ),
+            number, lambda _, path: self._replace(path / records.DRAFT, draft, durable=True)
         )
 
     def send(self, number: int, reply: Reply) -> None:
@@ -249,7 +244,7 @@ class SessionFolder:
         Raises:
             TakenError: it is not. Its text is kept.
         """
-        content = records.encode(records.record_of(reply))
+        content = records.encode(reply)
         written, _ = write_temporary(self.temporary, content, durable=True)
         try:
             winner = self.follow(number, partial(_publish, written))
@@ -269,13 +264,14 @@ class SessionFolder:
         kept = kept_drafts(path)
         if any(old.text == draft.text and old.form is draft.form for old in kept.values()):
             return
-        record = records.record_of(draft._replace(touched=True))
         number = max(_kept_numbers(path), default=0) + 1
-        self.publish(record, lambda free: path / records.KEPT.format(free), number)
+        self.publish(
+            draft._replace(touched=True), lambda free: path / records.KEPT.format(free), number
+        )
 
-    def publish(self, record: records.Record, name: Callable[[int], Path], number: int) -> int:
+    def publish(self, value: Draft | Reply, name: Callable[[int], Path], number: int) -> int:
         """Write a record under the first free number from this one, and return it."""
-        written, _ = write_temporary(self.temporary, records.encode(record), durable=True)
+        written, _ = write_temporary(self.temporary, records.encode(value), durable=True)
         try:
             while not publish_first(written, name(number)):
                 number += 1
@@ -287,15 +283,13 @@ class SessionFolder:
 def _fill(folder: Path, item: Item) -> Signature | None:
     request = records.encode(records.request_record(item))
     write_new(folder / records.REQUEST, request, durable=True)
-    wait = records.encode(records.record_of(item.waiting))
-    write_new(folder / records.WAIT, wait, durable=False)
+    write_new(folder / records.WAIT, records.encode(item.waiting), durable=False)
     if item.diagnostics:
         diagnostics = records.encode(records.diagnostics_record(item.diagnostics))
         write_new(folder / records.PROBLEMS, diagnostics, durable=False)
     if item.draft is None:
         return None
-    draft = records.encode(records.record_of(item.draft))
-    return write_new(folder / records.DRAFT, draft, durable=False)
+    return write_new(folder / records.DRAFT, records.encode(item.draft), durable=False)
 
 
 def _publish(written: Path, state: ExchangeState, path: Path) -> tuple[ExchangeState, str] | None:
@@ -431,7 +425,7 @@ class Outbox:
         """Submit an outgoing message under the next free number."""
         number = max((int(ticket) for ticket in self._tickets()[0]), default=0) + 1
         number = self._folder.publish(
-            records.record_of(reply),
+            reply,
             lambda free: self._path / records.OUTGOING.format(records.exchange_name(free)),
             number,
         )

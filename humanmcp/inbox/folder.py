@@ -251,7 +251,7 @@ class FolderInbox:
         with keeping("session", session=facts.name):
             if negotiated != owned.negotiated:
                 path = owned.folder.path / records.KNOWN
-                content = records.encode(records.record_of(negotiated))
+                content = records.encode(negotiated)
                 replace_file(owned.folder.temporary, path, content, durable=False)
                 owned.negotiated = negotiated
             facts = facts._replace(life=Life.OPEN)

@@ -186,11 +186,12 @@ class UnreadableError(ValueError):
     """A file is not a record: it was torn by a crash, or another program wrote it."""
 
 
-def encode(record: Record) -> bytes:
-    """Write a record as UTF-8 with a line feed at its end; people read these files, too.
+def encode(value: Record | tuple[object, ...]) -> bytes:
+    """Write a record, or a value that has one, as UTF-8 with a line feed at its end.
 
     A lone surrogate, which UTF-8 cannot hold, becomes its JSON escape.
     """
+    record = record_of(value) if isinstance(value, tuple) else value
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=_plain)
     return text.encode("utf-8", "backslashreplace") + b"\n"
 

@@ -134,11 +134,11 @@ class ExchangeRows(SessionRows):
                 _DELIVER,
                 **self._this(item.key),
                 request=text_of(records.request_record(item)),
-                wait=text_of(records.record_of(item.waiting)),
+                wait=text_of(item.waiting),
                 problems=text_of(records.diagnostics_record(item.diagnostics))
                 if item.diagnostics
                 else None,
-                draft=None if item.draft is None else text_of(records.record_of(item.draft)),
+                draft=None if item.draft is None else text_of(item.draft),
             )
         except self._db.integrity_error as error:
             raise StoreError(FileExistsError(), "item", number=item.key.number) from error
@@ -153,7 +153,7 @@ class ExchangeRows(SessionRows):
         self._db.run_soon(
             _UPDATE,
             **self._this(key),
-            wait=text_of(records.record_of(waiting)),
+            wait=text_of(waiting),
             request=None if request is None else text_of(request),
         )
         self._ring()
@@ -169,8 +169,8 @@ class ExchangeRows(SessionRows):
             if item.reply is not None:
                 text, draft = item.reply.as_draft, item.draft
                 if draft and draft.touched and draft.text != text.text:
-                    self._db.run(_KEEP, on, **this, record=text_of(records.record_of(draft)))
-                self._db.run(_GIVE_BACK, on, **this, record=text_of(records.record_of(text)))
+                    self._db.run(_KEEP, on, **this, record=text_of(draft))
+                self._db.run(_GIVE_BACK, on, **this, record=text_of(text))
             why = text_of(records.diagnostics_record(diagnostics))
             self._db.run(_REFUSE, on, **this, problems=why)
         self._ring()
@@ -229,7 +229,7 @@ class ExchangeRows(SessionRows):
         return _item(key.session, rows[0])
 
     def save(self, key: Key, draft: Draft) -> None:
-        record = text_of(records.record_of(draft))
+        record = text_of(draft)
         if not self._db.run(_SAVE, **self._this(key), record=record):
             raise UnknownItemError(f"{key.session}/{key.number}")
         self._ring()
@@ -254,13 +254,13 @@ class ExchangeRows(SessionRows):
         kept = self.item(key).kept
         if any(old.text == draft.text and old.form is draft.form for old in kept):
             return
-        record = text_of(records.record_of(draft._replace(touched=True)))
+        record = text_of(draft._replace(touched=True))
         self._db.run(_KEEP, **self._this(key), record=record)
         self._ring()
 
     def send(self, key: Key, reply: Reply) -> None:
         this = self._this(key)
-        if self._db.run(_SEND, **this, record=text_of(records.record_of(reply))):
+        if self._db.run(_SEND, **this, record=text_of(reply)):
             self._ring()
             return
         self.put_aside(key, reply.as_draft)
@@ -487,7 +487,7 @@ class Taking(ExchangeRows):
     # -- the desk's side ------------------------------------------------------------------------
 
     def submit(self, session: str, reply: Reply) -> str:
-        record = text_of(records.record_of(reply))
+        record = text_of(reply)
         found = self._db.run(_SAY, session=self._id(session), record=record)
         if not found:
             raise UnknownItemError(session)

@@ -66,9 +66,9 @@ UPDATE humanmcp.sessions SET holds = %(holds)s, changed = pg_current_xact_id()
 WHERE id = %(session)s"""
 
 
-def text_of(record: records.Record) -> str:
+def text_of(value: records.Record | tuple[object, ...]) -> str:
     """Return a record as text for the database; what UTF-8 cannot hold is escaped."""
-    return records.encode(record).decode()
+    return records.encode(value).decode()
 
 
 class _Owned:
@@ -224,7 +224,7 @@ class SessionRows:
             facts=text_of(records.facts_record(facts)),
             probe=facts.probe,
             ended=facts.life is not Life.OPEN,
-            negotiated=text_of(records.record_of(negotiated)) if new and negotiated else None,
+            negotiated=text_of(negotiated) if new and negotiated else None,
         )
         owned.facts = facts
         owned.negotiated = negotiated or owned.negotiated
