@@ -258,11 +258,6 @@ class OpenExchange:
             for other in self.inbox.items(self.key.session)
         )
 
-    @property
-    def is_open(self) -> bool:
-        """Return True if it can still be answered: its session runs, or its client comes back."""
-        return self.inbox.facts(self.key.session).is_open or self.item.outlives
-
     def again(self) -> OpenExchange:
         """Return it as it is now."""
         return OpenExchange(

@@ -361,7 +361,7 @@ def send(
     if opened.item.state is ExchangeState.ANSWERED or is_second:
         # The inbox keeps the text beside what was sent.
         return _submit_reply(opened, reply, Verdict(reply.text, None, None), within, wake)
-    if not is_pending or not opened.is_open:
+    if opened.standing.is_over:
         # Two people may be too late at the same moment: the draft holds the text of one of them.
         opened.inbox.put_aside(opened.key, reply.as_draft)
         if opened.item.draft is None or not opened.item.draft.touched:

@@ -36,7 +36,6 @@ from humanmcp.inbox.contract import InboxError, Key, Reply, UnknownItemError
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.conversation.approvals import QUESTION, digest_of
-from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import OutgoingRequest
 from humanmcp.protocol.json.tree import object_at
@@ -398,13 +397,13 @@ class Phone(NoticeTarget):
         """Send the answer of a button, if it is still valid; return the code of the sentence."""
         if code in self._used:
             return "repeated"
-        before, is_pending = opened.item.reply, opened.item.state is ExchangeState.PENDING
+        before = opened.item.reply
         ours = (self.rule.device, button.reply.text)
         if before is not None and (before.who, before.text) == ours:
             # A desk sent it that crashed before it stored the press.
             result = service.result_of(opened, before)
             outcome = "on its way" if result is None else _OUTCOMES[result.outcome]
-        elif not is_pending or not opened.is_open:
+        elif opened.standing.is_over:
             outcome = "late"
         elif not _is_sendable(opened, button):
             outcome = "unfit"

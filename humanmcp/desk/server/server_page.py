@@ -115,7 +115,7 @@ def _target(request: Request, session: str, at: str) -> DefinitionOwner:
     owner = DefinitionOwner(desk, session, at)
     if at:
         opened = desk.open_exchange(owner.key)
-        if not opened.is_open:
+        if not opened.facts.is_open and opened.standing.is_over:
             return DefinitionOwner(desk, late=True)
         if opened.item.state is not ExchangeState.PENDING:
             return DefinitionOwner(desk, owner.key.session, late=True)
