@@ -67,6 +67,12 @@ def read(path: Path) -> str:
 
 
 @functools.cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a module of the project."""
+    return ast.parse(read(path))
+
+
+@functools.cache
 def manual() -> tuple[Path, ...]:
     """List every page that people read."""
     pages = {*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")}
@@ -136,7 +142,7 @@ def codes_in_code() -> set[str]:
     """Collect the problem codes that the code can raise: the strings that look like one."""
     found: set[str] = set()
     for file in (ROOT / "humanmcp").rglob("*.py"):
-        for node in ast.walk(ast.parse(read(file))):
+        for node in ast.walk(parsed(file)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found |= {node.value} if PROBLEM_CODE.fullmatch(node.value) else set()
     return found
@@ -165,7 +171,7 @@ def test_a_message_names_no_file_of_the_manual() -> None:
     """Who installed the wheel has none: a command, or an address of the desk, is there."""
     messages = [sentence for language in LANGUAGES for sentence in flat(language).values()]
     for file in (ROOT / "humanmcp").rglob("*.py"):
-        messages += strings(ast.parse(read(file)))
+        messages += strings(parsed(file))
     assert [text for text in messages if re.search(r"\bdocs/[a-z-]+/[a-z-]+", text)] == []
 
 
@@ -354,7 +360,7 @@ def test_every_sentence_that_the_code_names_exists() -> None:
 
 def said_in(file: Path) -> Iterator[tuple[ast.Call, str, str]]:
     """Find the calls of `locales.say` with a room and a code written out."""
-    tree = ast.parse(read(file))
+    tree = parsed(file)
     names = {
         alias.asname or alias.name
         for node in ast.walk(tree)
