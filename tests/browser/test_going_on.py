@@ -263,8 +263,9 @@ def test_on_a_phone_the_next_row_has_the_focus(
     expect(row).to_contain_text("Osaka")
 
 
-@pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
-@pytest.mark.parametrize("rows", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    ("rows", "locale"), [(0, "en-US"), (1, "ja-JP"), (2, "en-US"), (3, "ja-JP")]
+)
 def test_the_cursor_is_never_under_the_bar_with_send(
     desk: Desking, host: Serving, window: Windows, rows: int, locale: str
 ) -> None:
