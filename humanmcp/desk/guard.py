@@ -18,13 +18,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from starlette.requests import ClientDisconnect
 
-from humanmcp.desk.login import (
-    ONLY_SESSION,
-    login_of,
-    login_path_of,
-    within,
-    without_login_path,
-)
+from humanmcp.desk.login import ONLY_SESSION, login_of, login_path_of, within, without_login_path
 from humanmcp.desk.rights import PUBLIC, Who
 from humanmcp.http.bodies import (
     LARGEST,

@@ -488,10 +488,7 @@ def answer_schema(request: Request, session: str, number: int) -> JsonSchemaShap
     For the protocol version of the session, with what the tool or the question declares.
     """
     opened = desk_of(request).open_exchange(Key(session, number))
-    item, form = (
-        opened.item,
-        form_of(opened.item, opened.negotiated, opened.name),
-    )
+    item, form = opened.item, form_of(opened.item, opened.negotiated, opened.name)
     more: dict[str, Any] = {}
     if form is not None and form.mirror:
         more["structuredContent"] = form.schema

@@ -135,18 +135,10 @@ def _lists_of(command: str, home: Path) -> server_definition.Lists:
     if not words:
         raise server_definition.ServerDefinitionError("no command")
     source = [words[0]] if words[0].startswith(_ADDRESSES) else ["--", *words]
+    command_line = (sys.executable, "-m", "humanmcp", "book", "--lang", spoken_language())
     try:
         done = subprocess.run(  # noqa: S603 - the owner of this computer typed it; there is no shell
-            [
-                sys.executable,
-                "-m",
-                "humanmcp",
-                "book",
-                "--lang",
-                spoken_language(),
-                "--from",
-                *source,
-            ],
+            [*command_line, "--from", *source],
             capture_output=True,
             check=False,
             stdin=subprocess.DEVNULL,

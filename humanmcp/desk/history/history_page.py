@@ -22,12 +22,7 @@ from humanmcp.desk.rendering import media_in
 from humanmcp.desk.routing import DeskRoute
 from humanmcp.export.command import FORMATS, without_secrets, written
 from humanmcp.export.recording import ExportOptions, Recording
-from humanmcp.inbox.contract import (
-    Key,
-    Life,
-    SessionFacts,
-    UnknownItemError,
-)
+from humanmcp.inbox.contract import Key, Life, SessionFacts, UnknownItemError
 from humanmcp.locales.explain import Card, explain
 from humanmcp.protocol.conversation.transcript import Frame
 from humanmcp.protocol.json import jsonrpc

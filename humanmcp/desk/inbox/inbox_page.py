@@ -59,15 +59,7 @@ from humanmcp.desk.routing import FormValues
 from humanmcp.desk.send import request_form
 from humanmcp.desk.server.server_definition import LISTS
 from humanmcp.desk.settings.settings_page import shown_snippets
-from humanmcp.inbox.contract import (
-    Action,
-    Draft,
-    Item,
-    Key,
-    Order,
-    Reply,
-    UnknownItemError,
-)
+from humanmcp.inbox.contract import Action, Draft, Item, Key, Order, Reply, UnknownItemError
 from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.locales import UnknownSentenceError, describe, say, spoken_language
 from humanmcp.protocol.answer_book.placeholders import fill_answer
@@ -455,11 +447,8 @@ def _form_for(opened: OpenExchange, exchange: Exchange | None) -> AnswerForm | N
     """Return the form of an answer, or of the arguments of a held call."""
     if exchange is not None:
         return form_of(opened.item, opened.negotiated, opened.name)
-    return (
-        arguments_form(opened.negotiated, opened.name)
-        if opened.item.method == "tools/call"
-        else None
-    )
+    is_call = opened.item.method == "tools/call"
+    return arguments_form(opened.negotiated, opened.name) if is_call else None
 
 
 def _form(form: AnswerForm) -> FormShape:

@@ -143,19 +143,14 @@ class QuestionChoice:
 
 def question_choices(opened: OpenExchange) -> tuple[QuestionChoice, ...]:
     """Return the requests to the client while this exchange waits; () if none is possible."""
-    item, facts, exchange, negotiated = (
-        opened.item,
-        opened.facts,
-        opened.exchange,
-        opened.negotiated,
-    )
+    item, facts, exchange = opened.item, opened.facts, opened.exchange
     ours = facts.role.traits.serves and item.purpose is Purpose.ANSWER
     waits = item.state is ExchangeState.PENDING and facts.life is Life.OPEN
     if exchange is None or not ours or not waits:
         return ()
     found = []
     for input_request in InputRequest:
-        hindered = input_requests.obstacle(input_request, exchange, negotiated)
+        hindered = input_requests.obstacle(input_request, exchange, opened.negotiated)
         why = ""
         if hindered is not None:
             code, missing = f"ask.not.{hindered.why.value}", hindered.capability
