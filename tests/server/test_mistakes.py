@@ -50,7 +50,7 @@ ROWS: Final = (
         '"capabilities" is missing'),
     Row("E02", CALL, f'{{"jsonrpc":"2.0","id":999999,{SUNNY}}}', "Waiting: @"),
     Row("E04", LIST, reply('"result":{"tools":[{"name":"dice","input_schema":{"type":"object"}}]}'),
-        'you wrote "input_schema"'),
+        '"input_schema" is there instead'),
     Row("E05 a number", CALL, reply('"result":{"content":4}'), "content must be an array"),
     Row("E05 a text", CALL, reply('"result":{"content":"4"}'), "content must be an array"),
     Row("E06 pong", PING, reply('"result":"pong"'), "result must be an object"),
@@ -108,10 +108,10 @@ NOTICED: Final = (
         "the model may not see it"),
     Row("W04", OPEN,
         reply(f'"result":{{"protocolVersion":"2025-03-26","capabilities":{{}},{SERVER}}}'),
-        "you answer 2025-03-26"),
+        "this answers 2025-03-26"),
     Row("W05", OPEN,
         reply('"result":{"protocolVersion":"2024-11-05","capabilities":{},'
-              '"serverInfo":{"name":"MCP Client","version":"1"}}'), "You are the server here"),
+              '"serverInfo":{"name":"MCP Client","version":"1"}}'), "this is the server"),
     Row("W07", LIST, reply('"result":{"tools":[]}'), 'declare the capability "tools"'),
 )  # fmt: skip
 
