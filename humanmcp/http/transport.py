@@ -59,6 +59,7 @@ _PASSING: Final = ("broken off", "ended early", "no connection")
 
 _ERRORS: Final = 400
 _NOT_FOUND: Final = 404
+_ACCEPTED: Final = 202
 
 
 class HttpExchange:
@@ -79,6 +80,8 @@ class HttpExchange:
         self._is_answered = False
         self._brought = b""
         """The last response that it brought and that does not answer its request."""
+        self._odd_event = ""
+        """The name of an event with data that clients do not read as a message."""
         self._has_ids = False
         """Whether an event came that can be named when one comes again."""
         self._call: HttpCall | None = None
@@ -141,8 +144,12 @@ class HttpExchange:
             request = transport.conversation.stream_wanted(reader.last_id)
             reader.begin_anew()
         if self.request is not None and not self._is_answered:
-            code = "answers another" if self._brought else "cut"
-            raise self._trouble(code, said=_beginning(self._brought))
+            code, said = "answers another" if self._brought else "cut", self._brought
+            if not said and reader.unended:
+                code, said = "cut event", reader.unended
+            if self._odd_event:
+                code = "other event"
+            raise self._trouble(code, said=_beginning(said), event=self._odd_event)
 
     def _may_go_on(self, reader: EventReader) -> bool:
         """Return True if the response was a stream that can be resumed."""
@@ -193,12 +200,16 @@ class HttpExchange:
         if response.status == _NOT_FOUND and self._may_be_over:
             self._transport.conversation.is_over(self._session)
             raise SessionOverError("session over", url=self._transport.address)
-        match kind_of_response(response):
+        kind = kind_of_response(response)
+        if kind is not ResponseKind.EVENTS and self._should_be_empty(response):
+            body = b"" if kind is ResponseKind.NOTHING else next(call.pieces(), b"")
+            error = self._said("not 202", response, body)  # and the message was taken
+            self._transport.listener.answer_failed(self.line, error)
+            return
+        match kind:
             case ResponseKind.EVENTS:
                 self.taken.set()
-                for event in self._events(call, reader):
-                    if event.data and event.event == "message":
-                        self._deliver(on_one_line(event.data))
+                self._take_events(call, reader)
             case ResponseKind.MESSAGE:
                 self._body_came(call, response)
             case ResponseKind.NOTHING if self.request is not None:
@@ -209,6 +220,23 @@ class HttpExchange:
                 raise self._trouble("old transport")
             case _:
                 raise self._said(trouble_with(response), response, next(call.pieces(), b""))
+
+    def _take_events(self, call: HttpCall, reader: EventReader) -> None:
+        for event in self._events(call, reader):
+            if event.data and event.event == "message":
+                self._deliver(on_one_line(event.data))
+            elif event.data:
+                self._odd_event = event.event
+
+    def _should_be_empty(self, response: IncomingResponse) -> bool:
+        """Return True if a message that needs no response got one that is not 202.
+
+        "If the input is a JSON-RPC *response* or *notification*: If the server accepts the input,
+        the server MUST return HTTP status code 202 Accepted with no body."
+        https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
+        """
+        is_other = bool(self.line) and self.request is None and not isinstance(self.message, Batch)
+        return is_other and response.status < _ERRORS and response.status != _ACCEPTED
 
     def _events(self, call: HttpCall, reader: EventReader) -> Iterator[ServerSentEvent]:
         try:

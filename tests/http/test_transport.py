@@ -335,14 +335,50 @@ def test_a_stream_that_ends_early_is_asked_for_again() -> None:
     assert "4-0" in resumed
 
 
-def test_a_stream_that_says_no_id_is_over_when_it_is_cut() -> None:
-    """There is nothing to come again with: the request ends with a sentence."""
+@pytest.mark.parametrize(
+    ("came", "said"),
+    [
+        (b": hello\n\n", "ended the response without an answer to tools/list"),
+        (b'data: {"id":1}\n', 'the blank line after it is missing.* Server: {"id":1}'),
+        (b'event: message\ndata: {"id"', 'the blank line after it is missing.* Server: .*{"id"'),
+        (b"event: result\ndata: {}\n\n", "the answer to tools/list as the event result"),
+    ],
+)
+def test_a_stream_that_says_no_id_is_over_when_it_is_cut(came: bytes, said: str) -> None:
+    """There is nothing to come again with: the request ends, and what came is shown."""
     with (
-        Peer(outgoing({"tools/list": stream(b": hello\n\n")})) as peer,
+        Peer(outgoing({"tools/list": stream(came)})) as peer,
         seated(peer) as (client, _),
-        pytest.raises(CallError, match="ended the response without an answer to tools/list"),
+        pytest.raises(CallError, match=said),
     ):
         client.request("tools/list")
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "body"),
+    [
+        ("200 OK", "application/json", b"null"),
+        ("200 OK", "application/json", NAMELESS),
+        ("200 OK", "text/plain", b"Accepted"),
+        ("204 No Content", "", b""),
+    ],
+)
+def test_what_answers_a_notification_is_told_in_words_of_http(
+    status: str, kind: str, body: bytes
+) -> None:
+    """It was taken, and the session goes on; its body is no message."""
+    head = f"HTTP/1.1 {status}\r\n" + (f"Content-Type: {kind}\r\n" if kind else "")
+    odd = head.encode() + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    answers: dict[str, Say | bytes | None] = {
+        "notifications/initialized": odd,
+        "tools/list": lambda asked: answer(asked, LISTED),
+    }
+    with Peer(outgoing(answers)) as peer, seated(peer) as (client, notes):
+        assert client.request("tools/list").result == LISTED
+    (told,) = notes.refused
+    assert f"answered notifications/initialized with status {status[:3]}" in told
+    assert "gets 202 without a body" in told
+    assert notes.strays == []
 
 
 def test_what_belongs_to_no_request_is_heard() -> None:

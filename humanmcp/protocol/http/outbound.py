@@ -148,6 +148,11 @@ class EventReader:
         self._size = 0
         """The number of bytes of the event so far."""
 
+    @property
+    def unended(self) -> bytes:
+        """The data of an event that has begun, and whose blank line has not come."""
+        return b"\n".join((*self._data, bytes(self._rest))).strip()
+
     def feed(self, piece: bytes) -> Iterator[ServerSentEvent]:
         """Yield the events that the next piece of the stream completes.
 
