@@ -9,10 +9,11 @@ from pathlib import Path
 
 from humanmcp.common.terminal import raw_to_stdout, to_stderr
 from tools.hosts.approving import approve
-from tools.hosts.hooking import CASES, SHELLS, hook
+from tools.hosts.hooking import SHELLS, hook
 from tools.hosts.installing import CannotRunError, Installed, install
 from tools.hosts.measuring import METHODS, waits
 from tools.hosts.playing import tried
+from tools.hosts.screening import SCREENS, screen
 from tools.hosts.table import BY_NAME, RealHost
 
 
@@ -98,13 +99,14 @@ def _hooks(there: dict[RealHost, Installed], folder: Path) -> int:
     """Decide what the hosts hand to a hook, in each way in which that can end."""
     failed = 0
     for host, installed in there.items():
-        if host.name not in SHELLS:
-            raw_to_stdout(f"NOT RUN: {host.name}: its hook for permissions needs a screen")
-            continue
-        faults = list(hook(host, installed, folder / host.name))
+        own = folder / host.name
+        faults = list(hook(host, installed, own)) if host.name in SHELLS else []
+        faults += screen(host, installed, own) if host.name in SCREENS else []
         failed += bool(faults)
         state = "FAILED" if faults else "ok"
-        raw_to_stdout(f"{state:7}{host.name} {installed.version}: {len(CASES)} ways")
+        raw_to_stdout(
+            f"{state:7}{host.name} {installed.version}: the hook, headless and at a screen"
+        )
         for fault in faults:
             raw_to_stdout(f"       {fault}")
     return 1 if failed or not there else 0

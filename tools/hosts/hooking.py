@@ -95,7 +95,7 @@ def _play(
             if (item is None) is not (case.name == "missing"):
                 yield f"a prompt reached the inbox: {item is not None}"
             if item is not None:
-                yield from _decide(room, item, case)
+                yield from decide(room, item, case)
             wait(lambda: process.poll() is not None, COMES_WITHIN)
         results = [one.result for one in model.turns]
     ran = (room.project / "made.txt").exists()
@@ -118,7 +118,8 @@ def _card(room: Room, process: subprocess.Popen[bytes]) -> Item | None:
     return next(iter(waiting(room)), None)
 
 
-def _decide(room: Room, item: Item, case: Case) -> Iterator[str]:
+def decide(room: Room, item: Item, case: Case) -> Iterator[str]:
+    """Decide as a person does at a terminal; yield why that was not sent."""
     if case.name == "killed":
         os.kill(FolderInbox(room.inbox).facts(item.key.session).pid, signal.SIGKILL)
     if not case.words:

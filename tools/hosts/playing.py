@@ -67,11 +67,10 @@ class Room:
         return {"HOME": str(self.home), "PATH": path, "TERM": "dumb", "LANG": "C.UTF-8"}
 
 
-@contextmanager
-def started(
+def configured(
     host: RealHost, installed: Installed, model: Model, room: Room, *flags: str
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Configure a host in a room with `humanmcp config`, and start it for one prompt."""
+) -> dict[str, str]:
+    """Configure a host in a room with `humanmcp config`. Return the environment to start it in."""
     for folder in (room.home, room.project, room.inbox):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     words = [*HUMANMCP, "config", host.name, "--write", "--home", str(room.inbox), *flags]
@@ -80,11 +79,20 @@ def started(
     )
     host.prepare(room.home, model.url)
     own = {name: value.replace("{url}", model.url) for name, value in host.environment.items()}
+    return {**room.environment(*installed.path), **own}
+
+
+@contextmanager
+def started(
+    host: RealHost, installed: Installed, model: Model, room: Room, *flags: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Configure a host in a room with `humanmcp config`, and start it for one prompt."""
+    environment = configured(host, installed, model, room, *flags)
     with (room.folder / "said.txt").open("wb") as said:
         process = subprocess.Popen(
             [str(installed.program), *host.words],
             cwd=room.project,
-            env={**room.environment(*installed.path), **own},
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=subprocess.STDOUT,
