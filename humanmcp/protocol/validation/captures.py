@@ -156,7 +156,7 @@ def speaker(conversation: ConversationState, raw: bytes) -> Direction:
         # Servers sometimes print other text, clients hardly ever.
         named = _METHOD.search(message.text)
         return Direction.IN if named and not _only_servers_say(named[1]) else Direction.OUT
-    if message.kind.is_answer:
+    if message.kind.is_answer or {"result", "error"} & message.body.keys():
         is_clients = message.id is not None and conversation.answered_by(Direction.OUT, message.id)
         return Direction.IN if is_clients else Direction.OUT
     return Direction.OUT if _only_servers_say(message.method) else Direction.IN
