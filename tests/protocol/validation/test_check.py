@@ -51,7 +51,7 @@ def test_the_line_is_the_persons_own_text_without_the_white_space() -> None:
         r'"isError":false},"id":3,"jsonrpc":"2.0"}'
     )
     assert verdict.kind is Kind.RESULT
-    assert codes(verdict.diagnostics) == []
+    assert codes(verdict.diagnostics) == ["M118"]  # JavaScript rounds the large integer
 
 
 def test_the_articles_pretty_printed_answer_is_sent_with_its_warning() -> None:
@@ -287,7 +287,8 @@ def test_every_template_passes_the_check(method: str, version: str) -> None:
     assert "method_not_found" in texts
     for name, text in texts.items():
         diagnostics = check(exchange, text).diagnostics
-        assert serious(diagnostics) in ([], ["M61"]), name
+        refuses_version = ["M120"] if name == "unsupported_protocol_version_initialize" else []
+        assert serious(diagnostics) in ([], ["M61"], refuses_version), name
 
 
 def test_a_tool_call_is_never_sent_untouched_in_any_form() -> None:
