@@ -13,7 +13,8 @@ FILES: Final = [
     ROOT / "hatch_build.py",
     *(f for one in FOLDERS for f in (ROOT / one).rglob("*.py")),
 ]
-PYTHON: Final = {f: f.read_text("utf-8") for f in FILES if "node_modules" not in f.parts}
+INSTALLED: Final = {"node_modules", ".venv"}
+PYTHON: Final = {f: f.read_text("utf-8") for f in FILES if not INSTALLED & set(f.parts)}
 PROSE: Final = ("docs/explanation/design.md", "CONTRIBUTING.md", "AGENTS.md", "tools/README.md")
 _NAMED: Final = re.compile(r"`([\w./]+\.py)`|`(\w+)\.([A-Z][A-Z0-9_]+)`")
 

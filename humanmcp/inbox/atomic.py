@@ -200,7 +200,13 @@ def write_private(file: Path, text: str) -> None:
     """
     # A character that UTF-8 cannot encode becomes its escape, which JSON decodes again.
     content = text.encode("utf-8", "backslashreplace")
-    replace_file(file.parent, file, content, durable=False)
+    written = file.with_name(f".{temporary_name(file).name}")  # hidden: people look there
+    write_new(written, content, durable=False)
+    try:
+        move(written, file)
+    except BaseException:
+        drop(written)
+        raise
 
 
 def publish_first(written: Path, path: Path, *, durable: bool = True) -> bool:

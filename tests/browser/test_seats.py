@@ -218,12 +218,13 @@ def test_the_client_s_person_asks_the_server_themselves(lay: Callable[..., Table
     client.get_by_role("button", name="Send", exact=True).click()
     expect(client.get_by_text("Sent.", exact=True)).to_be_visible()
     expect(client.locator("#said-last .wire").first).to_contain_text('"text":"晴れ"')
-    sent = [
-        line
-        for file in table.home.glob("sessions/*/in.txt")
-        for line in file.read_text(encoding="utf-8").splitlines()
-    ]
-    assert sum('"location":"東京"' in line for line in sent) == 1, "one line, however it was typed"
+
+    def sent() -> int:
+        texts = (file.read_text("utf-8") for file in table.home.glob("sessions/*/in.txt"))
+        return sum('"location":"東京"' in line for text in texts for line in text.splitlines())
+
+    until(sent, "it is in in.txt")
+    assert sent() == 1, "one line, however it was typed"
 
     host = table.pages["host"]
     expect(host.get_by_role("link", name="Send a message to the server")).to_have_count(0)
