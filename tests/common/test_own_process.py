@@ -5,7 +5,6 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -106,10 +105,11 @@ def test_a_hangup_that_was_ignored_stays_ignored() -> None:
 SIGNALS: Final = [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, ToldToStopError)]
 
 
-def wait_in_order(before: Callable[[], object]) -> None:
+def wait_in_order(before: Callable[[], object], begins: Callable[[], object] = int) -> None:
     """Do something, then wait as a program for a person does; fail if no signal ends that."""
     with ending_in_order():
         before()
+        begins()
         threading.Event().wait(PATIENCE)
         pytest.fail("the signal was lost")
 
@@ -140,18 +140,15 @@ def test_a_signal_is_not_lost_that_does_not_wake_the_main_thread(
     number: signal.Signals, raised: type[BaseException]
 ) -> None:
     """As one that arrives just before that begins to wait."""
-
-    def is_waiting() -> bool:
-        stack = traceback.extract_stack(sys._current_frames()[threading.main_thread().ident or 0])
-        return [each.name for each in stack[-3:]] == ["wait_in_order", "wait", "wait"]
+    begins = threading.Event()
 
     def send() -> None:
-        until(is_waiting, "the program waits")
+        begins.wait(PATIENCE)  # it waits now, or in a moment
         signal.pthread_kill(threading.get_ident(), number)
 
     began = time.monotonic()
     with pytest.raises(raised):
-        wait_in_order(threading.Thread(target=send).start)
+        wait_in_order(threading.Thread(target=send).start, begins.set)
     assert time.monotonic() - began < PATIENCE, "it ended because the wait did"
 
 
