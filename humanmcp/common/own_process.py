@@ -232,7 +232,10 @@ class _Stop:
         with self._one_insists:  # two would interrupt what the exception of the first has begun
             time.sleep(_AGAIN)
             while not self.is_over and self._raised_at < told_at - _JUST_NOW:
-                is_ours = signal.getsignal(number) == self.react
+                now_reacts = signal.getsignal(number)
+                is_ours = now_reacts == self.react
+                if not (is_ours or now_reacts is _leave_it_to_the_pipe):
+                    return  # it has heard of the signal itself
                 if sys.platform == "win32":
                     _thread.interrupt_main(signal.Signals(number))
                 else:

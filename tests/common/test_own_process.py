@@ -155,12 +155,24 @@ def test_a_signal_is_not_lost_that_does_not_wake_the_main_thread(
 def test_a_signal_that_came_while_another_began_to_react_is_told_to_it() -> None:
     """Only the one before heard of it, whose handler is not there any more."""
     heard: list[int] = []
-    with ending_in_order():
+    with ending_in_order(), own_process.StopSignals(heard.append):
         stop = own_process._Stop()
+        threading.Thread(target=stop.insist, args=(int(signal.SIGTERM),), daemon=True).start()
+        until(lambda: bool(heard), "the signal")
+    assert heard == [signal.SIGTERM]
+
+
+def test_who_reacts_to_a_signal_hears_of_it_once() -> None:
+    """A server that was told twice ended in a hurry, or with the status of an interruption."""
+    heard: list[int] = []
+    with ending_in_order():
         before = signal.signal(signal.SIGTERM, lambda number, _frame: heard.append(number))
         try:
-            threading.Thread(target=stop.insist, args=(int(signal.SIGTERM),), daemon=True).start()
-            until(lambda: bool(heard), "the signal")
+            stop = own_process._Stop()
+            telling = threading.Thread(target=stop.insist, args=(int(signal.SIGTERM),))
+            telling.start()
+            telling.join(PATIENCE)
+            assert not telling.is_alive()
         finally:
             signal.signal(signal.SIGTERM, before)
-    assert heard == [signal.SIGTERM]
+    assert heard == []
