@@ -8,8 +8,8 @@ connection in memory to the same server as everywhere: so its card, its check, i
 like this" are those of every permission prompt. The response is printed where the connection sends
 it, and the person is told *sent* once it is written.
 
-Nothing is allowed but by a response that says so. Whatever goes wrong, `when_lost` of the event is
-printed, before the agent's own timeout, which lets some agents run the tool.
+Nothing is allowed but by a response that says so. Whatever goes wrong, what is safe at the event is
+printed (`Lost`), before the agent's own timeout, which lets some agents run the tool.
 
 An agent's own dialog may be answered first. Its hook of a later event finds what still waits for
 the same tool and input, and hands it back: the first answer wins, as between two desks.
@@ -35,8 +35,9 @@ from humanmcp.hook.events import (
     Decided,
     HookPrompt,
     answer,
-    as_object,
     can_change,
+    json_object,
+    on_one_line,
     read_prompt,
 )
 from humanmcp.inbox import open_inbox
@@ -266,21 +267,19 @@ def _lines(prompt: HookPrompt) -> Iterator[str]:
     yield _message("notifications/initialized")
     about = {"event": prompt.name, "session": prompt.session, "mode": prompt.mode}
     meta = {AGENT: {**about, "folder": prompt.folder, "changes": can_change(prompt)}}
-    arguments = {"tool_name": as_json(prompt.tool), "input": _on_one_line(prompt.input)}
-    called = {"name": '"approve"', "arguments": as_object(arguments), "_meta": as_json(meta)}
-    yield _message("tools/call", as_object(called), number=CALL)
+    arguments = {"tool_name": as_json(prompt.tool), "input": _as_json_line(prompt.input)}
+    called = {"name": '"approve"', "arguments": json_object(arguments), "_meta": as_json(meta)}
+    yield _message("tools/call", json_object(called), number=CALL)
 
 
 def _message(method: str, params: str = "{}", number: int | None = None) -> str:
     parts = {"jsonrpc": '"2.0"'} | ({} if number is None else {"id": str(number)})
-    return as_object({**parts, "method": as_json(method), "params": params})
+    return json_object({**parts, "method": as_json(method), "params": params})
 
 
-def _on_one_line(text: str) -> str:
-    """Return an input as one line; one that is no JSON as a text. No string holds a line break."""
-    if read_once(text)[1] == "shape":
-        return as_json(text)
-    return text.replace("\n", " ").replace("\r", " ")
+def _as_json_line(text: str) -> str:
+    """Return an input as it is; of an unknown shape on one line, and as a text if it is no JSON."""
+    return as_json(text) if read_once(text)[1] == "shape" else on_one_line(text)
 
 
 # -- the sessions of one agent -----------------------------------------------------------------

@@ -109,7 +109,7 @@ LABELS: Final[Mapping[str, str]] = {
 
 
 class HookPrompt(NamedTuple):
-    """What a hook was asked. `input` is the JSON of the tool's input, as it came.
+    """What a hook was asked. `input` is the JSON of the tool's input as it came, on one line.
 
     `event` is None for an unknown shape: then `tool` is "" and `input` everything that came.
     """
@@ -153,11 +153,16 @@ def read_prompt(text: str, agent: str = "", event: str = "") -> HookPrompt:
         None if found is None else known,
         name,
         "" if found is None else tool,
-        text if found is None else found,
+        text if found is None else on_one_line(found),
         text_at(given, "session_id") or text_at(given, "sessionId") or text_at(given, _CURSORS),
         text_at(given, "cwd"),
         text_at(given, "permission_mode"),
     )
+
+
+def on_one_line(text: str) -> str:
+    """Return JSON as one line: none of its strings holds a line break."""
+    return text.replace("\n", " ").replace("\r", " ")
 
 
 _EVENT_NAMES: Final = ("hook_event_name", "hookEventName", "hookName")
@@ -196,7 +201,7 @@ def _input(text: str, given: object, key: str) -> str | None:
 
 
 def _only(text: str, *names: str) -> str:
-    return as_object({one: raw for one in names if (raw := member(text, one))})
+    return json_object({one: raw for one in names if (raw := member(text, one))})
 
 
 def can_change(prompt: HookPrompt, text: str = "{}") -> bool:
@@ -235,16 +240,16 @@ def answer(prompt: HookPrompt, decided: Decided) -> str:
     output = {"hookEventName": as_json(event.name)}
     match form.wraps:
         case "decision":
-            output["decision"] = as_object(said | own)
-            return as_object({"hookSpecificOutput": as_object(output)})
+            output["decision"] = json_object(said | own)
+            return json_object({"hookSpecificOutput": json_object(output)})
         case "output":
-            return as_object({"hookSpecificOutput": as_object(output | said | own)})
+            return json_object({"hookSpecificOutput": json_object(output | said | own)})
         case "input" if changed:
-            return as_object({**said, "hookSpecificOutput": as_object(output | own)})
+            return json_object({**said, "hookSpecificOutput": json_object(output | own)})
         case _:
-            return as_object(said | own)
+            return json_object(said | own)
 
 
-def as_object(members: Mapping[str, str]) -> str:
+def json_object(members: Mapping[str, str]) -> str:
     """Return a JSON object with these members, whose values are JSON."""
     return with_members("{}", members)

@@ -109,6 +109,14 @@ def test_a_prompt_is_a_card_with_the_agent_its_folder_and_its_session(agent: Age
         assert f'"updatedInput": {text}'.encode() in printed
 
 
+def test_an_input_of_several_lines_is_allowed_by_an_agent_that_runs_its_own(agent: Agent) -> None:
+    """It is the same input on one line, and no changed one."""
+    with agent.asks(json.dumps(COPILOT, indent=2).replace("\n", "\r\n").encode()) as hook:
+        opened = agent.card()
+        assert send(opened, allow(opened)).outcome is service.Outcome.SENT
+        assert said(hook) == {"behavior": "allow"}
+
+
 def test_each_decision_is_printed_and_recorded(agent: Agent) -> None:
     """Allow, deny with the words that the model reads, change, hand back."""
     with agent.asks(CLAUDE) as hook:
