@@ -567,11 +567,8 @@ class ConfigFile:
             after = with_hooks(body, self.value, items, new)
         else:
             after = without_hooks(body, self.value) if our_hooks(self.value) else body
-            for text in map(_read, newest_backups(self.path)):
-                before = dataclasses.replace(self, text=text)
-                with contextlib.suppress(ConfigFileError):
-                    if text != self.text == before.hooked(self._own_items(), new).text:
-                        return before
+            if (before := self._before(lambda one: one.hooked(self._own_items(), new))) is not None:
+                return before
         changed = dataclasses.replace(self, text=mark + after if after else "")
         if of_others(changed.value) != of_others(self.value):
             raise ConfigFileError("not understood", path=self.path)
@@ -591,10 +588,14 @@ class ConfigFile:
         entries = {keys: self.servers.get(keys) for keys in changed}
         if not all(isinstance(entry, dict) for entry in entries.values()):
             return None
+        return self._before(lambda one: one.having(entries))
+
+    def _before(self, change: Callable[[Self], Self]) -> Self | None:
+        """Return the newest backup, or no file, that a change turns into this text; else None."""
         for text in (*map(_read, newest_backups(self.path)), ""):
             before = dataclasses.replace(self, text=text)
             with contextlib.suppress(ConfigFileError):
-                if text != self.text == before.having(entries).text:
+                if text != self.text == change(before).text:
                     return before
         return None
 

@@ -36,10 +36,8 @@ class HostHooks:
     """The hooks of one host. `place` is their file, `wait` the seconds that the host waits for one.
 
     `second` is what a second counts there; `new` is what a new file starts with.
-    `seen` is the version that it was measured with, "" if it is from the host's documentation.
     """
 
-    seen: str
     place: str
     wait: int
     events: Mapping[str, Any] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.common import jsonc
-from humanmcp.hook.events import EVENTS
+from humanmcp.hook.events import EVENTS, LABELS
 from humanmcp.locales import say
 from humanmcp.setup import doctor
 from humanmcp.setup.hook_entries import (
@@ -61,7 +61,7 @@ def decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
 def test_a_hook_names_its_agent_and_gives_up_before_the_agent_does(host: str) -> None:
     """An agent that gives up first may run the tool."""
     hooks, items = HOOKS[host], items_of(host)
-    assert host in BY_NAME
+    assert LABELS[host] == BY_NAME[host].label
     asked = {event.name for event in EVENTS if event.agent == host}
     assert asked & set(items)
     for item in items.values():
