@@ -147,6 +147,11 @@ class Practice:
         """Return True if the session is over, whether or not the lesson came to its end."""
         return self._over
 
+    @property
+    def open_step(self) -> int:
+        """The step that waits for its answer, from 1; 0 for none."""
+        return 0 if self._asked is None or self._over else self.step_of(self._number)
+
     def step_of(self, number: int) -> int:
         """Return the step that an exchange asks for, from 1; 0 where it belongs to none."""
         return self._steps.get(number, 0)

@@ -92,7 +92,8 @@ class StepRecord:
     check found and that stayed for a while; `sent` those that were in a sent answer; `taught` those
     that the teacher left in the draft. `asked` are the last exchanges, session/number, that asked
     for its answer. `given`: the lesson or the teacher answered it. `seconds` is from the first
-    request to the answer that passed, or to the last one; `hints` and `hands` are counted.
+    request to the answer that passed, or to the last one, or until the step was left without one;
+    `hints` and `hands` are counted.
     """
 
     asked: list[str] = field(default_factory=list)

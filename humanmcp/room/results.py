@@ -144,7 +144,8 @@ def _row(classroom: Classroom, seat: RoomSeat, lesson: str, total: int) -> Itera
     yield _counted(code for one in steps.values() for code in one.sent)
     each = [steps.get(str(step), StepRecord()) for step in range(1, total + 1)]
     yield from (str(one.tries) for one in each)
-    yield from ("" if one.seconds is None else f"{one.seconds:.0f}" for one in each)
+    seconds = (seat.seconds_at(lesson, step) for step in range(1, total + 1))
+    yield from ("" if one is None else f"{one:.0f}" for one in seconds)
 
 
 def _counted(codes: Iterable[str]) -> str:

@@ -260,6 +260,9 @@ class RoomSeat:
         """
         with self._lock:
             if self.practice is not None:
+                lesson, at = self.record.sessions[self.practice.session], self.practice.open_step
+                if at:
+                    self._step_at(lesson, at).seconds = self.seconds_at(lesson, at)
                 self.practice.end()
             connection = MemoryConnection()
             server = self.maker(Mode.BY_HAND).session(connection, self.inbox)
@@ -396,6 +399,14 @@ class RoomSeat:
         self._note_mistakes()
         with self._lock:
             return dict(self.record.steps.get(lesson, {}))
+
+    def seconds_at(self, lesson: str, at: int) -> float | None:
+        """Return the seconds at a step: to its answer, until it was left, or so far."""
+        step, practice = self.steps_in(lesson).get(str(at), StepRecord()), self.practice
+        if step.passed or practice is None or at != practice.open_step:
+            return step.seconds
+        is_open = lesson == self.record.sessions[practice.session]
+        return round(time.time() - practice.standing.since, 1) if is_open else step.seconds
 
     @property
     def sent_codes(self) -> frozenset[str]:
