@@ -68,13 +68,13 @@ class Entrance:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        path, beginning = scope["path"], f"/r/{self._classroom.record.name}"
-        if path in {"/", beginning, f"{beginning}/"}:
+        path = scope["path"]
+        if path == "/":
             query = scope.get("query_string", b"").decode("latin-1")
             answer = RedirectResponse(f"/login?{query}" if query else "/login", 303)
             await answer(scope, receive, send)
-        elif path.startswith(f"{beginning}/s/"):
-            await self._by_key(path.removeprefix(f"{beginning}/s/"), scope, receive, send)
+        elif path.startswith("/s/"):
+            await self._by_key(path.removeprefix("/s/"), scope, receive, send)
         else:
             await self._app(scope, receive, send)
 

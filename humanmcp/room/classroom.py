@@ -15,10 +15,12 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urlsplit
 
 from humanmcp.common.settings import make_private
 from humanmcp.demo.lesson import WEATHER, find_lesson, lesson_files, name_of, read_lesson
 from humanmcp.desk.board import Following
+from humanmcp.desk.guard import is_near
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.atomic import keeping, write_private
 from humanmcp.inbox.attendant import Attendant
@@ -331,7 +333,16 @@ class Classroom:
         return open_inbox(folder, self._database, f"{self.record.name}/{folder.name}")
 
     def link(self, key: str) -> str:
-        return f"{self.url}/r/{self.record.name}/s/{key}"
+        return f"{self.url}/s/{key}"
+
+    def typed_link(self, key: str) -> str:
+        """Return the link of the teacher or the projector, short enough to be typed."""
+        return self.link(records.spaced(records.typed_key(key)))
+
+    @property
+    def is_reachable(self) -> bool:
+        """Return True if a phone can open the address of the room."""
+        return not is_near(urlsplit(self.url).netloc)
 
     @property
     def joining_link(self) -> str:

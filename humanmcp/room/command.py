@@ -9,18 +9,19 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from humanmcp import __version__, launch
 from humanmcp.common import qr_code, terminal
 from humanmcp.common.own_process import need_files
 from humanmcp.common.settings import add_flags, home_folder, make_home, make_private
 from humanmcp.desk import context
-from humanmcp.desk.guard import Address
+from humanmcp.desk.guard import Address, is_near
 from humanmcp.http.listening import QuietServer, listen, outside_of, own_addresses, own_names
 from humanmcp.inbox.atomic import LifeLock, is_held
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
-from humanmcp.room import pages
+from humanmcp.room import records
 from humanmcp.room.app import HostSeats, make_app
 from humanmcp.room.classroom import Classroom
 from humanmcp.room.pages import page_context
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             classroom,
             listening,
             arguments.tls,
-            lambda: _tell(classroom, urls, opens=arguments.open),
+            lambda: _tell(classroom, urls, arguments),
         )
     finally:
         lock.release()
@@ -124,28 +125,32 @@ def _addresses(
     return listening, Address(port, tuple(names), scheme, outside), [*outside, *urls]
 
 
-def _tell(classroom: Classroom, urls: list[str], *, opens: bool) -> None:
+def _tell(classroom: Classroom, urls: list[str], arguments: argparse.Namespace) -> None:
     """Print where the room is, and how to join; open the teacher's page."""
     terminal.to_stdout(say(SECTION, "hello", version=__version__))
     for url in urls:
-        terminal.to_stdout("  ", url)
-    terminal.to_stdout(say(SECTION, "code", code=pages.spaced(classroom.record.code)))
-    if len(urls) > 1:
+        is_here = classroom.is_reachable and is_near(urlsplit(url).netloc)
+        terminal.to_stdout("  ", say(SECTION, "here", url=url) if is_here else url)
+    terminal.to_stdout(say(SECTION, "code", code=records.spaced(classroom.record.code)))
+    if classroom.is_reachable:
         terminal.to_stdout(say(SECTION, "qr"))
         terminal.to_stdout(qr_code.for_terminal(classroom.joining_link))
-    terminal.to_stdout(say(SECTION, "links"))
-    terminal.to_stdout("  ", classroom.link(classroom.record.teacher))
-    terminal.to_stdout(say(SECTION, "wall link"))
-    terminal.to_stdout("  ", classroom.link(classroom.record.wall))
+    else:
+        terminal.to_stdout(say(SECTION, "no network" if arguments.lan else "near"))
+    links = [classroom.typed_link(one) for one in (classroom.record.teacher, classroom.record.wall)]
+    for name, link in zip(("links", "wall link"), links, strict=True):
+        terminal.to_stdout(say(SECTION, name))
+        terminal.to_stdout("  ", link)
+    terminal.to_stdout(say(SECTION, "typed"))
     if classroom.address.scheme == "http" and len(urls) > 1:
         terminal.to_stdout(say(SECTION, "plain"))
-    if opens:
-        threading.Thread(target=_open, args=(classroom, urls[-1]), daemon=True).start()
+    if arguments.open:
+        opening = threading.Thread(target=_open, args=(classroom, urls[-1], links[0]), daemon=True)
+        opening.start()
 
 
-def _open(classroom: Classroom, url: str) -> None:
+def _open(classroom: Classroom, url: str, teacher: str) -> None:
     """Open the teacher's page, while the room serves it."""
-    teacher = classroom.link(classroom.record.teacher)
     terminal.to_stdout(launch.open_in_browser(classroom.folder, url, teacher))
 
 

@@ -39,6 +39,8 @@ SEAT_FILE: Final = "seat.json"
 CODE_LENGTH: Final = 8
 """31^8 codes: 2,000 guesses a second for a day find one with a chance of 1 in 5,000. So guesses
 need no limit, which one visitor could use up for all others behind the same address."""
+TYPED_KEY_LENGTH: Final = 12
+"""For teacher and projector: 31^12 codes."""
 
 
 class DoorState(enum.Enum):
@@ -60,6 +62,12 @@ def new_key() -> str:
 def new_code() -> str:
     """Make a code that a person types in."""
     return "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
+
+
+def typed_key(key: str) -> str:
+    """Return the code that a person can type in the place of a key, from which it follows."""
+    signed = hmac.digest(key.encode(), b"typed", "sha256")
+    return "".join(LETTERS[one % len(LETTERS)] for one in signed[:TYPED_KEY_LENGTH])
 
 
 @dataclass(slots=True)
@@ -241,6 +249,8 @@ class RoomDoor(Door):
         self._visitors[digest(login(visitor, key))] = visitor
         if visitor.kind is not VisitorKind.WATCHER:
             self._by_key[digest(key)] = visitor
+        if visitor.kind in {VisitorKind.TEACHER, VisitorKind.GUEST}:
+            self._by_key[digest(typed_key(key))] = visitor
 
     def dismiss(self, visitor: Visitor) -> None:
         for known in (self._visitors, self._by_key):
@@ -252,8 +262,8 @@ class RoomDoor(Door):
         return self._visitors.get(digest(login))
 
     def holder(self, key: str) -> Visitor | None:
-        """Return the visitor with this key, or None."""
-        return self._by_key.get(digest(key))
+        """Return the visitor with this key, or who may type this code in its place; or None."""
+        return self._by_key.get(digest(key)) or self._by_key.get(digest(plain(key)))
 
     # -- what the guard asks --------------------------------------------------------------------
 
@@ -276,10 +286,20 @@ class RoomDoor(Door):
         """Do nothing: the browser forgets its cookie, and the key stays good."""
 
 
+def plain(typed: str) -> str:
+    """Return the letters of a code that a person typed."""
+    letters = unicodedata.normalize("NFKC", typed[:64]).upper()  # full width: Japanese keyboards
+    return "".join(one for one in letters if one in LETTERS)
+
+
 def fits(typed: str, code: str) -> bool:
     """Compare what a person typed with a code."""
-    plain = unicodedata.normalize("NFKC", typed[:64]).upper()  # full width: Japanese keyboards
-    return hmac.compare_digest("".join(one for one in plain if one in LETTERS), code)
+    return hmac.compare_digest(plain(typed), code)
+
+
+def spaced(code: str) -> str:
+    """Return a code as it is read aloud: in groups of four."""
+    return "-".join(code[at : at + 4] for at in range(0, len(code), 4))
 
 
 def login(visitor: Visitor, key: str) -> str:

@@ -20,8 +20,8 @@ from humanmcp.locales import spoken_language
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.room.classroom import Classroom
-from humanmcp.room.pages import number_of, room_of, spaced
-from humanmcp.room.records import DoorState
+from humanmcp.room.pages import number_of, room_of
+from humanmcp.room.records import DoorState, spaced
 from humanmcp.room.seat import RoomSeat, SeatMark
 
 JUST_COME: Final = 3.0
@@ -55,7 +55,9 @@ def wall(request: Request) -> HTMLResponse:
     values |= {
         "link": classroom.url.removeprefix("http://"),
         "code": "" if classroom.state is DoorState.LOCKED else spaced(classroom.record.code),
-        "qr": qr_code.svg(classroom.joining_link).decode().partition("?>")[2],
+        "qr": qr_code.svg(classroom.joining_link).decode().partition("?>")[2]
+        if classroom.is_reachable
+        else "",
     }
     shown = page(request, "room/wall.html", sessions=(), count=0, **values)
     hidden = [] if classroom.record.names_on_wall else [one.record.name for one in classroom.seats]

@@ -149,6 +149,24 @@ def test_a_knocking_door_lets_in_whom_the_teacher_lets_in(room: Rooming) -> None
     assert room.learner("late").question()
 
 
+@pytest.mark.parametrize("state", ["open", "locked"])
+def test_teacher_and_projector_come_in_by_a_code_that_a_person_can_type(
+    tmp_path: Path, state: str
+) -> None:
+    """The last part of their links, at the address of the room; also while it is locked."""
+    with Rooming(tmp_path / "home") as room:
+        room.teacher().order(act="door", state=state)
+        for link, path in ((room.teacher_link, "/room"), (room.wall_link, "/wall")):
+            assert len(link.removeprefix(f"http://127.0.0.1:{room.port}")) == len(
+                "/s/ABCD-EFGH-JKLM"
+            )
+            typed = link.rpartition("/")[2].lower().replace("-", " ")
+            came = room.visitor().join(typed, "ignored")
+            assert came.login_path == room.visitor().follow(link).login_path
+            assert came.get(path).status == 200
+        assert "ignored" not in room.teacher().get("/room").text
+
+
 def test_the_front_door_leads_to_the_code_and_keeps_what_the_qr_code_says(room: Rooming) -> None:
     """The address alone is what people type."""
     page = room.visitor().ask("GET", f"/?code={room.code}")

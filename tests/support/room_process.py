@@ -24,7 +24,9 @@ FORM: Final = "application/x-www-form-urlencoded"
 class Rooming:
     """One room on loopback. `home` is its inbox folder."""
 
-    def __init__(self, home: Path, *flags: str) -> None:
+    def __init__(
+        self, home: Path, *flags: str, environment: Mapping[str, str] | None = None
+    ) -> None:
         """Start it, and wait until it says where it is."""
         self.home = home
         home.mkdir(exist_ok=True, parents=True)
@@ -37,22 +39,25 @@ class Rooming:
         ):
             files = (null.fileno(), out.fileno(), err.fileno())
             words = ["room", "--home", str(home), *flags]
-            self.process = start(words, files, bare_environment(home.parent), home.parent)
+            variables = dict(environment or bare_environment(home.parent))
+            self.process = start(words, files, variables, home.parent)
         found = until(lambda: self._dead() or self._links(), "the links of the room")
         assert isinstance(found, list), self._err.read_text()
         self.teacher_link, self.wall_link = found
-        self.code = re.findall(r"The code is (\S+)\.", self._said())[0].replace("-", "")
-        self.port = int(re.findall(r"  https?://127.0.0.1:(\d+)\n", self._said())[-1])
-        self.name = re.findall(r"/r/(\w+)/", self._said())[0]
+        self.code = re.findall(r"The code is (\S+)\.", self.said())[0].replace("-", "")
+        self.port = int(re.findall(r"  https?://127.0.0.1:(\d+)\b", self.said())[-1])
+        record = json.loads((self.folder / "room.json").read_text(encoding="utf-8"))
+        self.name = record["name"]
 
-    def _said(self) -> str:
+    def said(self) -> str:
+        """Return what stands in the terminal."""
         return self._out.read_text(encoding="utf-8")
 
     def _dead(self) -> bool:
         return self.process.poll() is not None
 
     def _links(self) -> list[str] | None:
-        found = re.findall(r"  (http\S+/s/\S+)\n", self._said())
+        found = re.findall(r"  (http\S+/s/\S+)\n", self.said())
         return found if len(found) == 2 else None
 
     @property
