@@ -11,6 +11,8 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Error,
+    FloatRect,
+    Locator,
     Page,
     Request,
     expect,
@@ -100,6 +102,21 @@ def close(context: BrowserContext) -> None:
 def until_keys_act(page: Page) -> None:
     """Wait out the first half second of a page, in which no single key acts."""
     page.wait_for_function("() => performance.now() - Number(document.body.dataset.opened) > 500")
+
+
+def boxes_of(*places: Locator) -> list[FloatRect]:
+    """Return where each place is drawn, as soon as all of them are and none of them moves.
+
+    A part of the page that is being replaced has no box, and a box measured before its neighbour
+    moved says nothing of the two.
+    """
+
+    def at_rest() -> list[FloatRect] | None:
+        before, after = ([place.bounding_box() for place in places] for _ in range(2))
+        drawn = [box for box in after if box is not None]
+        return drawn if len(drawn) == len(places) and before == after else None
+
+    return until(at_rest, "boxes that stay where they are")
 
 
 class Sitting(NamedTuple):

@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.seats import Opened, call, open_menu, until_keys_act
+from tests.browser.seats import Opened, boxes_of, call, open_menu, until_keys_act
 from tests.browser.test_answering import read_json
 from tests.browser.test_page import AXE, violations
 from tests.support.desk_process import Desking
@@ -141,15 +141,11 @@ def test_the_menus_fit_on_a_small_screen(
     name = until(host.find_session, "a session").name
     page.goto(f"{desk.facts.address}m/{name}/2")
     open_menu(page)
-    panel = page.locator("#more").bounding_box()
-    assert panel is not None
-    bar = page.locator("header.bar").bounding_box()
-    assert bar is not None
+    panel, bar = boxes_of(page.locator("#more"), page.locator("header.bar"))
     assert panel["y"] >= bar["height"]
     assert panel["y"] + panel["height"] <= height
     page.locator("#add-fault").click()
-    dialog = page.locator("#fault-dialog").bounding_box()
-    assert dialog is not None
+    (dialog,) = boxes_of(page.locator("#fault-dialog"))
     assert dialog["y"] >= 0
     assert dialog["y"] + dialog["height"] <= height
     page.locator("#fault-dialog button").last.scroll_into_view_if_needed()

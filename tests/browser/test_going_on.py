@@ -11,6 +11,7 @@ from tests.browser.seats import (
     Opened,
     Windows,
     begin,
+    boxes_of,
     call,
     request,
     until_keys_act,
@@ -308,10 +309,7 @@ def test_what_was_sent_and_a_remark_leave_room_for_the_box(
     expect(page.locator(".remarks")).to_be_visible()
     expect(page.locator(".sent")).to_be_visible()
     expect(page.locator("#sentence")).to_be_focused()
-    box = page.locator("#sentence").bounding_box()
-    bar = page.locator(".composer > .actions").bounding_box()
-    assert box is not None
-    assert bar is not None
+    box, bar = boxes_of(page.locator("#sentence"), page.locator(".composer > .actions"))
     assert page.evaluate("scrollY") == 0
     assert box["y"] + box["height"] <= bar["y"]
 
@@ -370,7 +368,5 @@ def test_only_what_is_not_in_view_is_announced_and_nothing_lies_over_send(
     said = page.locator("#said p")
     expect(said).to_have_count(1)
     expect(said).to_contain_text("get_forecast")
-    box, send = said.bounding_box(), page.locator("#send").bounding_box()
-    assert box is not None
-    assert send is not None
+    box, send = boxes_of(said, page.locator("#send"))
     assert box["y"] >= send["y"] + send["height"] or box["y"] + box["height"] <= send["y"]

@@ -9,7 +9,16 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.seats import PHONE, Windows, begin, call, decided, request, until_keys_act
+from tests.browser.seats import (
+    PHONE,
+    Windows,
+    begin,
+    boxes_of,
+    call,
+    decided,
+    request,
+    until_keys_act,
+)
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.verdicts import stating
@@ -192,8 +201,7 @@ def test_a_press_that_was_meant_for_the_last_card_does_not_decide_the_next(
     expect(page.locator("#allow")).to_be_visible()
     agent.say(prompt(2))
     expect(page.locator("#rows .row")).to_have_count(2)
-    place = page.locator("#allow").bounding_box()
-    assert place is not None
+    (place,) = boxes_of(page.locator("#allow"))
     until_keys_act(page)
     page.mouse.dblclick(place["x"] + 20, place["y"] + 20)
     assert decided(agent)["behavior"] == "allow"
@@ -220,9 +228,7 @@ def test_on_a_phone_the_two_buttons_are_wide_apart_and_follow_the_input(
     agent.say(prompt(1))
     page = window(**PHONE).page
     page.locator("#rows a").first.tap()
-    allow, deny = (page.locator(one).bounding_box() for one in ("#allow", "#deny"))
-    assert allow is not None
-    assert deny is not None
+    allow, deny = boxes_of(page.locator("#allow"), page.locator("#deny"))
     assert min(allow["width"], deny["width"]) >= 150
     assert min(allow["height"], deny["height"]) >= 44
     assert deny["x"] - allow["x"] - allow["width"] >= 16

@@ -13,7 +13,17 @@ from playwright.sync_api import Browser, Error, Page, Playwright, expect
 
 from humanmcp.desk.rendering import web_folder
 from tests.browser.chromium import NPM, launch
-from tests.browser.seats import INITIALIZE, PHONE, Window, Windows, begin, call, open_menu, request
+from tests.browser.seats import (
+    INITIALIZE,
+    PHONE,
+    Window,
+    Windows,
+    begin,
+    boxes_of,
+    call,
+    open_menu,
+    request,
+)
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
@@ -228,10 +238,7 @@ def test_on_a_phone_the_box_of_a_call_is_there_without_scrolling(
     shown = window(**PHONE, locale=locale)
     page = shown.goto(f"/m/{name}/2")
     expect(page.locator("#sentence")).to_be_visible()
-    box, bar = page.locator("#sentence").bounding_box(), page.locator(".composer > .actions")
-    bottom = bar.bounding_box()
-    assert box is not None
-    assert bottom is not None
+    box, bottom = boxes_of(page.locator("#sentence"), page.locator(".composer > .actions"))
     assert page.evaluate("scrollY") == 0
     assert box["height"] >= 80
     assert box["y"] + box["height"] <= bottom["y"]
@@ -252,9 +259,7 @@ def test_no_field_that_has_the_focus_lies_under_the_bar(
     expect(page.locator(".problem.at-field").first).to_be_attached()
     for field in page.locator("#form-fields :is(input, textarea, select):visible").all():
         field.focus()
-        box, bar = field.bounding_box(), page.locator(".composer > .actions").bounding_box()
-        assert box is not None
-        assert bar is not None
+        box, bar = boxes_of(field, page.locator(".composer > .actions"))
         assert box["y"] + min(box["height"], 60) <= bar["y"], field.get_attribute("data-pointer")
 
 
@@ -267,8 +272,7 @@ def test_an_argument_of_any_type_is_one_row(
     host.say(call("1", first=value))
     name = until(host.find_session, "a session").name
     page = window(viewport={"width": 1280, "height": 800}).goto(f"/m/{name}/2")
-    row = page.locator(".asked tr").bounding_box()
-    assert row is not None
+    (row,) = boxes_of(page.locator(".asked tr"))
     assert row["height"] < 60
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import Sitting, call, request
+from tests.browser.seats import Sitting, boxes_of, call, request
 from tests.browser.test_answering import EDITOR, write_json
 from tests.support.waiting import until
 
@@ -17,8 +17,7 @@ def test_a_press_on_send_counts_although_the_bar_moves_away(sitting: Sitting) ->
     page = sitting.asked(call("11"))
     page.locator("#sentence").fill("sunny")
     expect(page.locator("#wire")).to_be_visible()  # so that the bar stands where it stays
-    box = page.locator("#send").bounding_box()
-    assert box is not None
+    (box,) = boxes_of(page.locator("#send"))
     grow = "height => { document.querySelector('article header').style.height = height }"
     page.mouse.move(box["x"] + 20, box["y"] + 20)
     page.mouse.down()

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from tests.browser.seats import Opened, Windows, begin, call, request, until_keys_act
+from tests.browser.seats import Opened, Windows, begin, boxes_of, call, request, until_keys_act
 from tests.browser.test_answering import read_json, write_json
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
@@ -49,8 +49,7 @@ def test_what_blocks_send_leaves_room_for_the_box(  # noqa: PLR0917 - fixtures a
     page.evaluate("scrollTo(0, 0)")
     first = page.locator("#first-problem")
     expect(first.locator("button.fix")).to_be_in_viewport()
-    bar = page.locator(".composer > .actions").bounding_box()
-    assert bar is not None
+    (bar,) = boxes_of(page.locator(".composer > .actions"))
     assert bar["height"] <= room
     first.get_by_role("link").press("Enter")  # it goes as soon as the list is in view
     expect(page.locator("#problems .problem").first).to_be_in_viewport()
@@ -182,7 +181,5 @@ def test_a_box_below_the_fold_comes_no_further_up_than_it_must(
     field = page.locator("#form-fields textarea").first
     expect(field).to_be_focused()
     expect(field).to_be_in_viewport(ratio=1)
-    box, bar = field.bounding_box(), page.locator("#send").bounding_box()
-    assert box is not None
-    assert bar is not None
+    box, bar = boxes_of(field, page.locator("#send"))
     assert 0 <= bar["y"] - box["y"] - box["height"] < 60

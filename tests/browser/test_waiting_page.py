@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
-from tests.browser.seats import INITIALIZE, Windows, begin, call, request, until_keys_act
+from tests.browser.seats import INITIALIZE, Windows, begin, boxes_of, call, request, until_keys_act
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.verdicts import stating
@@ -147,9 +147,7 @@ def test_a_subscription_takes_less_of_the_list_than_a_question_and_comes_after_i
         asked = {"name": "t", "arguments": {"city": "東京"}, "_meta": stating()}
         host.say(request("tools/call", asked, "7"))
         expect(question).to_be_visible()
-        upper, lower = (one.bounding_box() for one in (question, subscription))
-        assert upper is not None
-        assert lower is not None
+        upper, lower = boxes_of(question, subscription)
         assert upper["y"] < lower["y"]
         assert lower["height"] < upper["height"] * 0.8
 
