@@ -12,7 +12,8 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.support.postgres_server import PostgresServer
 from tests.support.waiting import until
-from tools.kills import Host, run
+from tools.killed_hosts import HookHost, Host, HttpHost
+from tools.kills import run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked")
 
@@ -26,7 +27,12 @@ def test_whatever_is_killed_nobody_is_told_sent_of_what_was_not_delivered(tmp_pa
 
 def test_the_same_holds_over_http_where_the_client_is_killed_too(tmp_path: Path) -> None:
     """A client that can come again gets its answer then; sent is said after that."""
-    assert run(tmp_path, 24, random.randrange(10**6), http=True)
+    assert run(tmp_path, 24, random.randrange(10**6), calls=HttpHost)
+
+
+def test_no_agent_runs_what_nobody_allowed_whatever_is_killed(tmp_path: Path) -> None:
+    """The hook, the desk, the agent, the connection, or the inbox: nothing allows by itself."""
+    assert run(tmp_path, 24, random.randrange(10**6), calls=HookHost)
 
 
 @pytest.mark.postgres
