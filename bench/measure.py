@@ -6,6 +6,8 @@ import os
 import shutil
 import signal
 import statistics
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +22,6 @@ from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation import check as draft_check
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -35,17 +36,35 @@ method = "tools/call"
 tool = "forecast"
 text = "sunny in Tokyo"
 """
+PROMPT: Final = (
+    b'{"hook_event_name":"PermissionRequest","session_id":"1","cwd":"/p","tool_name":"Bash",'
+    b'"transcript_path":"/home/me/.claude/projects/-p/1.jsonl","tool_input":{"command":"ls"}}'
+)
 
 
 def start_up(folder: Path, rounds: int) -> Iterator[Figure]:
-    """From the spawn to the first automatic answer, the two servers taking turns."""
-    ours, theirs = [], []
+    """From the spawn to the first automatic answer, the two servers taking turns; a whole hook."""
+    ours, theirs, hooks = [], [], []
+    hook = [
+        sys.executable,
+        "-m",
+        "humanmcp",
+        "hook",
+        "--limit",
+        "0",
+        "--home",
+        str(folder / "hook"),
+    ]
     for _round in range(rounds):
         with Peer(humanmcp(folder / "start", "--auto")) as server:
             ours.append(server.open())
         with Peer(SDK_SERVER) as sdk:
             theirs.append(sdk.open())
+        began = time.perf_counter()
+        subprocess.run(hook, input=PROMPT, check=True, capture_output=True)
+        hooks.append(time.perf_counter() - began)
     yield ratio("spawn to first automatic answer", ours, theirs, 0.15)
+    yield spread("a hook that nobody answers, spawn to end", hooks, 150)
 
 
 def round_trip(folder: Path, rounds: int) -> Iterator[Figure]:

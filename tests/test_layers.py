@@ -117,7 +117,9 @@ IMPURE_CALLS: Final = frozenset({"__import__", "breakpoint", "eval", "exec", "in
 
 STDOUT_OWNERS: Final = frozenset({"server/connection.py", "common/terminal.py"})
 MOST_MODULES: Final = 200
-"""What `import humanmcp.server.serve` may load, besides our folders; Python loads about 30."""
+"""What a server or a prompt may load, besides our folders; Python loads about 30."""
+MOST_OF_A_SMALL_HOOK: Final = 40
+"""Our modules that a hook may load which only hands back."""
 
 
 class Import(NamedTuple):
@@ -419,24 +421,40 @@ def test_every_command_is_in_a_package_below_the_command_line() -> None:
         assert package in allowed("cli") - set(SHARED)
 
 
-def test_the_server_starts_without_any_installed_library() -> None:
+@pytest.mark.parametrize("module", ["server.serve", "hook.asking"])
+def test_the_server_starts_without_any_installed_library(module: str) -> None:
     """It imports with no site-packages at all, and loads few modules even of the standard library.
 
-    Some hosts give a server 1.5 s from its spawn to its first answer.
+    Some hosts give a server 1.5 s from its spawn to its first answer, and an agent starts a hook
+    for each prompt.
     """
+    loaded = modules_loaded_by(module)
+    packages = {name.rpartition(".")[0] for name in loaded if name.startswith(PACKAGE)}
+    assert len(loaded - packages) <= MOST_MODULES, sorted(loaded)
+
+
+def test_a_tool_that_has_run_does_not_pay_for_a_server() -> None:
+    """Claude Code starts a hook after each of them."""
+    loaded = modules_loaded_by("hook.command")
+    ours = {name for name in loaded if name.startswith(PACKAGE)}
+    assert not {one for one in ours if ".server" in one or ".validation" in one}
+    assert len(ours) <= MOST_OF_A_SMALL_HOOK, sorted(ours)
+
+
+def modules_loaded_by(module: str) -> set[str]:
+    """Return what a command loads, without any installed library."""
     script = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import humanmcp.cli;"
-        "import humanmcp.server.serve;"
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import {PACKAGE}.cli;"
+        f"import {PACKAGE}.{module};"
         "sys.stderr.write('\\n'.join(sys.modules))"
     )
     run = subprocess.run(
         [sys.executable, "-S", "-c", script], capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
-    loaded = run.stderr.split("\n")
+    loaded = {*run.stderr.split("\n")}
     assert PACKAGE in loaded
-    packages = {name.rpartition(".")[0] for name in loaded if name.startswith(PACKAGE)}
-    assert len({*loaded} - packages) <= MOST_MODULES, sorted(loaded)
+    return loaded
 
 
 # -- the rules themselves can fail ------------------------------------------------------------
