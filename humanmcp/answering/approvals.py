@@ -155,6 +155,24 @@ def _difference(old: str, new: str) -> tuple[CardLine, ...]:
     return tuple(CardLine(visible_code(line[1:]), line[0].strip()) for line in changes)
 
 
+_LONGEST_LISTED: Final = 20_000
+"""Characters of a message that is shown in a list: escapes may be six times as long as a text."""
+
+
+def whole_card(opened: OpenExchange) -> ApprovalCard | None:
+    """Return all of a held message, for a list of several; None where it is too long for one."""
+    line = opened.item.line
+    if len(line) > _LONGEST_LISTED:
+        return None
+    if opened.approval is not None:
+        card = card_of(opened.approval)
+    else:
+        lines = (line if opened.item.unread else pretty(line)).split("\n")
+        whole = CardPart("", "code", tuple(CardLine(visible_code(one)) for one in lines))
+        card = ApprovalCard("other", (whole,))
+    return None if card.is_long else card
+
+
 def headline(opened: OpenExchange, approval: Approval, card: ApprovalCard) -> str:
     """Return who wants to do what."""
     who = client_of(opened.facts) or say(SECTION, "an agent")
@@ -185,10 +203,22 @@ def allow(opened: OpenExchange, approval: Approval, *, seen: bool, shown: str = 
     Raises:
         ApprovalError: it cannot be allowed, or was not shown completely.
     """
-    reply = permission(approval, seen=seen)._replace(shown=shown)
     if opened.held is not None:
-        return Reply(opened.item.line, action=Action.FORWARD, shown=shown)
-    return reply
+        return release(opened, seen=seen, shown=shown)
+    return permission(approval, seen=seen)._replace(shown=shown)
+
+
+def release(opened: OpenExchange, *, seen: bool, shown: str) -> Reply:
+    """Return the reply that forwards a held message as it came; `shown` is the digest of it.
+
+    Raises:
+        ApprovalError: it was not shown, or a call not completely.
+    """
+    if not shown:
+        raise ApprovalError("unseen")
+    if opened.approval is not None:
+        must_be_seen(opened.approval, seen=seen)
+    return Reply(opened.item.line, action=Action.FORWARD, shown=shown)
 
 
 def permission(approval: Approval, *, seen: bool = False) -> Reply:

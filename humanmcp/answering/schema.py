@@ -18,6 +18,7 @@ from humanmcp.answering.summary import Row, client_of, row
 from humanmcp.inbox.contract import Purpose, SessionFacts, Writer
 from humanmcp.locales import describe_or_code, find_sentence, say
 from humanmcp.locales.explain import Card
+from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.kinds import name_of_kind
@@ -377,7 +378,10 @@ class AnswerShape(TypedDict):
 
 
 class ExchangeShape(RowShape):
-    """A request and its result. `line` and `id` are text, so that no number changes."""
+    """A request and its result. `line` and `id` are text, so that no number changes.
+
+    `digest` is that of the tool and the arguments of a call, else of the whole line.
+    """
 
     way: Direction
     asked: str
@@ -386,6 +390,7 @@ class ExchangeShape(RowShape):
     protocol_version: str
     arrived: str
     line: str
+    digest: str
     reason: str
     draft: DraftShape
     document: str
@@ -489,6 +494,7 @@ def exchange_shape(opened: OpenExchange) -> ExchangeShape:
         ExchangeShape,
         item,
         **_case_shape(opened),
+        digest=digest_of(item.line),
         draft=filled(DraftShape, draft),
         document=service.document(opened, draft),
         problems=diagnostic_shapes(item.diagnostics),

@@ -26,6 +26,7 @@ from humanmcp.inbox.contract import (
     Life,
     Order,
     OutgoingResult,
+    Purpose,
     Reply,
     TakenError,
     Writer,
@@ -346,16 +347,16 @@ def send(
     """Send a reply, and wait for its result.
 
     A text that the check blocks, or that nothing waits for, is not submitted: it is
-    kept as the draft, and the answer book waits for the person.
+    kept as the draft, and the answer book waits for the person. What a tap holds is forwarded,
+    also changed, only with the digest of what the person saw.
     """
     opened, reply = opened.again(), reply._replace(at=now())
-    if differs(reply.shown, opened.item.line):
-        return SendResult(
-            Outcome.BLOCKED,
-            opened.item,
-            (kinds.other_request_shown().unplaced(),),
-            reply.text,
-        )
+    forwards = opened.item.purpose is Purpose.HELD and reply.action is Action.FORWARD
+    if (forwards and not reply.shown) or differs(reply.shown, opened.item.line):
+        if forwards and reply.text != opened.item.line:
+            _keep(opened, reply)
+        problems = (kinds.other_request_shown().unplaced(),)
+        return SendResult(Outcome.BLOCKED, opened.item, problems, reply.text)
     is_pending = opened.item.state is ExchangeState.PENDING
     is_second = is_pending and opened.item.reply is not None and opened.facts.may_go_on
     if opened.item.state is ExchangeState.ANSWERED or is_second:

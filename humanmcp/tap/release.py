@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.answering import approvals, service
+from humanmcp.answering.approvals import ApprovalError
+from humanmcp.answering.open_exchange import open_exchange_of
+from humanmcp.answering.service import Outcome
 from humanmcp.common.settings import add_flags, home_folder
-from humanmcp.common.terminal import to_stderr, to_stdout
-from humanmcp.common.timestamps import stamp
+from humanmcp.common.terminal import Painted, asked_whether, to_stderr, to_stdout
 from humanmcp.inbox import open_inbox
-from humanmcp.inbox.contract import Action, Reply, TakenError
+from humanmcp.inbox.contract import Action, Reply
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.tap.hold import held, no_tap, one_tap, taps
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.inbox.contract import DeskInbox, Item
+    from humanmcp.inbox.contract import DeskInbox
 
 BY: Final = "terminal"
 NOTHING: Final = 1
@@ -39,9 +43,11 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     try:
         inbox = open_inbox(home_folder(settings.home))
         found = _meant(inbox, arguments.numbers, arguments.session)
-        for number in sorted({*arguments.numbers} - {item.key.number for item in found}):
+        for number in sorted({*arguments.numbers} - {one.key.number for one in found}):
             to_stderr(say("release", "not held", number=number))
-        done = sum(_settle(inbox, item, drop=arguments.drop) for item in found)
+        if not arguments.numbers and not arguments.drop:
+            found = _agreed(found)
+        done = sum(_settle(opened, drop=arguments.drop) for opened in found)
     except StopError as error:
         to_stderr(error.sentence())
         return NOTHING
@@ -49,21 +55,54 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0 if done else NOTHING
 
 
-def _meant(inbox: DeskInbox, numbers: Sequence[int], session: str) -> list[Item]:
+def _meant(inbox: DeskInbox, numbers: Sequence[int], session: str) -> list[OpenExchange]:
     """Find the messages: numbers are those of one tap, no number means all messages."""
     sessions = (one_tap(inbox, session),) if numbers else taps(inbox, session)
     if not sessions:
         raise no_tap(taps(inbox))
-    found = held(inbox, sessions)
-    return [item for item in found if not numbers or item.key.number in numbers]
+    keys = [item.key for item in held(inbox, sessions)]
+    return [open_exchange_of(inbox, one) for one in keys if not numbers or one.number in numbers]
 
 
-def _settle(inbox: DeskInbox, item: Item, *, drop: bool) -> bool:
-    action = Action.DROP if drop else Action.FORWARD
-    reply = Reply(item.line, action=action, by=BY, at=stamp(time.time()))
+def _agreed(found: Sequence[OpenExchange]) -> list[OpenExchange]:
+    """Show all of each message and ask. Return those to release: what was shown."""
+    shown = [opened for opened in found if _show(opened)]
+    answer = asked_whether(say("release", "all?", count=len(shown))) if shown else False
+    if answer is None:
+        numbers = " ".join(str(one.key.number) for one in shown)
+        to_stderr(say("release", "which", numbers=numbers))
+    return shown if answer else []
+
+
+def _show(opened: OpenExchange) -> bool:
+    """Print all of a held message. Return False where it is too long for that."""
+    number, approval, card = opened.key.number, opened.approval, approvals.whole_card(opened)
+    if card is None:
+        to_stdout(Painted(say("release", "too long", number=number), "yellow"))
+        return False
+    title = approvals.headline(opened, approval, card) if approval else opened.item.method
+    to_stdout(Painted(f"{opened.facts.letter}/{number}  {title}", "bold"))
+    for part in card.parts:
+        if part.name:
+            to_stdout("  ", Painted(part.name, "dim", is_code=True))
+        for line in part.lines:
+            to_stdout("    ", Painted(f"{line.sign}{line.text}", "", is_code=True))
+    return True
+
+
+def _settle(opened: OpenExchange, *, drop: bool) -> bool:
+    number, line = opened.key.number, opened.item.line
     try:
-        inbox.send(item.key, reply)
-    except TakenError:
-        to_stderr(say("release", "taken", number=item.key.number))
+        reply = (
+            Reply(line, action=Action.DROP)
+            if drop
+            else approvals.release(opened, seen=False, shown=digest_of(line))
+        )
+    except ApprovalError:
+        to_stderr(say("release", "too long", number=number))
+        return False
+    outcome = service.send(opened, reply._replace(by=BY), within=0).outcome
+    if outcome in (Outcome.TAKEN, Outcome.OVER):
+        to_stderr(say("release", "taken", number=number))
         return False
     return True

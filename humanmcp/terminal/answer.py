@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from humanmcp.answering import forms, service
-from humanmcp.answering.approvals import told_of
+from humanmcp.answering.approvals import must_be_seen, told_of
 from humanmcp.answering.service import Outcome, SendResult
 from humanmcp.common.person_files import STDIN, read_bytes, typed_or_read
 from humanmcp.common.settings import add_flags, home_folder
@@ -158,6 +158,8 @@ def _answer(answering: Answering, arguments: argparse.Namespace, settings: Setti
             # another request may have come in the place of the one that was seen
             raise stopped("choose", "not named", name=answering.name)
         return decide(answering, arguments)
+    if arguments.as_is and answering.opened.held and answering.opened.approval:
+        must_be_seen(answering.opened.approval, seen=bool(arguments.digest))
     draft, anyway = _given(arguments, answering), bool(arguments.send_anyway)
     if arguments.fault is not None:
         draft = _broken(answering, draft or _starting_text(answering, arguments), arguments.fault)
@@ -181,7 +183,8 @@ def _answer(answering: Answering, arguments: argparse.Namespace, settings: Setti
 def _answering(inbox: DeskInbox, arguments: argparse.Namespace) -> Answering:
     opened = choose(inbox, arguments.number)
     name = label(opened.facts, opened.key.number, listed_sessions(inbox))
-    return Answering(opened, name, asker_of(opened.facts), arguments.json)
+    who = asker_of(opened.facts)
+    return Answering(opened, name, who, arguments.json, digest=arguments.digest)
 
 
 def _given(arguments: argparse.Namespace, answering: Answering) -> Draft | None:

@@ -33,6 +33,7 @@ from humanmcp.common.terminal import (
 from humanmcp.inbox.contract import Draft, Reply
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, stopped
+from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import pretty
@@ -74,6 +75,8 @@ class Answering:
     json: bool
     shown_at: str = ""
     """When the request was shown to be answered; "" where the answer came with the command."""
+    digest: str = ""
+    """The digest of what the person saw, "" where the command does not name it."""
 
     def reader(self, draft: Draft) -> str:
         """Return who gets this text: a held message is forwarded, an answer is returned."""
@@ -90,7 +93,10 @@ class Answering:
 
 def submit(answering: Answering, draft: Draft, *, anyway: bool) -> SendResult:
     """Send a text and wait for what becomes of it."""
-    reply = Reply(draft.text, draft.form, anyway, BY, shown_at=answering.shown_at)
+    shown = answering.digest
+    if answering.opened.held is not None:
+        shown = shown or digest_of(answering.opened.item.line)
+    reply = Reply(draft.text, draft.form, anyway, BY, shown=shown, shown_at=answering.shown_at)
     return service.send(answering.opened, reply, within=LONGEST_WAIT)
 
 

@@ -528,12 +528,12 @@ def command(tapped: Tapped, *words: str) -> tuple[int, str]:
     return ran.returncode, ran.stdout + ran.stderr
 
 
-def test_everything_held_is_let_go_with_one_command(home: Path) -> None:
-    """`humanmcp release`: in the order in which it came."""
+def test_what_is_held_is_let_go_with_one_command(home: Path) -> None:
+    """`humanmcp release NUMBER …`: in the order in which it came."""
     with Tapped(home, server("echo"), "--hold", "in") as tapped:
         tapped.say(CALL + LIST)
         tapped.held(2)
-        assert command(tapped, "release") == (0, "2 released\n")
+        assert command(tapped, "release", "1", "2") == (0, "2 released\n")
         assert {tapped.hear(), tapped.hear()} == {CALL, LIST}
         assert command(tapped, "release") == (1, "0 released\n")
 

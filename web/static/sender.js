@@ -56,7 +56,7 @@ export class Sender {
     const { draft, drafts, path } = this.composer;
     try {
       if (option !== null && draft.touched) await drafts.save();
-      const body = option === null ? { text: draft.text, form: "message", anyway, action: draft.facts.action } : { text: option, form: "text" };
+      const body = option === null ? { text: draft.text, form: "message", anyway, action: draft.facts.action, shown: draft.facts.digest } : { text: option, form: "text" };
       const outcome = await call(`${path}/reply`, body);
       clearTimeout(this.silence);
       drafts.forget();

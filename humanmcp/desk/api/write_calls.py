@@ -68,10 +68,12 @@ class DraftBody(TextBody):
 class ReplyBody(TextBody):
     """The answer to send. `anyway` sends it despite the check's errors.
 
-    `action` says what happens to a message that a tap holds: pass, drop or answer.
+    `action` says what happens to a message that a tap holds: pass, drop or answer. `shown` is the
+    `digest` of the request that the person saw; a held message is passed only with it.
     """
 
     anyway: bool = False
+    shown: str = ""
 
 
 @dataclass
@@ -271,7 +273,7 @@ def reply(
     client may have it), `blocked` or `refused` (422). `anyway` sends it although the check finds
     errors. `action` is for a message that a tap holds.
     """
-    reply = Reply(body.text, body.form, body.anyway, action=body.action)
+    reply = Reply(body.text, body.form, body.anyway, action=body.action, shown=body.shown)
     key = Key(session, number)
     sent = desk_of(request).send(key, signed(request, key, reply))
     response.status_code = _STATUS[sent.outcome]

@@ -140,7 +140,8 @@ def chosen_reply(opened: OpenExchange, values: Mapping[str, str]) -> Reply:
     approval, shown, act = opened.asked, values.get("shown", ""), values.get("act", "")
     seen = values.get("seen") == "all"
     if act in {"let go", "drop"}:
-        return _settled(opened, drop=act == "drop", seen=seen, shown=shown)
+        drop = Reply(opened.item.line, action=Action.DROP)
+        return drop if act == "drop" else approvals.release(opened, seen=seen, shown=shown)
     if approval is None or not shown:
         raise ApprovalError("no prompt")
     match act:
@@ -164,18 +165,3 @@ def _typed(approval: Approval, values: Mapping[str, str]) -> str:
     fields = {name: text for name, text in values.items() if name.startswith("input ")}
     typed = {name.removeprefix("input "): text for name, text in fields.items()}
     return approvals.changed_input(approval, typed)
-
-
-def _settled(opened: OpenExchange, *, drop: bool, seen: bool, shown: str) -> Reply:
-    """Return the reply that drops a held message, or forwards it: a call must be seen completely.
-
-    Raises:
-        ApprovalError: it was not.
-    """
-    if drop:
-        return Reply(opened.item.line, action=Action.DROP)
-    if not shown:
-        raise ApprovalError("unseen")
-    if opened.approval is not None:
-        approvals.must_be_seen(opened.approval, seen=seen)
-    return Reply(opened.item.line, action=Action.FORWARD, shown=shown)

@@ -371,7 +371,10 @@ class StartShape(TypedDict):
 
 
 class InitialState(TypedDict):
-    """The initial state of the composer. `draft` names its draft in the browser."""
+    """The initial state of the composer. `draft` names its draft in the browser.
+
+    `digest` is that of a held message, "" for any other.
+    """
 
     draft: str
     session: str
@@ -387,6 +390,7 @@ class InitialState(TypedDict):
     templates: dict[str, str]
     placeholders: list[str]
     options: list[str]
+    digest: str
     faults: list[FaultShape]
     action: Action
     touched: bool
@@ -424,6 +428,7 @@ def _initial_state(desk: Desk, opened: OpenExchange, task: Task) -> InitialState
         templates={} if goes_on else service.templates(opened),
         placeholders=[*PLACEHOLDERS.values(), PLACEHOLDER],
         options=[] if asked is None else list(asked.options),
+        digest="" if opened.held is None else digest_of(item.line),
         faults=_faults(opened, task),
         action=service.action_of(opened, task),
         touched=draft.touched,
@@ -521,7 +526,8 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
             approvals.take_back(desk.open_exchange(key), values.get("pattern", ""))
         case "send":
             action = Action.ANSWER if do == Task.ANSWER else Action.FORWARD
-            reply = Reply(values.get("text", ""), _text_form(values.get("form", "")), action=action)
+            text, form = values.get("text", ""), _text_form(values.get("form", ""))
+            reply = Reply(text, form, action=action, shown=values.get("shown", ""))
             task = f"?do={do}" if do in {Task.CHANGE, Task.ANSWER} else ""
             return _send(request, key, reply, here + task)
         case wanted:

@@ -9,22 +9,23 @@ from __future__ import annotations
 import base64
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.answering import service
+from humanmcp.answering import approvals, service
+from humanmcp.answering.approvals import ApprovalCard
 from humanmcp.answering.open_exchange import PARSE_ERROR, OpenExchange, read_line
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import OrderError, Outcome, SayResult, await_result
 from humanmcp.answering.summary import Row, row
 from humanmcp.desk.board import SessionView
 from humanmcp.desk.book.saved_answers import listed
-from humanmcp.desk.context import desk_of, page, page_router
+from humanmcp.desk.context import desk_of, page, page_router, signed
 from humanmcp.desk.desk import BY, Desk
 from humanmcp.desk.inbox.answer_form import rows_in
 from humanmcp.desk.routing import FormValues
@@ -38,7 +39,6 @@ from humanmcp.desk.send.request_form import (
 )
 from humanmcp.desk.server.server_page import client_reactions
 from humanmcp.inbox.contract import (
-    Action,
     DeskInbox,
     Draft,
     Key,
@@ -48,7 +48,7 @@ from humanmcp.inbox.contract import (
     Reply,
     UnknownItemError,
 )
-from humanmcp.protocol.conversation.approvals import pattern_of
+from humanmcp.protocol.conversation.approvals import digest_of, pattern_of
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
@@ -311,13 +311,23 @@ LOOKED_AT: Final = 300
 MOST_METHODS: Final = 12
 
 
+class HeldView(NamedTuple):
+    """A held message. `card` is all of it, where all are to be released and it can be shown."""
+
+    row: Row
+    digest: str
+    headline: str = ""
+    card: ApprovalCard | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class TapView:
-    """The page of a running tap."""
+    """The page of a running tap. `is_whole`: held messages are shown completely, if they can be."""
 
     session: SessionView
     patterns: tuple[str, ...]
-    held: tuple[Row, ...]
+    held: tuple[HeldView, ...]
+    is_whole: bool
     methods: tuple[str, ...]
     """The methods with a check box for each direction: used ones, and those that are often held."""
 
@@ -329,10 +339,14 @@ class TapView:
 
 
 @router.get("/taps")
-def taps(request: Request, wrong: str = "") -> HTMLResponse:
-    """Show every running tap."""
+def taps(request: Request, wrong: str = "", release: str = "") -> HTMLResponse:
+    """Show every running tap; of the tap to `release`, all that it holds now."""
     desk = desk_of(request)
-    running = [_view(desk, session) for session in desk.board.sessions() if _runs(session)]
+    running = [
+        _view(desk, session, is_whole=session.facts.name == release)
+        for session in desk.board.sessions()
+        if _runs(session)
+    ]
     return page(request, "send/taps.html", taps=running, wrong=wrong[:200])
 
 
@@ -340,10 +354,9 @@ def _runs(session: SessionView) -> bool:
     return session.facts.role.traits.holds and session.facts.life is Life.OPEN
 
 
-def _view(desk: Desk, session: SessionView) -> TapView:
+def _view(desk: Desk, session: SessionView, *, is_whole: bool) -> TapView:
     name = session.facts.name
-    held = (item for item in desk.inbox.items(name) if item.purpose is Purpose.HELD)
-    rows = tuple(row(item, session.facts) for item in held)
+    held = tuple(_held(one, is_whole=is_whole) for one in _held_at(desk, name))
     patterns = tuple(one for one in desk.inbox.holds(name) if pattern_of(one) is None)
     said = [
         read_line(one.text) for one in desk.inbox.last_frames_before(name, 0, LOOKED_AT) if one.raw
@@ -351,15 +364,27 @@ def _view(desk: Desk, session: SessionView) -> TapView:
     seen = {one.method: None for one in said if isinstance(one, Message) and one.method}
     named = {one.partition(":")[2]: None for one in patterns if one.startswith(("in:", "out:"))}
     methods = tuple(one for one in {**OFTEN, **seen, **named} if "/" in one or one in OFTEN)
-    return TapView(session, patterns, rows, methods[:MOST_METHODS])
+    return TapView(session, patterns, held, is_whole, methods[:MOST_METHODS])
+
+
+def _held_at(desk: Desk, name: str) -> Iterator[OpenExchange]:
+    items = (item for item in desk.inbox.items(name) if item.purpose is Purpose.HELD)
+    return (OpenExchange(desk.inbox, item, desk.board.session(name).facts) for item in items)
+
+
+def _held(opened: OpenExchange, *, is_whole: bool) -> HeldView:
+    of_row, digest = row(opened.item, opened.facts), digest_of(opened.item.line)
+    card, asked = approvals.whole_card(opened) if is_whole else None, opened.approval
+    title = approvals.headline(opened, asked, card) if card and asked else ""
+    return HeldView(of_row, digest, title, card)
 
 
 @router.post("/taps/{name}")
 def act_on_tap(request: Request, name: str, values: FormValues) -> Response:
-    """Change what a tap holds, or release all messages that it holds."""
+    """Change what a tap holds, or release the messages that the form has shown completely."""
     desk = desk_of(request)
     if values.get("act") == "release":
-        _let_all_go(desk, name)
+        _release_shown(request, name, values)
     else:
         boxes = [name.removeprefix("hold ") for name in values if name.startswith("hold ")]
         patterns = [*boxes, *values.get("patterns", "")[:LONGEST].split()]
@@ -372,11 +397,14 @@ def act_on_tap(request: Request, name: str, values: FormValues) -> Response:
     return RedirectResponse("/taps", 303)
 
 
-def _let_all_go(desk: Desk, name: str) -> None:
-    for item in desk.inbox.items(name):
-        if item.purpose is Purpose.HELD:
-            reply = Reply(item.line, by=BY, action=Action.FORWARD)
-            service.send(desk.open_exchange(item.key), reply, within=0)
+def _release_shown(request: Request, name: str, values: Mapping[str, str]) -> None:
+    """Release each held message whose digest the form has; any other stays held."""
+    desk = desk_of(request)
+    for opened in _held_at(desk, name):
+        shown = values.get(f"shown {opened.key.number}", "")
+        if shown and approvals.whole_card(opened) is not None:
+            reply = approvals.release(opened, seen=False, shown=shown)._replace(by=BY)
+            service.send(opened, signed(request, opened.key, reply), within=0)
     desk.board.refresh(name, 0)
 
 

@@ -88,9 +88,10 @@ def edits_in(given: Mapping[str, Any]) -> list[tuple[str, str]]:
 def digest_of(line: str) -> str:
     """Return a digest of the tool and the arguments of a call, exactly as they were written.
 
-    Of a large call, which can only be denied, it is the digest of the whole line.
+    Of any other message, and of a large call, which can only be denied, it is that of the whole
+    line.
     """
-    if is_large(line):
+    if is_large(line) or member(line, "method") != '"tools/call"':
         return sha256(line)
     params = member(line, "params") or "{}"
     parts = (member(params, "name") or "", member(params, "arguments") or "")

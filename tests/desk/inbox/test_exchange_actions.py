@@ -4,6 +4,7 @@ import html
 
 from humanmcp.inbox.contract import Action, Item, Key, Purpose, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.support.desk_process import Desking
 from tests.support.waiting import until
@@ -28,7 +29,9 @@ def test_a_held_call_is_changed_or_answered_with_the_plain_form(desking: Desking
     assert '"name": "weather"' in plain_form("change")
     assert "<select" in plain_form("answer")
     for task, action in (("change", Action.FORWARD), ("answer", Action.ANSWER)):
-        stopped = desking.submit(f"{path}?do={task}", text="{", form="message", act="send")
+        stopped = desking.submit(
+            f"{path}?do={task}", text="{", form="message", act="send", shown=digest_of(LINE)
+        )
         assert stopped.headers["location"] == f"{path}?do={task}#answer"
         problem, _, box = plain_form(task).partition("<textarea")
         assert "The JSON ends too early" in problem

@@ -21,6 +21,7 @@ from humanmcp.protocol.conversation.approvals import (
     pattern_of,
     patterns_for,
 )
+from humanmcp.protocol.conversation.transcript import sha256
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.tables import bounded
@@ -258,6 +259,24 @@ def test_the_digest_covers_the_tool_and_the_arguments_and_nothing_else() -> None
     assert digest_of(first) == digest_of(first.replace('"id": 1', '"id": 2'))
     assert digest_of(first) != digest_of(first.replace("git status", "git push"))
     assert digest_of(first) != digest_of(first.replace('"approve"', '"other"'))
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+        '{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}',
+        '{"jsonrpc":"2.0","id":1,"result":{"method":"tools/call"}}',
+        '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}]',
+        '{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[]}}',
+        "no JSON",
+        "",
+    ],
+)
+def test_the_digest_of_what_is_no_call_covers_the_whole_line(held: str) -> None:
+    """It was the same for all of them, and so it proved nothing."""
+    assert digest_of(held) == sha256(held)
 
 
 def test_a_call_that_a_tap_holds_is_asked_for_by_its_own_name() -> None:
