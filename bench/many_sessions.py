@@ -16,7 +16,7 @@ from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.answer_book.decide import Mode
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.server.connection import MemoryConnection
+from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.serve import ServerParts
 from humanmcp.server.waiting import ServeOptions
 

@@ -43,7 +43,7 @@ from humanmcp.protocol.answer_book.decide import HandshakePolicy
 from humanmcp.protocol.conversation.approvals import AGENT, as_json, read_once
 from humanmcp.protocol.json.jsonrpc import member
 from humanmcp.protocol.json.tree import follow, text_at
-from humanmcp.server.connection import MemoryConnection
+from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.serve import ParentWatch, ServerParts
 from humanmcp.server.waiting import ServeOptions
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from humanmcp.demo.steps import DemoStep, LessonSteps
     from humanmcp.inbox.contract import Inbox
     from humanmcp.protocol.conversation.transcript import Frame
-    from humanmcp.server.connection import MemoryConnection
+    from humanmcp.server.memory_connection import MemoryConnection
     from humanmcp.server.session import ServedSession
 
 _SOON: Final = 0.02

@@ -47,7 +47,7 @@ from humanmcp.room.practice import (
     as_reply,
 )
 from humanmcp.room.records import StepRecord
-from humanmcp.server.connection import MemoryConnection
+from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.serve import ServerParts
 from humanmcp.server.waiting import ServeOptions
 

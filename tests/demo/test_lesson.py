@@ -25,7 +25,8 @@ from humanmcp.demo.steps import requests, weather
 from humanmcp.inbox.contract import Inbox, Key, UnknownItemError
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.room.practice import Practice, PracticeLine, StepOutcome
-from humanmcp.server.connection import EndOfInput, MemoryConnection
+from humanmcp.server.connection import EndOfInput
+from humanmcp.server.memory_connection import MemoryConnection
 from tests.support.speaking import said_in
 
 

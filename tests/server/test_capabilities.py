@@ -14,7 +14,7 @@ from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.server import session
 from humanmcp.server.capabilities import CAPABILITIES
-from humanmcp.server.connection import MemoryConnection
+from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.moments import Capability, Way
 from humanmcp.server.serve import ServerParts
 from humanmcp.server.waiting import ServeOptions

@@ -11,8 +11,8 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import TransportNote
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
-from humanmcp.server.connection import MemoryConnection
 from humanmcp.server.journal import Clock, Journal
+from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.resuming import resumed
 
 AT: Final = "2026-11-22T10:00:00.000Z"

@@ -21,8 +21,8 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import request_part, response_part
 from humanmcp.protocol.http.outbound import EventId
 from humanmcp.server import resuming  # noqa: F401 - imported once for every run
-from humanmcp.server.connection import MemoryConnection
 from humanmcp.server.http.connection import after
+from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.serve import ServerParts
 from humanmcp.server.waiting import ServeOptions
 from tests.support.serve_http import INITIALIZED, call, initialize
