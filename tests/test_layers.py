@@ -377,11 +377,12 @@ def test_no_folder_has_too_many_modules() -> None:
 
 def test_one_place_chooses_the_inbox() -> None:
     """Nothing above the contract knows whether exchanges wait in a folder or elsewhere."""
-    implementations = (f"{PACKAGE}.inbox.folder", f"{PACKAGE}.inbox.postgres")
+    implementations = (f"{PACKAGE}.inbox.folder.", f"{PACKAGE}.inbox.postgres.")
     users = [
         each.place.partition(":")[0]
         for each in imports(SOURCE)
-        if each.name.startswith(implementations) and not each.place.startswith("inbox/postgres/")
+        if f"{each.name}.".startswith(implementations)
+        and not each.place.startswith("inbox/postgres/")
     ]
     assert set(users) == {"inbox/__init__.py"}
 

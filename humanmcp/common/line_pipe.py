@@ -8,9 +8,8 @@ and all. Takes linear time, however small the pieces are.
 from __future__ import annotations
 
 import os
+import select
 from typing import TYPE_CHECKING, Final, NamedTuple
-
-from humanmcp.common.own_process import wait_until_ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,6 +108,15 @@ class Cutter:
 PIECE: Final = 64 * 1024
 """Bytes that are read or written at a time: what a pipe holds. More would be mapped and unmapped
 each time, and one write(2) of it to a slow reader would look stuck for as long as it takes."""
+
+
+def wait_until_ready(descriptor: int, *, for_reading: bool, seconds: float | None = None) -> bool:
+    """Wait until a descriptor is ready or has an error. Return False on a timeout."""
+    if not hasattr(select, "poll"):  # pragma: no cover - Windows has no non-blocking pipes
+        return True
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN if for_reading else select.POLLOUT)
+    return bool(poll.poll(None if seconds is None else seconds * 1000))
 
 
 def pieces(descriptor: int) -> Iterator[bytes]:

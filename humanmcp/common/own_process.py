@@ -14,7 +14,6 @@ import contextlib
 import logging
 import math
 import os
-import select
 import signal
 import sys
 import threading
@@ -93,15 +92,6 @@ def leave_signals_to_the_main_thread() -> None:
     """Block signals in this thread, so that the kernel interrupts the main thread with them."""
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_BLOCK, ending_signals())
-
-
-def wait_until_ready(descriptor: int, *, for_reading: bool, seconds: float | None = None) -> bool:
-    """Wait until a descriptor is ready or has an error. Return False on a timeout."""
-    if not hasattr(select, "poll"):  # pragma: no cover - Windows has no non-blocking pipes
-        return True
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN if for_reading else select.POLLOUT)
-    return bool(poll.poll(None if seconds is None else seconds * 1000))
 
 
 FEWEST: Final = 32

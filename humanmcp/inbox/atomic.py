@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import logging
-import math
 import os
 import stat
 import sys
@@ -44,12 +43,6 @@ _NO_LINKS: Final = frozenset(
 _HELD_ON_WINDOWS: Final = frozenset({5, 32, 33})
 _WAITS: Final = (0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.4, 0.5, 0.5, 0.5)
 
-_COARSEST_CLOCK: Final = 2.5
-"""Seconds: FAT writes the time of a change in steps of two."""
-
-_AT_LEAST_EVERY: Final = 5.0
-"""Seconds between two looks whatever the folder's time says."""
-
 fdatasync = getattr(os, "fdatasync", os.fsync)  # macOS and Windows have fsync alone
 
 
@@ -67,29 +60,6 @@ def signature(path: Path) -> Signature | None:
     except OSError:
         return None
     return Signature(found.st_ino, found.st_mtime_ns, found.st_size)
-
-
-class FolderTime:
-    """When a folder has changed, by its own time: one call to the system instead of many.
-
-    Two changes can carry the same time, so a change is followed by looks until the coarsest clock
-    has ticked. And some drives never change it, so now and then it is looked at whatever it says.
-    """
-
-    def __init__(self) -> None:
-        """Begin with a folder that was not looked at yet."""
-        self._changed = (-1, 0.0)  # the folder's own time, and when we noticed it
-        self._looked = -math.inf
-
-    def may_have_changed(self, found: os.stat_result, now: float) -> bool:
-        """Return True if what is in the folder is to be looked at. `now` is of a rising clock."""
-        if found.st_mtime_ns != self._changed[0]:
-            self._changed = (found.st_mtime_ns, now)
-        due = now - self._looked >= _AT_LEAST_EVERY
-        if due or now - self._changed[1] <= _COARSEST_CLOCK:
-            self._looked = now
-            return True
-        return False
 
 
 @contextmanager
@@ -173,6 +143,28 @@ def drop(written: Path) -> None:
     """Remove a temporary file, and ignore errors."""
     with suppress(OSError):
         written.unlink()
+
+
+def discard(folder: Path) -> None:
+    """Remove a folder that no reader has seen yet. What cannot be removed stays."""
+    from shutil import rmtree  # noqa: PLC0415 - seldom wanted
+
+    rmtree(folder, ignore_errors=True)
+
+
+LEFT_BEHIND: Final = 3600.0
+"""Seconds after which a file that has no name yet was left by a crash; it takes one a moment."""
+
+
+def sweep_temporary(folder: Path) -> None:
+    """Remove what crashes left among the files that have no name yet."""
+    until = time.time() - LEFT_BEHIND
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                if entry.stat(follow_symlinks=False).st_mtime <= until:
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                    (discard if is_folder else drop)(folder / entry.name)
 
 
 def replace_file(temporary: Path, path: Path, content: bytes, *, durable: bool) -> Signature:

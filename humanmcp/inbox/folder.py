@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from humanmcp.common.settings import UnsafeFolderError, make_home, make_private
 from humanmcp.inbox import records
-from humanmcp.inbox.atomic import LifeLock, keeping, replace_file
+from humanmcp.inbox.atomic import LifeLock, discard, keeping, replace_file, sweep_temporary
 from humanmcp.inbox.bell import Bell, ring
 from humanmcp.inbox.contract import (
     InboxError,
@@ -24,17 +24,12 @@ from humanmcp.inbox.contract import (
     OutgoingResult,
     UnknownItemError,
 )
-from humanmcp.inbox.exchanges import (
-    Outbox,
-    ReplyReader,
-    SessionFolder,
-    WriterFiles,
-    discard,
-    read_record,
-    sweep_temporary,
-)
 from humanmcp.inbox.letters import Letters, rank_of
+from humanmcp.inbox.outbox import Outbox
+from humanmcp.inbox.reply_reader import ReplyReader
+from humanmcp.inbox.session_folder import SessionFolder, read_record
 from humanmcp.inbox.transcripts import TranscriptWriter, frames_after
+from humanmcp.inbox.writer_files import WriterFiles
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import records
-from humanmcp.inbox.atomic import make_temporary_folder, move, sync_folder
+from humanmcp.inbox.atomic import discard, make_temporary_folder, move, sync_folder
 from humanmcp.inbox.contract import InboxError, Life
-from humanmcp.inbox.exchanges import discard
 from humanmcp.inbox.transcripts import read_frame
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import (
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from humanmcp.inbox.contract import SessionFacts
-    from humanmcp.inbox.exchanges import SessionFolder
+    from humanmcp.inbox.session_folder import SessionFolder
 
 _log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from humanmcp.inbox.atomic import drop, publish_first, read_file, write_temporar
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from humanmcp.inbox.exchanges import SessionFolder
+    from humanmcp.inbox.session_folder import SessionFolder
 
 _log = logging.getLogger(__name__)
 

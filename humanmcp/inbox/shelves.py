@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from humanmcp.inbox import records
 from humanmcp.inbox.atomic import Signature, is_held, signature
 from humanmcp.inbox.contract import Item, Key, Life, SessionFacts, UnknownItemError
-from humanmcp.inbox.exchanges import read_record
+from humanmcp.inbox.session_folder import read_record
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from humanmcp.inbox.exchanges import SessionFolder
+    from humanmcp.inbox.session_folder import SessionFolder
 
 _log = logging.getLogger(__name__)
 _Value = TypeVar("_Value")

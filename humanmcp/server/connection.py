@@ -44,8 +44,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
-from humanmcp.common.line_pipe import LONGEST_LINE, lines, write_pieces
-from humanmcp.common.own_process import claim, wait_until_ready
+from humanmcp.common.line_pipe import LONGEST_LINE, lines, wait_until_ready, write_pieces
+from humanmcp.common.own_process import claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

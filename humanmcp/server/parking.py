@@ -31,6 +31,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.tables import methods
+from humanmcp.protocol.tables.refusals import undeclared_extension
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation import check
 from humanmcp.server.journal import BY_US, QUIET, RETRY
@@ -204,7 +205,7 @@ class ParkedCalls(Capability):
     def _decision_about(self, exchange: Exchange) -> Decision | None:
         if self._way.options.mode is Mode.BY_HAND:
             return None
-        if methods.undeclared_extension(exchange.request, exchange.version):
+        if undeclared_extension(exchange.request, exchange.version):
             return None  # the answer book tells its client so
         ticket = parking.asked_ticket(exchange)
         if ticket is None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
 from humanmcp.common.book_file import BookFile
-from humanmcp.common.own_process import StopSignals, log_to, need_files, wait_until_ready
+from humanmcp.common.line_pipe import wait_until_ready
+from humanmcp.common.own_process import StopSignals, log_to, need_files
 from humanmcp.common.settings import add_flags, book_path, home_folder, make_home
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.attendant import SLOW, Attendant, on_a_beat

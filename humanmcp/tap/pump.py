@@ -15,8 +15,8 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
-from humanmcp.common.line_pipe import LONGEST_LINE, Cutter, pieces, write_pieces
-from humanmcp.common.own_process import leave_signals_to_the_main_thread, wait_until_ready
+from humanmcp.common.line_pipe import LONGEST_LINE, Cutter, pieces, wait_until_ready, write_pieces
+from humanmcp.common.own_process import leave_signals_to_the_main_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable

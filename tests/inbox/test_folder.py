@@ -589,7 +589,9 @@ def test_listing_sessions_again_reads_nothing_again(
     for _ in range(5):
         server.begin_session(SessionFacts("", AT))
     before = desk.sessions()
-    monkeypatch.setattr("humanmcp.inbox.exchanges.read_file", lambda _: pytest.fail("was read"))
+    monkeypatch.setattr(
+        "humanmcp.inbox.session_folder.read_file", lambda _: pytest.fail("was read")
+    )
     assert desk.sessions() == before
 
 

@@ -32,7 +32,7 @@ from humanmcp.protocol.json.jsonrpc import (
     Message,
     has_many_values,
 )
-from humanmcp.protocol.tables import examples, versions
+from humanmcp.protocol.tables import refusals, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -312,7 +312,7 @@ def facts_stated_in(
     version = _version(message)
     lacking = next((key for key in versions.META_REQUIRED if key not in message.meta), None)
     if lacking is not None:
-        return TransportFacts(version, examples.lacking(lacking))
+        return TransportFacts(version, refusals.lacking(lacking))
     schema = schema_of(message) if message.method == "tools/call" else None
     wrong = http_headers.mismatch_in(message, headers, schema)
     if wrong is None:

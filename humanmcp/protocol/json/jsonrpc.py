@@ -503,6 +503,16 @@ def with_token(text: str, token: str, path: tuple[str, ...] = ("id",)) -> str:
     return text
 
 
+def size_of(text: str) -> int:
+    """Return the size of a text as UTF-8 in bytes, -1 if it contains half a surrogate pair."""
+    if text.isascii():
+        return len(text)
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        return -1
+
+
 def is_large(text: str) -> bool:
     """Return True for a message whose decoding would block other sessions."""
     return len(text) > LARGEST or has_many_values(text)

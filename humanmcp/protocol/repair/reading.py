@@ -24,7 +24,13 @@ from humanmcp.protocol.diagnostics.model import (
     line_and_column,
 )
 from humanmcp.protocol.json.encodings import as_cp932
-from humanmcp.protocol.json.jsonrpc import AmbiguousError, decode_once, deeper_than, half_characters
+from humanmcp.protocol.json.jsonrpc import (
+    AmbiguousError,
+    decode_once,
+    deeper_than,
+    half_characters,
+    size_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -155,16 +161,6 @@ def _notes(text: str, size: int) -> tuple[Diagnostic, ...]:
     if size > LONG:
         notes = (*notes, diagnostic(kinds.large_answer(size=f"{size / 1_000_000:.1f}"), text))
     return notes
-
-
-def size_of(text: str) -> int:
-    """Return the size of a text as UTF-8 in bytes, -1 if it contains half a surrogate pair."""
-    if text.isascii():
-        return len(text)
-    try:
-        return len(text.encode())
-    except UnicodeEncodeError:
-        return -1
 
 
 def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:

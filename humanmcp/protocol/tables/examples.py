@@ -26,7 +26,7 @@ from humanmcp.protocol.tables.versions import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
     from humanmcp.protocol.tables.methods import Method
     from humanmcp.protocol.tables.types import Kind, Member
 
@@ -380,29 +380,6 @@ def errors(method: str, version: str) -> dict[str, JsonObject]:
     if "resource_not_found" in found:
         found["resource_not_found"]["code"] = features(version).resource_not_found
     return found
-
-
-def lacking(key: str) -> JsonObject:
-    """Return the error for a request whose `_meta` lacks a required member."""
-    return {"code": -32602, "message": f"Invalid params: _meta lacks {key}"}
-
-
-def lacking_extension(extension: str) -> JsonObject:
-    """Return the error for a request that needs an extension its client did not declare."""
-    return {
-        "code": -32021,
-        "message": f"The client has not declared {extension}",
-        "data": {"requiredCapabilities": {"extensions": {extension: {}}}},
-    }
-
-
-def refusal(request: Message, version: str) -> JsonObject | None:
-    """Return the error that 2026-07-28 requires for an incomplete request; None for others."""
-    missing = methods.lacking_in(request, version)
-    if missing is not None:
-        return lacking(missing)
-    extension = methods.undeclared_extension(request, version)
-    return lacking_extension(extension) if extension else None
 
 
 def dated(

@@ -19,14 +19,12 @@ from humanmcp.protocol.tables.versions import (
     LATEST_HANDSHAKE,
     META_CAPABILITIES,
     META_PREFIX,
-    META_REQUIRED,
     R2025_06,
     R2025_11,
     R2026_07,
     SITE,
     SPEC,
     STATELESS,
-    features,
 )
 
 if TYPE_CHECKING:
@@ -531,36 +529,6 @@ def extension_answering(method: str, result_type: Json) -> Extension | None:
 def has_request(method: str, version: str) -> bool:
     """Return True if a client of this version may send this request."""
     return version in REQUESTS.get(method, _UNKNOWN).to_server
-
-
-def lacking_in(message: Message, version: str) -> str | None:
-    """Return the required member that the `_meta` of a stateless version's request lacks.
-
-    "A request missing any required field is malformed; the server MUST reject it with JSON-RPC
-    error code -32602 (Invalid params)."
-    https://modelcontextprotocol.io/specification/2026-07-28/basic
-    """
-    if not features(version).stateless or not has_request(message.method, version):
-        return None
-    return next((key for key in META_REQUIRED if key not in message.meta), None)
-
-
-def undeclared_extension(message: Message, version: str) -> str:
-    """Return the extension that a request needs and its client did not declare, else "".
-
-    "Servers **MUST** return this error [-32021] for non-declaring clients requesting task
-    notifications on `subscriptions/listen`" and "for non-declaring clients issuing `tasks/get`,
-    `tasks/update`, and `tasks/cancel` requests."
-    https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md
-    """
-    if not features(version).stateless or not has_request(message.method, version):
-        return ""
-    filtered = message.params.get("notifications")
-    watches_tasks = isinstance(filtered, dict) and TASK_IDS in filtered
-    needs_tasks = of(message.method) in TASKS.methods or (
-        of(message.method).stays_open and watches_tasks
-    )
-    return TASKS.id if needs_tasks and not declares(message, TASKS) else ""
 
 
 def declares(request: Message, extension: Extension) -> bool:

@@ -21,7 +21,7 @@ from humanmcp.protocol.diagnostics.problem import (
     json_text,
     unwrap,
 )
-from humanmcp.protocol.json.jsonrpc import Kind, compact, member, wire_line, with_token
+from humanmcp.protocol.json.jsonrpc import Kind, compact, member, size_of, wire_line, with_token
 from humanmcp.protocol.json.tree import half_width
 from humanmcp.protocol.repair.reading import (
     LONG,
@@ -30,7 +30,6 @@ from humanmcp.protocol.repair.reading import (
     Reading,
     diagnostic,
     read_json,
-    size_of,
 )
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.validation import rules

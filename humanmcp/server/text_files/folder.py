@@ -16,7 +16,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.settings import UnsafeFolderError
-from humanmcp.inbox.atomic import FolderTime, LifeLock
+from humanmcp.inbox.atomic import LifeLock
+from humanmcp.inbox.folder_time import FolderTime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

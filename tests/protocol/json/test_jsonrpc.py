@@ -471,3 +471,11 @@ def test_half_a_character_is_found_where_its_other_half_is_missing(
 ) -> None:
     """The second half has to come just after the first."""
     assert half_characters(text) == halves
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("", 0), ("ab", 2), ("é", 2), ("日本", 6), ("\ud800", -1)]
+)
+def test_a_text_is_as_large_as_its_utf8(text: str, size: int) -> None:
+    """Half a character keeps it from being any."""
+    assert jsonrpc.size_of(text) == size

@@ -345,11 +345,3 @@ def test_each_quote_is_closed_by_its_own(pair: str) -> None:
     """Letters of any kind are none, and a text may end in one."""
     for words in ("X", "aX", "X, Y", "A}B"):
         assert json_reading.read_json(f'{{"a": {pair[0]}{words}{pair[1]}}}').value == {"a": words}
-
-
-@pytest.mark.parametrize(
-    ("text", "size"), [("", 0), ("ab", 2), ("é", 2), ("日本", 6), ("\ud800", -1)]
-)
-def test_a_text_is_as_large_as_its_utf8(text: str, size: int) -> None:
-    """Half a character keeps it from being any."""
-    assert json_reading.size_of(text) == size
