@@ -109,9 +109,11 @@ class NegotiatedState(NamedTuple):
     """What the conversation has established so far: what a check needs beside the request.
 
     `server_capabilities`: as the server declared them, None before. `tools`: the tools of the last
-    `tools/list` response by name, None before. `offered`: tools of the answer book that a client
-    may call without a list. `prepared`: the lists of the answer book as results, by method; drafts
-    start from them. `server`: our name and version from the answer book, empty if it has none.
+    `tools/list` response by name, None before; `prompts` the same. `partly_listed`: whether there
+    are more than these, by method. `offered`: tools of the answer book that a
+    client may call without a list. `prepared`: the lists of the answer book as results, by method;
+    drafts start from them. `server`: our name and version from the answer book, empty if it has
+    none.
     `newly_prepared`: `prepared` has changed since `tools` were listed.
     """
 
@@ -120,6 +122,8 @@ class NegotiatedState(NamedTuple):
     client_capabilities: Mapping[str, Any] = MappingProxyType({})
     server_capabilities: Mapping[str, Any] | None = None
     tools: Mapping[str, Any] | None = None
+    prompts: Mapping[str, Any] | None = None
+    partly_listed: Mapping[str, Any] = MappingProxyType({})
     initialized: bool = False
     prepared: Mapping[str, Any] = MappingProxyType({})
     server: Mapping[str, Any] = MappingProxyType({})

@@ -109,22 +109,28 @@ def after_result(
     capabilities = result.get("capabilities")
     if methods.of(request.method).introduces and isinstance(capabilities, dict):
         negotiated = negotiated._replace(server_capabilities=capabilities)
-    if request.method == "tools/list":
-        negotiated = _after_tools(negotiated, request, result.get("tools"))
-    return negotiated
-
-
-def _after_tools(negotiated: NegotiatedState, request: Message, tools: Any) -> NegotiatedState:  # noqa: ANN401 - any JSON value
-    if not isinstance(tools, list):
+    member = _LISTS.get(request.method, "")
+    listed = result.get(member)
+    if not isinstance(listed, list):
         return negotiated
-    named: Mapping[str, Any] = {
-        tool["name"]: tool
-        for tool in tools
-        if isinstance(tool, dict) and isinstance(tool.get("name"), str)
+    named = {
+        one["name"]: one
+        for one in listed
+        if isinstance(one, dict) and isinstance(one.get("name"), str)
     }
     # A request with a cursor gets a further page: its tools are added.
-    before = negotiated.tools if "cursor" in request.params else None
-    return negotiated._replace(tools={**(before or {}), **named}, newly_prepared=False)
+    before = getattr(negotiated, member) if "cursor" in request.params else None
+    more = result.get("nextCursor") is not None
+    partly = {**negotiated.partly_listed, request.method: more}
+    known: dict[str, Any] = {member: {**(before or {}), **named}, "partly_listed": partly}
+    if member == "tools":
+        known["newly_prepared"] = False
+    return negotiated._replace(**known)
+
+
+_LISTS: Final = {"tools/list": "tools", "prompts/list": "prompts"}
+"""The lists that later requests are checked against, and the member of the result."""
+_CHANGED: Final = {f"notifications/{member}/list_changed": name for name, member in _LISTS.items()}
 
 
 def question_in(result: JsonObject) -> str:
@@ -257,6 +263,10 @@ class StrayCause(enum.Enum):
     """It has no id, and the other side has sent a notification, which needs no response."""
     ELSEWHERE = "elsewhere"
     """The HTTP response to the request ended without it. Only a client knows this."""
+    OTHER_TYPE = "other type"
+    """An open request has this id as a string, and the response has it as a number."""
+    HTTP_ERROR = "HTTP error"
+    """It has the id that the Python SDK 1.x gives to an HTTP error, whatever the request was."""
     WITHOUT_ID = "without id"
     NEVER_ASKED = "never asked"
     """No request had its id."""
@@ -456,6 +466,9 @@ class ConversationState:
 
     def _observe_notice(self, direction: Direction, message: Message) -> Exchange | None:
         self._notified.add(direction)
+        if message.method in _CHANGED:
+            partly = {**self.negotiated.partly_listed, _CHANGED[message.method]: True}
+            self.negotiated = self.negotiated._replace(partly_listed=partly)
         if message.method == INITIALIZED:
             self.negotiated = self.negotiated._replace(initialized=True)
         if message.method != CANCELLED:
@@ -485,14 +498,28 @@ class ConversationState:
     def why_stray(self, direction: Direction, answer: Message) -> StrayCause:
         """Return why a response of this side answers no open request."""
         if answer.id is not None:
-            return self._over.get((_BACK[direction], answer.id.key), StrayCause.NEVER_ASKED)
+            over = self._over.get((_BACK[direction], answer.id.key))
+            return over or self._why_unknown(direction, answer, answer.id)
         error = answer.body.get("error")
         code = error.get("code") if isinstance(error, dict) else None
         # "If there was an error in detecting the id in the Request object (e.g. Parse error/Invalid
         # Request), it MUST be Null." https://www.jsonrpc.org/specification#response_object
-        if _BACK[direction] in self._notified and code not in _UNDETECTED:
+        if self.may_answer_notification(direction) and code not in _UNDETECTED:
             return StrayCause.ANSWERED_NOTIFICATION
         return StrayCause.WITHOUT_ID
+
+    def may_answer_notification(self, direction: Direction) -> bool:
+        """Return True if the other side sent a notification that nothing has answered yet."""
+        return _BACK[direction] in self._notified
+
+    def _why_unknown(self, direction: Direction, answer: Message, own: RequestId) -> StrayCause:
+        """Return why no request had the id of a response."""
+        asked = self.in_flight(_BACK[direction])
+        if any(str(own.value) == one.id.value for one in asked):
+            return StrayCause.OTHER_TYPE
+        if answer.kind is Kind.ERROR and own.value == "server-error":
+            return StrayCause.HTTP_ERROR
+        return StrayCause.NEVER_ASKED
 
     def _meant_for(self, direction: Direction, answer: Message) -> Exchange | None:
         """Return the only pending request, if a response has an id that was never used.

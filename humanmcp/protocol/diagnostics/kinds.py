@@ -17,6 +17,7 @@ _SPEC: Final = "https://modelcontextprotocol.io/specification/"
 _MCP: Final = f"{_SPEC}2025-11-25/"
 _MESSAGES: Final = f"{_MCP}basic#messages"
 _STDIO: Final = f"{_MCP}basic/transports#stdio"
+_SAMPLING: Final = f"{_MCP}client/sampling#message-content-constraints"
 _HEADERS: Final = f"{_SPEC}2026-07-28/basic/transports/streamable-http#server-validation"
 _RPC: Final = "https://www.jsonrpc.org/specification"
 _RESPONSE: Final = f"{_RPC}#response_object"
@@ -104,6 +105,7 @@ bom_before_line = ProblemKind("N11", _W, page=_STDIO)
 id_in_use = ProblemKind("N10", _W, page=f"{_MCP}basic#requests")
 unmatched_response = ProblemKind("N30", _W)
 unexpected_server_method = ProblemKind("N31", _W)
+server_request_too_early = ProblemKind("N58", _W, page=f"{_MCP}basic/lifecycle#initialization")
 message_kind_changed = ProblemKind("N32")
 id_changed = ProblemKind("N33")
 own_message_at_tap = ProblemKind("N34")
@@ -120,6 +122,10 @@ python_dictionary = ProblemKind("N50", page=_JSON)
 javascript_object = ProblemKind("N51", page=_JSON)
 line_in_utf16 = ProblemKind("N52", page=_STDIO)
 line_not_in_utf8 = ProblemKind("N53", page=_STDIO)
+missing_line_feed = ProblemKind("N54", page=_STDIO)
+terminal_codes = ProblemKind("N55", page=_STDIO)
+http_error_id = ProblemKind("N56", _W)
+request_not_recorded = ProblemKind("N57", _H)
 client_reactions = ProblemKind("N46", _HOSTS)
 carriage_return_inside = ProblemKind("N41", page=_STDIO)
 name_read_differently = ProblemKind("N42")
@@ -192,6 +198,9 @@ message_as_text = ProblemKind("M110", _W, applicability=_GUESS)
 
 # -- received messages ----------------------------------------------------------------------------
 unknown_tool = ProblemKind("M62", _W, page=f"{_MCP}server/tools#error-handling")
+unknown_prompt = ProblemKind("M121", _W, page=f"{_MCP}server/prompts#error-handling")
+missing_prompt_argument = ProblemKind("M122", _W, page=f"{_MCP}server/prompts#error-handling")
+notification_as_request = ProblemKind("M123", _W, page=f"{_MCP}basic#notifications")
 result_of_unknown_method = ProblemKind("M68", _W)
 maybe_extension_method = ProblemKind("M71", _H)
 unknown_method = ProblemKind("M83", _H)
@@ -291,6 +300,9 @@ content_without_accept = ProblemKind("M77", _W)
 missing_form_field = ProblemKind("M78")
 tool_not_in_request = ProblemKind("M95")
 duplicate_call_id = ProblemKind("M97")
+unbalanced_tool_results = ProblemKind("M124", page=_SAMPLING)
+mixed_tool_results = ProblemKind("M125", page=_SAMPLING)
+foreign_stop_reason = ProblemKind("M126", _W)
 unsupported_model_content = ProblemKind("M98")
 
 # -- tools, resources and pages of a list ---------------------------------------------------------

@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.json.encodings import guessed_encoding
-from humanmcp.protocol.json.jsonrpc import Flaw
+from humanmcp.protocol.json.jsonrpc import Flaw, closed_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -135,6 +135,7 @@ _FOREIGN: Final = (
     (re.compile(rb"^\s*\{'"), "N50"),
     (re.compile(rb"^\s*\{ ?(?:jsonrpc|id|result|error|method): "), "N51"),
     (re.compile(rb"^(?:\xff\xfe|\xfe\xff|\{\0|\0\{\0)"), "N52"),
+    (re.compile(rb"^(?:\x1b\[[\d;]*[A-Za-z])*\{.*\x1b\[[\d;]*m|^\x1b\[[\d;]*m\{"), "N55"),
 )
 """Lines that are not JSON, but known: how they begin or what they contain, and their code."""
 
@@ -144,9 +145,19 @@ def unreadable(malformed: Malformed) -> Diagnostic:
     code, detail = malformed.why.value, malformed.detail
     if malformed.why in (Flaw.NOT_JSON, Flaw.NOT_UTF8):
         code = next((named for line, named in _FOREIGN if line.search(malformed.raw)), code)
+    if code == Flaw.NOT_JSON and _goes_on(malformed.text, int(dict(detail)["column"]) - 1):
+        code = "N54"
     if code == Flaw.NOT_UTF8 and (encoding := guessed_encoding(malformed.raw)):
         code, detail = "N53", (*detail, ("encoding", encoding))
     return Diagnostic(code, Severity.ERROR, detail)
+
+
+def _goes_on(text: str, at: int) -> bool:
+    """Return True if the first message of a line ends before `at`, where a second one begins."""
+    if not (text.startswith("{") and text.startswith("{", at)):
+        return False
+    end = closed_at(text, 0)
+    return 0 < end <= at and not text[end:at].strip()
 
 
 def together(diagnostics: Iterable[Diagnostic]) -> list[TextEdit]:

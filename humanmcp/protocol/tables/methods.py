@@ -180,7 +180,7 @@ def _list(result: str, member: str, key: str) -> dict[str, Any]:
         "listing": Listing(member, key),
         "in_handshake": True,
         "gives_away": (member,),
-        "result_counts": member == "tools",
+        "result_counts": member in ("tools", "prompts"),
     }
 
 

@@ -60,6 +60,8 @@ N01                                                      | silent silent silent 
 N49                                                      | silent silent silent silent
 N50                                                      | silent silent silent silent
 N51                                                      | silent silent silent silent
+N54                                                      | silent silent silent silent
+N55                                                      | silent silent silent silent
 N52                                                      | silent silent silent silent
 N53                                                      | taken taken failed silent
 N05                                                      | silent silent silent silent
@@ -99,6 +101,7 @@ M92 at=/result rule=broken+reference member=inputSchema  | taken taken taken tak
 M03                                                      | failed failed taken failed
 M44                                                      | failed failed failed failed
 N30                                                      | taken taken taken taken
+N56                                                      | taken taken taken taken
 N44                                                      | taken taken taken taken
 N45                                                      | taken taken taken taken
 N08                                                      | taken taken taken taken

@@ -156,7 +156,9 @@ def method_of_the_version(heard: HeardMessage) -> Iterator[RawDiagnostic]:
         return
     at, name = ("method",), shown(message.method)
     meant = alike(message.method, (*methods.REQUESTS, *methods.NOTIFICATIONS))
-    if message.kind is Kind.NOTIFICATION and message.method in methods.REQUESTS:
+    if message.kind is Kind.REQUEST and message.method in methods.NOTIFICATIONS:
+        yield kinds.notification_as_request(("id",), method=name)
+    elif message.kind is Kind.NOTIFICATION and message.method in methods.REQUESTS:
         yield kinds.request_without_id(at, method=name)
     elif record.name:
         there = ", ".join(record.versions)
@@ -222,6 +224,8 @@ def call_of_a_listed_tool(heard: HeardMessage) -> Iterator[RawDiagnostic]:
         return
     name = params.get("name")
     tool = tools.get(name) if isinstance(name, str) else None
+    if tool is None and heard.negotiated.partly_listed.get("tools/list"):
+        return
     if tool is None:
         names = shown(", ".join(tools)) or "?"
         yield kinds.unknown_tool(("params", "name"), tool=quoted(name), tools=names)
@@ -231,6 +235,29 @@ def call_of_a_listed_tool(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     yield from validator.first_found(
         kinds.arguments_mismatch, params.get("arguments", {}), schema, at
     )
+
+
+@rule("prompts/get")
+def arguments_of_a_listed_prompt(heard: HeardMessage) -> Iterator[RawDiagnostic]:
+    """Check that a listed prompt is named, with all of its required arguments.
+
+    "Invalid prompt name: `-32602`", "Missing required arguments: `-32602`"
+    https://modelcontextprotocol.io/specification/2025-11-25/server/prompts#error-handling
+    """
+    name, prompts = heard.params.get("name"), heard.negotiated.prompts
+    if not heard.is_request or prompts is None or not isinstance(name, str):
+        return
+    if name not in prompts:
+        if not heard.negotiated.partly_listed.get("prompts/list"):
+            names = shown(", ".join(prompts)) or "?"
+            yield kinds.unknown_prompt(("params", "name"), prompt=quoted(name), prompts=names)
+        return
+    given, declared = heard.params.get("arguments", {}), follow(prompts[name], "arguments")
+    for argument in declared if isinstance(declared, list) else ():
+        key, needed = follow(argument, "name"), follow(argument, "required") is True
+        if needed and isinstance(key, str) and isinstance(given, dict) and key not in given:
+            at = ("params", "arguments") if "arguments" in heard.params else ("params",)
+            yield kinds.missing_prompt_argument(at, prompt=quoted(name), key=quoted(key))
 
 
 @rule("resources/directory/read")

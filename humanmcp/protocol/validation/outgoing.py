@@ -33,7 +33,10 @@ from humanmcp.protocol.tables.methods import CANCELLED, LOG, PROGRESS
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.envelope import judge_error, judging, misspelt, version_member
 from humanmcp.protocol.validation.results import one_each
-from humanmcp.protocol.validation.rules.elicitation import declares_more
+from humanmcp.protocol.validation.rules.elicitation import (
+    declares_more,
+    tool_results_of_turns,
+)
 from humanmcp.protocol.validation.rules.registry import RuleSet
 from humanmcp.protocol.validation.rules.tools import unwritten
 from humanmcp.protocol.validation.secret_shapes import warn_of_secrets
@@ -125,16 +128,16 @@ def _judge(
 
 
 def gates(message: Message, version: str, negotiated: NegotiatedState) -> list[RawDiagnostic]:
-    """Return why the capabilities of both sides forbid this message of a server.
+    """Return what is wrong with this message of a server beside its shape.
 
-    [] if no capabilities were observed, because then they are unknown.
+    The capabilities of both sides count only if they were observed: else they are unknown.
     """
-    if negotiated.server_capabilities is None:
-        return []
     rules = own_request if message.kind is Kind.REQUEST else own_notice
-    own = OwnMessage(message.body, message.method, version, negotiated)
-    found = rules.first(message.method, own)
-    return [each for each in found if each.kind in _GATES]
+    found = rules.judge(
+        message.method, OwnMessage(message.body, message.method, version, negotiated)
+    )
+    known = _OF_TURNS if negotiated.server_capabilities is None else (*_OF_TURNS, *_GATES)
+    return [each for each in found if each.kind in known]
 
 
 _GATES: Final = (
@@ -142,6 +145,7 @@ _GATES: Final = (
     kinds.undeclared_server_capability,
     kinds.missing_subscription_id,
 )
+_OF_TURNS: Final = (kinds.unbalanced_tool_results, kinds.mixed_tool_results)
 _NO_SUCH: Final = (kinds.not_a_server_method, kinds.notification_with_id, kinds.no_server_requests)
 """The problems of an unknown name in this direction; its parameters are then not checked."""
 
@@ -254,6 +258,14 @@ def declared_by_the_client(own: OwnMessage) -> Iterator[RawDiagnostic]:
     if missing:
         name = shown(own.method)
         yield kinds.undeclared_client_capability(("method",), capability=missing, method=name)
+
+
+@own_request("sampling/createMessage")
+def results_of_tools(own: OwnMessage) -> Iterator[RawDiagnostic]:
+    """Check that each tool call of the conversation has its result."""
+    params = own.value.get("params")
+    if isinstance(params, dict):
+        yield from tool_results_of_turns(params.get("messages"), ("params", "messages"))
 
 
 def _beyond(method: str, version: str, negotiated: NegotiatedState) -> list[RawDiagnostic]:

@@ -29,7 +29,7 @@ from humanmcp.protocol.validation import captures, check
 from humanmcp.protocol.validation.outgoing import gates
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.conversation.transcript import Frame
@@ -81,20 +81,22 @@ def _judged_for(observed: ObservedMessage, negotiated: NegotiatedState) -> tuple
 _ORDER = tuple(Severity)
 
 
+_STRAY: Final[Mapping[StrayCause | None, Callable[[str], RawDiagnostic]]] = {
+    StrayCause.REPEATED: lambda token: kinds.second_response(("id",), id=token),
+    StrayCause.LATE: lambda _token: kinds.late_response(("id",)),
+    StrayCause.ANSWERED_NOTIFICATION: lambda _token: kinds.answered_notification(),
+    StrayCause.WITHOUT_ID: lambda _token: kinds.response_without_id().without_fix(Severity.WARNING),
+    StrayCause.OTHER_TYPE: lambda token: kinds.wrong_id_type(("id",), typed=token, id=f'"{token}"'),
+    StrayCause.HTTP_ERROR: lambda _token: kinds.http_error_id(("id",)),
+}
+"""The problem of a response that answers no open request, by its cause."""
+
+
 def _stray(observed: ObservedMessage) -> RawDiagnostic:
-    """Return the problem of a response that answers no open request, by its cause."""
     token = observed.message.id.token if observed.message.id is not None else "null"
-    match observed.stray:
-        case StrayCause.REPEATED:
-            return kinds.second_response(("id",), id=token)
-        case StrayCause.LATE:
-            return kinds.late_response(("id",))
-        case StrayCause.ANSWERED_NOTIFICATION:
-            return kinds.answered_notification()
-        case StrayCause.WITHOUT_ID:
-            return kinds.response_without_id().without_fix(Severity.WARNING)
-        case _:
-            return kinds.unmatched_response(("id",), id=token)
+    if observed.stray in _STRAY:
+        return _STRAY[observed.stray](token)
+    return kinds.unmatched_response(("id",), id=token)
 
 
 def _found(
@@ -117,6 +119,9 @@ def _found(
             kinds.unexpected_server_method(("method",), method=method, version=version).unplaced(),
         )
     also = (*observed.found, *_in_use(observed), *gates(message, version, negotiated))
+    shakes_hands = negotiated.client_name and not negotiated.initialized
+    if message.kind is Kind.REQUEST and shakes_hands and not record.early:
+        also = (*also, kinds.server_request_too_early(("method",), method=method))
     return check.remarks(message, version, negotiated, also, sender=Direction.OUT, strict=strict)
 
 
@@ -235,6 +240,7 @@ class ConversationJudge:
         """
         self.conversation = ConversationState()
         self.conversation.negotiated_version = version
+        self._begins_later = initialized
         if initialized:
             self.conversation.negotiated = self.conversation.negotiated._replace(initialized=True)
         self._unanswered = Unanswered()
@@ -279,6 +285,8 @@ class ConversationJudge:
             if unread is not None:
                 told = kinds.request_not_read(("id",), id=message.id.token, line=str(unread))
                 found = (told.unplaced(),)
+            elif self._begins_later and not self.conversation.count:
+                found = (kinds.request_not_recorded(("id",), id=message.id.token).unplaced(),)
         if observed.method == "initialize" and message.kind is Kind.ERROR:
             self._expect_anything()
         said = (*about, *found)
@@ -311,6 +319,10 @@ class ConversationJudge:
             if len(self._unread) > MOST_OPEN:
                 self._unread.popitem(last=False)
         self._expect_anything()
+        notified = self.conversation.may_answer_notification(direction)
+        if notified and not waiting and _lacks_id(malformed):
+            told = kinds.answered_notification().unplaced()
+            return Judged(number, direction, malformed.text, diagnostics=(*about, told))
         found = (*about, *hints(malformed, self.conversation.negotiated, self.version))
         unanswered = self._unanswered.malformed(number, malformed, waiting, found)
         effect = () if unanswered is None else (unanswered.diagnostic,)
@@ -340,6 +352,12 @@ class ConversationJudge:
     def speaker(self, raw: bytes) -> Direction:
         """Guess the sender of a line without a direction."""
         return captures.speaker(self.conversation, raw)
+
+
+def _lacks_id(malformed: Malformed) -> bool:
+    """Return True for a result without an id, or with null."""
+    body = jsonrpc.object_in(malformed.raw)
+    return "result" in body and "method" not in body and body.get("id") is None
 
 
 def _judged(number: int, observed: ObservedMessage, diagnostics: tuple[Diagnostic, ...]) -> Judged:
@@ -382,7 +400,11 @@ def judge_frames(frames: Iterable[tuple[int, Frame]], version: str = "") -> Iter
 
 def judge_capture(lines: Iterable[CapturedLine], version: str = "") -> Iterator[Judged]:
     """Check the messages of a capture. Words of the program that wrote it are passed over."""
-    overheard = ConversationJudge(version)
+    lines = tuple(lines)
+    # Without the handshake, the capture begins later, and nobody knows what was before.
+    overheard = ConversationJudge(
+        version, initialized=not any('"initialize"' in line.text for line in lines)
+    )
     for line in lines:
         if line.direction not in (Direction.NOTE, Direction.ERR):
             direction = line.direction or overheard.speaker(line.raw)

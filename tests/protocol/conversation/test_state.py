@@ -154,6 +154,9 @@ NOTICE: Final = {"method": "notifications/initialized"}
         ([NOTICE, {"error": {"code": 1, "message": ""}}], {}, StrayCause.WITHOUT_ID),
         ([NOTICE], {"error": {"code": -32700, "message": ""}}, StrayCause.WITHOUT_ID),
         ([{"id": 9, "method": "ping"}], {}, StrayCause.WITHOUT_ID),
+        ([{"id": "9", "method": "ping"}], {"id": 9}, StrayCause.OTHER_TYPE),
+        ([{"id": "9", "method": "ping"}], {"id": 8}, StrayCause.NEVER_ASKED),
+        ([{"id": 9, "method": "ping"}], {"id": "server-error"}, StrayCause.HTTP_ERROR),
     ],
 )
 def test_an_answer_that_answers_no_open_request_has_a_cause(

@@ -25,7 +25,7 @@ PLACED: Final = frozenset({"path", "fix", "at_name"})
 """What a problem is given besides the fields of its sentence."""
 APART: Final = frozenset({"where", "broken", "null", "form"})
 """What tells places and cases apart, also where no sentence says it, and the rule of a schema."""
-FOREIGN: Final = {"N49", "N50", "N51", "N52", "N53"}
+FOREIGN: Final = {"N49", "N50", "N51", "N52", "N53", "N54", "N55"}
 """Lines of another format, which `unreadable` names."""
 BY_RULE: Final = frozenset({"why"})
 """What the broken rule of a JSON Schema fills."""

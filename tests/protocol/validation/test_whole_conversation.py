@@ -322,3 +322,111 @@ def test_memory_stays_bounded() -> None:
         talk.answers(number, number, WRONG)
     assert len(talk.left()) == MOST_OPEN
     assert talk.left()[0][0] == 2
+
+
+HANDSHAKE = (
+    (IN, request("initialize", clientInfo={"name": "c"}, capabilities={"roots": {}})),
+    (OUT, answer(protocolVersion="2025-11-25", capabilities={"tools": {}, "prompts": {}})),
+    (IN, notice("notifications/initialized")),
+)
+WHO = {"name": "greet", "arguments": [{"name": "who", "required": True}, {"name": "how"}]}
+PROMPTS = (IN, request("prompts/list", 2)), (OUT, answer(2, prompts=[WHO]))
+PAGE = (IN, request("prompts/list", 2)), (OUT, answer(2, prompts=[WHO], nextCursor="2"))
+NEW_TOOLS = (OUT, notice("notifications/tools/list_changed"))
+TOOLS = (IN, request("tools/list", 2)), (OUT, answer(2, tools=[{"name": "add"}]))
+
+
+def asked(method: str, **params: Any) -> tuple[Direction, bytes]:  # noqa: ANN401 - any JSON value
+    """Write the last request of a client."""
+    return IN, request(method, 3, **params)
+
+
+def turn(role: str, *blocks: dict[str, str]) -> dict[str, Any]:
+    """Write a message of a conversation with a model."""
+    return {"role": role, "content": blocks}
+
+
+USE = {"type": "tool_use", "id": "t1", "name": "add"}
+USED = {"type": "tool_result", "toolUseId": "t1"}
+WORDS = {"type": "text", "text": "and?"}
+BARE = (OUT, b'{"jsonrpc":"2.0","result":{}}')
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "is_said"),
+    [
+        ((*PROMPTS, asked("prompts/get", name="greet", arguments={"who": "x"})), "M122", False),
+        ((*PROMPTS, asked("prompts/get", name="greet", arguments={"how": "x"})), "M122", True),
+        ((*PROMPTS, asked("prompts/get", name="greet")), "M122", True),
+        ((*PROMPTS, asked("prompts/get", name="meet")), "M121", True),
+        ((*PAGE, asked("prompts/get", name="meet")), "M121", False),
+        ((asked("prompts/get", name="meet"),), "M121", False),
+        ((*TOOLS, asked("tools/call", name="sub")), "M62", True),
+        ((*TOOLS, NEW_TOOLS, asked("tools/call", name="sub")), "M62", False),
+        ((*TOOLS, NEW_TOOLS, *TOOLS, asked("tools/call", name="sub")), "M62", True),
+        ((asked("notifications/cancelled", requestId=2),), "M123", True),
+        ((BARE,), "N45", True),
+        ((BARE, BARE), "N08", False),
+        ((asked("ping"), BARE), "N08", True),
+    ],
+)
+def test_what_came_before_tells_what_is_wrong(
+    lines: tuple[tuple[Direction, bytes], ...], code: str, *, is_said: bool
+) -> None:
+    """A list of which more is unknown proves nothing."""
+    judged = heard(*HANDSHAKE, *lines)
+    assert (code in [one.code for each in judged for one in each.diagnostics]) == is_said
+
+
+@pytest.mark.parametrize(
+    ("messages", "codes"),
+    [
+        ([turn("user", WORDS), turn("assistant", USE), turn("user", USED)], []),
+        ([turn("assistant", USE), turn("user", USED, WORDS)], ["M125"]),
+        ([turn("assistant", USE), turn("user", WORDS)], ["M124"]),
+        ([turn("assistant", USE)], ["M124"]),
+        ([turn("user", USED)], ["M124"]),
+        ([turn("assistant", USE, {**USE, "id": "t2"}), turn("user", USED)], ["M124"]),
+    ],
+)
+def test_each_call_of_a_tool_needs_its_result(
+    messages: list[dict[str, Any]], codes: list[str]
+) -> None:
+    """In the next message, which has nothing else."""
+    judged = heard((OUT, request("sampling/createMessage", maxTokens=9, messages=messages)))
+    found = [one.code for each in judged for one in each.diagnostics]
+    assert [code for code in found if code in ("M124", "M125")] == codes
+
+
+@pytest.mark.parametrize(
+    ("before", "code"), [((), ""), (HANDSHAKE[:1], "N58"), (HANDSHAKE[:2], "N58"), (HANDSHAKE, "")]
+)
+def test_a_server_asks_nothing_before_the_handshake_is_over(
+    before: tuple[tuple[Direction, bytes], ...], code: str
+) -> None:
+    """Where the handshake was seen; pings and log messages may come earlier."""
+    judge = ConversationJudge("2025-11-25")
+    for number, (direction, raw) in enumerate(before):
+        judge.line(number, direction, raw)
+    for method in ("roots/list", "ping"):
+        (judged,) = judge.line(9, OUT, request(method, 9))
+        found = {one.code for one in judged.diagnostics} & {"N58"}
+        assert found == ({code} if code and method != "ping" else set())
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        (((OUT, DONE), (IN, request("ping", 2)), (OUT, answer(2))), "N57"),
+        (((IN, request("ping", 2)), (OUT, DONE)), "N30"),
+        ((*HANDSHAKE, (OUT, answer(7))), "N30"),
+    ],
+)
+def test_a_response_whose_request_was_before_the_recording_is_not_wrong(
+    lines: tuple[tuple[Direction, bytes], ...], code: str
+) -> None:
+    """It begins with the answer, and has no handshake."""
+    captured = [CapturedLine(at, way, raw.decode()) for at, (way, raw) in enumerate(lines, 1)]
+    codes = [one.code for each in judge_capture(captured) for one in each.diagnostics]
+    assert code in codes
+    assert len({"N30", "N57"} & set(codes)) == 1

@@ -127,6 +127,59 @@ def text_and_calls_only(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
             yield kinds.unsupported_model_content((*at, "type"), kind=shown(kind))
 
 
+_STOP_REASONS: Final = {
+    **dict.fromkeys(("tool_use", "tool_calls"), "toolUse"),
+    **dict.fromkeys(("end_turn", "stop"), "endTurn"),
+    **dict.fromkeys(("max_tokens", "length"), "maxTokens"),
+    "stop_sequence": "stopSequence",
+}
+"""What the APIs of Claude and OpenAI call a reason that has a name in MCP."""
+
+
+@rule("sampling/createMessage")
+def stop_reason_of_mcp(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
+    """Check that a reason to stop has MCP's name: servers look for `toolUse`.
+
+    https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessageresult
+    """
+    typed, at = answer.value.get("stopReason"), answer.at("stopReason")
+    if isinstance(typed, str) and typed in _STOP_REASONS:
+        named = _STOP_REASONS[typed]
+        yield kinds.foreign_stop_reason(at, replace_with(at, named), typed=typed, name=named)
+
+
+def tool_results_of_turns(messages: Json, path: Path) -> Iterator[RawDiagnostic]:
+    """Check that the results of tools follow their calls, in a message of their own.
+
+    "it **MUST** contain ONLY tool results" and "every assistant message containing `ToolUseContent`
+    blocks **MUST** be followed by a user message that consists entirely of `ToolResultContent`
+    blocks, with each tool use (e.g. with `id: $id`) matched by a corresponding tool result"
+    https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#message-content-constraints
+    """
+    called: set[str] = set()
+    for index, turn in enumerate(messages if isinstance(messages, list) else ()):
+        at = (*path, index, "content")
+        blocks = list(_blocks(turn.get("content") if isinstance(turn, dict) else None, at))
+        results = {
+            one["toolUseId"]
+            for one, _at in blocks
+            if one.get("type") == "tool_result" and isinstance(one.get("toolUseId"), str)
+        }
+        if called != results:
+            ids = ", ".join(map(quoted, sorted(called ^ results)))
+            yield kinds.unbalanced_tool_results(at, ids=ids)
+        elif results and any(one.get("type") != "tool_result" for one, _at in blocks):
+            yield kinds.mixed_tool_results(at)
+        called = {
+            one["id"]
+            for one, _at in blocks
+            if one.get("type") == "tool_use" and isinstance(one.get("id"), str)
+        }
+    if called:
+        ids = ", ".join(map(quoted, sorted(called)))
+        yield kinds.unbalanced_tool_results(path, ids=ids)
+
+
 def _blocks(content: Json, path: Path) -> Iterator[tuple[JsonObject, Path]]:
     """Yield the content blocks of a turn: one, or a list of them."""
     if isinstance(content, dict):

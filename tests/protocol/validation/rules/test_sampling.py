@@ -121,3 +121,15 @@ def test_a_form_begins_without_what_nobody_needs_and_nobody_filled_in() -> None:
     exchange = asked("elicitation/create", {"message": "?", "requestedSchema": form})
     content = json.loads(check.start(exchange))["result"]["content"]
     assert content == {"name": "", "colour": "#f00"}
+
+
+@pytest.mark.parametrize(
+    ("reason", "codes"),
+    [("toolUse", []), ("my own", []), ("tool_use", ["M126"]), ("end_turn", ["M126"])],
+)
+def test_a_reason_to_stop_has_the_name_of_mcp(reason: str, codes: list[str]) -> None:
+    """The words of a model's own API are known; others are allowed."""
+    exchange = asked("sampling/createMessage", {"messages": [], "maxTokens": 1})
+    answer = {"role": "assistant", "model": "m", "content": TEXT, "stopReason": reason}
+    verdict = check.check(exchange, json.dumps(answer), TextForm.RESULT)
+    assert [one.code for one in verdict.diagnostics] == codes
