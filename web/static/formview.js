@@ -1,13 +1,27 @@
-// The document as a form: each field changes its own place alone, and holds what is no JSON yet as it was typed.
+// The document as a form: the fields as the desk renders them, filled in. Each changes its own place alone, and holds
+// what is no JSON yet as it was typed; what no field can show is a piece of JSON.
 
 import { FieldMarks } from "./diagnostics.js";
 import { UnreadFields } from "./document.js";
-import { all, byId, first, Shown } from "./dom.js";
-import { FormFields } from "./formfields.js";
-import { append, compact, drop, itemsAt, parse, pointerOf, put, steps, textAt } from "./jsontext.js";
-import { say } from "./words.js";
+import { all, byId, first, make, Shown } from "./dom.js";
+import { append, compact, drop, find, itemsAt, parse, pointerOf, put, steps, textAt } from "./jsontext.js";
+import { say, visible } from "./words.js";
 
 const READ_BY_MODEL = ["result", "content", 0, "text"];
+const MOST_FIELDS = 200;
+const PREVIEWED = /^(audio\/|image\/(png|jpe?g|gif|webp)$)/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const LONG = 80; // characters from which on a text gets several lines
+
+/** @type {Record<string, (typed: string) => string | null>} what is typed, as JSON; null takes the member out */
+const READ = {
+  text: JSON.stringify,
+  long: JSON.stringify,
+  choice: (chosen) => chosen || null,
+  json: (typed) => (typed.trim() ? typed : null),
+  // A number stays as it is typed. What is none is a text to the check.
+  number: (typed) => typed.trim() && (parse(typed)?.type === "number" ? typed.trim() : JSON.stringify(typed.trim())) || null,
+};
 
 export class FormView {
   /** @param {HTMLElement} place @param {MessageDocument} draft */
@@ -17,7 +31,10 @@ export class FormView {
     /** @type {string | null} the text for the model as we wrote it */
     this.mirrored = null;
     this.marks = new FieldMarks(place);
-    this.become(draft.facts.form);
+    /** @type {JsonNode | null} what the fields show */
+    this.root = null;
+    this.count = 0;
+    this.become(draft.facts.form, "form");
   }
 
   get usable() {
@@ -28,11 +45,11 @@ export class FormView {
     return this.draft.fields ?? new UnreadFields(this.draft.text);
   }
 
-  /** Show another part of the document, with other fields. @param {FormShape | null} form */
-  become(form) {
-    this.form = form;
+  /** Show another part of the document, with other fields. @param {string | null} pointer @param {string} id of their template */
+  become(pointer, id) {
+    this.form = pointer === null ? null : byId(id, HTMLTemplateElement);
     /** @type {Path} */
-    this.path = form ? steps(form.pointer) : [];
+    this.path = steps(pointer ?? "");
   }
 
   // To a field that must be filled in and is not, else the long text of the only item, else the first.
@@ -47,22 +64,143 @@ export class FormView {
   // The fields are made anew, and the one that had the focus has it again.
   fill() {
     const instead = byId("form-instead");
-    const { base } = this.reading;
-    const root = parse(base);
-    instead.hidden = Boolean(this.form && root);
+    this.root = parse(this.reading.base);
+    instead.hidden = Boolean(this.form && this.root);
     this.place.hidden = !instead.hidden;
-    if (!this.form || !root) {
+    if (!this.form || !this.root) {
       instead.textContent = say(this.form ? "tojson" : "noform");
       return;
     }
     const active = document.activeElement;
     const focused = active instanceof HTMLElement && this.place.contains(active) ? active.dataset.pointer : undefined;
-    const fields = new FormFields(this, root).build(this.form.field, this.path);
-    fields.classList.add("form-top");
+    const fields = copyOf(this.form);
     this.place.replaceChildren(fields);
+    this.count = 0;
+    this.show(fields, this.path);
     this.marks.shown = new Shown(); // they were made anew, without their marks
     if (focused !== undefined) this.marks.at(focused)?.focus();
   }
+
+  /** Fill in a field. @param {HTMLElement} field @param {Path} path */
+  show(field, path) {
+    const { kind = "", json = "" } = field.dataset;
+    const there = find(this.root, path);
+    if (this.count >= MOST_FIELDS || (there && json && !json.includes(there.type))) this.showJson(field, path);
+    else if (kind === "list") this.showList(field, path);
+    else if (kind === "arms") this.showArm(field, path);
+    else if (kind === "group") this.showRows(field, path);
+    else if (kind in READ) this.showValue(/** @type {Control} */ (field), kind, path);
+    else this.showBox(/** @type {HTMLInputElement} */ (field), path);
+  }
+
+  /** @param {HTMLElement} place @param {Path} path */
+  showRows(place, path) {
+    for (const row of all(":scope > [data-name]", place)) {
+      const field = first("[data-kind]", row);
+      if (field) this.show(field, [...path, row.dataset.name ?? ""]);
+    }
+  }
+
+  /** @param {HTMLElement} list @param {Path} path */
+  showList(list, path) {
+    const [there, pointer] = [find(this.root, path), pointerOf(path)];
+    const places = there?.type === "array" ? there.parts?.map((_, at) => [...path, at]) : there && [path];
+    places?.forEach((place, at) => {
+      const item = copyOf(/** @type {HTMLTemplateElement} */ (list.firstElementChild));
+      const [legend, field, last] = /** @type {HTMLElement[]} */ ([...item.children]);
+      item.dataset.list = pointer;
+      legend.append(String(at + 1));
+      if (place === path) last.remove();
+      last.firstElementChild?.addEventListener("click", () => this.removeItem(place));
+      list.lastElementChild?.before(item);
+      this.show(field, place);
+    });
+    for (const add of all(":scope > .row > button", list, HTMLButtonElement)) {
+      add.dataset.add = pointer;
+      add.addEventListener("click", () => this.addItem(path, add.value));
+    }
+  }
+
+  // One of several forms, by its member `type`. What is no item of a list is turned into another kind.
+  /** @param {HTMLElement} place @param {Path} path */
+  showArm(place, path) {
+    const type = this.rawAt([...path, "type"]);
+    const arms = all(":scope > template", place, HTMLTemplateElement);
+    const arm = arms.find((one) => JSON.stringify(one.dataset.type) === type);
+    if (!arm) {
+      this.showJson(place, path);
+      return;
+    }
+    const kinds = first("select", place, HTMLSelectElement);
+    if (kinds && typeof path.at(-1) === "string") {
+      kinds.selectedIndex = arms.indexOf(arm);
+      kinds.addEventListener("change", () => this.turn(path, kinds.value));
+      this.name(kinds, path);
+    } else {
+      kinds?.parentElement?.remove();
+    }
+    const [data, mime] = ["data", "mimeType"].map((name) => JSON.parse(this.rawAt([...path, name]) ?? '""'));
+    const fields = copyOf(arm);
+    place.append(...PREVIEWED.test(mime) && BASE64.test(data) ? [preview(data, mime)] : [], fields);
+    this.show(fields, path);
+  }
+
+  // The bytes of a file; or on: there, as an empty object, or true; and off: not there, nor what is in it.
+  /** @param {HTMLInputElement} box @param {Path} path */
+  showBox(box, path) {
+    box.checked = this.rawAt(path) !== null;
+    box.addEventListener("change", () => {
+      if (box.files) this.putFile(path.at(-1) === "blob" ? path : path.slice(0, -1), box.files[0]);
+      else this.turn(path, box.checked ? box.value : null);
+    });
+    this.name(box, path);
+  }
+
+  /** @param {HTMLElement} field @param {Path} path */
+  showJson(field, path) {
+    const area = make("textarea", { class: "json", spellcheck: "false" });
+    field.replaceWith(area);
+    area.ariaLabel = first(":scope > legend", /** @type {Element} */ (area.parentElement))?.textContent ?? null;
+    this.showValue(area, "json", path);
+  }
+
+  /** @param {Control} field @param {string} kind @param {Path} path */
+  showValue(field, kind, path) {
+    let control = field;
+    let shown = this.rawAt(path) ?? "";
+    if (kind === "json") {
+      shown = this.reading.rawAt(path) ?? dedent(shown);
+      /** @type {HTMLTextAreaElement} */ (control).rows = Math.min(8, shown.split("\n").length + 1);
+    } else if (control instanceof HTMLSelectElement) {
+      if (![...control.options].some(({ value }) => value === shown)) control.append(new Option(visible(shown), shown));
+    } else {
+      if (shown.startsWith('"')) shown = String(JSON.parse(shown));
+      if (this.draft.facts.placeholders.includes(shown)) [control.placeholder, shown] = [shown, ""]; // ours is shown as one
+      if (kind === "text" && (shown.includes("\n") || shown.length > LONG)) {
+        control = make("textarea", { rows: 3, autocomplete: "off", "aria-required": control.ariaRequired });
+        field.replaceWith(control);
+      }
+    }
+    control.value = shown;
+    control.addEventListener("input", () => this.write(path, READ[kind](control.value)));
+    this.name(control, path);
+  }
+
+  /** @param {Control} control @param {Path} path */
+  name(control, path) {
+    control.id = `field-${this.count += 1}`;
+    control.dataset.pointer = pointerOf(path);
+    const label = control.parentElement && first(":scope > label", control.parentElement, HTMLLabelElement);
+    if (label) label.htmlFor = control.id;
+  }
+
+  /** @param {Path} path */
+  rawAt(path) {
+    const node = find(this.root, path);
+    return this.reading.rawAt(path) ?? (node && this.reading.base.slice(node.start, node.end));
+  }
+
+  // -- What is typed
 
   /** @param {Path} path @param {string | null} raw JSON, or what is none yet; null takes the member out */
   write(path, raw) {
@@ -147,4 +285,27 @@ export class FormView {
     const placeholders = this.draft.facts.placeholders.map((one) => JSON.stringify(one));
     return shown === null || [this.mirrored, '""', same, ...placeholders].includes(shown);
   }
+}
+
+// What the bytes show. Only raster pictures: others could hold scripts.
+/** @param {string} data @param {string} mime */
+function preview(data, mime) {
+  const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+  const src = URL.createObjectURL(new Blob([bytes], { type: mime }));
+  const shown = mime.startsWith("audio/") ? make("audio", { src, controls: true }) : make("img", { src, alt: mime });
+  return make("div", { class: "preview" }, shown);
+}
+
+// A part stands as far left as a document of its own. A line break is never inside a string of JSON.
+/** @param {string} raw */
+function dedent(raw) {
+  const [head, ...rest] = raw.split("\n");
+  const margins = rest.filter((line) => line.trim()).map((line) => line.length - line.trimStart().length);
+  const margin = margins.length ? Math.min(...margins) : 0;
+  return [head, ...rest.map((line) => line.slice(margin))].join("\n");
+}
+
+/** @param {HTMLTemplateElement} template */
+function copyOf(template) {
+  return /** @type {HTMLElement} */ (document.importNode(template.content, true).firstElementChild);
 }

@@ -91,7 +91,7 @@ export class StartingPoints {
     this.composer = composer;
     const { facts, box } = composer;
     all("[data-saved]", box).forEach((one, at) => one.addEventListener("click", () => this.insert(facts.saved[at])));
-    all("[data-start]", box).forEach((one, at) => one.addEventListener("click", () => this.startWith(facts.starts[at])));
+    all("[data-start]", box).forEach((one, at) => one.addEventListener("click", () => this.startWith(facts.starts[at], at)));
     this.offerTemplates();
   }
 
@@ -140,11 +140,11 @@ export class StartingPoints {
     tell("inserted", { name: visible(saved.name) });
   }
 
-  /** @param {StartShape} start */
-  startWith(start) {
+  /** @param {StartShape} start @param {number} at */
+  startWith(start, at) {
     const { draft, views } = this.composer;
     if (draft.locked) return;
-    views.form.become(start.form);
+    views.form.become(start.pointer, `form-${at}`);
     draft.replace(start.document);
     views.show("form", { focus: true });
   }

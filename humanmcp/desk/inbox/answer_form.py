@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.open_exchange import read_line
-from humanmcp.answering.schema import TypedDict
 from humanmcp.desk.rendering import SECTION
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.approvals import QUESTION, kind_of_tool
@@ -230,81 +229,60 @@ def _tool_schema(negotiated: NegotiatedState, tool: str, member: str) -> Mapping
 
 DEEPEST: Final = 6
 LONGEST_HELP: Final = 300
-_STRINGS: Final[dict[str, Literal["long", "media"]]] = {"long": "long", "media": "media"}
 _COMBINED: Final = ("anyOf", "oneOf", "allOf", "$ref")
 
 
-class FieldShape(TypedDict):
-    """A field of a form. `blank` is the JSON of a new item.
+@dataclass(slots=True)
+class FormField:
+    """A field of a form, for `fields.html`.
 
-    `label` is the title of its schema, or its name. A choice is its JSON and its title, which may
-    be "".
+    `kind`: group, list, choice, number, text, long, json, switch, media or arms. `label` is the
+    title of its schema, or its name. `blank` is the JSON of a new item, or of what is turned on. A
+    choice is its JSON and its title. `arms` are the forms of an object, named by its member `type`.
     """
 
-    kind: Literal[
-        "group", "list", "choice", "number", "text", "long", "json", "switch", "media", "arms"
-    ]
+    kind: str
     name: str
     label: str
     help: str
     needed: bool
-    fields: list[FieldShape]
-    item: FieldShape | None
-    blank: str
-    choices: list[tuple[str, str]]
-    arms: list[ArmShape]
+    fields: tuple[FormField, ...] = ()
+    item: FormField | None = None
+    blank: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
+    arms: tuple[FormField, ...] = ()
 
 
-class ArmShape(TypedDict):
-    """One of several forms of an object, by its member `type`, with an empty object."""
-
-    type: str
-    field: FieldShape
-    blank: str
+def field_of(schema: Any) -> FormField:  # noqa: ANN401 - it came over a wire
+    return form_field(Field("", object_at(schema)))
 
 
-def field_of(schema: Any) -> FieldShape:  # noqa: ANN401 - it came over a wire
-    return shape_of(Field("", object_at(schema)))
-
-
-def shape_of(field: Field, depth: int = 0) -> FieldShape:
+def form_field(field: Field, depth: int = 0) -> FormField:
     """Return a field, with its inner fields, for the page."""
-    shape = FieldShape(
-        kind="json",
-        name=field.name,
-        label=field.title[:LONGEST_HELP] or field.name,
-        help=field.about[:LONGEST_HELP],
-        needed=field.needed,
-        fields=[],
-        item=None,
-        blank="",
-        choices=_choices(field),
-        arms=[],
-    )
+    label, about = field.title[:LONGEST_HELP] or field.name, field.about[:LONGEST_HELP]
+    found = FormField("json", field.name, label, about, field.needed)
     schema = field.schema
     if isinstance(schema, Switch):
-        shape["kind"], shape["choices"] = "switch", []
-        shape["blank"] = "true" if field.kind == "boolean" else "{}"
-        shape["fields"] = _inner(field, depth)
+        found.kind, found.fields = "switch", _inner(field, depth)
+        found.blank = "true" if field.kind == "boolean" else "{}"
     elif isinstance(schema, ByType):
-        shape["kind"] = "arms"
-        shape["arms"] = [_arm(name, one, depth) for name, one in schema.items()]
-    elif shape["choices"]:
-        shape["kind"] = "choice"
+        found.kind = "arms"
+        found.arms = tuple(_arm(name, one, depth) for name, one in schema.items())
+    elif choices := _choices(field):
+        found.kind, found.choices = "choice", choices
     elif depth >= DEEPEST or any(word in schema for word in _COMBINED):
         pass
     elif field.kind == "object" and isinstance(schema.get("properties"), dict):
-        shape["kind"] = "group"
-        shape["fields"] = _inner(field, depth)
+        found.kind, found.fields = "group", _inner(field, depth)
     elif field.item is not None:
-        shape["kind"] = "list"
-        shape["item"] = shape_of(field.item, depth + 1)
-        shape["blank"] = json.dumps(_blank(field.item.schema), ensure_ascii=False, indent=2)
+        found.kind, found.item = "list", form_field(field.item, depth + 1)
+        found.blank = json.dumps(_blank(field.item.schema), ensure_ascii=False, indent=2)
     elif field.kind == "string":
-        shape["kind"] = _STRINGS.get(str(schema.get("format")), "text")
-    elif field.kind in ("number", "integer"):
-        shape["kind"] = "number"
-    return shape
+        wanted = str(schema.get("format"))
+        found.kind = wanted if wanted in {"long", "media"} else "text"
+    elif field.kind in {"number", "integer"}:
+        found.kind = "number"
+    return found
 
 
 def _blank(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
@@ -319,22 +297,27 @@ def _blank(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
     return value
 
 
-def _arm(name: str, schema: JsonObject, depth: int) -> ArmShape:
-    blank = {**first_value(schema), "type": name}
-    field = shape_of(Field("", schema), depth + 1)
-    return {"type": name, "field": field, "blank": json_text(blank)}
+def _arm(name: str, schema: JsonObject, depth: int) -> FormField:
+    arm = form_field(Field(name, schema), depth + 1)
+    arm.blank = json_text({**first_value(schema), "type": name})
+    return arm
 
 
-def _inner(field: Field, depth: int) -> list[FieldShape]:
+def _inner(field: Field, depth: int) -> tuple[FormField, ...]:
     """Return the fields of an object without those that have only one possible value."""
-    return [shape_of(one, depth + 1) for one in field.fields if "const" not in one.schema]
+    parts = (one for one in field.fields if "const" not in one.schema)
+    return tuple(form_field(one, depth + 1) for one in parts)
 
 
-def _choices(field: Field) -> list[tuple[str, str]]:
-    """Return the allowed values as JSON, each with its title or ""."""
+def _choices(field: Field) -> tuple[tuple[str, str], ...]:
+    """Return the allowed values as JSON, each with its title or itself."""
     if field.kind == "boolean":
-        return [("true", ""), ("false", "")]
-    return [(json_text(one.value), one.title) for one in field.choices]
+        return ("true", say(SECTION, "field.yes")), ("false", say(SECTION, "field.no"))
+    return tuple((json_text(one.value), one.title or _shown(one.value)) for one in field.choices)
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    return value if isinstance(value, str) else json_text(value)
 
 
 def unread(raw: str) -> tuple[Diagnostic, ...]:

@@ -46,7 +46,7 @@ from humanmcp.desk.history.rows import copies
 from humanmcp.desk.history.search import earlier_draft
 from humanmcp.desk.inbox.answer_form import (
     AnswerForm,
-    FieldShape,
+    Start,
     arguments_form,
     chosen,
     field_of,
@@ -65,7 +65,7 @@ from humanmcp.locales import UnknownSentenceError, describe, say, spoken_languag
 from humanmcp.protocol.answer_book.placeholders import fill_answer
 from humanmcp.protocol.conversation import timeouts
 from humanmcp.protocol.conversation.approvals import digest_of
-from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
@@ -278,6 +278,8 @@ def _message(
     beside = approvals.told_of(alone)
     covered |= {"default"} if beside else set()
     given = nodes.arguments(outlined, _declared(opened))
+    starts, form = _forms(opened, task, draft)
+    forms = {"form": form} | {f"form-{at}": one.form for at, one in enumerate(starts)}
     return {
         "approval": approval_view(opened, whole=options.whole),
         "why": _why(options.why),
@@ -319,9 +321,10 @@ def _message(
         "earlier": "" if draft.touched else earlier_draft(desk.board, opened),
         "templates": () if service.goes_on(opened, task) else service.templates(opened),
         "answers": desk.shelf.fitting(item.method, standing["row"].name)[:9],
-        "starts": starts_of(opened.exchange) if opened.exchange is not None else (),
+        "starts": starts,
+        "forms": {name: field_of(one.schema) for name, one in forms.items() if one is not None},
         "became": _became(desk, item),
-        "initial_state": script_json(_initial_state(desk, opened, task)),
+        "initial_state": script_json(_initial_state(desk, opened, task, starts, form)),
         **standing,
     }
 
@@ -356,24 +359,18 @@ def _faults(opened: OpenExchange, task: Task) -> list[FaultShape]:
     return [rendering.fault(one) for one in service.possible_faults(opened)]
 
 
-class FormShape(TypedDict):
-    """The field for a place in the message, with its inner fields."""
-
-    pointer: str
-    field: FieldShape
-
-
 class StartShape(TypedDict):
-    """A starting point for a person in the role of the model."""
+    """A starting point for a person in the role of the model; its form is for `pointer`."""
 
     document: str
-    form: FormShape
+    pointer: str
 
 
 class InitialState(TypedDict):
     """The initial state of the composer. `draft` names its draft in the browser.
 
     `digest` is that of a held message, "" for any other.
+    `form` is the place in the message for which there is a form.
     """
 
     draft: str
@@ -396,23 +393,20 @@ class InitialState(TypedDict):
     touched: bool
     at: str
     textual: bool
-    form: FormShape | None
+    form: str | None
     mirror: bool
     saved: list[Saved]
 
 
-def _initial_state(desk: Desk, opened: OpenExchange, task: Task) -> InitialState | None:
+def _initial_state(
+    desk: Desk, opened: OpenExchange, task: Task, starts: tuple[Start, ...], form: AnswerForm | None
+) -> InitialState | None:
     """Return the initial state of the composer's script; None if there is nothing to write."""
     item, tool = opened.item, opened.name
     draft = service.draft_for(opened, task)
     goes_on = service.goes_on(opened, task)
-    exchange = None if goes_on else opened.exchange
-    if not task or (exchange is None and not goes_on):
+    if not task or (opened.exchange is None and not goes_on):
         return None
-    document = service.document(opened, draft)
-    starts = () if exchange is None else starts_of(exchange)
-    begun = chosen(starts, document)
-    form = begun.form if begun else _form_for(opened, exchange)
     fitting = () if goes_on else desk.shelf.fitting(item.method, tool)[:9]
     asked = opened.inquiry
     template = service.as_it_came(opened) if goes_on else service.starting_draft(opened)
@@ -422,8 +416,8 @@ def _initial_state(desk: Desk, opened: OpenExchange, task: Task) -> InitialState
         **item.key._asdict(),
         draft=desk.draft_name(item.key),
         tool=tool,
-        document=document,
-        starts=[{"document": one.document, "form": _form(one.form)} for one in starts],
+        document=service.document(opened, draft),
+        starts=[{"document": one.document, "pointer": one.form.pointer} for one in starts],
         template=template.text,
         templates={} if goes_on else service.templates(opened),
         placeholders=[*PLACEHOLDERS.values(), PLACEHOLDER],
@@ -434,7 +428,7 @@ def _initial_state(desk: Desk, opened: OpenExchange, task: Task) -> InitialState
         touched=draft.touched,
         at=draft.at,
         textual=item.method == "tools/call" and not goes_on,
-        form=None if form is None else _form(form),
+        form=None if form is None else form.pointer,
         mirror=form is not None and form.mirror,
         saved=[_filled(one, opened) for one in fitting],
     )
@@ -448,16 +442,18 @@ def _filled(saved: Saved, opened: OpenExchange) -> Saved:
         return saved
 
 
-def _form_for(opened: OpenExchange, exchange: Exchange | None) -> AnswerForm | None:
-    """Return the form of an answer, or of the arguments of a held call."""
-    if exchange is not None:
-        return form_of(opened.item, opened.negotiated, opened.name)
-    is_call = opened.item.method == "tools/call"
-    return arguments_form(opened.negotiated, opened.name) if is_call else None
-
-
-def _form(form: AnswerForm) -> FormShape:
-    return {"pointer": form.pointer, "field": field_of(form.schema)}
+def _forms(
+    opened: OpenExchange, task: Task, draft: Draft
+) -> tuple[tuple[Start, ...], AnswerForm | None]:
+    """Return the starting points of an answer and its form, or the form of a held call."""
+    exchange = opened.exchange
+    if exchange is None or service.goes_on(opened, task):
+        is_call = opened.item.method == "tools/call"
+        return (), arguments_form(opened.negotiated, opened.name) if is_call else None
+    starts = starts_of(exchange)
+    begun = chosen(starts, service.document(opened, draft))
+    form = begun.form if begun else form_of(opened.item, opened.negotiated, opened.name)
+    return starts, form
 
 
 def _standing(desk: Desk, opened: OpenExchange, session: str) -> dict[str, Any]:

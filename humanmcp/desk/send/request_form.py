@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import summary
-from humanmcp.desk.inbox.answer_form import FieldShape, field_of, shape_of
+from humanmcp.desk.inbox.answer_form import FormField, field_of, form_field
 from humanmcp.desk.rendering import SECTION
 from humanmcp.inbox.contract import Life, Purpose
 from humanmcp.locales import say
@@ -45,7 +45,7 @@ class RequestForm:
     method: str
     about: str
     params: Mapping[str, Any]
-    fields: tuple[FieldShape, ...] = ()
+    fields: tuple[FormField, ...] = ()
     template: str = ""
     """A URI template whose variables are the fields."""
 
@@ -59,22 +59,22 @@ class RequestForm:
 
     def filled(self, text: str, values: Mapping[str, str]) -> str:
         """Return the message of this request, `text`, with the values of its fields."""
-        given = {one["name"]: values.get(PREFIX + one["name"], "") for one in self.fields}
+        given = {one.name: values.get(PREFIX + one.name, "") for one in self.fields}
         if self.template:
             typed = {name: value for name, value in given.items() if value}
             uri = expanded(self.template, typed)
             return text.replace(_quoted(self.template), _quoted(uri), 1)
         members = [
-            f"{_quoted(one['name'])}: {_raw(one, given[one['name']])}"
+            f"{_quoted(one.name)}: {_raw(one, given[one.name])}"
             for one in self.fields
-            if given[one["name"]] or (one["needed"] and one["kind"] in _WORDS)
+            if given[one.name] or (one.needed and one.kind in _WORDS)
         ]
         return pretty(text.replace('"arguments": {}', f'"arguments": {{{", ".join(members)}}}', 1))
 
 
-def _raw(field: FieldShape, typed: str) -> str:
+def _raw(field: FormField, typed: str) -> str:
     """Return the JSON of a typed value: a string gets quotes, other values are JSON already."""
-    return _quoted(typed) if field["kind"] in _WORDS else typed
+    return _quoted(typed) if field.kind in _WORDS else typed
 
 
 def _quoted(text: str) -> str:
@@ -97,7 +97,7 @@ def lists_of(frames: Iterable[Frame]) -> dict[str, list[dict[str, Any]]]:
 
 def tool_form(name: str, entry: object) -> RequestForm:
     form = field_of(object_at(entry, "inputSchema"))
-    return RequestForm("tools/call", name, {"name": name, "arguments": {}}, tuple(form["fields"]))
+    return RequestForm("tools/call", name, {"name": name, "arguments": {}}, form.fields)
 
 
 def picked_forms(lists: Mapping[str, list[dict[str, Any]]]) -> list[RequestForm]:
@@ -107,7 +107,7 @@ def picked_forms(lists: Mapping[str, list[dict[str, Any]]]) -> list[RequestForm]
         given = one.get("arguments")
         named = [each for each in given or () if isinstance(each, dict)]
         fields = tuple(
-            shape_of(
+            form_field(
                 Field(
                     str(each.get("name")),
                     {"type": "string", "description": each.get("description")},
@@ -123,7 +123,7 @@ def picked_forms(lists: Mapping[str, list[dict[str, Any]]]) -> list[RequestForm]
     for one in lists.get("resourceTemplates", []):
         uri = str(one.get("uriTemplate"))
         form = field_of(template_form(uri))
-        forms.append(RequestForm("resources/read", uri, {"uri": uri}, tuple(form["fields"]), uri))
+        forms.append(RequestForm("resources/read", uri, {"uri": uri}, form.fields, uri))
     return forms
 
 

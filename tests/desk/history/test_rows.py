@@ -269,7 +269,7 @@ def test_what_is_added_to_a_list_of_a_form_begins_as_the_check_wants_it(
     """A tool has a schema that is an object, a message and a part have a type."""
     form = answer_form.form_of(item("{}", method), NegotiatedState(), "")
     assert form is not None
-    (blank,) = [one["blank"] for one in field_of(form.schema)["fields"] if one["item"]]
+    (blank,) = [one.blank for one in field_of(form.schema).fields if one.item]
     assert json.loads(blank) == begun
 
 

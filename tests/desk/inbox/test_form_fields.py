@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.desk.inbox.answer_form import DEEPEST, field_of, unread
+from humanmcp.desk.rendering import template
+from humanmcp.desk.send.request_form import tool_form
 from humanmcp.protocol.diagnostics.model import applied
 from humanmcp.protocol.validation.json_schema.validator import mismatch
 
@@ -19,6 +21,15 @@ ANY_JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4),
     max_leaves=20,
 )
+
+
+def drawn(schema: Any, **given: Any) -> str:  # noqa: ANN401 - any schema, and values for the template
+    """Return the markup of a form: of an answer, or with `given` of a request."""
+    macros: Any = template("fields.html").module
+    words = lambda code: code  # noqa: E731 - a catalog
+    fields = tool_form("t", {"inputSchema": schema}).fields
+    drawn = macros.rows(fields, words, given) if given else macros.control(field_of(schema), words)
+    return str(drawn)
 
 
 @pytest.mark.parametrize(
@@ -39,13 +50,13 @@ ANY_JSON = st.recursive(
 )
 def test_a_schema_becomes_the_field_that_shows_it(schema: Any, kind: str) -> None:  # noqa: ANN401 - any schema
     """What no field can show is a piece of JSON."""
-    assert field_of(schema)["kind"] == kind
+    assert field_of(schema).kind == kind
 
 
 def test_a_titled_choice_is_shown_by_its_title() -> None:
     """MCP's `oneOf` of `const` and `title` is a choice like an `enum`."""
     titled = [{"const": "s", "title": "Sunny"}, {"const": "r", "title": "Rain"}]
-    assert field_of({"oneOf": titled})["choices"] == [('"s"', "Sunny"), ('"r"', "Rain")]
+    assert field_of({"oneOf": titled}).choices == (('"s"', "Sunny"), ('"r"', "Rain"))
 
 
 def test_a_new_item_starts_from_what_it_must_have() -> None:
@@ -66,16 +77,29 @@ def test_a_new_item_starts_from_what_it_must_have() -> None:
         "required": ["name", "size", "inner"],
     }
     field = field_of({"type": "array", "items": item})
-    value = json.loads(field["blank"])
+    value = json.loads(field.blank)
     assert value == {"type": "text", "name": "", "size": 3, "inner": {"sure": False}}
     assert mismatch(value, item) is None
-    assert [one["name"] for one in field["item"]["fields"]] == ["name", "size", "inner", "note"]  # type: ignore[index]  # the item of a list
+    assert field.item is not None
+    assert [one.name for one in field.item.fields] == ["name", "size", "inner", "note"]
 
 
 @given(ANY_JSON)
 def test_no_schema_whatever_breaks_the_page(schema: Any) -> None:  # noqa: ANN401 - any JSON value
     """It came over a wire: it may be anything."""
-    json.dumps(field_of(schema))
+    assert "data-kind" in drawn(schema)
+    drawn(schema, typed={}, ref="{}", path="/")
+
+
+def test_a_form_is_drawn_with_text_alone() -> None:
+    """Names, titles, choices and what was typed are never markup."""
+    odd = '"><i>'
+    item = {"type": "object", "properties": {odd: {"enum": [odd], "title": odd}}}
+    inner = {"type": "array", "items": item, "title": odd, "description": odd}
+    schema = {"type": "object", "properties": {odd: {"type": "string"}, "inner": inner}}
+    asked = drawn(schema, typed={f"field {odd}": odd, "field inner": odd}, ref=odd, path=odd)
+    assert 'value="&#34;&gt;&lt;i&gt;"' in asked
+    assert "<i>" not in drawn(schema) + asked
 
 
 def test_a_deep_schema_ends_in_json() -> None:
@@ -85,8 +109,8 @@ def test_a_deep_schema_ends_in_json() -> None:
         schema = {"type": "object", "properties": {"a": schema}}
     field = field_of(schema)
     for _ in range(DEEPEST):
-        (field,) = field["fields"]
-    assert field["kind"] == "json"
+        (field,) = field.fields
+    assert field.kind == "json"
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_a_template_is_expanded_by_its_operators_and_holds_any_letter() -> None:
     """RFC 6570, as in the terminal; a name of a query that is empty is left out."""
     listed = {"resourceTemplates": [{"uriTemplate": "db://表/{table}{?from,to}"}]}
     (form,) = picked_forms(listed)
-    assert [(one["name"], one["needed"]) for one in form.fields] == [
+    assert [(one.name, one.needed) for one in form.fields] == [
         ("table", True),
         ("from", False),
         ("to", False),
