@@ -1,12 +1,14 @@
 """What was said, on the page: the history, the recent lines, the picture, the projector."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import Windows, begin, call, request
+from tests.browser.seats import PHONE, Windows, begin, call, request, until_keys_act
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.tap_process import Tapped, server
@@ -14,6 +16,7 @@ from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 
+ROWS = "#lines tbody tr:not(.day)"
 PROGRESS = (
     '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":%d}}'
 )
@@ -39,9 +42,7 @@ def test_progress_drowns_neither_projector_nor_list(
     expect(wall.locator("h1")).to_contain_text("dice")
     expect(page.locator("#recent .step")).to_have_count(4)
     past = window().goto("/history")
-    expect(past.locator("#lines .step").first).to_contain_text(
-        "progress \N{MULTIPLICATION SIGN}9, 0:0"
-    )
+    expect(past.locator(ROWS).first).to_contain_text("progress \N{MULTIPLICATION SIGN}9, 0:0")
 
 
 def test_the_history_is_live_newest_first_and_has_dates(
@@ -51,16 +52,15 @@ def test_the_history_is_live_newest_first_and_has_dates(
     begin(host, desk)
     with Serving(home, "--by-hand") as other:
         page = window().goto("/history")
-        expect(page.locator("#lines .step")).to_have_count(2)  # the handshake, and its notice
+        expect(page.locator(ROWS)).to_have_count(2)  # the handshake, and its notice
         for at, one in enumerate((host, other, host)):
             one.send(request("tools/list", None, str(20 + at)))
-            expect(page.locator("#lines .step")).to_have_count(3 + at)
-        badges = page.locator("#lines .step .badge").all_inner_texts()
+            expect(page.locator(ROWS)).to_have_count(3 + at)
+        badges = page.locator(f"{ROWS} .badge").all_inner_texts()
         assert badges[0] == badges[2] != badges[1]
-        expect(page.locator("#lines h2")).to_have_text(page.locator("time").first.inner_text())
-        assert desk.get("/api/history")["lines"][0]["at"].startswith(
-            page.locator("#lines h2").inner_text()
-        )
+        expect(page.locator("#lines .day")).to_have_count(1)
+        day = page.locator("#lines .day").inner_text()
+        assert desk.get("/api/history")["lines"][0]["at"].startswith(day)
 
 
 def test_a_search_that_found_nothing_yet_says_so(window: Windows) -> None:
@@ -103,27 +103,154 @@ def test_the_projector_chooses_a_session_and_names_each_answer(
         expect(wall.locator("h1")).to_contain_text("get_forecast")
 
 
-def test_a_row_opens_in_place_stays_open_and_new_ones_are_counted(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
-    """What somebody reads is not taken away; chips fill the search; two answers are compared."""
-    begin(host, desk)
-    for number in ("5", "6"):
-        host.say(call(number, city="Nagoya"))
+def answer_calls(host: Serving, desk: Desking, *tokens: str) -> None:
+    """Have the host call, and answer each call."""
+    for token in tokens:
+        host.say(call(token, city="Nagoya"))
         waiting = until(lambda: desk.get("/api/exchanges")["waiting"], "the call waits")
         path = f"/api/exchanges/{waiting[0]['session']}/{waiting[0]['number']}/reply"
-        desk.post(path, {"text": f"answer {number}", "form": "text"})
+        desk.post(path, {"text": f"answer {token}", "form": "text"})
         host.hear()
+
+
+def test_a_message_opens_beside_the_list_and_stays_while_lines_arrive(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """It is shown line by line; what arrives is counted; Back and Esc lead to the list."""
+    begin(host, desk)
+    answer_calls(host, desk, "5", "6")
     page = window().goto("/history")
-    row = page.locator("#lines .pair").first
-    row.locator("summary").click()
-    expect(row.locator("pre").nth(1)).to_contain_text("answer 6")
+    row = page.locator(f"{ROWS}.answered").first
+    row.locator("th a").click()
+    answer = page.locator("#beside .json").nth(1)
+    expect(answer).to_be_visible()
+    assert answer.inner_text() == LAID_OUT
     host.say(request("tools/list", None, "9"))
     expect(page.locator("#newer")).to_have_text("1 new line")
-    expect(row).to_have_attribute("open", "")
-    row.get_by_role("link", name="Compare with the previous call").click()
+    expect(page.locator("#lines [data-opened]")).to_have_count(1)
+    answer.locator("summary", has_text="result").click()
+    assert answer.inner_text() == FOLDED
+    page.locator("#newer").click()
+    expect(page.locator("#newer")).to_be_hidden()
+    page.keyboard.press("Escape")
+    expect(page.locator("#beside")).to_be_hidden()
+    assert page.url.endswith("/history")
+    expect(page.locator(ROWS).first).to_contain_text("tools/list")
+    row = page.locator(f"{ROWS}.answered").first
+    row.click()
+    page.get_by_role("link", name="Compare with the previous call").last.click()
     expect(page.locator(".difference .gone").nth(1)).to_contain_text("answer 5")
     page.go_back()
+    page.go_back()
+    expect(page.locator(ROWS)).to_have_count(5)
+
+
+LAID_OUT = """{
+  "jsonrpc": "2.0",
+  "id": 6,
+  "result": {
+    "content": [
+      {
+        "type": "text",
+        "text": "answer 6"
+      }
+    ]
+  }
+}"""
+FOLDED = """{
+  "jsonrpc": "2.0",
+  "id": 6,
+  "result": {
+}"""
+
+
+def test_the_list_is_filtered_while_somebody_types_and_sorted_with_a_press(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """Without Enter, and without a new page; chips fill the search; the address keeps it."""
+    begin(host, desk)
+    answer_calls(host, desk, "5", "6")
+    page = window().goto("/history")
+    expect(page.locator(ROWS)).to_have_count(4)
+    page.locator("#search").press_sequentially('"answer 5"')
+    expect(page.locator(ROWS)).to_have_count(1)
+    expect(page.locator("#search")).to_be_focused()
+    expect(page).to_have_url(re.compile("q=%22answer"))
+    page.locator("#search").fill("")
+    expect(page.locator(ROWS)).to_have_count(4)
+    page.locator("thead").get_by_role("link", name="Bytes").click()
+    sizes = page.locator("#lines tbody .size")
+    expect(page.locator("th.size")).to_have_attribute("aria-sort", "descending")
+    found = [int(one) for one in sizes.all_inner_texts()]
+    assert found == sorted(found, reverse=True)
     page.get_by_role("link", name="method:tools/call").click()
     expect(page.locator("#search")).to_have_value("method:tools/call")
-    expect(page.locator("#lines .pair.answered")).to_have_count(2)
+    expect(page.locator(f"{ROWS}.answered")).to_have_count(2)
+
+
+def test_one_press_copies_a_message_in_each_form(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """As JSON, as its line, as curl, as the command that gives it."""
+    begin(host, desk)
+    answer_calls(host, desk, "5")
+    opened = window(permissions=["clipboard-read", "clipboard-write"])
+    page = opened.goto("/history?q=method:tools/call")
+    page.locator(f"{ROWS} th a").click()
+    copied: dict[str, str] = {}
+    for half in range(2):
+        buttons = page.locator("#beside .copies").nth(half).get_by_role("button")
+        expect(buttons.first).to_be_visible()
+        for name in buttons.all_inner_texts():
+            buttons.get_by_text(name, exact=True).click()
+            expect(page.locator("#said p").last).to_be_visible()
+            copied[f"{half} {name}"] = page.evaluate("() => navigator.clipboard.readText()")
+    assert list(copied) == [
+        *("0 JSON", "0 Line", "0 curl", "0 Markdown"),
+        *("1 JSON", "1 Line", "1 Command", "1 Markdown"),
+    ]
+    line = call("5", city="Nagoya")
+    assert copied["0 Line"] == line
+    assert json.loads(copied["0 JSON"]) == json.loads(line)
+    assert shlex.split(copied["0 curl"].replace("\\\n", ""))[-1] == line
+    assert copied["1 Command"] == "humanmcp answer --text 'answer 5'"
+
+
+def test_keys_lead_along_the_list_and_open_messages(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """J and K move, Enter opens, and from then on moving shows the next message."""
+    begin(host, desk)
+    answer_calls(host, desk, "5", "6")
+    page = window().goto("/history")
+    until_keys_act(page)
+    for key in ("j", "j", "k"):
+        page.keyboard.press(key)
+    expect(page.locator(ROWS).first.locator("a")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#beside")).to_contain_text("answer 6")
+    page.keyboard.press("j")
+    expect(page.locator("#beside")).to_contain_text("answer 5")
+    page.keyboard.press("Escape")
+    expect(page.locator(ROWS).nth(1).locator("a")).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+
+
+def test_a_phone_shows_the_list_then_the_message(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """One at a time; Back leads to the same place in the list."""
+    begin(host, desk)
+    answer_calls(host, desk, *map(str, range(5, 15)))
+    page = window(**PHONE).goto("/history")
+    row = page.locator(f"{ROWS}.answered").last
+    row.scroll_into_view_if_needed()
+    place = page.evaluate("() => scrollY")
+    assert place > 0
+    row.locator("a").tap()
+    expect(page.locator("#beside")).to_be_visible()
+    expect(page.locator("#lines")).to_be_hidden()
+    page.go_back()
+    expect(page.locator("#lines")).to_be_visible()
+    assert abs(page.evaluate("() => scrollY") - place) < 2

@@ -14,11 +14,13 @@ import { follow } from "./talk.js";
 import { startWriting } from "./writing.js";
 
 const page = new Page();
+const past = maybe("lines") && import("./history.js");
 
 /** @param {ChangeShape[]} changes what happens elsewhere */
 function changed(changes) {
   listChanged(changes);
   follow().then(startForms);
+  past?.then(({ refresh }) => refresh());
   const key = keyOfOpen();
   if (!key) {
     if (document.body.classList.contains("inbox")) page.openFirst();

@@ -112,7 +112,7 @@ function inField(target) {
 
 /** @param {number} step */
 function move(step) {
-  const links = all("#rows .row > a");
+  const links = all("#rows .row > a, #lines tbody a");
   if (!links.length) return;
   const at = links.findIndex((link) => link === document.activeElement);
   const current = at >= 0 ? at : links.findIndex((link) => link.getAttribute("aria-current"));

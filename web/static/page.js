@@ -244,7 +244,20 @@ function listenToStatus(page) {
 }
 
 function listenToCopies() {
-  for (const text of all(".copyable")) {
+  offerCopies(document);
+}
+
+// Several forms of one text are a row of buttons; any other text has its button below.
+/** @param {ParentNode} place */
+export function offerCopies(place) {
+  for (const forms of all("details.copies", place)) {
+    const texts = all(".copyable", forms);
+    const names = all("h3", forms).map((one) => one.textContent ?? "");
+    const label = first("summary", forms)?.textContent;
+    forms.replaceWith(make("div", { class: "copies row", role: "group", "aria-label": label }, make("span", {}, label),
+      ...texts.map((text, at) => button(names[at], "small", () => copy(text.textContent ?? "")))));
+  }
+  for (const text of all(".copyable", place)) {
     text.after(make("div", {}, button(say("copy"), "small", () => copy(text.textContent ?? ""))));
   }
 }

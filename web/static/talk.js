@@ -2,7 +2,6 @@
 
 import { all, first } from "./dom.js";
 import { at, loginPath } from "./loginpath.js";
-import { say } from "./words.js";
 
 /** Milliseconds until a person is told that the desk is silent. */
 export const SLOW = 5000;
@@ -90,16 +89,7 @@ export const follow = oneAtATime(async () => {
   const page = first("[data-follow=yes]") && await part(location.href);
   for (const old of all("[data-follow=yes]")) {
     const young = page?.getElementById(old.id);
-    const newer = first("#newer", old);
-    if (!young) continue;
-    if (!old.querySelector(newer ? ":focus, details[open]" : ":focus")) {
-      old.replaceWith(young);
-    } else if (newer) {
-      const known = new Set(all("[data-row]", old).map((one) => one.dataset.row));
-      const count = all("[data-row]", young).filter((one) => !known.has(one.dataset.row)).length;
-      newer.hidden = !count;
-      newer.textContent = say("newlines", { count });
-    }
+    if (young && !old.querySelector(":focus")) old.replaceWith(young);
   }
 });
 

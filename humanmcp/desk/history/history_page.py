@@ -3,7 +3,7 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -12,21 +12,24 @@ from starlette.responses import HTMLResponse, Response
 
 from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema import diagnostic_shapes
+from humanmcp.answering.summary import Badge
 from humanmcp.desk import nodes
-from humanmcp.desk.board import Board
 from humanmcp.desk.context import THEMES, desk_of, page, page_router
 from humanmcp.desk.desk import Desk, place_in
 from humanmcp.desk.history import rows, search
+from humanmcp.desk.history.folding import folded_json
 from humanmcp.desk.history.rows import Pair, copies, difference
-from humanmcp.desk.rendering import media_in
+from humanmcp.desk.rendering import Medium, media_in
 from humanmcp.desk.routing import DeskRoute
 from humanmcp.export.command import FORMATS, without_secrets, written
 from humanmcp.export.recording import ExportOptions, Recording
 from humanmcp.inbox.contract import Key, Life, SessionFacts, UnknownItemError
 from humanmcp.locales.explain import Card, explain
 from humanmcp.protocol.conversation.transcript import Frame
+from humanmcp.protocol.http.client import headers_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.tree import pretty
+from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.tables.versions import features
 
 router: Final = page_router()
@@ -36,6 +39,9 @@ STAGED: Final = 400
 
 LONGEST: Final = 400_000
 """The maximum length of a line that is compared, or can be copied in other forms."""
+
+SORTED: Final = 5000
+"""The maximum number of lines that are read to sort them by another column than their time."""
 
 MOST_CHIPS: Final = 6
 """The maximum number of words of each kind that the search offers."""
@@ -53,44 +59,55 @@ MOST_SHOWN: Final = 12
 
 @router.get("/history")
 def past(
-    request: Request, q: str = "", name: str = "", seq: int = 0, day: str = ""
+    request: Request, q: str = "", name: str = "", seq: int = 0, sort: str = ""
 ) -> HTMLResponse:
-    """Show the history in pairs, newest first, or a search; `day` shows the end of a day."""
-    board = desk_of(request).board
+    """Show the history in pairs, newest first, or a search.
+
+    `sort` is a column, with `-` before it from the largest value down. The field `day` of the form
+    leads to the end of a day.
+    """
+    board, day = desk_of(request).board, request.query_params.get("day", "")
     if day:
         q = _toggled(
             " ".join(one for one in search.terms(q) if not one.startswith("day:")), f"day:{day}"
         )
     start = (name, seq) if name and seq > 0 else None
     query = search.parse(q)
-    match = search.look(board, query, start=start)
+    searched = search.searched(board, query)
+    column = sort.removeprefix("-") if sort.removeprefix("-") in rows.ORDERS else ""
+    oldest = sort == "at" and len(searched) == 1
+    most = SORTED if column and not oldest else search.PAGE
+    match = search.look(board, query, start=start, most=most, oldest=oldest)
+    found = rows.pairs(reversed(match.steps))
+    if column and not oldest:
+        found = sorted(found, key=rows.ORDERS[column], reverse=sort.startswith("-"))[: search.PAGE]
+    elif not column:
+        found.reverse()
+    shown = search.paired_up(board, found)
     further = None
     if match.further is not None:
-        further = urlencode({"q": q, "name": match.further[0], "seq": match.further[1]})
-    rows = search.paired_up(board, match)
+        further = {"q": q, "sort": sort, "name": match.further[0], "seq": match.further[1]}
     return page(
         request,
         "history/history.html",
         found=match,
-        rows=rows,
+        rows=shown,
         q=q,
-        day=query.day,
-        further=further,
-        first=start is None and not query.day,
-        chips=_chips(rows, q),
-        exported=_exported(board, query.session),
+        sort=sort,
+        columns=[(one, _sorted(q, sort, one)) for one in rows.ORDERS],
+        window=len(match.steps) if most == SORTED and match.further else 0,
+        further=urlencode(further) if further else None,
+        follows=start is None and not query.day and not column,
+        chips=_chips(shown, q),
+        exported=searched[0].facts.name if query.session and len(searched) == 1 else "",
     )
 
 
-def _exported(board: Board, session: str) -> str:
-    """Return the only session that is searched; "" for several."""
-    wanted = session.casefold()
-    found = [
-        one.facts.name
-        for one in board.sessions()
-        if wanted and wanted in {one.facts.name.casefold(), one.badge.letter.casefold()}
-    ]
-    return found[0] if len(found) == 1 else ""
+def _sorted(q: str, sort: str, column: str) -> str:
+    """Return the address of the history sorted by a column; again the other way round."""
+    first = f"-{column}" if column in ("size", "took") else column
+    again = column if first != column else f"-{column}"
+    return f"/history?{urlencode({'q': q, 'sort': again if sort == first else first})}"
 
 
 class Chip(NamedTuple):
@@ -151,31 +168,75 @@ def _line(request: Request, place: str) -> tuple[rows.Step, Frame]:
     return rows.step(name, mark.badge, frame, mark.facts.role), frame
 
 
+class Half(NamedTuple):
+    """A line of an exchange, as its page shows it. `before` is a line to compare it with."""
+
+    step: rows.Step
+    laid_out: str
+    raw: str
+    copies: list[tuple[str, str]]
+    media: tuple[Medium, ...]
+    http: tuple[str, ...]
+    before: str
+
+
 @router.get("/line/{name}/{seq}")
 def line(request: Request, name: str, seq: int) -> HTMLResponse:
-    """Show one recorded line, verbatim."""
+    """Show one recorded line, verbatim; of a request and its response both."""
     step, frame = _line(request, f"{name}/{seq}")
-    facts = desk_of(request).board.session(name).facts
+    desk = desk_of(request)
+    facts = desk.board.session(name).facts
     is_read = not step.inwards or step.kind not in ("malformed", "batch")
     batches = features(facts.protocol_version).batches
     why = () if is_read else why_unreadable(frame, batches=batches)
     card = _card(step, facts)
-    later = desk_of(request).inbox.last_frames_before(name, seq + AFTER, AFTER)
-    after = (rows.step(name, step.badge, one, facts.role) for one in later if one.seq >= seq)
+    frames = search.exchange(desk.board, name, frame)
+    before = search.previous(desk.board, name, frames[0])
+    earlier = () if before is None else search.exchange(desk.board, name, before)
+    halves = [
+        _half(desk, step.badge, facts, one, earlier[at].seq if at < len(earlier) else 0)
+        for at, one in enumerate(frames)
+    ]
     return page(
         request,
         "history/line.html",
-        step=search.linked(desk_of(request).board, step),
+        step=search.linked(desk.board, step),
         facts=facts,
         card=card if step.kind in ("request", "notification") else None,
-        raw=frame.text,
+        halves=halves,
         why=diagnostic_shapes(why),
         can_refuse=bool(why) and facts.is_open and facts.role.traits.serves,
-        laid_out=pretty(frame.text),
-        copies=copies(frame.text) if len(frame.raw) < LONGEST else [],
-        media=media_in(frame.text),
-        http=next((step.http for step in rows.folded(after) if step.seq == seq), ()),
     )
+
+
+def _half(desk: Desk, badge: Badge, facts: SessionFacts, frame: Frame, before: int) -> Half:
+    step = rows.step(facts.name, badge, frame, facts.role)
+    after = desk.inbox.last_frames_before(facts.name, frame.seq + AFTER, AFTER) if frame.seq else ()
+    steps = [rows.step(facts.name, badge, one, facts.role) for one in after if one.seq >= frame.seq]
+    heads = [one.part for one in steps if one.part.get("carries") == step.carries]
+    url = _url(heads[0]) if heads and step.carries else ""
+    from_client = step.word and step.inwards is not facts.role.traits.calls
+    text = frame.text
+    return Half(
+        step=step,
+        laid_out=visible(text[:LONGEST])
+        if step.kind in ("malformed", "err")
+        else folded_json(text[:LONGEST]),
+        raw=text[:LONGEST],
+        copies=copies(text, rows.curl(text, facts, url) if from_client else "")
+        if len(frame.raw) < LONGEST
+        else [],
+        media=media_in(text) if frame.seq else (),
+        http=next((one.http for one in rows.folded(steps) if one.seq == frame.seq), ()),
+        before=f"{facts.name}/{before}" if before else "",
+    )
+
+
+def _url(part: Mapping[str, Any]) -> str:
+    """Return the address that the head of a request names."""
+    host = dict(headers_of(dict(part))).get("host", "")
+    url = str(part.get("url", ""))
+    return f"http://{host}{url}" if host and url.startswith("/") else url
 
 
 def _card(step: rows.Step, facts: SessionFacts) -> Card:

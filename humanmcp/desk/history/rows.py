@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.open_exchange import read_line
@@ -19,7 +20,14 @@ from humanmcp.inbox.contract import Draft, Role
 from humanmcp.protocol.answer_book.book_writer import plain_text
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.http.client import carried, head_of, is_beside, part_in, part_in_words
+from humanmcp.protocol.http.client import (
+    HttpConversation,
+    carried,
+    head_of,
+    is_beside,
+    part_in,
+    part_in_words,
+)
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import DecodedLine, Message
 from humanmcp.protocol.json.tree import pretty
@@ -27,13 +35,14 @@ from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables.methods import PROGRESS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from humanmcp.answering.summary import Badge
+    from humanmcp.inbox.contract import SessionFacts
     from humanmcp.protocol.conversation.transcript import Frame
 
 SHOWN: Final = 2000
-"""The maximum length of a line that a row of the history shows, in characters."""
+"""The maximum length of an HTTP head that is shown, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +72,6 @@ class Step:
     times: int = 1
     until: str = ""
     """The time of the last line if it represents `times` lines (`folded`)."""
-    raw: str = ""
-    """The beginning of the line, which a row of the history shows."""
     failed: bool = False
     """It is a tool result with `isError`."""
     method: str = ""
@@ -195,7 +202,6 @@ def step(session: str, badge: Badge, frame: Frame, role: Role = Role.SERVER) -> 
         size=len(frame.raw),
         id=of,
         role=role,
-        raw=frame.text[:SHOWN],
         deliberate=frame.note.startswith(DELIBERATE),
         failed=isinstance(found, Message) and is_failed(found.body.get("result")),
         part=part,
@@ -227,15 +233,14 @@ MOST_COMPARED: Final = 3000
 class Pair:
     """A row: a request with its response, or a single line.
 
-    `state` is "" for other lines than requests. `times` counts the pings of a row. `before` is the
-    line to compare with: of the last row with an equal request.
+    `state` is a `Standing` or what the lines alone say (pending, answered, error, …); "" for other
+    lines than requests. `times` counts the pings of a row.
     """
 
     step: Step
     answer: Step | None = None
     state: str = ""
     times: int = 1
-    before: str = ""
 
     @property
     def took(self) -> float | None:
@@ -245,14 +250,37 @@ class Pair:
         return max(0.0, seconds_of(self.answer.at) - seconds_of(self.step.at))
 
     @property
+    def size(self) -> int:
+        """The bytes of both lines."""
+        return self.step.size + (self.answer.size if self.answer else 0)
+
+    @property
+    def place(self) -> str:
+        """The session and number of the line that its page shows."""
+        return place(self.step) or place(self.answer or self.step)
+
+    @property
     def compared(self) -> str:
-        """The line to compare with earlier ones: the response if there is one."""
-        return place(self.answer or self.step)
+        """The line to compare with others: the response if there is one."""
+        return place(self.answer or self.step) or self.place
 
 
 def place(step: Step) -> str:
-    """Return the name of a line: its session and its number."""
+    """Return the name of a line: its session and its number; "" for one that is not recorded."""
     return f"{step.session}/{step.seq}" if step.seq else ""
+
+
+ORDERS: Final[Mapping[str, Callable[[Pair], Any]]] = MappingProxyType(
+    {
+        "at": lambda one: one.step.at,
+        "what": lambda one: (one.step.word, one.step.name),
+        "state": lambda one: one.state,
+        "by": lambda one: one.answer.by if one.answer else "",
+        "size": lambda one: one.size,
+        "took": lambda one: -1.0 if one.took is None else one.took,
+    }
+)
+"""The columns of the history by which its rows are sorted."""
 
 
 def pairs(steps: Iterable[Step]) -> list[Pair]:
@@ -301,18 +329,6 @@ def answered_state(answer: Step) -> str:
     return "error" if answer.kind == "error" or answer.failed else "answered"
 
 
-def compared(found: Iterable[Pair]) -> list[Pair]:
-    """Set for each row, oldest first, the last earlier row with an equal request."""
-    last: dict[tuple[str, str], str] = {}
-    rows = []
-    for one in found:
-        what = (one.step.word, one.step.name)
-        rows.append(replace(one, before=last.get(what, "")) if one.state else one)
-        if one.state and one.compared:
-            last[what] = one.compared
-    return rows
-
-
 def difference(before: str, now: str) -> Iterator[tuple[str, str]]:
     """Yield the lines of two texts: `same`, `gone` or `new`, and the line."""
     old, new = (text.split("\n")[:MOST_COMPARED] for text in (before, now))
@@ -341,14 +357,28 @@ def body_of(line: str) -> Draft | None:
     return None if result is None else Draft(result, TextForm.RESULT)
 
 
-def copies(line: str) -> list[tuple[str, str]]:
+def copies(line: str, curl: str = "") -> list[tuple[str, str]]:
     """Return the forms in which a line can be copied: raw, formatted, as a command, as Markdown."""
     laid_out = pretty(line)
-    found = [("line", line), ("pretty", laid_out)]
+    found = [("pretty", laid_out), ("line", line), *([("curl", curl)] if curl else [])]
     draft = body_of(line)
     if draft is not None:
         found.append(("command", _command(draft)))
     return [*found, ("markdown", "\n".join(fenced(laid_out)))]
+
+
+def curl(line: str, facts: SessionFacts, url: str = "") -> str:
+    """Return the command that sends a client's message over HTTP, to `$MCP_URL` without a `url`."""
+    conversation = HttpConversation("curl")
+    conversation.version, conversation.session = facts.protocol_version, facts.http.id
+    headers = conversation.posted(line.encode("utf-8", "replace")).headers
+    words = [f"curl -sS {shlex.quote(url)}" if url else 'curl -sS "$MCP_URL"']
+    words += [
+        f"-H {shlex.quote(f'{name}: {value}')}"
+        for name, value in headers
+        if name not in ("Content-Length", "User-Agent")
+    ]
+    return " \\\n  ".join([*words, f"--data-binary {shlex.quote(line)}"])
 
 
 def _command(draft: Draft) -> str:

@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange, read_line
+from humanmcp.answering.standing import Standing, standing_of
 from humanmcp.answering.summary import line_kind, message_in
 from humanmcp.desk.history.rows import (
     Pair,
     Step,
     answered_state,
-    compared,
     folded,
     is_failed,
     paired,
-    pairs,
     step,
 )
 from humanmcp.inbox.contract import Item, Key, Purpose, UnknownItemError
@@ -38,7 +37,7 @@ from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId, encoded
 from humanmcp.protocol.tables.methods import CANCELLED, PROGRESS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from humanmcp.desk.board import Board, SessionView
 
@@ -112,7 +111,7 @@ class OtherHalves:
         for frame in self._before(session, response, found.id):
             if _answers(response, frame):
                 return frame
-        item = self._item(session, response.number)
+        item = self.item(session, response.number)
         if (
             item is None
             or item.purpose is not Purpose.ANSWER
@@ -123,7 +122,7 @@ class OtherHalves:
 
     def outcome(self, session: str, request: Frame) -> tuple[str, Frame | None]:
         """Return the outcome of a request, and its response if there is one."""
-        item = self._item(session, request.number)
+        item = self.item(session, request.number)
         if item is not None and item.purpose is not Purpose.ANSWER:
             item = None  # a tap held it, so the item has no response
         if item is not None and item.state is not ExchangeState.ANSWERED:
@@ -152,7 +151,7 @@ class OtherHalves:
                 state = ExchangeState.CANCELLED
         return state.value, None
 
-    def _item(self, session: str, number: int) -> Item | None:
+    def item(self, session: str, number: int) -> Item | None:
         try:
             return self._board.inbox.item(Key(session, number)) if number else None
         except UnknownItemError:
@@ -307,9 +306,16 @@ class HistoryMatch:
 
 
 def look(
-    board: Board, query: Query, *, start: tuple[str, int] | None = None, most: int = PAGE
+    board: Board,
+    query: Query,
+    *,
+    start: tuple[str, int] | None = None,
+    most: int = PAGE,
+    oldest: bool = False,
 ) -> HistoryMatch:
-    """Return the newest matching lines, before `start` if given.
+    """Return the newest matching lines, before `start` if given; newest first.
+
+    With `oldest` they are the oldest ones after `start`, if the query names one session.
 
     Without a search, the progress of one request is one row, and HTTP details are in the row of
     their message.
@@ -319,18 +325,19 @@ def look(
     further: tuple[str, int] | None = None
     complete, rows = True, 0
     halves = OtherHalves(board, _SEARCH_FOR)
-    for view, frame in _backwards(board, query, start):
+    lines = _forwards(board, query, start) if oldest else _backwards(board, query, start)
+    for view, frame in lines:
         place = (view.facts.name, frame.seq)
         if _wanted(halves, view.facts.name, frame, query):
             steps.append(_step(board, view, frame))
             rows += not (query.empty and is_folded(frame))
-        if rows == most or len(steps) == _MOST_READ:
+        if rows == most or len(steps) == max(_MOST_READ, most):
             further = place
             break
         if not query.empty and time.monotonic() > until:
             further, complete = place, False
             break
-    found = paired(reversed(steps))
+    found = paired(steps if oldest else reversed(steps))
     newest = reversed(folded(found) if query.empty else found)
     return HistoryMatch(tuple(newest), further, complete)
 
@@ -356,17 +363,29 @@ def _place(found: tuple[SessionView, Frame]) -> tuple[str, str, int]:
     return found[1].at, found[0].facts.name, found[1].seq
 
 
-def _backwards(
-    board: Board, query: Query, start: tuple[str, int] | None
-) -> Iterator[tuple[SessionView, Frame]]:
-    """Yield the matching lines of all sessions, newest first."""
+def searched(board: Board, query: Query) -> list[SessionView]:
+    """Return the sessions that a query searches."""
     wanted = query.session.casefold()
-    views = [
+    return [
         view
         for view in board.sessions()
         if wanted in {"", view.facts.name.casefold(), view.badge.letter.casefold()}
     ]
-    at = None
+
+
+def _forwards(
+    board: Board, query: Query, start: tuple[str, int] | None
+) -> Iterator[tuple[SessionView, Frame]]:
+    for view in searched(board, query)[:1]:
+        frames = board.inbox.frames(view.facts.name, start[1] if start else 0)
+        yield from ((view, frame) for frame in frames)
+
+
+def _backwards(
+    board: Board, query: Query, start: tuple[str, int] | None
+) -> Iterator[tuple[SessionView, Frame]]:
+    """Yield the matching lines of all sessions, newest first."""
+    views, at = searched(board, query), None
     if start is not None:
         frames = board.inbox.last_frames_before(start[0], start[1] + 1, 1)
         at = (frames[0].at if frames else "", *start)
@@ -498,15 +517,41 @@ def said(board: Board, session: str, most: int) -> list[Frame]:
     return frames[::-1]
 
 
-def paired_up(board: Board, match: HistoryMatch) -> list[Pair]:
-    """Return the lines as requests with their responses, newest first.
+def paired_up(board: Board, found: Iterable[Pair]) -> list[Pair]:
+    """Return rows whose exchanges are complete, with what is so of each exchange now.
 
     The other half of an exchange may be on another page, or not match the search.
     """
     halves = OtherHalves(board, _SEARCH_FOR)
-    rows = [_completed(board, halves, one) for one in pairs(reversed(match.steps))]
-    rows = [replace(one, step=linked(board, one.step)) for one in rows]
-    return compared(rows)[::-1]
+    return [_completed(board, halves, one) for one in found]
+
+
+def exchange(board: Board, session: str, frame: Frame) -> list[Frame]:
+    """Return a line, and with it the request that it answers or its response."""
+    halves, found = OtherHalves(board, _SEARCH_FOR), message_in(frame)
+    other = None
+    if isinstance(found, Message) and found.kind is Kind.REQUEST:
+        other = halves.outcome(session, frame)[1]
+        return [frame] if other is None else [frame, other]
+    other = halves.request_of(session, frame)
+    return [frame] if other is None else [other, frame]
+
+
+def previous(board: Board, session: str, frame: Frame) -> Frame | None:
+    """Return the last request before this one for the same method and tool, if it is not far."""
+    asked = message_in(frame)
+    if not isinstance(asked, Message) or asked.kind is not Kind.REQUEST:
+        return None
+    earlier = board.inbox.last_frames_before(session, frame.seq, _CHUNK) if frame.seq else ()
+    tool = asked.params.get("name")
+    return next(
+        (
+            one
+            for one in reversed(earlier)
+            if one.direction is frame.direction and _asks_the_same(one, asked.method, tool)
+        ),
+        None,
+    )
 
 
 def linked(board: Board, step: Step) -> Step:
@@ -519,11 +564,27 @@ def linked(board: Board, step: Step) -> Step:
 
 
 def _completed(board: Board, halves: OtherHalves, pair: Pair) -> Pair:
-    """Add the missing half of an exchange."""
+    """Add the missing half of an exchange, and its state."""
     step = pair.step
-    if pair.answer is not None or step.times > 1 or step.kind not in ("request", *_ANSWERS):
+    item = halves.item(step.session, step.number)
+    in_inbox = item is not None or board.waits(Key(step.session, step.number))
+    view = board.session(step.session)
+    if pair.answer is None and step.times == 1 and step.kind in ("request", *_ANSWERS):
+        pair = _with_other_half(board, halves, view, pair)
+    pair = replace(pair, step=replace(pair.step, in_inbox=in_inbox))
+    if item is None or pair.step.kind != "request" or pair.state in ("", "error"):
         return pair
-    frame, view = _frame_of(board, step), board.session(step.session)
+    standing = standing_of(item, view.facts.life)
+    fits = pair.answer is None or standing in _AFTER_ANSWER
+    return replace(pair, state=standing.value) if fits else pair
+
+
+_AFTER_ANSWER: Final = (Standing.UNFETCHED, Standing.FETCHED, Standing.DELIBERATE)
+
+
+def _with_other_half(board: Board, halves: OtherHalves, view: SessionView, pair: Pair) -> Pair:
+    step = pair.step
+    frame = _frame_of(board, step)
     if frame is None:
         return pair
     if step.kind == "request":

@@ -7,8 +7,8 @@ import pytest
 
 from humanmcp.desk.board import Board
 from humanmcp.desk.history import search
-from humanmcp.desk.history.rows import Pair
-from humanmcp.inbox.contract import Item, Key, SessionFacts
+from humanmcp.desk.history.rows import Pair, pairs
+from humanmcp.inbox.contract import Draft, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 from humanmcp.protocol.http.client import cut_part, event_part, request_part, response_part
@@ -269,7 +269,12 @@ def rolled(id_: int, *, failed: bool = False) -> str:
 def rows_of(past: Past, words: str, most: int = search.PAGE) -> list[Pair]:
     """Return the rows of the history page for a search."""
     board = past.board
-    return search.paired_up(board, search.look(board, search.parse(words), most=most))
+    return paired_up(board, search.look(board, search.parse(words), most=most))
+
+
+def paired_up(board: Board, match: search.HistoryMatch) -> list[Pair]:
+    """Return the rows of a page, newest first."""
+    return search.paired_up(board, pairs(reversed(match.steps)))[::-1]
 
 
 def test_a_call_that_the_book_answered_is_answered_wherever_its_answer_stands(past: Past) -> None:
@@ -324,7 +329,7 @@ def test_a_search_says_that_it_does_not_know_rather_than_that_nobody_answered(
     past.say(0, 2, rolled(1), Direction.OUT)
     match = search.look(past.board, search.parse("tool:dice"))
     monkeypatch.setattr(search, "_SEARCH_FOR", 0.0)
-    (row,) = search.paired_up(past.board, match)
+    (row,) = paired_up(past.board, match)
     assert (row.state, row.answer) == ("unknown", None)
 
 
@@ -347,9 +352,60 @@ def test_a_page_of_open_calls_reads_each_line_that_follows_them_once(
         return frames
 
     monkeypatch.setattr(past.inbox, "last_frames_before", counted)
-    rows = search.paired_up(board, match)
+    rows = paired_up(board, match)
     assert {one.state for one in rows} == {"pending"}
     assert read < 1_000 + 2 * search.PAGE
+
+
+def test_a_row_has_the_standing_of_its_exchange(past: Past) -> None:
+    """What the inbox knows is more than the lines say; a response that failed is an error."""
+    for number in (1, 2, 3):
+        past.say(0, number, call(number), number=number)
+        key = Key(past.names[0], number)
+        item = Item(key, call(number), "tools/call", f"{number}", "2025-11-25", at(number))
+        if number != 3:  # the answer book had it
+            past.inbox.deliver(item)
+    past.inbox.save(Key(past.names[0], 2), Draft("{}", touched=True))
+    past.say(0, 4, rolled(3, failed=True), Direction.OUT, number=3)
+    assert [one.state for one in rows_of(past, "tool:dice")] == ["error", "writing", "waits"]
+    past.inbox.end(past.names[0])
+    assert [one.state for one in rows_of(past, "tool:dice")] == ["error", "closed", "closed"]
+
+
+def test_one_session_is_read_from_its_first_line_on(past: Past) -> None:
+    """The next page starts after the last row, whatever other sessions said meanwhile."""
+    for number in range(30):
+        past.say(0, number, ping(number))
+        past.say(1, number, ping(100 + number))
+    board, query = past.board, search.parse(f"session:{past.names[0]}")
+    first = search.look(board, query, most=20, oldest=True)
+    assert [step.at for step in reversed(first.steps)] == [at(second) for second in range(20)]
+    rest = search.look(board, query, start=first.further, oldest=True)
+    assert [step.at for step in reversed(rest.steps)] == [at(second) for second in range(20, 30)]
+    assert rest.further is None
+
+
+def test_a_line_comes_with_its_exchange_and_the_last_one_that_asked_the_same(past: Past) -> None:
+    """The request first, whichever of the two was opened; a line of its own stays alone."""
+    for second, line, way in (
+        (1, call(1), Direction.IN),
+        (2, rolled(1), Direction.OUT),
+        (3, call(2, "coin"), Direction.IN),
+        (4, call(3), Direction.IN),
+        (5, rolled(3), Direction.OUT),
+        (6, "no message", Direction.IN),
+    ):
+        past.say(0, second, line, way)
+    board, name = past.board, past.names[0]
+    lines = list(past.inbox.frames(name))
+    for seq in (4, 5):
+        assert [one.seq for one in search.exchange(board, name, lines[seq - 1])] == [4, 5]
+    assert [one.seq for one in search.exchange(board, name, lines[5])] == [6]
+    before = search.previous(board, name, lines[3])
+    assert before is not None
+    assert before.seq == 1
+    assert search.previous(board, name, lines[2]) is None
+    assert search.previous(board, name, lines[4]) is None
 
 
 def test_a_recent_line_leads_to_a_page_that_there_is(past: Past) -> None:

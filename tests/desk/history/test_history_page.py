@@ -1,6 +1,7 @@
 """A session is exported from the page, in each format, with its secrets taken out."""
 
 import html
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,8 +48,8 @@ def test_a_session_is_saved_in_each_format(session: tuple[Desking, str]) -> None
     assert SECRET in kept.text
 
 
-def test_a_row_and_a_line_show_the_heads_that_carried_them(tmp_path: Path) -> None:
-    """Where it opens; and a head by itself, where the search leads to it."""
+def test_a_line_shows_the_heads_that_carried_it(tmp_path: Path) -> None:
+    """They have no row; a head by itself is where the search leads to it."""
     home, moment = tmp_path / "home", "2026-11-20T18:00:00.000Z"
     inbox = FolderInbox(home)
     name = inbox.begin_session(SessionFacts("", moment))
@@ -61,12 +62,43 @@ def test_a_row_and_a_line_show_the_heads_that_carried_them(tmp_path: Path) -> No
         inbox.record(name, Frame(seq, moment, Direction.NOTE, head.encode(), note=HTTP))
     shown = "HTTP 1 -> POST /mcp\nhost: h<b>\n\nHTTP 1 <- 418 I'm a Teapot\nretry-after: 7"
     with Desking(home, "--lang", "en") as desk:
+        page = html.unescape(desk.page(f"/line/{name}/1"))
+        assert page.count(shown) == 1
+        assert "curl -sS 'http://h<b>/mcp'" in page
         for path in ("/history", f"/line/{name}/1"):
-            page = html.unescape(desk.page(path))
-            assert page.count(shown) == 1
-            assert f"/line/{name}/2" not in page
+            assert f"/line/{name}/2" not in desk.page(path)
         assert f'href="/line/{name}/2"' in desk.page("/history?q=kind:note")
         assert "retry-after" in desk.page(f"/line/{name}/3")
+
+
+def test_rows_are_sorted_by_each_column_both_ways(tmp_path: Path) -> None:
+    """A second press turns the order round; the page says of how many lines it knows that."""
+    home = tmp_path / "home"
+    inbox = FolderInbox(home)
+    name = inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00.000Z"))
+    for seq, (tool, size) in enumerate((("b", 3), ("a", 5), ("c", 1)), 1):
+        given = f'{{"name":"{tool}","arguments":{{"x":"{"x" * size}"}}}}'
+        line = f'{{"jsonrpc":"2.0","id":{seq},"method":"tools/call","params":{given}}}'
+        at = f"2026-11-20T18:00:0{seq}.000Z"
+        inbox.record(name, Frame(seq, at, Direction.IN, line.encode()))
+    expected = {
+        "": "cab",
+        "at": "bac",
+        "-at": "cab",
+        "what": "abc",
+        "-what": "cba",
+        "size": "cba",
+        "-size": "abc",
+        "nonsense": "cab",
+    }
+    with Desking(home, "--lang", "en") as desk:
+        for sort, order in expected.items():
+            page = desk.page(f"/history?sort={sort}&q=session:{name}")
+            assert "".join(re.findall(r"<b>([abc])</b></a>", page)) == order, sort
+        page = desk.page("/history?sort=-size")
+        assert re.findall(r'<th class="size" aria-sort="descending"><a href="(.*?)"', page) == [
+            "/history?q=&amp;sort=size"
+        ]
 
 
 def test_the_projector_shows_what_matters_and_the_model_behind(

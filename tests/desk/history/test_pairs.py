@@ -5,7 +5,7 @@ import shlex
 
 from humanmcp.answering.summary import Badge
 from humanmcp.common.timestamps import stamp
-from humanmcp.desk.history.rows import Pair, compared, copies, difference, pairs, place, step
+from humanmcp.desk.history.rows import Pair, copies, difference, pairs, step
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 IN, OUT = Direction.IN, Direction.OUT
@@ -82,20 +82,6 @@ def test_pings_are_one_row() -> None:
     ]
 
 
-def test_a_row_knows_the_last_one_that_asked_the_same() -> None:
-    """Its answer is compared, where there is one."""
-    rows = compared(
-        found(
-            (0, IN, CALL),
-            (1, OUT, '"id":1,"result":{"content":[]}'),
-            (2, IN, CALL.replace("dice", "coin")),
-            (3, IN, CALL.replace(":1", ":2")),
-        )
-    )
-    assert [one.before for one in rows] == ["", "", "s/2"]
-    assert place(rows[2].step) == rows[2].compared
-
-
 def test_what_differs_is_told_line_by_line() -> None:
     """What is gone, what is new, and what stays."""
     assert list(difference("a\nb", "a\nc")) == [("same", "a"), ("gone", "b"), ("new", "c")]
@@ -114,7 +100,7 @@ def test_an_answer_can_be_copied_as_the_command_that_gives_it() -> None:
     assert command('{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}')[2:] == ["--result", "-"]
     assert command('{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"a"}}')[2] == "--message"
     request = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
-    assert [kind for kind, _ in copies(request)] == ["line", "pretty", "markdown"]
+    assert [kind for kind, _ in copies(request)] == ["pretty", "line", "markdown"]
     assert json.loads(dict(copies(request))["pretty"]) == json.loads(request)
 
 
