@@ -18,11 +18,11 @@ from humanmcp.protocol.conversation.exchange import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, unreadable
+from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, unreadable
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.session import McpSession, Party
-from humanmcp.protocol.tables import versions
+from humanmcp.protocol.tables import reactions, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,7 @@ class Strictness(enum.Enum):
     """Whether a host accepts an answer that it understands but the protocol forbids."""
 
     STRICT = "strict"
-    """Like the official SDKs: an answer that breaks a rule fails the call."""
+    """Like the official SDKs: an answer that none of the measured ones takes fails the call."""
     LENIENT = "lenient"
     """Like some chat programs: an answer that can be understood is accepted."""
 
@@ -138,8 +138,8 @@ class GoodHost:
                 return (self._unasked(message),)
             if awaited is not None and awaited.id is not None:
                 line = json.dumps({**message.body, "id": awaited.id.value}).encode()
-        reactions = (self._react(event) for event in self._session.receive(line))
-        return tuple(one for one in reactions if one is not None)
+        found = (self._react(event) for event in self._session.receive(line))
+        return tuple(one for one in found if one is not None)
 
     def _awaited_as_other_type(self, message: Message) -> Message | None:
         """Find the request whose id differs from an answer's only in its JSON type."""
@@ -204,7 +204,7 @@ class GoodHost:
     def _answered(
         self, request: Message, message: Message, diagnostics: tuple[Diagnostic, ...]
     ) -> Answered | Failed:
-        wrong = next((one for one in diagnostics if one.severity is Severity.ERROR), None)
+        wrong = next(filter(_is_taken_by_nobody, diagnostics), None)
         if "result" in message.body and "error" in message.body:
             return Failed(request, message, wrong)
         if request.method == "initialize" and self._speaks_not(message):
@@ -273,6 +273,12 @@ class GoodHost:
             return None
         code = "understood-tool-error" if result.get("isError") is True else "understood-call"
         return Answered(request, message, code, {"text": " ".join(map(_shown, content))})
+
+
+def _is_taken_by_nobody(diagnostic: Diagnostic) -> bool:
+    """Return True if every measured client refuses a response with this problem."""
+    measured = reactions.reactions_to([diagnostic]).values()
+    return bool(measured) and reactions.Reaction.TAKEN not in measured
 
 
 def _shown(item: object) -> str:

@@ -102,6 +102,24 @@ def test_an_answer_that_cannot_be_read_fails_its_call(
     assert isinstance(take(host, answer(2)), Answered)
 
 
+@pytest.mark.parametrize(
+    ("item", "strict"),
+    [
+        ({"type": "txt", "text": "sunny"}, Failed),
+        ({"type": "image", "data": "eA=="}, Failed),
+        ({"type": "image", "data": "???", "mimeType": "image/png"}, Answered),
+        ({"type": "text", "text": "sunny", "colour": "blue"}, Answered),
+    ],
+)
+def test_an_answer_that_no_measured_client_takes_fails_its_call(
+    item: dict[str, object], strict: type
+) -> None:
+    """Some of the measured SDKs take the third one. A lenient host takes all of them."""
+    for strictness, wanted in ((Strictness.STRICT, strict), (Strictness.LENIENT, Answered)):
+        host, _ = asking(strictness)
+        assert isinstance(take(host, answer(result={"content": [item]})), wanted), strictness
+
+
 @pytest.mark.parametrize("method", ["initialize", "tools/list", "tools/call"])
 @pytest.mark.parametrize("strictness", Strictness)
 @pytest.mark.parametrize(
