@@ -24,6 +24,7 @@ from humanmcp.desk.settings.settings_page import mistake_page, shown_snippets
 from humanmcp.inbox.contract import Life, StoreError, UnknownItemError
 from humanmcp.locales import spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.json.visible import visible
 from humanmcp.room import results
 from humanmcp.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom, Knock
@@ -38,7 +39,7 @@ from humanmcp.room.records import (
     login_path,
     spaced,
 )
-from humanmcp.room.seat import RoomSeat
+from humanmcp.room.seat import RoomSeat, mark_of, without_layout
 
 # -- what every page needs -----------------------------------------------------------------------
 
@@ -48,6 +49,7 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
     visitor = visitor_of(request)
     record = seat.record
     watching = visitor.kind is VisitorKind.WATCHER
+    looks_on = getattr(request.state, "looks_on", False)
     return {
         "role": visitor.kind.value,
         "number": record.number,
@@ -65,8 +67,8 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
         "frozen": classroom.record.frozen,
         "ends": classroom.record.ends if classroom.record.ends > time.time() else 0.0,
         "knocks": len(classroom.knocks) - len(classroom.granted),
-        "looks_on": getattr(request.state, "looks_on", False),
-        "draft": _draft(seat) if watching or record.pen else None,
+        "looks_on": looks_on,
+        "draft": _draft(seat) if looks_on else None,
         "back": f"{login_path(Visitor(VisitorKind.TEACHER), classroom.record.teacher)}/room"
         if watching
         else "",
@@ -88,7 +90,7 @@ def _draft(seat: RoomSeat) -> dict[str, Any] | None:
     draft = opened.item.draft
     if draft is None or not draft.touched:
         return None
-    diagnostics = service.judge(opened, draft.text, draft.form).diagnostics
+    diagnostics = without_layout(service.judge(opened, draft.text, draft.form).diagnostics)
     return {"text": draft.text, "problems": diagnostic_shapes(diagnostics)}
 
 
@@ -169,6 +171,7 @@ def _overview(
         room=classroom.record,
         total=len(classroom.lesson_steps().requests),
         next_step=classroom.next_step,
+        projected=_on_projector(classroom),
         chosen=next((one for one in cards if one["number"] == seat), None),
         added=added,
         seats=cards,
@@ -188,6 +191,14 @@ def _overview(
         link=classroom.url.removeprefix("http://"),
         doors=[one.value for one in DoorState],
     )
+
+
+def _on_projector(classroom: Classroom) -> str:
+    """Return which mistake or which seat the projector shows, "" for neither."""
+    what, *about = classroom.record.projected.split()
+    if what == "mistake":
+        return title_of(about[0])
+    return mark_of(number_of(about[0])).words() if about else ""
 
 
 def _lost_seat(classroom: Classroom, knock: Knock) -> int:

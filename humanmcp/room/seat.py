@@ -271,7 +271,7 @@ class RoomSeat:
             self.practice = self._host(connection, name)
             self.practice.give(given or {})
             self._attend(self.practice, lambda: server)
-            self.note(told=told)
+            self.note(told=told, opened=self.record.opened if given else 0)
 
     def _host(self, connection: MemoryConnection, session: str) -> Practice:
         lesson = self.record.sessions[session]
@@ -530,7 +530,13 @@ class RoomSeat:
 
 def _codes(diagnostics: Iterable[Diagnostic]) -> frozenset[str]:
     """Return the kinds of mistakes among problems."""
-    return frozenset(one.code for one in diagnostics if one.severity not in HINTS) - _LAYOUT
+    found = without_layout(diagnostics)
+    return frozenset(one.code for one in found if one.severity not in HINTS)
+
+
+def without_layout(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return problems without those that the page itself makes."""
+    return tuple(one for one in diagnostics if one.code not in _LAYOUT)
 
 
 def _add(codes: list[str], more: Iterable[str]) -> None:

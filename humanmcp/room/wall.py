@@ -22,7 +22,7 @@ from humanmcp.protocol.json.tree import pretty
 from humanmcp.room.classroom import Classroom
 from humanmcp.room.pages import number_of, room_of
 from humanmcp.room.records import DoorState, spaced
-from humanmcp.room.seat import RoomSeat, SeatMark
+from humanmcp.room.seat import RoomSeat, SeatMark, without_layout
 
 JUST_COME: Final = 3.0
 """Seconds for which the projector marks who has come."""
@@ -95,7 +95,7 @@ def _answer(seat: RoomSeat, key: Key) -> dict[str, Any]:
     answer, draft = opened.item.answer, service.draft_of(opened)
     text, form = (answer.line, TextForm.MESSAGE) if answer else (draft.text, draft.form)
     diagnostics = () if answer else service.judge(opened, text, form).diagnostics
-    problems = diagnostic_shapes(diagnostics)
+    problems = diagnostic_shapes(without_layout(diagnostics))
     return {"method": opened.item.method, "text": pretty(text), "problems": problems}
 
 

@@ -45,7 +45,7 @@ class Rooming:
         assert isinstance(found, list), self._err.read_text()
         self.teacher_link, self.wall_link = found
         self.code = re.findall(r"The code is (\S+)\.", self.said())[0].replace("-", "")
-        self.port = int(re.findall(r"  https?://127.0.0.1:(\d+)\b", self.said())[-1])
+        self.port = int(re.findall(r"  https?://127.0.0.1:(\d+)[ \n]", self.said())[-1])
         record = json.loads((self.folder / "room.json").read_text(encoding="utf-8"))
         self.name = record["name"]
 

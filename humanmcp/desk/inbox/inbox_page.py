@@ -476,6 +476,7 @@ def _standing(desk: Desk, opened: OpenExchange, session: str) -> dict[str, Any]:
         "following": opens_next(desk.board.waiting(session), standing.urgency),
         "questions": questions,
         "facts": facts,
+        "is_practice": facts.client == HOST,
         "living": facts.is_open,
         "place": desk.draft_name(item.key),
         "standing": standing,
