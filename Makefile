@@ -14,8 +14,8 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 # What is installed is locked: every version with its hash. `make lock` writes these files.
 LOCKED := tools/locked
 
-# How many tests run at once: one more than there are cores, as tests often wait for one another.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+# How many tests run at once: more than there are cores, as they mostly wait for other processes.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
 # Which hosts, and more words for `make hosts`: see tools/hosts/README.md.
 HOSTS ?=
 # More words for pytest: make test PYTEST="-k weather".
