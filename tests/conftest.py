@@ -4,7 +4,9 @@ A test that needs Node.js or a browser carries the mark `node` or `browser`. Whe
 the test is skipped, and the end of the run names what was not proved and how to get it.
 """
 
+import contextlib
 import functools
+import importlib
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +25,7 @@ from tests.support.postgres_server import PostgresServer, why_no_postgres
 from tests.support.proxies import PROXIES, proxy_program
 from tools import install
 
+HERE: Final = Path(__file__).parent
 NPM: Final = find_npm()
 if NPM is not None:
     # Tests start `node` by its name. Playwright brings a Node.js that wants a library which not
@@ -115,6 +118,22 @@ def pytest_configure() -> None:
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Load other tests first in each worker of a whole run.
+
+    In a fresh clone pytest rewrites the asserts of every file, which takes longer than to collect
+    them, and keeps what it wrote. So each worker begins with a part of its own.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or session.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    rank, count = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
+    files = sorted(file for depth in range(4) for file in HERE.glob("*/" * depth + "test_*.py"))
+    for file in files[rank::count]:
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # it is told when collected
+            importlib.import_module(".".join(file.relative_to(HERE.parent).with_suffix("").parts))
 
 
 @pytest.hookimpl(tryfirst=True)
