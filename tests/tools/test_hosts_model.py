@@ -5,13 +5,29 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.request import Request, urlopen
 
-import anthropic
-import openai
 import pytest
 
 from tools.hosts.model import MODEL, QUESTION, TOOL, Model
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"question": {"type": "string"}}}
+
+
+# The clients of the services take seconds to import: the one worker that runs these tests does.
+pytestmark = pytest.mark.xdist_group("services")
+
+
+def anthropic_client(model: Model) -> Any:  # noqa: ANN401 - its class is imported here
+    """Return the client of Anthropic's service, which asks the model."""
+    import anthropic  # noqa: PLC0415 - see above
+
+    return anthropic.Anthropic(api_key="none", base_url=model.url)
+
+
+def openai_client(model: Model) -> Any:  # noqa: ANN401 - its class is imported here
+    """Return the client of OpenAI's service, which asks the model."""
+    import openai  # noqa: PLC0415 - see above
+
+    return openai.OpenAI(api_key="none", base_url=f"{model.url}/v1")
 
 
 @pytest.fixture
@@ -23,7 +39,7 @@ def model() -> Iterator[Model]:
 
 def test_anthropic_s_client_streams_a_call_and_the_answer(model: Model) -> None:
     """Messages: a tool_use block, then the tool's result said back."""
-    client = anthropic.Anthropic(api_key="none", base_url=model.url)
+    client = anthropic_client(model)
     tool: Any = {"name": f"mcp__humanmcp__{TOOL}", "input_schema": SCHEMA}
     asked: list[Any] = [{"role": "user", "content": "ask"}]
     with client.messages.stream(model=MODEL, max_tokens=9, messages=asked, tools=[tool]) as one:
@@ -40,7 +56,7 @@ def test_anthropic_s_client_streams_a_call_and_the_answer(model: Model) -> None:
 @pytest.mark.parametrize("streaming", [True, False])
 def test_openai_s_client_reads_a_chat_completion(model: Model, *, streaming: bool) -> None:
     """Chat Completions."""
-    client = openai.OpenAI(api_key="none", base_url=f"{model.url}/v1")
+    client = openai_client(model)
     tool: Any = {"type": "function", "function": {"name": TOOL, "parameters": SCHEMA}}
     asked: list[Any] = [{"role": "user", "content": "ask"}]
     if streaming:
@@ -57,7 +73,7 @@ def test_openai_s_client_reads_a_chat_completion(model: Model, *, streaming: boo
 @pytest.mark.parametrize("result", ["", "east"])
 def test_openai_s_client_reads_a_stream_of_responses(model: Model, result: str) -> None:
     """Responses: a function call, and the text after its output."""
-    client = openai.OpenAI(api_key="none", base_url=f"{model.url}/v1")
+    client = openai_client(model)
     tool: Any = {"type": "function", "name": TOOL, "parameters": SCHEMA, "strict": False}
     asked: list[Any] = [{"role": "user", "content": "ask"}]
     if result:
@@ -82,7 +98,7 @@ def test_gemini_is_answered_in_its_own_words(model: Model) -> None:
 
 def test_without_our_tool_there_is_nobody_to_ask(model: Model) -> None:
     """That is how a host without the tool in its first turn is found out."""
-    client = anthropic.Anthropic(api_key="none", base_url=model.url)
+    client = anthropic_client(model)
     asked: list[Any] = [{"role": "user", "content": "ask"}]
     said: Any = client.messages.create(model=MODEL, max_tokens=9, messages=asked)
     assert said.content[0].text == "There is nobody to ask."
