@@ -11,6 +11,7 @@ from humanmcp.inbox.contract import InboxError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.answer_book.replay import Match, Otherwise, Replay, recorded
 from humanmcp.protocol.conversation.transcript import to_json
+from humanmcp.protocol.json.encodings import utf16_of
 from humanmcp.protocol.validation.captures import is_transcript, read_recording
 
 if TYPE_CHECKING:
@@ -111,7 +112,10 @@ def read_frames(path: Path) -> Iterator[Frame]:
     Raises:
         OSError: it cannot be read.
     """
-    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as stream:
+    with path.open("rb") as start:
+        wide, _bom = utf16_of(start.read(8))
+    errors = "replace" if wide else "surrogateescape"
+    with path.open(encoding=wide or "utf-8-sig", errors=errors, newline="\n") as stream:
         yield from read_recording((line.removesuffix("\n") for line in stream), str)
 
 

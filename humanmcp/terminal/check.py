@@ -41,6 +41,7 @@ from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.autofix import autofix
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict, blocking
 from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.encodings import utf16_of
 from humanmcp.protocol.json.jsonrpc import Message, compact, encoded
 from humanmcp.protocol.json.tree import text_at
 from humanmcp.protocol.json.visible import one_line
@@ -238,7 +239,7 @@ def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> int:
     is_answer = _is_answer(arguments)
     captured = () if is_answer else read_capture(decode_lines(content))
     if captured:
-        if not arguments.json and content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        if not arguments.json and utf16_of(content)[0]:
             to_stdout(Painted(titled(decode_file(content)[1][0]), "dim"))
         return judge_captured(captured, arguments, name)
     text, notes = decoded(content, name), decode_file(content)[1]
@@ -559,6 +560,8 @@ def judge_captured(
         raise CaseError("no messages but" if said else "no messages", name=name, words=said)
     if not arguments.json:
         _print_words(words)
+        if cut := [one.number for one in captured if one.is_cut]:
+            to_stdout(Painted(say(SECTION, "cut", count=len(cut), line=cut[0]), "dim"))
         if not has_requests:
             to_stdout(Painted(say(SECTION, "no requests"), "dim"))
     return _print_judged(found, arguments, name)

@@ -11,12 +11,29 @@ _LATIN: Final = re.compile(rb"(?:[\x91-\x97\xc0-\xd6\xd8-\xf6\xf8-\xfe]{0,2}[\t\
 """ASCII, with at most two letters with accents, curly quotes or dashes in a row."""
 
 
+_HIRAGANA: Final = re.compile(rb"(?:\xa4[\xa1-\xf3])")
+_UTF16: Final = (
+    (re.compile(rb"\xff\xfe"), "utf-16-le"),
+    (re.compile(rb"\xfe\xff"), "utf-16-be"),
+    (re.compile(rb"(?=(?:[\t\n\r -~]\0){4})"), "utf-16-le"),
+    (re.compile(rb"(?=(?:\0[\t\n\r -~]){4})"), "utf-16-be"),
+)
+
+
+def utf16_of(raw: bytes) -> tuple[str, int]:
+    """Return the encoding of a file in UTF-16 and the length of its byte-order mark, else ""."""
+    for start, encoding in _UTF16:
+        if found := start.match(raw):
+            return encoding, found.end()
+    return "", 0
+
+
 def guessed_encoding(raw: bytes) -> str:
     """Return the encoding that a line probably has, which is not UTF-8; "" for none."""
     if as_cp932(raw) is not None:
         return "CP932 (Shift_JIS)"
     if _GB2312.fullmatch(raw):
-        return "GBK"
+        return "EUC-JP" if len(_HIRAGANA.findall(raw)) > 1 else "GBK"
     return "Windows-1252" if _LATIN.fullmatch(raw) else ""
 
 

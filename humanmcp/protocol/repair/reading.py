@@ -23,7 +23,7 @@ from humanmcp.protocol.diagnostics.model import (
     applied,
     line_and_column,
 )
-from humanmcp.protocol.json.encodings import as_cp932
+from humanmcp.protocol.json.encodings import as_cp932, utf16_of
 from humanmcp.protocol.json.jsonrpc import (
     AmbiguousError,
     decode_once,
@@ -335,7 +335,6 @@ def _placed(mistake: JsonMistake, lines: LineIndex, first: int) -> Diagnostic:
 
 
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
-_UTF16_BOMS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 def decode_file(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
@@ -345,9 +344,9 @@ def decode_file(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     """
     bom = raw.startswith(_UTF8_BOM)
     body = raw.removeprefix(_UTF8_BOM)
-    for mark, encoding in _UTF16_BOMS.items():
-        if raw.startswith(mark):
-            return _otherwise(raw[2:], encoding)
+    encoding, mark = utf16_of(raw)
+    if encoding:
+        return _otherwise(raw[mark:], encoding)
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:

@@ -9,6 +9,7 @@ else is no capture.
 
 from __future__ import annotations
 
+import binascii
 import json
 import re
 from contextlib import suppress
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
 from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.encodings import utf16_of
 from humanmcp.protocol.json.jsonrpc import Batch, Message, item_spans, members
 from humanmcp.protocol.json.tree import objects_at, text_at
 from humanmcp.protocol.repair.reading import read_json
@@ -33,7 +35,7 @@ class CapturedLine(NamedTuple):
     `number` is the line of the file, from 1; in an HTTP archive, that of the message. `direction`
     is None if the file does not say it, NOTE for a line that is no message. `at` is the time as
     written, `level` that of the words of the host that wrote the file. `frame` is set for a line of
-    our own transcript.
+    our own transcript. `is_cut`: the program that wrote the file left out a part of the message.
     """
 
     number: int
@@ -42,6 +44,7 @@ class CapturedLine(NamedTuple):
     at: str = ""
     frame: Frame | None = None
     level: str = ""
+    is_cut: bool = False
 
     @property
     def raw(self) -> bytes:
@@ -51,8 +54,9 @@ class CapturedLine(NamedTuple):
 
 def decode_lines(content: bytes) -> str:
     """Decode a file of which single lines may not be UTF-8: `CapturedLine.raw` has their bytes."""
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return content.decode("utf-16", "replace")
+    wide, bom = utf16_of(content)
+    if wide:
+        return content[bom:].decode(wide, "replace")
     return content.decode("utf-8", "surrogateescape")
 
 
@@ -71,21 +75,42 @@ _ROWS: Final = tuple(
         # supergateway, and others that name both ends
         r"\[[\w-]+\] (?P<IN>\w+ (?:→|->) (?:Child|Server)): (?P<text>.*)",
         r"\[[\w-]+\] (?P<OUT>(?:Child|Server) (?:→|->) \w+): (?P<text>.*)",
-        # mcp-remote: the message stands in the lines below
-        r"(?:\[\d+\] )?\[(?:(?P<IN>Local→Remote)|(?P<OUT>Remote→Local))\] [^{\[]*",
+        # mcp-remote: the message stands in the lines below, or nothing but its method or its id
+        r"(?:\[\d+\] )?\[(?:(?P<IN>Local→Remote)|(?P<OUT>Remote→Local))\] (?P<named>[^{\[]*)",
     )
 )
 """Lines of programs that say who wrote the message: `IN` is a client, as in a transcript."""
+_PROMPT: Final = r"(?:PS [^>]*>|[A-Z]:\\[^>]*>|(?:[\w.-]+@[\w.-]+|\([\w.-]+\))[^$%#{]*[$%#]|[$%]) "
 _BY_HAND: Final = re.compile(
-    r"\s*(?:(?P<IN>>>?|--?>|→|[$%] [^{]*?)|(?P<OUT><<?|<--?|←)) ?(?P<text>[\[{].*)", re.DOTALL
+    rf"\s*(?:(?P<IN>>{{1,3}}|--?>|→|{_PROMPT}[^{{]*?)|(?P<OUT><{{1,3}}|<--?|←)) ?"
+    r"(?P<text>[\[{].*)",
+    re.DOTALL,
 )
 """An arrow of a person, of `--wire` or of `curl -v`; or `$ printf '…' | server` in a terminal."""
+_SHELL: Final = re.compile(rf"{_PROMPT}.*|\^[CDZ]", re.DOTALL)
+"""A command in a terminal; behind one, stdout and stderr of the server stand mixed."""
+_DATA: Final = re.compile(r"""\s(?:-d|--data(?:-raw|-binary)?)[ =]?(?P<quote>['"])(?P<text>\{.*)""")
+"""What curl sends."""
+_LABEL: Final = re.compile(
+    r"(?i)(?!.*\berror)[^{]*(?:\b(?:client|server|sen[dt]|sending|recv|receiv(?:ed?|ing)|requests?|responses?|in|out"
+    r"|incoming|outgoing|input|output|read|wrote|writing|[cs])\b|[<>→←]).*"
+)
+"""Words of which a log has one before each message; they do not say whose log it is."""
 _HOST: Final = re.compile(rf"{_TIME} (?:\[[^\]]*\] )?\[(?P<level>\w+)\] (?P<words>.*)", re.DOTALL)
 """A line without a message in the log of Claude Desktop or VS Code."""
 _EVENT: Final = re.compile(r"(?P<field>data|event|id|retry): ?(?P<text>.*)|:.*", re.DOTALL)
 _HEAD: Final = re.compile(r"HTTP/[\d.]+ \d{3}.*", re.DOTALL)
+_CURL: Final = re.compile(
+    r"\* .*|[<>] ?|[<>] (?:[\w-]+:|HTTP/|[A-Z]+ \S+ HTTP/).*|[{}] \[\d+ bytes data\]"
+)
+"""What `curl -v` tells beside the body."""
 _FENCE: Final = re.compile(r"\s*(?:```|~~~)", re.DOTALL)
 _COMMENT: Final = re.compile(r"\s*(?:#|//)")
+_TITLE: Final = re.compile(
+    r"(?i)\W*(?:(?:client|server|request|response|sent|received|input|output)\b ?){1,2}\d*\W*:\W*"
+)
+"""A line of a report that says what the next one is."""
+_INDENTED: Final = re.compile(r" {4}|\t")
 _PID: Final = re.compile(r"\[\d+\] (?=[\[{])")
 
 _DIRECTIONS: Final = {
@@ -119,7 +144,7 @@ def read_recording(lines: Iterable[str], time: Callable[[str], str]) -> Iterator
     Lines of a transcript that a crash has cut are skipped. It is read line by line, however long.
     """
     lines = iter(lines)
-    first = next(filter(str.strip, lines), "")
+    first = next(filter(str.strip, lines), "").removeprefix("\ufeff")
     if not is_transcript(first):
         text = "\n".join(chain((first,), lines))
         yield from _frames(read_capture(text), time)
@@ -134,14 +159,17 @@ def _frames(lines: Iterable[CapturedLine], time: Callable[[str], str]) -> Iterat
     conversation = ConversationState()
     for seq, line in enumerate(lines, 1):
         direction = line.direction or speaker(conversation, line.raw)
-        if direction is Direction.NOTE:
-            yield Frame(seq, "", direction, b"", note=line.text)
+        if direction is Direction.NOTE or line.is_cut:
+            yield Frame(seq, "", Direction.NOTE, b"", note=line.text)
             continue
         found = jsonrpc.read(line.raw)
         for message in found.items if isinstance(found, Batch) else (found,):
             if isinstance(message, Message) and direction in (Direction.IN, Direction.OUT):
                 conversation.observe(direction, message)
-        yield Frame(seq, time(line.at) if line.at else "", direction, line.raw)
+        at = ""
+        with suppress(ValueError):  # in a notation that nobody knows
+            at = time(line.at) if line.at else ""
+        yield Frame(seq, at, direction, line.raw)
 
 
 def speaker(conversation: ConversationState, raw: bytes) -> Direction:
@@ -182,17 +210,38 @@ def is_message(value: object) -> bool:
 
 
 def _one_value(text: str) -> Iterator[CapturedLine]:
-    """Yield the messages of an HTTP archive, or of a list that does not have responses only."""
+    """Yield the messages of an HTTP archive, or of a list that does not have responses only.
+
+    The list is the whole file, or a member of its object.
+    """
     if text.lstrip("\ufeff \t\r\n")[:1] not in ("{", "["):
         return
     try:
         value = json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError):
         return
-    if isinstance(value, list) and any(text_at(one, "method") for one in value):
-        for start, end in item_spans(text, text.index("[")):
-            yield CapturedLine(text.count("\n", 0, start) + 1, None, text[start:end])
+    if isinstance(value, list):
+        yield from _listed(text, text.index("["), value)
+    elif isinstance(value, dict) and not is_message(value):
+        body = text.replace("\ufeff", " ", 1)
+        for name, start, _end in members(body):
+            if isinstance(value[name], list):
+                yield from _listed(body, start, value[name])
     yield from (line._replace(number=at) for at, line in enumerate(_archived(value), 1))
+
+
+def _listed(text: str, start: int, items: list[Any]) -> Iterator[CapturedLine]:
+    """Yield the messages of a list that begins at `start`: as such, or in envelopes."""
+    spans = [slice(*span) for span in item_spans(text, start)]
+    if any(text_at(one, "method") for one in items):
+        for part in spans:
+            yield CapturedLine(text.count("\n", 0, part.start) + 1, None, text[part])
+        return
+    for part, one in zip(spans, items, strict=False):
+        if isinstance(one, dict) and not is_message(one):
+            found = _enveloped(text.count("\n", 0, part.start) + 1, text[part], one)
+            if found is not None:
+                yield found
 
 
 def _archived(value: object) -> Iterator[CapturedLine]:
@@ -201,14 +250,24 @@ def _archived(value: object) -> Iterator[CapturedLine]:
         at = text_at(entry, "startedDateTime")
         for text in _messages_in(text_at(entry, "request", "postData", "text")):
             yield CapturedLine(0, Direction.IN, text, at)
-        for text in _messages_in(text_at(entry, "response", "content", "text")):
+        body = text_at(entry, "response", "content", "text")
+        if text_at(entry, "response", "content", "encoding") == "base64":
+            with suppress(ValueError):
+                body = binascii.a2b_base64(body).decode("utf-8", "surrogateescape")
+        for text in _messages_in(body):
             yield CapturedLine(0, Direction.OUT, text, at)
 
 
 def _messages_in(body: str) -> list[str]:
     """Return the messages of an HTTP body: one, or the events of a stream."""
-    events = [found for line in body.splitlines() if (found := _EVENT.fullmatch(line))]
-    texts = [one["text"] for one in events if one["field"] == "data"] if events else [body]
+    events = [event for event in re.split(r"\r?\n\r?\n|\r\r", body) if event.strip()]
+    fields = [[_EVENT.fullmatch(line) for line in event.splitlines()] for event in events]
+    if not all(found for event in fields for found in event):
+        return [body] if body.strip() else []
+    texts = [
+        "\n".join(one["text"] for one in event if one and one["field"] == "data")
+        for event in fields
+    ]
     return [text for text in texts if text.strip()]
 
 
@@ -221,7 +280,8 @@ class _LineReader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._lines = text.split("\n")
-        self._is_marked_up = any(map(_FENCE.match, self._lines))
+        self._is_indented = _is_indented(self._lines)
+        self._is_marked_up = self._is_indented or any(map(_FENCE.match, self._lines))
         self._next = 0
         """The index of the line that comes next."""
         self._offset = 0
@@ -232,6 +292,10 @@ class _LineReader:
         """The direction that mcp-remote wrote above the message."""
         self._is_log = False
         """Whether a line was found that only a log, an envelope or an event stream has."""
+        self._in_head = False
+        """Whether the head of an HTTP message goes on."""
+        self._labelled: dict[int, CapturedLine] = {}
+        """The lines that have a message behind other words, as they are; by their numbers."""
         self._long = 0
         """How many messages go on over several lines."""
 
@@ -239,7 +303,14 @@ class _LineReader:
         """Return the lines of a capture; () if the text is something else."""
         found = list(self._all())
         messages = sum(map(_has_message, found))
-        if self._is_log or (self._is_marked_up and messages > 1):
+        if self._labelled and not self._is_log:
+            if messages > len(self._labelled):  # a program's own words beside its messages
+                found = [self._labelled.get(one.number, one) for one in found]
+                messages -= len(self._labelled)
+            else:
+                self._is_log = True
+        is_story = messages > 1 or any(text_at(_decoded(one.text), "method") for one in found)
+        if self._is_log or (self._is_marked_up and is_story):
             return tuple(
                 one
                 if one.direction or _has_message(one)
@@ -258,6 +329,9 @@ class _LineReader:
         is_code = not self._is_marked_up
         while self._next < len(self._lines):
             number, line = self._next + 1, self._lines[self._next].removesuffix("\r")
+            self._in_head &= bool(line.strip())
+            if self._is_indented:
+                is_code = _INDENTED.match(line) is not None
             if self._is_marked_up and _FENCE.match(line):
                 is_code = not is_code
             elif is_code and line.strip():
@@ -270,69 +344,116 @@ class _LineReader:
 
     def _line(self, number: int, line: str) -> Iterator[CapturedLine]:
         """Read the next line, and those below that belong to it."""
-        if line.lstrip("\ufeff").startswith("{") and (found := self._object(number, line)):
-            yield found
-            return
-        if match := next(filter(None, (row.fullmatch(line) for row in _ROWS)), None):
-            if found := self._stated_line(number, match):
-                yield found
-            return
-        if (match := _BY_HAND.fullmatch(line)) and (found := self._noted(number, match)):
-            yield found
-            return
-        if match := _HOST.fullmatch(line):
-            self._is_log = True
-            yield CapturedLine(number, Direction.NOTE, line, level=match["level"])
-            return
-        if (match := _EVENT.fullmatch(line)) or _HEAD.fullmatch(line):
-            text = match["text"] if match and match["field"] == "data" else ""
-            if text.startswith("{") or match is None:
-                self._is_log = True
-            if text:
-                yield CapturedLine(number, Direction.OUT, text)
-            return
-        prefix = _PID.match(line)
-        text = self._value(prefix.end() if prefix else len(line) - len(line.lstrip()))
+        for read in (self._object, self._stated_line, self._noted, self._note, self._event):
+            if (found := read(number, line)) is not None:
+                yield from found
+                return
+        prefix = _end_of_pid(line)
+        text = self._value(prefix or len(line) - len(line.lstrip(" \t\ufeff")))
         if text is not None and is_message(json.loads(text)):
             self._long += "\n" in text
             yield CapturedLine(number, self._stated, text)
+        elif (start := line.find("{")) > 0 and _LABEL.fullmatch(line, 0, start):
+            text = line[start:].rstrip().removesuffix(",")
+            if is_message(_decoded(text)):
+                self._labelled[number] = CapturedLine(number, None, line)
+            yield CapturedLine(number, None, text if number in self._labelled else line)
         else:
             yield CapturedLine(number, None, line)
         self._stated = None
 
-    def _object(self, number: int, line: str) -> CapturedLine | None:
+    def _object(self, number: int, line: str) -> Iterable[CapturedLine] | None:
         """Read an object on one line: a message, or an envelope around one."""
+        if not line.lstrip("\ufeff").startswith("{"):
+            return None
         text = line.lstrip("\ufeff").rstrip().removesuffix(",")
         value = _decoded(text)
         if not isinstance(value, dict):
             return None
         if is_message(value) and _direction_in(value.get("_meta")) is None:
-            return CapturedLine(number, None, line if line.endswith("}") else text)
+            return (CapturedLine(number, None, line if line.endswith("}") else text),)
         found = _enveloped(number, text, value)
         self._is_log |= found is not None
-        return found
+        return None if found is None else (found,)
 
-    def _stated_line(self, number: int, match: re.Match[str]) -> CapturedLine | None:
-        """Read a line that states its direction; None if the message is in the lines below."""
-        self._is_log = True
-        named = match.groupdict()
-        direction = next(one for one in Direction if named.get(one.name))
-        text = named.get("text")
-        if text is None:
-            self._stated = direction
+    def _stated_line(self, number: int, line: str) -> Iterable[CapturedLine] | None:
+        """Read a line that states its direction."""
+        match = next(filter(None, (row.fullmatch(line) for row in _ROWS)), None)
+        if match is None:
             return None
+        self._is_log = True
+        said = match.groupdict()
+        direction = next(one for one in Direction if said.get(one.name))
+        text = said.get("text")
+        if text is None:  # the message is in the lines below, or only its method or its id is told
+            below = self._lines[self._next + 1] if self._next + 1 < len(self._lines) else ""
+            own = said["named"].strip()
+            if not below[_end_of_pid(below) :].startswith("{") and own.isdigit():
+                answer = f'{{"jsonrpc":"2.0","id":{own},"result":{{}}}}'
+                return (CapturedLine(number, direction, answer, is_cut=True),)
+            self._stated = direction
+            return ()
+        at = said.get("at") or ""
         text = text.removesuffix(" { metadata: undefined }")  # Claude Desktop
-        if text.startswith(("{", "[")):
-            text = self._value(match.start("text"), is_rest=True) or _inspected(text)
-        return CapturedLine(number, direction, text, named.get("at") or "")
+        if not text.startswith(("{", "[")):
+            return (CapturedLine(number, direction, text, at),)
+        if whole := self._value(match.start("text"), is_rest=True):
+            return (CapturedLine(number, direction, whole, at),)
+        if text == "{" and "}" in self._lines[self._next :]:  # as Node.js prints it
+            end = self._lines.index("}", self._next)
+            text = "\n".join((text, *self._lines[self._next + 1 : end + 1]))
+            self._go_on(end)
+        return (CapturedLine(number, direction, *_inspected(text, at)),)
 
-    def _noted(self, number: int, match: re.Match[str]) -> CapturedLine | None:
-        """Read a message behind an arrow or a prompt."""
-        text = self._value(match.start("text"), is_rest=True)
+    def _noted(self, number: int, line: str) -> Iterable[CapturedLine] | None:
+        """Read a message behind an arrow or a prompt, or in the words of curl."""
+        sent = _DATA.search(line)
+        match = sent or _BY_HAND.fullmatch(line)
+        if match is None:
+            return None
+        if sent is not None and sent["quote"] == '"':
+            text: str | None = sent["text"].rpartition('"')[0].replace('\\"', '"')
+        else:
+            text = self._value(match.start("text"), is_rest=True)
         if text is None or not is_message(_decoded(text)):
             return None
         self._is_log = True
-        return CapturedLine(number, Direction.IN if match["IN"] else Direction.OUT, text)
+        is_in = sent is not None or match["IN"]
+        return (CapturedLine(number, Direction.IN if is_in else Direction.OUT, text),)
+
+    def _note(self, number: int, line: str) -> Iterable[CapturedLine] | None:
+        """Read what a host, a shell or curl writes beside the messages."""
+        if match := _HOST.fullmatch(line):
+            level = match["level"]
+        elif _SHELL.fullmatch(line):
+            level = "shell"
+        elif _TITLE.fullmatch(line):
+            level = "title"
+        elif self._in_head or _CURL.fullmatch(line):
+            level = "http"
+        elif _HEAD.fullmatch(line):
+            level, self._in_head = "http", True
+        else:
+            return None
+        self._is_log = True
+        return (CapturedLine(number, Direction.NOTE, line, level=level),)
+
+    def _event(self, number: int, line: str) -> Iterable[CapturedLine] | None:
+        """Read a field of an event; the data of one event may be several lines."""
+        match = _EVENT.fullmatch(line)
+        if match is None:
+            return None
+        if match["field"] != "data" or not match["text"]:
+            return ()
+        parts = [match["text"]]
+        self._is_log |= parts[0].startswith("{")
+        while _decoded("\n".join(parts)) is None and self._next + 1 < len(self._lines):
+            more = _EVENT.fullmatch(self._lines[self._next + 1].removesuffix("\r"))
+            if more is None or more["field"] != "data":
+                break
+            parts.append(more["text"])
+            self._go_on(self._next + 1)
+        return (CapturedLine(number, Direction.OUT, "\n".join(parts)),)
 
     def _value(self, column: int, *, is_rest: bool = False) -> str | None:
         """Return the JSON value that begins here, and go on behind it; None if there is none.
@@ -389,13 +510,19 @@ def _enveloped(number: int, text: str, value: Mapping[str, Any]) -> CapturedLine
         with suppress(ValueError):  # torn by a crash
             frame = from_json(text)
             return CapturedLine(number, frame.direction, frame.text, frame.at, frame)
-    direction, payload = _direction_in(value), _first(value, _PAYLOAD)
-    if direction is None or not payload:
+    direction = _direction_in(value)
+    name = next((name for name in _PAYLOAD if _holds_message(value.get(name))), "")
+    name = name or next((name for name in _PAYLOAD if name in value), "")
+    payload = _first(value, (name,))
+    if not payload or (direction is None and not _holds_message(value[name])):
         return None
-    name = next(name for name in _PAYLOAD if name in value)
     if not isinstance(value[name], str):
         payload = next(text[start:end] for one, start, end in members(text) if one == name)
     return CapturedLine(number, direction, payload, _first(value, _AT))
+
+
+def _holds_message(value: object) -> bool:
+    return is_message(_decoded(value) if isinstance(value, str) else value)
 
 
 def _decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
@@ -432,7 +559,33 @@ def without_member(text: str, name: str) -> str:
     return f"{{{','.join(f'{json.dumps(one)}:{value}' for one, value in kept)}}}"
 
 
-def _inspected(text: str) -> str:
-    """Return an object as Node.js prints it as JSON; as it is where that cannot be."""
-    reading = read_json(text)
-    return reading.json if reading.readable and isinstance(reading.value, dict) else text
+_LEFT_OUT: Final = {"[Object]": "{}", "[Array]": "[]"}
+"""What Node.js prints in the place of what is nested deeply."""
+
+
+def _inspected(text: str, at: str) -> tuple[str, str, None, str, bool]:
+    """Return an object as Node.js prints it as JSON; as it is where that cannot be.
+
+    With what `CapturedLine` has behind the text: the last member tells if something is left out.
+    """
+    whole = text
+    for name, empty in _LEFT_OUT.items():
+        whole = whole.replace(f": {name}", f": {empty}")
+    reading = read_json(whole)
+    is_read = reading.readable and isinstance(reading.value, dict)
+    return (reading.json if is_read else text), at, None, "", is_read and whole != text
+
+
+def _end_of_pid(line: str) -> int:
+    found = _PID.match(line)
+    return found.end() if found else 0
+
+
+def _is_indented(lines: list[str]) -> bool:
+    """Return True if all messages stand in indented blocks between other lines, as in Markdown."""
+    starts = [line for line in lines if line.lstrip().startswith("{")]
+    return (
+        bool(starts)
+        and all(map(_INDENTED.match, starts))
+        and any(line.strip() and not line[0].isspace() and line[0].isalpha() for line in lines)
+    )

@@ -406,8 +406,12 @@ def judge_capture(lines: Iterable[CapturedLine], version: str = "") -> Iterator[
         version, initialized=not any('"initialize"' in line.text for line in lines)
     )
     for line in lines:
-        if line.direction not in (Direction.NOTE, Direction.ERR):
-            direction = line.direction or overheard.speaker(line.raw)
+        if line.direction in (Direction.NOTE, Direction.ERR):
+            continue
+        direction = line.direction or overheard.speaker(line.raw)
+        if line.is_cut:
+            overheard.follow(line.number, direction, line.raw)
+        else:
             yield from overheard.line(line.number, direction, line.raw)
     yield from overheard.end()
 

@@ -112,7 +112,7 @@ CAPTURES: Final[dict[str, tuple[str, Lines]]] = {
     ),
     "mcp-remote": (
         f"[52] [Local→Remote] tools/call\n[52] {pretty(CALL)}\n[52] [Remote→Local] 1\n[52] gone",
-        [(IN, pretty(CALL)), (NOTE, "[52] gone")],
+        [(IN, pretty(CALL)), (OUT, '{"jsonrpc":"2.0","id":1,"result":{}}'), (NOTE, "[52] gone")],
     ),
     "mcpsnoop": (
         f'{{"seq":1,"direction":"c2s","raw":{CALL}}}\n{{"seq":2,"direction":"s2c","raw":{DONE}}}',
@@ -132,7 +132,7 @@ CAPTURES: Final[dict[str, tuple[str, Lines]]] = {
     "events": (f"event: message\nid: 1\ndata: {DONE}\n\n", [(OUT, DONE)]),
     "curl -i": (
         f"HTTP/1.1 200 OK\ncontent-type: text/event-stream\n\nevent: message\ndata: {DONE}\n\n",
-        [(NOTE, "content-type: text/event-stream"), (OUT, DONE)],
+        [(NOTE, "HTTP/1.1 200 OK"), (NOTE, "content-type: text/event-stream"), (OUT, DONE)],
     ),
     "Markdown": (
         f"I send\n\n```json\n{CALL}\n```\n\nand get\n\n```\n{pretty(DONE)}\n```\n",
