@@ -51,6 +51,8 @@ NOT_KEPT: Final = {
 }
 """The fields whose text is not kept, each with the reason."""
 COMPOSER: Final = "inbox/composer.html"
+SHARED: Final = {"parts.html", "fields.html"}
+"""What has fields and no form: who includes them has one."""
 _FIELD: Final = re.compile(r"<(?:textarea|input)\b[^>]*>")
 _SHORT: Final = re.compile(r'type="(?:hidden|checkbox|radio|file|\{\{)')
 _FORM: Final = re.compile(r"<form\b(?:\{\{.*?\}\}|[^>])*>|</form>")
@@ -76,20 +78,21 @@ def test_every_field_of_every_page_is_kept_or_has_its_reason() -> None:
     open_fields = {
         (template, name)
         for template, name, form in fields()
-        if "drafted(" not in form and template not in {COMPOSER, "parts.html"}
+        if "drafted(" not in form and template not in {COMPOSER, *SHARED}
     }
     assert open_fields == set(NOT_KEPT)
 
 
-def test_the_rows_of_a_schema_are_in_forms_that_are_kept() -> None:
-    """`parts.html` has fields and no form: who includes them has one."""
+def test_shared_fields_are_in_forms_that_are_kept() -> None:
+    """The rows of a schema, and the fields of a request."""
     users = {
         file.relative_to(TEMPLATES).as_posix()
         for file in TEMPLATES.rglob("*.html")
-        if re.search(r"schema_rows?\(", file.read_text(encoding="utf-8"))
+        if re.search(r"(?:schema_rows?|field_rows)\(", file.read_text(encoding="utf-8"))
     }
     kept = {template for template, _, form in fields() if "drafted(" in form}
-    assert users - {"parts.html"} <= kept
+    assert "send/say.html" in users
+    assert users - SHARED <= kept
 
 
 def sent(desk: Desking, path: str, key: str, **fields: str) -> dict[str, str]:
