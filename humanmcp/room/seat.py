@@ -406,7 +406,7 @@ class RoomSeat:
         if step.passed or practice is None or at != practice.open_step:
             return step.seconds
         is_open = lesson == self.record.sessions[practice.session]
-        return round(time.time() - practice.standing.since, 1) if is_open else step.seconds
+        return _seconds(practice.standing.since, time.time()) if is_open else step.seconds
 
     @property
     def sent_codes(self) -> frozenset[str]:
@@ -429,7 +429,7 @@ class RoomSeat:
         """Keep what became of a step; the hint for it has done its work."""
         step, passed = self._step_at(lesson, end.at), end.outcome is StepOutcome.PASSED
         if not (step.passed or (end.is_retold and step.seconds is not None)):
-            step.seconds = round(end.until - end.since, 1)
+            step.seconds = _seconds(end.since, end.until)
         step.passed |= passed
         step.given = end.outcome is StepOutcome.GIVEN and not step.passed
         if not end.is_retold:
@@ -526,6 +526,11 @@ class RoomSeat:
             return frozenset()
         waits = any(row.key == found[0] for row in self.board.waiting())
         return frozenset(found[1]) if waits else frozenset()
+
+
+def _seconds(since: float, until: float) -> float:
+    """Return the seconds between two times; 0 where the clock was set back meanwhile."""
+    return round(max(0.0, until - since), 1)
 
 
 def _codes(diagnostics: Iterable[Diagnostic]) -> frozenset[str]:

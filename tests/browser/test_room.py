@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests.browser.seats import PHONE
 from tests.browser.test_page import AXE, violations
 from tests.room.test_teaching import rows_of
 from tests.support.room_process import Rooming, on_own_port
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, until
 
 TOOL_NAME: Final = '[data-pointer="/result/tools/0/name"]'
 TOOL_DESCRIPTION: Final = '[data-pointer="/result/tools/0/description"]'
@@ -314,6 +315,36 @@ def test_a_restart_is_asked_about_by_keyboard_and_leaves_what_was_typed_at_its_s
     expect(learner.locator(TOOL_NAME)).to_have_value("forecast-of-yuki")
     room.teacher().order(act="remove", seat=1)
     expect(learner.get_by_role("alert")).to_contain_text("The teacher removed this seat.")
+
+
+def test_back_after_an_order_leads_to_a_page_and_orders_nothing(
+    room: Rooming, open_page: Callable[..., Page]
+) -> None:
+    """The browser would ask whether the form is to be sent again."""
+    learner = room.learner("Yuki")
+    first = learner.question()["session"]
+    teacher = open_page(room.teacher_link)
+    teacher.get_by_role("button", name="Restart the lesson").click()
+    teacher.locator("main").get_by_role("button", name="Restart the lesson").click()
+    expect(teacher.locator("#seats")).to_be_visible()
+    until(lambda: learner.question()["session"] != first, "the lesson again")
+    second = learner.question()["session"]
+    teacher.go_back()
+    expect(teacher.get_by_role("heading", level=1)).to_have_text("The room")
+    assert learner.question()["session"] == second
+
+
+def test_the_time_left_is_right_on_a_device_whose_clock_is_wrong(
+    room: Rooming, open_page: Callable[..., Page]
+) -> None:
+    """It is counted by the clock of the room."""
+    learner = open_page(f"http://127.0.0.1:{room.port}/?code={room.code}")
+    learner.clock.install(time=time.time() + 600)
+    learner.reload()
+    join(learner, "Yuki")
+    room.teacher().submit("/room", act="count down", minutes=5)
+    left = learner.locator("#around [data-until]")
+    expect(left).to_have_text(re.compile("4:5|5:00"))
 
 
 def test_send_on_a_mistake_is_a_try(room: Rooming, open_page: Callable[..., Page]) -> None:

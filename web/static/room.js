@@ -16,6 +16,8 @@ async function add(file) {
   form.submit();
 }
 
+history.replaceState(history.state, "", location.href); // Back shows the question again, and sends no form
+
 if (form) {
   form.hidden = false;
   const chooser = first("[type=file]", form, HTMLInputElement);
