@@ -26,6 +26,7 @@ from tests.support.waiting import until
 
 STEPS: Final = 5
 SEATS: Final = 30
+UNKNOWN_TYPE: Final = '{"content":[{"type":"txt","text":"sunny"}]}'
 WRONG: Final = '{"jsonrpc":"2.0","id":0,"result":{"tools":[{"nam":"x"}]}}'
 HUGE: Final = "x" * 4 * 1024 * 1024
 SLOW: Final = 5.0
@@ -42,6 +43,7 @@ class Learner:
     """The step of the class at which they join."""
     step: int = 1
     passed: set[int] = field(default_factory=set)
+    failed: set[int] = field(default_factory=set)
     given: set[int] = field(default_factory=set)
     tries: Counter[int] = field(default_factory=Counter)
     mistakes: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -125,6 +127,9 @@ class Learner:
     def row(self) -> dict[str, str]:
         """Return the cells of the table that are counted."""
         cells = {
+            "name": self.name,
+            "lesson": "weather",
+            "steps": str(STEPS),
             "step": str(min(self.step, STEPS)),
             "passed": str(len(self.passed)),
             "steps answered for them": " ".join(map(str, sorted(self.given))),
@@ -135,6 +140,18 @@ class Learner:
             "mistakes sent": cell(self.sent),
         }
         return cells | {f"tries at step {at}": str(self.tries[at]) for at in range(1, STEPS + 1)}
+
+    def map_row(self) -> str:
+        """Return the signs of the steps on the teacher's page; one for who is at a step."""
+        ends = {"●": self.passed, "○": self.failed, "◌": self.given}
+        signs = (
+            next(
+                (sign for sign, steps in ends.items() if at in steps),
+                "▸" if at == self.step else "·",
+            )
+            for at in range(1, STEPS + 1)
+        )
+        return "".join(signs)
 
 
 RIGHT: Final = {
@@ -257,6 +274,22 @@ def tool_error(one: Learner) -> Iterator[None]:
         yield
 
 
+def anyway(one: Learner) -> Iterator[None]:
+    """Send a wrong answer to each call, though the page says what is wrong with it."""
+    while one.step <= STEPS:
+        if one.step > 2:
+            asked, path, wrong = one.asked(), one.path(), {"text": UNKNOWN_TYPE, "form": "result"}
+            one.count(codes(one.visitor.call(f"{path}/check", wrong).json["problems"]))
+            assert one.visitor.call(f"{path}/reply", {**wrong, "anyway": True}).status == 200
+            one.tries[one.step] += 1
+            until(partial(is_over, one.visitor, asked), "the end of it")
+            one.over(one.failed)
+        else:
+            one.right()
+        yield
+        yield
+
+
 def taught(one: Learner) -> Iterator[None]:
     """Let the teacher answer the second step, and leave a mistake at the third."""
     one.right()
@@ -310,6 +343,7 @@ KINDS: Final = (
     ("Hand", raises_hand),
     ("Refuses", refuses),
     ("Fails", tool_error),
+    ("Anyway", anyway),
     ("Taught", taught),
     ("Host", own_host),
 )
@@ -323,7 +357,7 @@ def make_class() -> list[Learner]:
 
 
 class Watching:
-    """The teacher's page, asked all the time; a room that is down answers nothing."""
+    """The teacher's pages, asked all the time; a room that is down answers nothing."""
 
     def __init__(self, teacher: Visitor) -> None:
         """Begin to ask."""
@@ -335,7 +369,8 @@ class Watching:
     def _ask(self) -> None:
         while not self._over.wait(0.1):
             try:
-                self.statuses.add(self._teacher.get("/room").status)
+                for path in ("/room", "/wall", "/room/seats.csv"):
+                    self.statuses.add(self._teacher.get(path).status)
             except (OSError, HTTPException):
                 continue
 
@@ -347,10 +382,14 @@ class Watching:
 
 def differences(teacher: Visitor, people: list[Learner]) -> dict[str, Any]:
     """Return the cells that differ, by learner and column: the room's, and the learner's own."""
-    table, found = table_of(teacher), {}
+    page, table, found = teacher.get("/room").text, table_of(teacher), {}
+    signs = signs_of(page)
     for one in people:
         row = table[one.name]
-        cells = {name: (row[name], own) for name, own in one.row().items() if row[name] != own}
+        cells = (
+            {"signs": (signs[one.name], own)} if signs[one.name] != (own := one.map_row()) else {}
+        )
+        cells |= {name: (row[name], own) for name, own in one.row().items() if row[name] != own}
         for at in range(1, STEPS + 1):
             cells |= seconds_differ(row[f"seconds at step {at}"], one.seconds_at(at), at)
         if bool(row["handed in (UTC)"]) != one.is_done:
@@ -358,6 +397,16 @@ def differences(teacher: Visitor, people: list[Learner]) -> dict[str, Any]:
         if cells:
             found[one.name] = cells
     return found
+
+
+def signs_of(page: str) -> dict[str, str]:
+    """Return the signs of each learner's steps on the teacher's page; stuck is at a step."""
+    seats = re.findall(
+        r"<bdi>([^<]*)</bdi></a>.*?<span class=\"cells[^>]*>(.*?)</span>", page, re.DOTALL
+    )
+    return {
+        name: "".join(re.findall(r"<i[^>]*>(.)", cells)).replace("▲", "▸") for name, cells in seats
+    }
 
 
 def seconds_differ(shown: str, own: float | None, at: int) -> dict[str, tuple[str, str]]:
