@@ -118,6 +118,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     "POST /api/login": Entry(ALL, writes=False),
     # Reading.
     **_read(ANSWERING, "/", "/list", "/history", "/compare", "/taps", "/line/{name}/{seq}"),
+    **_read(ANSWERING, "/timeline/{name}"),
     **_read(ANSWERING, "/m/{name}/{number}", "/m/{name}/{number}/line"),
     **_read(ANSWERING, "/m/{name}/{number}/status", "/m/{name}/{number}/ask"),
     **_read(ANSWERING, "/media/{name}/{where}/{number}/{at}", "/mistake/{code}", "/say/{name}"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.summary import GIST, LineKind
 from humanmcp.common.timestamps import log_time
+from humanmcp.export import timeline
 from humanmcp.export.recording import ANSWERING, ASKING, build_conversation
 from humanmcp.locales import describe, say, spoken_language
 from humanmcp.protocol.conversation.transcript import (
@@ -277,11 +278,25 @@ def _page(conversation: RecordedConversation, options: ExportOptions) -> Iterato
     yield f"<style>\n{style}</style></head>"
     yield f"<body><h1>{title}</h1>"
     yield from _facts(conversation, options)
+    yield from _plots(conversation)
     yield f"<p>{_safe(say(SECTION, 'how-to-read'))}</p>"
     for entry in conversation.entries:
         if entry.kind is not LineKind.BLANK:
             yield from _details(entry, options)
     yield "</body></html>"
+
+
+def _plots(conversation: RecordedConversation) -> Iterator[str]:
+    """Yield the time line and the latencies, each folded; nothing without a request."""
+    found = timeline.bars(conversation)
+    plots = (
+        ("timeline", timeline.draw(found, "#line-{seq}")),
+        ("latency", timeline.draw_latencies(timeline.latencies(found))),
+    )
+    for code, lines in plots if found else ():
+        yield f'<details class="plot" open><summary>{_safe(say(SECTION, code))}</summary><div>'
+        yield from lines
+        yield "</div></details>"
 
 
 def _facts(conversation: RecordedConversation, options: ExportOptions) -> Iterator[str]:

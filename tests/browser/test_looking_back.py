@@ -254,3 +254,26 @@ def test_a_phone_shows_the_list_then_the_message(
     page.go_back()
     expect(page.locator("#lines")).to_be_visible()
     assert abs(page.evaluate("() => scrollY") - place) < 2
+
+
+def test_a_time_line_shows_each_exchange_and_leads_to_its_message(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """Who had it when, wider with a press, and one press to the message."""
+    begin(host, desk)
+    answer_calls(host, desk, "5", "6")
+    name = until(host.find_session, "a session").name
+    page = window().goto(f"/history?q=session:{name}")
+    page.get_by_role("link", name="Time line").click()
+    labels = page.locator(".bars-over-time li")
+    assert labels.all_inner_texts() == ["initialize", *["tools/call get_forecast"] * 2]
+    expect(page.locator(".scrolled .person")).to_have_count(3)
+    svg = page.locator(".scrolled svg")
+    width = "one => one.getBoundingClientRect().width"
+    narrow = svg.evaluate(width)
+    page.get_by_label("4\N{MULTIPLICATION SIGN}", exact=True).check()
+    assert abs(svg.evaluate(width) - 4 * narrow) < 2
+    counts = page.locator(".latency tbody td:nth-child(2)").all_inner_texts()
+    assert (counts[0], sorted(counts[1:])) == ("3", ["1", "2"])
+    page.locator(".scrolled a").last.locator("rect").first.click()
+    expect(page.locator(".json").nth(1)).to_contain_text("answer 6")

@@ -69,6 +69,7 @@ def views(name: str) -> list[str]:
         f"/server/entry?session={name}&name=ask_human",
         f"/compare?line={name}/1&line={name}/2",
         f"/export/{name}",
+        f"/timeline/{name}",
         "/settings",
         "/mistake/M61",
         f"/present?name={name}&seq=2",

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Request
+from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from humanmcp.answering.open_exchange import why_unreadable
@@ -21,8 +22,9 @@ from humanmcp.desk.history.folding import folded_json
 from humanmcp.desk.history.rows import Pair, copies, difference
 from humanmcp.desk.rendering import Medium, media_in
 from humanmcp.desk.routing import DeskRoute
+from humanmcp.export import timeline
 from humanmcp.export.command import FORMATS, without_secrets, written
-from humanmcp.export.recording import ExportOptions, Recording
+from humanmcp.export.recording import ExportOptions, Recording, build_conversation
 from humanmcp.inbox.contract import Key, Life, SessionFacts, UnknownItemError
 from humanmcp.locales.explain import Card, explain
 from humanmcp.protocol.conversation.transcript import Frame
@@ -246,6 +248,28 @@ def _card(step: rows.Step, facts: SessionFacts) -> Card:
         asks=step.kind == "request",
         role=facts.role.value,
         inwards=step.inwards,
+    )
+
+
+DRAWN: Final = 2000
+"""The number of lines of a session whose exchanges its time line draws: the last ones."""
+
+
+@router.get("/timeline/{name}")
+def show_timeline(request: Request, name: str) -> HTMLResponse:
+    """Show the exchanges of a session over time, and how long they took."""
+    desk = desk_of(request)
+    view = desk.board.session(name)
+    frames = tuple(desk.inbox.last_frames_before(name, 0, DRAWN))
+    bars = timeline.bars(build_conversation(Recording(name, frames, view.facts)))
+    lines = timeline.draw(bars, f"/line/{name}/{{seq}}")
+    return page(
+        request,
+        "history/timeline.html",
+        view=view,
+        cut=len(frames) if frames and frames[0].seq > 1 else 0,
+        drawn=Markup("\n".join(lines)),  # noqa: S704 - it is escaped
+        latencies=Markup("\n".join(timeline.draw_latencies(timeline.latencies(bars)))),  # noqa: S704 - likewise
     )
 
 

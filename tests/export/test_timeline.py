@@ -1,0 +1,141 @@
+"""The exchanges of a session over time: who had them when, and how long they took."""
+
+import json
+import re
+from datetime import UTC
+from typing import Any
+
+from humanmcp.common.timestamps import seconds_of
+from humanmcp.export import timeline
+from humanmcp.export.command import FORMATS, without_secrets, written
+from humanmcp.export.recording import ExportOptions, Recording, build_conversation
+from humanmcp.export.timeline import Bar, Latency, latencies
+from humanmcp.protocol.conversation.transcript import (
+    CHANGED,
+    DROPPED,
+    HELD,
+    INSTEAD,
+    LET_GO,
+    Direction,
+    Frame,
+)
+from tests.export.recordings import answer, ask, call, frame, text
+
+IN, OUT, NOTE = Direction.IN, Direction.OUT, Direction.NOTE
+START = seconds_of(frame(0, IN, "").at)
+CANCEL = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+
+
+def bars(*frames: Frame) -> list[tuple[object, ...]]:
+    """Return each bar in seconds from 0: its end, whether answered, who had it when, its marks."""
+    found = timeline.bars(build_conversation(Recording("s", frames)))
+    return [
+        (
+            round(one.end - START),
+            one.answered,
+            [(round(begin - START), round(end - START)) for begin, end in one.person],
+            [(round(at - START), kind) for at, kind in one.marks],
+        )
+        for one in found
+    ]
+
+
+def calls(seq: int, number: int = 0, note: str = "") -> Frame:
+    """Return a call with the id 1."""
+    return frame(seq, *call(1, "Tokyo"), number=number, note=note)
+
+
+def answers(seq: int, **more: Any) -> Frame:  # noqa: ANN401 - any field of a frame
+    """Return its response."""
+    return frame(seq, *answer(1, result=text("sunny")), **more)
+
+
+def test_a_person_has_a_call_until_they_press_send() -> None:
+    """The record of their decision says when; without one it is until the response."""
+    record = json.dumps({"sent_at": frame(3, IN, "").at})
+    assert bars(calls(1), answers(4, by="desk", decision=record)) == [(4, True, [(1, 3)], [])]
+    assert bars(calls(1), answers(4, by="files")) == [(4, True, [(1, 4)], [])]
+    assert bars(calls(1), answers(4, by="desk", decision="torn {")) == [(4, True, [(1, 4)], [])]
+
+
+def test_what_a_program_answers_is_on_its_way_all_the_time() -> None:
+    """The answer book, a real server, and a call that nobody answered."""
+    assert bars(calls(1), answers(4, by="book: rule 2")) == [(4, True, [], [])]
+    assert bars(calls(1), answers(4)) == [(4, True, [], [])]
+    assert bars(calls(1), frame(9, IN, "no message")) == [(9, False, [], [])]
+
+
+def test_a_person_has_what_a_tap_holds() -> None:
+    """A request, its response, or both, until it is released, changed or answered."""
+    let_go = frame(3, NOTE, "", number=1, note=LET_GO)
+    assert bars(calls(1, 1, HELD), let_go, answers(6)) == [(6, True, [(1, 3)], [])]
+    changed = frame(3, *call(1, "Osaka"), number=1, note=CHANGED)
+    assert bars(calls(1, 1, HELD), changed, answers(6)) == [(6, True, [(1, 3)], [])]
+    instead = answers(5, number=1, note=INSTEAD, by="desk")
+    assert bars(calls(1, 1, HELD), instead) == [(5, True, [(1, 5)], [])]
+    both = (let_go, answers(6, number=2, note=HELD), frame(8, NOTE, "", number=2, note=LET_GO))
+    assert bars(calls(1, 1, HELD), *both) == [(8, True, [(1, 3), (6, 8)], [])]
+    dropped = frame(4, NOTE, "", number=1, note=DROPPED)
+    assert [one[:2] for one in bars(calls(1, 1, HELD), dropped)] == [(4, False)]
+
+
+def test_mistakes_retries_and_cancellations_are_on_the_bar() -> None:
+    """An error, a tool error, a retry keepalive, a cancelled call ends there."""
+    failed = answer(1, result={**text("no"), "isError": True})
+    assert bars(calls(1), frame(3, *failed)) == [(3, True, [], [(3, "mistake")])]
+    error = answer(1, error={"code": -32603, "message": "no"})
+    assert bars(calls(1), frame(3, *error)) == [(3, True, [], [(3, "mistake")])]
+    assert bars(calls(1), answers(2, note="retry"))[0][3] == [(2, "retry")]
+    assert bars(calls(1), frame(4, IN, CANCEL), frame(9, *ask(2, "ping"))) == [
+        (4, False, [], [(4, "cancelled")]),
+        (9, False, [], []),
+    ]
+
+
+def test_latency_is_of_answered_exchanges_by_tool() -> None:
+    """The median, and the time within which 99 of 100 were answered."""
+    took = [*range(1, 100), 1000]
+    found = [
+        Bar(at, "tools/call", "a", 0, seconds, answered=True) for at, seconds in enumerate(took)
+    ]
+    found += [
+        Bar(200, "ping", "", 0, 7, answered=True),
+        Bar(201, "ping", "", 0, 5000, answered=False),
+    ]
+    assert latencies(found) == [
+        Latency("", 101, 50, 99),
+        Latency("tools/call a", 100, 50.5, 99),
+        Latency("ping", 1, 7, 7),
+    ]
+    assert latencies([]) == []
+
+
+def test_the_exported_page_has_both_as_one_file_without_secrets() -> None:
+    """No script, nothing from elsewhere; each bar leads to its line; what is hostile is text."""
+    secret = "sk-ant-api03-" + "a1B2" * 12
+    hostile = '"><script>alert(1)</script>\u202e'
+    frames = (
+        frame(1, *ask(1, "tools/call", name=hostile, arguments={"api_key": secret})),
+        frame(3, *answer(1, result=text(secret))),
+        frame(4, *ask(2, "resources/read", uri=f"http://x/{secret}")),
+    )
+    form = FORMATS["html"]
+    recording, options = without_secrets(form, Recording("s", frames), ExportOptions(UTC))
+    page = written(form, recording, options)
+    assert secret not in page
+    assert "<script" not in page
+    assert not re.findall(r'(?:src|href)="(?!#|https://modelcontextprotocol)', page)
+    assert re.findall(r'<li><a href="(.*?)"', page) == ["#line-1", "#line-4"]
+    assert page.count('<rect class="way') == 2
+    assert '<table class="latency">' in page
+
+
+def test_of_a_long_session_the_last_exchanges_are_drawn() -> None:
+    """The page says how many there are."""
+    found = [
+        Bar(seq, "ping", "", seq, seq + 0.5, answered=True) for seq in range(timeline.MOST + 5)
+    ]
+    shown = "".join(timeline.draw(found, "#line-{seq}"))
+    assert "The last 1000 of 1005 exchanges." in shown
+    assert shown.count("<rect") == timeline.MOST + 2  # and those of the legend
+    assert "".join(timeline.draw([], "")) == ""
