@@ -51,6 +51,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "roles": {
         "client": "humanmcp.host.commands.client",
         "host": "humanmcp.host.commands.host",
+        "judge": "humanmcp.judge.command",
         "play": "humanmcp.play",
     },
     "between": {

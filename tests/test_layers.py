@@ -28,7 +28,7 @@ LAYERS: Final = (
     ("answering", "http", "launch"),
     ("demo", "export"),
     ("server", "desk", "tap", "host", "terminal", "setup"),
-    ("book", "hook", "play", "pytest", "room", "welcome"),
+    ("book", "hook", "judge", "play", "pytest", "room", "welcome"),
     ("cli",),
     ("__main__", "as_child"),
 )

@@ -10,18 +10,18 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+from humanmcp.judge.misbehaviours import rows as all_rows
 from humanmcp.protocol.tables import reactions
-from tests.clients.odd_server import ROWS
 from tools.install import CLIENTS, sdk_1
 
 HERE: Final = Path(__file__).parent
-SERVER: Final = (sys.executable, str(HERE / "odd_server.py"))
 TABLE: Final = Path(reactions.__file__)
 
 
@@ -50,13 +50,15 @@ def cases(rows: dict[str, Any]) -> dict[str, str]:
 
 def measured(command: tuple[str, ...], wanted: dict[str, str]) -> dict[str, str]:
     """Play every case for one client."""
-    done = subprocess.run(
-        (*command, json.dumps(wanted), *SERVER),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=CLIENTS,
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        server = (sys.executable, "-m", "humanmcp.judge.playing", folder, "60", "t")
+        done = subprocess.run(
+            (*command, json.dumps(wanted), *server),
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=CLIENTS,
+        )
     found = dict(line.split() for line in done.stdout.splitlines() if line.count(" ") == 1)
     if found.keys() != wanted.keys():
         sys.exit(f"{command}: {sorted(wanted.keys() - found.keys())}\n{done.stderr}")
@@ -65,7 +67,8 @@ def measured(command: tuple[str, ...], wanted: dict[str, str]) -> dict[str, str]
 
 def main(chosen: list[str]) -> None:
     """Measure, print, and write the table if all rows were measured."""
-    rows = {name: row for name, row in ROWS.items() if not chosen or name in chosen}
+    rows = {name: row for name, row in all_rows().items() if "problem" in row}
+    rows = {name: row for name, row in rows.items() if not chosen or name in chosen}
     of_row: dict[str, list[str]] = defaultdict(list)
     clients = []
     for name, edition, command in commands():

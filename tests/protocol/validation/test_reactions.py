@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from humanmcp.judge.misbehaviours import misbehaviour, rows
+from humanmcp.judge.playing import Player
 from humanmcp.locales import describe, sentences_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
@@ -16,8 +18,8 @@ from humanmcp.protocol.tables.reactions import (
     reactions_to,
 )
 from humanmcp.protocol.validation.whole_conversation import ConversationJudge, Judged
-from tests.clients.odd_server import RIGHT, ROWS, SCHEMA, case, written
 
+ROWS = {name: row for name, row in rows().items() if "problem" in row}
 CASES = [f"{row}:{n + 1}" for row, one in ROWS.items() for n in range(len(one["lines"]))]
 TABLE = {
     problem.strip(): told.split()
@@ -33,11 +35,8 @@ INITIALIZE = {
 def judged(name: str) -> list[Diagnostic]:
     """Judge a whole session in which a case is answered oddly."""
     judge = ConversationJudge()
-    method, line, encoding, then_right = case(name)
-    tool = dict(RIGHT["tools/list"]["tools"][0])
-    if ROWS[name.partition(":")[0]].get("structured"):
-        tool["outputSchema"] = SCHEMA
-    results = {**RIGHT, "tools/list": {"tools": [tool]}}
+    row = misbehaviour(name)
+    player = Player(row)
     asked = ("initialize", "notifications/initialized", "tools/list", "tools/call", "ping")
     found: list[Judged] = []
     number = 0
@@ -45,19 +44,19 @@ def judged(name: str) -> list[Diagnostic]:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": step}
         if not step.startswith("notifications/"):
             message["id"] = token
-            right = json.dumps({"jsonrpc": "2.0", "id": token, "result": results[step]}).encode()
         if step in ("initialize", "tools/call"):
             message["params"] = INITIALIZE if step == "initialize" else {"name": "t"}
         lines = [(Direction.IN, json.dumps(message).encode())]
-        if step == method:
-            odd = written(line, str(token), encoding).removesuffix(b"\n")
-            lines += [(Direction.OUT, part) for part in odd.split(b"\n")]
-        if "id" in message and (step != method or then_right):
-            lines.append((Direction.OUT, right))
+        steps, is_odd = player.steps(message)
+        for one in steps:
+            line = player.filled(one["line"], message) if "line" in one else player.right(message)
+            encoding = row.encoding if "line" in one else "utf-8"
+            raw_line = line.encode(encoding, "surrogatepass" if encoding == "utf-8" else "strict")
+            lines += [(Direction.OUT, part) for part in raw_line.split(b"\n")]
         for direction, raw in lines:
             number += 1
             of_line = judge.line(number, direction, raw)
-            found += of_line if step == method and direction is Direction.OUT else ()
+            found += of_line if is_odd and direction is Direction.OUT else ()
     return [one for each in found for one in each.diagnostics]
 
 

@@ -1,0 +1,1 @@
+"""`humanmcp judge`: what a client does with each thing that a server can do wrong."""

@@ -1,0 +1,165 @@
+"""`humanmcp judge`: run a client against everything that a server can do wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import is_terminal, raw_to_stdout, rewrite, to_stderr
+from humanmcp.judge.misbehaviours import GOOD, Misbehaviour, misbehaviours
+from humanmcp.judge.reports import FORMATS, report, summary
+from humanmcp.judge.running import Client, run_client
+from humanmcp.judge.verdicts import Verdict, Word, verdict
+from humanmcp.locales import say
+from humanmcp.locales.stop import USAGE_ERROR, StopError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Mapping
+
+    from humanmcp.common.parsing import Parser
+    from humanmcp.common.settings import Settings
+
+SECTION: Final = "judge"
+WORSE: Final = 1
+"""The exit status when something is worse than expected."""
+
+_MARKS: Final = {
+    "url": "{url}",
+    "config": "{config}",
+    "word": "{server}",
+    "words": "{server...}",
+}
+"""What stands for the server in the arguments of a client."""
+
+
+def add_arguments(parser: Parser) -> None:
+    flag = parser.flags(SECTION)
+    flag("client", nargs="*", metavar="CLIENT", said=_MARKS)
+    flag("--list", action="store_true")
+    flag("--only", metavar="NAMES")
+    flag("--tool", metavar="NAME", action="append")
+    flag("--jobs", type=int, metavar="COUNT", default=4 * (os.cpu_count() or 1))
+    flag("--timeout", type=float, metavar="SECONDS", default=10.0)
+    flag("--format", choices=sorted(FORMATS), default="table")
+    flag("--expect", metavar="FILE")
+    flag("--write-expect", metavar="FILE")
+    add_flags(parser, "lang")
+
+
+def run(arguments: argparse.Namespace, _settings: Settings) -> int:
+    """Judge a client. Returns the exit status: 1 where it is worse than expected.
+
+    Ctrl-C ends it and prints what there is.
+    """
+    chosen = _chosen(arguments.only)
+    if arguments.list:
+        raw_to_stdout("\n".join(_listed(chosen)) + "\n")
+        return 0
+    if not arguments.client:
+        to_stderr("humanmcp: ", say(SECTION, "no client", words=_MARKS["words"]))
+        return USAGE_ERROR
+    expected = _expected(arguments.expect)
+    client = Client(tuple(arguments.client), tuple(arguments.tool or ("t",)), arguments.timeout)
+    verdicts, interrupted = _judge(client, chosen, arguments.jobs)
+    raw_to_stdout(report(arguments.format, verdicts, client.words))
+    to_stderr(summary(verdicts))
+    if interrupted:
+        to_stderr(say(SECTION, "interrupted", count=len(verdicts)))
+    if arguments.write_expect:
+        content = {one.name: one.word.value for one in verdicts}
+        Path(arguments.write_expect).write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+    worse = [one for one in verdicts if _is_worse(one, expected)]
+    for one in worse:
+        to_stderr(say(SECTION, "worse", name=one.name, word=one.word, before=expected[one.name]))
+    return WORSE if worse or interrupted else 0
+
+
+def _chosen(only: str | None) -> list[Misbehaviour]:
+    """Return the misbehaviours to play: those whose name or place is given.
+
+    Raises:
+        StopError: a name is unknown.
+    """
+    every = misbehaviours()
+    if not only:
+        return list(every.values())
+    wanted = [name.strip().replace("-", "_") for name in only.split(",")]
+    known = {*every, *(one.place for one in every.values())}
+    for name in wanted:
+        if name not in known:
+            raise _JudgeError("no misbehaviour", name=name)
+    return [one for one in every.values() if one.name in wanted or one.place in wanted]
+
+
+class _JudgeError(StopError):
+    section = SECTION
+
+
+def _listed(chosen: Iterable[Misbehaviour]) -> list[str]:
+    width = max(len(one.name) for one in misbehaviours().values())
+    return [f"{one.name:{width}}  {one.place:9}  {say('misbehaviour', one.name)}" for one in chosen]
+
+
+def _expected(file: str | None) -> Mapping[str, str]:
+    """Return the words of an earlier run.
+
+    Raises:
+        StopError: the file cannot be read.
+    """
+    if not file:
+        return {}
+    try:
+        content: Any = json.loads(Path(file).read_text("utf-8"))
+        return {str(name): str(Word(word)) for name, word in content.items()}
+    except (OSError, ValueError, AttributeError) as error:
+        raise _JudgeError("not expected", file=file, why=error) from error
+
+
+def _is_worse(one: Verdict, expected: Mapping[str, str]) -> bool:
+    order = tuple(Word)
+    before = expected.get(one.name)
+    return before is not None and order.index(one.word) > order.index(Word(before))
+
+
+def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[Verdict], bool]:
+    """Play the good server, then all others. Return the verdicts, and whether it was stopped.
+
+    Raises:
+        StopError: the client cannot be started, or does not work with a good server.
+    """
+    stopped = threading.Event()
+    good = run_client(client, GOOD, stopped)
+    if good.killed:
+        raise _JudgeError("good hangs", seconds=f"{client.most:g}")
+    if not any(one.what == "in" for one in good.events):
+        raise _JudgeError("not connected", words=_MARKS["words"], output=good.output[-500:].strip())
+    played = [one for one in chosen if one.transport in ("", client.transport)]
+    verdicts: dict[str, Verdict] = {}
+    interrupted = False
+    with ThreadPoolExecutor(max(1, jobs)) as pool:
+        runs = {pool.submit(run_client, client, one, stopped): one for one in played}
+        try:
+            for done in as_completed(runs):
+                row = runs[done]
+                verdicts[row.name] = verdict(row, done.result(), good)
+                _progress(len(verdicts), len(played), row.name)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            stopped.set()
+            for one in runs:
+                one.cancel()
+    _progress(0, 0, "")
+    return [verdicts[one.name] for one in played if one.name in verdicts], interrupted
+
+
+def _progress(count: int, total: int, name: str) -> None:
+    """Show how far it is, in the line of the cursor; nothing when there is no total."""
+    if is_terminal():
+        rewrite(f"{count}/{total} {name}" if total else "")

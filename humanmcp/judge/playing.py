@@ -1,0 +1,373 @@
+"""The server that does one thing wrong: over stdio as a program, over HTTP inside `humanmcp judge`.
+
+    python -m humanmcp.judge.playing FOLDER SECONDS TOOL,TOOL… NAME
+
+Whatever it reads and writes goes into FOLDER, a file for each start, so that what the client did
+can be read there. It ends after SECONDS, whatever happens.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+
+from humanmcp.judge.misbehaviours import RIGHT, Misbehaviour, misbehaviour, tool, written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+KEPT: Final = 500
+"""Characters of a line that are kept."""
+MOST_KEPT: Final = 2000
+"""Lines of one start that are kept; a flood is not written down whole."""
+
+_NEW: Final = "2026-07-28"
+_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+_SCHEMA: Final = {
+    "type": "object",
+    "properties": {"n": {"type": "number"}},
+    "required": ["n"],
+}
+
+
+class Event(NamedTuple):
+    """Something that was seen at a server: `what` is start, in, out, odd or end."""
+
+    at: float
+    what: str
+    text: str
+
+
+class Record:
+    """What one start of a server read and wrote, as lines of JSON in a file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = (folder / f"{time.time_ns()}.jsonl").open("a", encoding="utf-8")
+        self._lock = threading.Lock()
+        self._count = 0
+        self.add("start", str(os.getpid()))
+
+    def add(self, what: str, text: str) -> None:
+        """Write it down at once: the process may be killed any moment."""
+        with self._lock:
+            self._count += 1
+            if self._count <= MOST_KEPT:
+                event = (time.time(), what, text[:KEPT])
+                self._file.write(json.dumps(event) + "\n")
+                self._file.flush()
+
+
+def events(folder: Path) -> list[Event]:
+    """Read what was seen at all starts of a server, in the order of time."""
+    found: list[Event] = []
+    for file in sorted(folder.glob("*.jsonl")):
+        for line in file.read_text("utf-8").splitlines():
+            with suppress(ValueError):  # killed in the middle of a line
+                found.append(Event(*json.loads(line)))
+    return sorted(found)
+
+
+class Player:
+    """Decides what is done with each message; how it is written is its caller's."""
+
+    def __init__(self, row: Misbehaviour, tools: Sequence[str] = ("t",)) -> None:
+        self.row = row
+        self._tools = tools
+        self._seen: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def is_odd(self, message: dict[str, Any]) -> bool:
+        """Return True if this message is the one to which the misbehaviour belongs."""
+        method = str(message.get("method", ""))
+        with self._lock:
+            self._seen[method] += 1
+            return method == self.row.method and self.row.nth in (0, self._seen[method])
+
+    def steps(self, message: dict[str, Any]) -> tuple[tuple[Any, ...], bool]:
+        """Return the steps to take for a message, and whether they are the misbehaviour."""
+        if self.is_odd(message):
+            return self.row.steps, True
+        is_request = "id" in message and "method" in message
+        if not is_request or message["method"] == self.row.unanswered:
+            return (), False
+        return ({"right": True},), False
+
+    def filled(self, text: str, message: dict[str, Any], number: int = 0) -> str:
+        """Return a text of a step as it is written for this message."""
+        token = message.get("id")
+        if message.get("method") == "notifications/cancelled":
+            token = message.get("params", {}).get("requestId")
+        if number and "«" not in text:
+            text = text.replace("#", str(number))
+        return written(text, self.row, json.dumps(token), self._tools)
+
+    def right(self, message: dict[str, Any]) -> str:
+        """Return the right response to a request."""
+        return json.dumps(
+            {"jsonrpc": "2.0", "id": message.get("id"), **self._result(message)},
+            separators=(",", ":"),
+        )
+
+    def _result(self, message: dict[str, Any]) -> dict[str, Any]:
+        method, params = message.get("method"), message.get("params")
+        params = params if isinstance(params, dict) else {}
+        is_new = "io.modelcontextprotocol/protocolVersion" in (params.get("_meta") or {})
+        tools = [tool(name) for name in self._tools]
+        called: dict[str, Any] = {"content": [{"type": "text", "text": RIGHT}]}
+        if self.row.structured:
+            tools = [one | {"outputSchema": _SCHEMA} for one in tools]
+            called["structuredContent"] = {"n": 1}
+        asked = params.get("protocolVersion")
+        version = asked if asked in _VERSIONS else _VERSIONS[-1]
+        results: dict[str, dict[str, Any]] = {
+            "initialize": {"protocolVersion": version, **_DECLARED},
+            "tools/list": {"tools": tools},
+            "tools/call": called,
+            "resources/list": {"resources": []},
+            "resources/templates/list": {"resourceTemplates": []},
+            "prompts/list": {"prompts": []},
+            "ping": {},
+            "logging/setLevel": {},
+        }
+        if self.row.version == _NEW:
+            results["server/discover"] = {"supportedVersions": [_NEW], **_DECLARED}
+        result = results.get(str(method))
+        if result is None:
+            return {"error": {"code": -32601, "message": f"Method not found: {method}"}}
+        if is_new:
+            result["resultType"] = "complete"
+            if method != "tools/call":
+                result |= {"ttlMs": 0, "cacheScope": "private"}
+        return {"result": result}
+
+
+_DECLARED: Final[dict[str, Any]] = {
+    "capabilities": {"tools": {}, "resources": {}, "prompts": {}, "logging": {}},
+    "serverInfo": {"name": "judge", "version": "1"},
+}
+
+
+def _numbers(step: dict[str, Any]) -> Sequence[int]:
+    """Return the number of each time that a step is taken; 0 for one that is taken once."""
+    return range(1, step["times"] + 1) if "times" in step else (0,)
+
+
+# -- over stdio ----------------------------------------------------------------------------------
+
+
+class StdioServer:
+    """Reads stdin to its end, and does what the player says."""
+
+    def __init__(self, player: Player, record: Record) -> None:
+        self._player = player
+        self._record = record
+
+    def run(self) -> None:
+        """Serve. Returns when stdin has ended."""
+        self._take({"method": "start"})
+        for raw in sys.stdin.buffer:
+            text = raw.decode("utf-8", "replace").rstrip("\n")
+            self._record.add("in", text)
+            with suppress(ValueError):
+                message = json.loads(text)
+                for one in message if isinstance(message, list) else [message]:
+                    if isinstance(one, dict):
+                        self._take(one)
+        self._record.add("end", "")
+        self._take({"method": "end"})
+
+    def _take(self, message: dict[str, Any]) -> None:
+        steps, is_odd = self._player.steps(message)
+        if is_odd and not (steps and steps[0].keys() & {"line", "text"}):
+            self._record.add("odd", " ".join(steps[0]) if steps else "")
+        for step in steps:
+            for number in _numbers(step):
+                self._do(step, message, number, "odd" if is_odd else "out")
+
+    def _do(self, step: dict[str, Any], message: dict[str, Any], number: int, what: str) -> None:
+        match step:
+            case {"line": text} | {"text": text}:
+                filled = self._player.filled(text, message, number)
+                self._record.add(what, filled)
+                errors = "surrogatepass" if self._player.row.encoding == "utf-8" else "strict"
+                self._write(filled.encode(self._player.row.encoding, errors))
+                if "line" in step:
+                    self._write(b"\n")
+            case {"right": _}:
+                self._record.add("out", self._player.right(message))
+                self._write(self._player.right(message).encode() + b"\n")
+            case {"stderr": text}:
+                sys.stderr.write(self._player.filled(text, message, number) + "\n")
+                sys.stderr.flush()
+            case {"wait": seconds}:
+                time.sleep(seconds)
+            case {"exit": status}:
+                os._exit(status)
+            case {"kill": _}:
+                os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+            case {"stay": _}:
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                threading.Event().wait()
+            case {"close": _}:
+                os.close(1)
+        time.sleep(step.get("pause", 0))
+
+    @staticmethod
+    def _write(content: bytes) -> None:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(1, rest) :]
+
+
+# -- over HTTP -----------------------------------------------------------------------------------
+
+
+class HttpServer:
+    """The same server at an address of this machine, on threads of this process."""
+
+    def __init__(self, player: Player, record: Record) -> None:
+        handler = type("Handler", (_Handler,), {"player": player, "record": record})
+        self._server = _Quiet(("127.0.0.1", 0), handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/mcp"
+        handler.url = self.url  # type: ignore[attr-defined] # the class that was made above
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._thread.start()
+
+    def close(self) -> None:
+        """Take no more requests."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+class _Quiet(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Leave it: a client may close its connection whenever it likes."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    player: ClassVar[Player]
+    record: ClassVar[Record]
+    url: ClassVar[str]
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+    def do_GET(self) -> None:
+        self._note("GET")
+        if self.player.is_odd({"method": "GET"}):
+            return self._odd({})
+        return self._respond(405, b"", ("Allow", "POST, DELETE"))
+
+    def do_DELETE(self) -> None:
+        self._note("DELETE")
+        if self.player.is_odd({"method": "DELETE"}):
+            return self._odd({})
+        return self._respond(200, b"")
+
+    def do_POST(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        text = self.rfile.read(length).decode("utf-8", "replace")
+        self._note(text)
+        try:
+            message = json.loads(text)
+        except ValueError:
+            return self._respond(400, b"")
+        if not isinstance(message, dict):
+            return self._respond(400, b"")
+        steps, is_odd = self.player.steps(message)
+        if is_odd:
+            return self._odd(message, steps)
+        if not steps:
+            if "id" in message and "method" in message:
+                return self._hang()
+            return self._respond(202, b"")
+        right = self.player.right(message)
+        self.record.add("out", right)
+        extra = (("Mcp-Session-Id", "judged"),) if message.get("method") == "initialize" else ()
+        return self._respond(200, right.encode(), ("Content-Type", "application/json"), *extra)
+
+    def _odd(self, message: dict[str, Any], steps: Sequence[dict[str, Any]] = ()) -> None:
+        """Answer wrongly: by the whole response of the row, or by its lines, as events."""
+        self.close_connection = True
+        row = self.player.row
+        if row.response is not None:
+            head, blank, body = row.response.partition("\n\n")
+            text = self.player.filled(body, message)
+            head = head.replace("\n", "\r\n").replace("URL", self.url)
+            head += "\r\nConnection: close" if blank else ""
+            self.record.add("odd", (row.response.partition("\n")[0] + " " + text).strip())
+            self.wfile.write((head + blank.replace("\n", "\r\n") + text).encode())
+            return None
+        if not steps:
+            self.record.add("odd", "")
+            return self._hang()
+        if steps[0].keys() == {"wait"}:
+            time.sleep(steps[0]["wait"])
+        lines = tuple(self._lines(message, steps))
+        for line in lines:
+            self.record.add("odd", line)
+        if len(lines) == 1 and "\n" not in lines[0]:
+            return self._respond(200, lines[0].encode(), ("Content-Type", "application/json"))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        for line in lines:
+            self.wfile.write(b"".join(b"data: %s\n" % part.encode() for part in line.split("\n")))
+            self.wfile.write(b"\n")
+            self.wfile.flush()
+        return None
+
+    def _lines(self, message: dict[str, Any], steps: Sequence[dict[str, Any]]) -> Iterator[str]:
+        for step in steps:
+            for number in _numbers(step):
+                if "line" in step:
+                    yield self.player.filled(step["line"], message, number)
+                elif "right" in step:
+                    yield self.player.right(message)
+                time.sleep(step.get("pause", 0))
+
+    def _hang(self) -> None:
+        """Answer nothing until the client goes."""
+        self.close_connection = True
+        with suppress(OSError):
+            while self.connection.recv(1):
+                pass
+
+    def _respond(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
+        self.send_response(status)
+        for name, text in (*headers, ("Content-Length", str(len(body)))):
+            self.send_header(name, text)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _note(self, text: str) -> None:
+        self.record.add("in", text)
+
+
+def main(folder: str, seconds: str, tools: str, name: str) -> None:
+    """Serve one client over stdio."""
+    timer = threading.Timer(float(seconds), os._exit, (0,))
+    timer.daemon = True
+    timer.start()
+    player = Player(misbehaviour(name), tools.split(","))
+    with suppress(BrokenPipeError):
+        StdioServer(player, Record(Path(folder))).run()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,161 @@
+"""The words of a run as a table, as JSON, JUnit, Markdown, or a page that stands alone."""
+
+from __future__ import annotations
+
+import functools
+import html
+import json
+import shlex
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from xml.sax.saxutils import escape, quoteattr
+
+from humanmcp.judge.misbehaviours import misbehaviours
+from humanmcp.judge.verdicts import Verdict, Word
+from humanmcp.locales import say
+from humanmcp.protocol.json.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+SECTION: Final = "judge"
+GRAVE: Final = (Word.SILENT, Word.BELIEVED, Word.HUNG, Word.DIED)
+"""The words that a test counts as a failure."""
+
+_STYLE: Final = """
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; }
+td, th { text-align: start; vertical-align: top; padding: .4rem .6rem; }
+tr { border-top: 1px solid #8886; }
+pre { overflow-x: auto; font-size: .8rem; margin: .5rem 0; }
+summary { cursor: pointer; }
+.well, .told { color: light-dark(#06632c, #7bd89b); }
+.believed, .silent, .hung, .died { color: light-dark(#a3180f, #ff9d92); font-weight: 600; }
+small { opacity: .75; }
+"""
+
+
+@functools.cache
+def duties() -> Mapping[str, Mapping[str, str]]:
+    """Return `duties.toml`."""
+    return tomllib.loads(Path(__file__).with_name("duties.toml").read_text("utf-8"))
+
+
+def report(form: str, verdicts: Sequence[Verdict], client: Sequence[str]) -> str:
+    """Return the words in one of `FORMATS`, in the language of the reader."""
+    return FORMATS[form](verdicts, shlex.join(client)) + "\n"
+
+
+def summary(verdicts: Sequence[Verdict]) -> str:
+    """Return how many of each word there are, in one line."""
+    counts = Counter(one.word for one in verdicts)
+    return ", ".join(f"{said(word)}: {counts[word]}" for word in Word if counts[word])
+
+
+def said(word: Word) -> str:
+    """Return a word in the language of the reader."""
+    return say(SECTION, f"word {word.value}")
+
+
+def _what(one: Verdict) -> str:
+    return say("misbehaviour", one.name)
+
+
+def _notes(one: Verdict) -> str:
+    return "; ".join(say(SECTION, f"note {code}") for code in one.notes)
+
+
+def _table(verdicts: Sequence[Verdict], _client: str) -> str:
+    width = max((len(one.name) for one in verdicts), default=0)
+    words = max((len(said(one.word)) for one in verdicts), default=0)
+    lines = []
+    for one in verdicts:
+        lines.append(f"{said(one.word):{words}}  {one.name:{width}}  {_what(one)}")
+        if one.word in GRAVE:
+            lines += [f"    {visible(line)}" for line in one.lines]
+        if one.notes:
+            lines.append(f"    ({_notes(one)})")
+    return "\n".join(lines)
+
+
+def _json(verdicts: Sequence[Verdict], client: str) -> str:
+    found = [one.as_json() | {"what": _what(one)} for one in verdicts]
+    return json.dumps({"client": client, "verdicts": found}, indent=1, ensure_ascii=False)
+
+
+def _junit(verdicts: Sequence[Verdict], client: str) -> str:
+    failed = sum(one.word in GRAVE for one in verdicts)
+    skipped = sum(one.word is Word.UNKNOWN for one in verdicts)
+    counts = f'tests="{len(verdicts)}" failures="{failed}" skipped="{skipped}"'
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        f"<testsuite name={quoteattr(_xml(client))} {counts}>",
+    ]
+    for one in verdicts:
+        case = f'<testcase classname="judge" name="{one.name}" time="{one.seconds:.1f}"'
+        proof = escape(_xml("\n".join((_what(one), *one.lines))))
+        if one.word in GRAVE:
+            lines.append(f'{case}><failure message="{one.word}">{proof}</failure></testcase>')
+        elif one.word is Word.UNKNOWN:
+            lines.append(f'{case}><skipped message="{one.word}"/></testcase>')
+        else:
+            lines.append(f"{case}/>")
+    return "\n".join([*lines, "</testsuite>"])
+
+
+def _xml(text: str) -> str:
+    """Return a text with only the characters that XML can have."""
+    return "".join(
+        char if char in "\t\n" or " " <= char < "\ud800" or char > "\udfff" else "\ufffd"
+        for char in text
+    )
+
+
+def _markdown(verdicts: Sequence[Verdict], client: str) -> str:
+    head = [say(SECTION, name) for name in ("column what", "column word", "column seen")]
+    lines = [f"`{client}`", "", f"| {' | '.join(head)} |", "| --- | --- | --- |"]
+    for one in verdicts:
+        seen = _notes(one).replace("|", "\\|")
+        lines.append(f"| {_what(one)} | {said(one.word)} | {seen} |")
+    return "\n".join(lines)
+
+
+def _html(verdicts: Sequence[Verdict], client: str) -> str:
+    """Return a page; each row opens to the lines that prove its word."""
+    rows = []
+    for one in verdicts:
+        duty = duties().get(misbehaviours()[one.name].duty, {"quote": "", "link": ""})
+        source = (
+            f"<p><small>“{html.escape(duty['quote'])}” "
+            f'<a href="{html.escape(duty["link"])}">{html.escape(duty["link"])}</a></small></p>'
+            if duty["quote"]
+            else ""
+        )
+        proof = html.escape("\n".join(map(visible, one.lines)))
+        notes = f"<br><small>{html.escape(_notes(one))}</small>" if one.notes else ""
+        name = one.word.value.replace(" ", "-")
+        rows.append(
+            f"<tr><td><details><summary>{html.escape(_what(one))}</summary>{source}<pre>{proof}</pre>"
+            f'</details></td><td class="{name}">{html.escape(said(one.word))}{notes}</td></tr>'
+        )
+    title = html.escape(client)
+    return (
+        '<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{title}</title><style>{_STYLE}</style><h1><code>{title}</code></h1>"
+        f"<p>{html.escape(summary(verdicts))}</p>"
+        f"<table><tr><th>{html.escape(say(SECTION, 'column what'))}</th>"
+        f"<th>{html.escape(say(SECTION, 'column word'))}</th></tr>{''.join(rows)}</table>"
+    )
+
+
+FORMATS: Final[Mapping[str, Callable[[Sequence[Verdict], str], str]]] = {
+    "table": _table,
+    "json": _json,
+    "junit": _junit,
+    "markdown": _markdown,
+    "html": _html,
+}
+"""How a run can be written."""

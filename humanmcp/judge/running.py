@@ -1,0 +1,274 @@
+"""Run a client against a server that does one thing wrong, and leave nothing of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+from humanmcp.judge.playing import Event, HttpServer, Player, Record, events
+from humanmcp.locales.stop import StopError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.judge.misbehaviours import Misbehaviour
+
+KEPT: Final = 100_000
+"""Bytes of a client's output that are kept of its beginning, and of its end."""
+MOST_OUTPUT: Final = 64 * 1024 * 1024
+"""Bytes of output after which a client is ended."""
+GRACE: Final = 2.0
+"""Seconds from SIGTERM to SIGKILL, as with the official SDKs."""
+
+_MARK: Final = "HUMANMCP_JUDGED"
+"""The variable by which every process that a client started is found again."""
+_LOOK_EVERY: Final = 0.05
+_LAST_WORDS: Final = 1.0  # seconds that the pipes of an ended client may stay open
+
+
+class ClientNotStartedError(StopError):
+    """The client cannot be started."""
+
+    section = "judge"
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """How to start the client, and how long to wait for it.
+
+    In `words`, `{server}` is the command of the server as one word, `{server...}` as several,
+    `{url}` its address, `{config}` a file in the form `mcpServers`. Without any of them it is in
+    the variable HUMANMCP_SERVER. `seconds` count from the misbehaviour, `most` from the start.
+    """
+
+    words: tuple[str, ...]
+    tools: tuple[str, ...] = ("t",)
+    seconds: float = 10.0
+    most: float = 60.0
+
+    @property
+    def transport(self) -> str:
+        """The transport over which it speaks."""
+        return "http" if any("{url}" in word for word in self.words) else "stdio"
+
+
+@dataclass(slots=True)
+class Run:
+    """What was seen of a client: times are seconds since the epoch."""
+
+    events: list[Event]
+    """What its server read and wrote."""
+    status: int = 0
+    """The exit status; the number of a signal below 0."""
+    ended_at: float = 0.0
+    killed: bool = False
+    """True if it had to be ended: it did nothing more within its seconds."""
+    flooded: bool = False
+    """True if it was ended because of what it wrote."""
+    output: str = ""
+    written: int = 0
+    """Bytes that it wrote to stdout and stderr."""
+    megabytes: float = 0.0
+    cpu: float = 0.0
+    left: list[str] = field(default_factory=list)
+    """The command lines of processes that it left behind; they are ended."""
+
+    @property
+    def odd_at(self) -> float | None:
+        """When the misbehaviour began; None if it never did."""
+        return min((one.at for one in self.events if one.what == "odd"), default=None)
+
+
+class _Output:
+    """Reads what a client writes, and keeps the beginning and the end."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.size = 0
+        self._first, self._last = bytearray(), bytearray()
+        self._stream = stream
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while piece := os.read(self._stream.fileno(), 65536):
+                self.size += len(piece)
+                room = KEPT - len(self._first)
+                self._first += piece[:room]
+                self._last = (self._last + piece[room:])[-KEPT:]
+
+    def text(self) -> str:
+        """Return what was kept, after a moment for what is on its way."""
+        self._thread.join(_LAST_WORDS)
+        between = b"\n...\n" if self.size > len(self._first) + len(self._last) else b""
+        return (self._first + between + self._last).decode("utf-8", "replace")
+
+
+def run_client(client: Client, row: Misbehaviour, stopped: threading.Event) -> Run:
+    """Run it once. Ends it early when `stopped` is set.
+
+    Raises:
+        ClientNotStartedError: there is no such program.
+    """
+    mark = secrets.token_hex(8)
+    with tempfile.TemporaryDirectory(prefix="humanmcp-judge-") as name:
+        folder = Path(name)
+        with _words(client, row, folder) as (words, server):
+            environment = os.environ | {_MARK: mark, "HUMANMCP_SERVER": shlex.join(server)}
+            try:
+                process = subprocess.Popen(  # noqa: S603 - starting what the person named is our task
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    env=environment,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise ClientNotStartedError("not started", client=words[0], why=error) from error
+            assert process.stdout is not None  # noqa: S101 - Popen made the pipe
+            run = Run([])
+            output = _Output(process.stdout)
+            try:
+                _Watch(process, folder, output, run).until_ended(client, stopped)
+            finally:
+                run.left = _end_all(process, mark, run)
+                run.output, run.written = output.text(), output.size
+                process.stdout.close()
+                run.events = events(folder)
+            return run
+
+
+@contextlib.contextmanager
+def _words(
+    client: Client, row: Misbehaviour, folder: Path
+) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the command line of the client, and of the server. Over HTTP, the server runs."""
+    life = client.seconds + client.most + 2 * GRACE
+    server = [sys.executable, "-m", _SERVER, str(folder), str(life)]
+    server += [",".join(client.tools), row.name]
+    config = folder / "config.json"
+    entry = {"command": server[0], "args": server[1:]}
+    config.write_text(json.dumps({"mcpServers": {"judge": entry}}), "utf-8")
+    fillings = {"{server}": shlex.join(server), "{config}": str(config)}
+    with contextlib.ExitStack() as stack:
+        if client.transport == "http":
+            http = HttpServer(Player(row, client.tools), Record(folder))
+            stack.callback(http.close)
+            fillings["{url}"] = http.url
+        words: list[str] = []
+        for word in client.words:
+            if word == "{server...}":
+                words += server
+                continue
+            for mark, meaning in fillings.items():
+                word = word.replace(mark, meaning)  # noqa: PLW2901 - the word is filled step by step
+            words.append(word)
+        yield words, server
+
+
+class _Watch:
+    """Waits until a client has ended, or has to be."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], folder: Path, output: _Output, run: Run
+    ) -> None:
+        self._process = process
+        self._folder = folder
+        self._output = output
+        self._run = run
+        self._ended = threading.Event()
+        threading.Thread(target=self._wait, daemon=True).start()
+
+    def _wait(self) -> None:
+        run = self._run
+        if sys.platform == "win32":
+            run.status = self._process.wait()
+        else:
+            _, status, used = os.wait4(self._process.pid, 0)
+            run.status = self._process.returncode = os.waitstatus_to_exitcode(status)
+            run.megabytes = used.ru_maxrss / (1024 * 1024 if sys.platform == "darwin" else 1024)
+            run.cpu = used.ru_utime + used.ru_stime
+        run.ended_at = time.time()
+        self._ended.set()
+
+    def until_ended(self, client: Client, stopped: threading.Event) -> None:
+        """Return when it has ended; end it when its seconds are over, or when it floods."""
+        run, started = self._run, time.time()
+        while not self._ended.wait(_LOOK_EVERY):
+            run.events = events(self._folder)
+            limit = started + client.most if run.odd_at is None else run.odd_at + client.seconds
+            run.flooded = self._output.size > MOST_OUTPUT
+            if run.flooded or stopped.is_set() or time.time() > limit:
+                run.killed = True
+                _signal_group(self._process, signal.SIGTERM)
+                if not self._ended.wait(GRACE):
+                    _signal_group(self._process, _KILL)
+                    self._ended.wait(GRACE)
+                return
+
+
+_KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
+
+
+def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, number)
+
+
+def _end_all(process: subprocess.Popen[bytes], mark: str, run: Run) -> list[str]:
+    """End what the client started and left, also outside its group. Return the command lines."""
+    left: dict[int, str] = {}
+    end = time.monotonic() + GRACE
+    while time.monotonic() < end:
+        alive = {pid: words for pid, words in _marked(mark) if pid != process.pid}
+        alive |= {pid: _SERVER for pid in _servers(run) if pid not in alive and _is_server(pid)}
+        left |= alive
+        for pid in alive:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, _KILL)
+        if not alive:
+            break
+        time.sleep(_LOOK_EVERY)  # what forks all the time may be quicker than one look
+    _signal_group(process, _KILL)
+    return sorted(left.values())
+
+
+_SERVER: Final = "humanmcp.judge.playing"
+
+
+def _servers(run: Run) -> list[int]:
+    """Return the process of each server that was started."""
+    return [int(one.text) for one in run.events if one.what == "start"]
+
+
+def _marked(mark: str) -> Iterator[tuple[int, str]]:
+    """Find the processes with this mark in their environment, where the system shows it."""
+    wanted = f"{_MARK}={mark}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                words = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
+                yield int(folder.name), words.decode("utf-8", "replace").strip()
+
+
+def _is_server(pid: int) -> bool:
+    """Return True if this is a server of ours; the SDKs give theirs none of our variables."""
+    with contextlib.suppress(OSError):
+        return _SERVER.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False

@@ -1,0 +1,299 @@
+"""What a client did, in one word: decided by tables over what was seen of it.
+
+Nothing is guessed: where it cannot be known from outside, the word is *not known*.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.judge.misbehaviours import RIGHT, WRONG
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from humanmcp.judge.misbehaviours import Misbehaviour
+    from humanmcp.judge.running import Run
+
+
+class Word(enum.StrEnum):
+    """What the client did, the best first."""
+
+    WELL = "well"
+    """It did what a good host does."""
+    TOLD = "told"
+    """It failed the call, and said why."""
+    WAITED = "waited"
+    """It waited until its own timeout, and said so."""
+    UNKNOWN = "not known"
+    """It cannot be known from outside, or it never came so far."""
+    SILENT = "silent"
+    """It failed the call, and did not say so."""
+    BELIEVED = "believed"
+    """It took what is not so for an answer."""
+    HUNG = "hung"
+    """It had to be ended."""
+    DIED = "died"
+    """It broke down."""
+
+
+class Fact(enum.Enum):
+    """Something that was seen, compared with what the client does with a good server."""
+
+    UNREACHED = enum.auto()
+    """The misbehaviour never began: the client did not ask, or speaks another version."""
+    DECLARED = enum.auto()
+    """The client declared the capability that the server uses."""
+    KILLED = enum.auto()
+    SIGNALLED = enum.auto()
+    CRASHED = enum.auto()
+    """Its output has the words of a program that broke down."""
+    FAILED = enum.auto()
+    """It ended with another exit status than with the good server."""
+    SAID = enum.auto()
+    """Its output has a new line with the words of a mistake."""
+    SPOKE = enum.auto()
+    """Its output has a new line."""
+    SHOWN = enum.auto()
+    """Its output has the text of the wrong result."""
+    RIGHT = enum.auto()
+    """Its output has the text of the right result."""
+    BLIND = enum.auto()
+    """It does not print results, also not those of the good server."""
+    IN_CALL = enum.auto()
+    """The misbehaviour concerns the result of a call, which only the output could show."""
+    LATE = enum.auto()
+    """It did nothing for a while after the misbehaviour."""
+    TIMED_OUT = enum.auto()
+    """It says so, or it cancelled its request."""
+    ANSWERED_WELL = enum.auto()
+    ANSWERED = enum.auto()
+    """It answered the request of the server."""
+    SERVER_LEFT = enum.auto()
+    """Its server ran on when it had ended."""
+
+
+_F = Fact
+_Decision = tuple[Word, tuple[Fact, ...], tuple[Fact, ...]]
+
+_ALWAYS: Final[tuple[_Decision, ...]] = (
+    (Word.UNKNOWN, (_F.UNREACHED,), ()),
+    (Word.HUNG, (_F.KILLED,), ()),
+    (Word.DIED, (_F.SIGNALLED,), ()),
+    (Word.DIED, (_F.CRASHED, _F.FAILED), ()),
+)
+_GAVE_UP: Final[tuple[_Decision, ...]] = (
+    (Word.WAITED, (_F.LATE, _F.TIMED_OUT, _F.SAID), ()),
+    (Word.WAITED, (_F.LATE, _F.TIMED_OUT, _F.FAILED, _F.SPOKE), ()),
+)
+_COMPLAINED: Final[tuple[_Decision, ...]] = (
+    (Word.TOLD, (_F.FAILED, _F.SPOKE), ()),
+    (Word.TOLD, (_F.SAID,), (_F.RIGHT,)),
+)
+DECISIONS: Final[Mapping[str, tuple[_Decision, ...]]] = {
+    "wrong": (
+        *_ALWAYS,
+        *_GAVE_UP,
+        (Word.BELIEVED, (_F.SHOWN,), (_F.FAILED, _F.SAID)),
+        *_COMPLAINED,
+        (Word.SILENT, (_F.FAILED,), ()),
+        (Word.BELIEVED, (_F.SHOWN,), ()),
+        (Word.BELIEVED, (_F.RIGHT,), ()),
+        (Word.UNKNOWN, (_F.BLIND, _F.IN_CALL), ()),
+        (Word.BELIEVED, (_F.BLIND,), ()),
+        (Word.SILENT, (), ()),
+    ),
+    "tolerable": (
+        *_ALWAYS,
+        (Word.BELIEVED, (_F.SHOWN,), ()),
+        (Word.WELL, (_F.RIGHT,), (_F.FAILED,)),
+        *_GAVE_UP,
+        *_COMPLAINED,
+        (Word.WELL, (_F.BLIND,), (_F.FAILED,)),
+        (Word.SILENT, (), ()),
+    ),
+    "absent": (
+        *_ALWAYS,
+        (Word.WELL, (_F.RIGHT,), (_F.FAILED, _F.SAID)),
+        *_GAVE_UP,
+        *_COMPLAINED,
+        (Word.BELIEVED, (_F.SHOWN,), ()),
+        (Word.TOLD, (_F.SAID, _F.RIGHT), ()),
+        (Word.UNKNOWN, (_F.BLIND,), (_F.FAILED,)),
+        (Word.SILENT, (), ()),
+    ),
+    "asking": (
+        (Word.UNKNOWN, (_F.DECLARED,), ()),
+        *_ALWAYS,
+        (Word.WELL, (_F.ANSWERED_WELL,), ()),
+        (Word.BELIEVED, (_F.ANSWERED,), ()),
+        *_GAVE_UP,
+        *_COMPLAINED,
+        (Word.SILENT, (), ()),
+    ),
+    "staying": (
+        (Word.HUNG, (_F.KILLED,), ()),
+        (Word.SILENT, (_F.SERVER_LEFT,), ()),
+        (Word.WELL, (), (_F.FAILED,)),
+        (Word.TOLD, (), ()),
+    ),
+}
+"""For each kind: a word, the facts that it needs, and those that it excludes; the first counts."""
+
+
+class Verdict(NamedTuple):
+    """What a client did with one misbehaviour, and what proves it."""
+
+    name: str
+    word: Word
+    seconds: float
+    """From the misbehaviour to the end of the client, or of its time."""
+    lines: tuple[str, ...]
+    """The lines that prove it: what the server did, then what the client sent and printed."""
+    notes: tuple[str, ...] = ()
+    """Codes of sentences: what else was seen."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as it stands in a file of results."""
+        return {
+            "name": self.name,
+            "word": self.word.value,
+            "seconds": round(self.seconds, 1),
+            "lines": list(self.lines),
+            "notes": list(self.notes),
+        }
+
+
+_MISTAKE: Final = re.compile(
+    r"(?i)error|exception|traceback|fail|invalid|refused|unexpected|time[ds]?[ -]?out|closed|"
+    r"unsupported|not found|cannot|could not|can't|unable|unknown|reject|panic|unhandled|"
+    r"\b(?:401|403|404|429|50[0234])\b"
+)
+_CRASH: Final = re.compile(
+    r"(?:TypeError|AttributeError|KeyError|IndexError|NameError|AssertionError|RecursionError"
+    r"|ReferenceError|RangeError|UnicodeDecodeError)\b|Cannot read propert|panicked at"
+    r"|Segmentation fault|core dumped|NullPointerException|NoneType|Maximum call stack"
+    r"|heap out of memory"
+)
+_TIMEOUT: Final = re.compile(r"(?i)time[ds]?[ _-]?out|deadline|-32001")
+_CANCELLED: Final = "notifications/cancelled"
+LATE: Final = 1.5
+"""Seconds without anything after which a client waited."""
+_SHOWN_LINES: Final = 8
+
+
+def facts(row: Misbehaviour, run: Run, good: Run) -> frozenset[Fact]:
+    """Return what was seen of a run, compared with that against a good server."""
+    odd_at = run.odd_at
+    new = _new_lines(run.output, good.output)
+    answers = list(_answers(run))
+    wrong_answer = "result" if row.answer == "error" else "error"
+    waits = sum(step.get("wait", 0) for step in row.steps)
+    seen = {
+        Fact.UNREACHED: odd_at is None and not run.killed,
+        Fact.DECLARED: bool(row.declares) and _declares(run, row.declares),
+        Fact.KILLED: run.killed,
+        Fact.SIGNALLED: run.status < 0 and not run.killed,
+        Fact.CRASHED: any(map(_CRASH.search, new)),
+        Fact.FAILED: run.status != good.status,
+        Fact.SAID: any(map(_MISTAKE.search, new)),
+        Fact.SPOKE: bool(new),
+        Fact.SHOWN: WRONG in run.output,
+        Fact.RIGHT: RIGHT in run.output,
+        Fact.BLIND: RIGHT not in good.output,
+        Fact.IN_CALL: row.place == "call",
+        Fact.LATE: odd_at is not None and run.ended_at - odd_at > LATE + waits + _tail(good),
+        Fact.TIMED_OUT: any(map(_TIMEOUT.search, new)) or bool(_count(run, _CANCELLED)),
+        Fact.ANSWERED: bool(answers),
+        Fact.ANSWERED_WELL: bool(answers) and not any(wrong_answer in one for one in answers),
+        Fact.SERVER_LEFT: any("humanmcp.judge.playing" in one for one in run.left),
+    }
+    return frozenset(fact for fact, is_so in seen.items() if is_so)
+
+
+def verdict(row: Misbehaviour, run: Run, good: Run) -> Verdict:
+    """Decide the word."""
+    seen = facts(row, run, good)
+    word = next(
+        word
+        for word, needed, excluded in DECISIONS[row.kind]
+        if seen.issuperset(needed) and seen.isdisjoint(excluded)
+    )
+    notes = [
+        *(["flooded"] if run.flooded else []),
+        *(["asked again"] if _count(run, row.method) > max(1, _count(good, row.method)) else []),
+        *(["cancelled"] if _count(run, _CANCELLED) else []),
+        *(["started again"] if _starts(run) > _starts(good) else []),
+        *(["declared"] if Fact.DECLARED in seen else []),
+        *(["never asked"] if Fact.UNREACHED in seen else []),
+        *(["left"] if any("humanmcp.judge.playing" not in one for one in run.left) else []),
+    ]
+    begun = run.odd_at or run.ended_at
+    lines = tuple(_proof(run, good))
+    return Verdict(row.name, word, max(0.0, run.ended_at - begun), lines, tuple(notes))
+
+
+def _tail(good: Run) -> float:
+    """Return the seconds from the last line of the good server to the end of the client."""
+    last = max((one.at for one in good.events if one.what == "out"), default=good.ended_at)
+    return good.ended_at - last
+
+
+def _new_lines(output: str, before: str) -> list[str]:
+    known = {_worn(line) for line in before.splitlines()}
+    return [line for line in output.splitlines() if _worn(line) and _worn(line) not in known]
+
+
+def _worn(line: str) -> str:
+    """Return a line without what changes from run to run."""
+    return re.sub(r"[\d\W]+", " ", line.replace(WRONG, RIGHT)).strip()
+
+
+def _messages(run: Run) -> Iterator[dict[str, Any]]:
+    for event in run.events:
+        if event.what == "in":
+            with suppress(ValueError, RecursionError):
+                message = json.loads(event.text)
+                if isinstance(message, dict):
+                    yield message
+
+
+def _answers(run: Run) -> Iterator[dict[str, Any]]:
+    """Yield the responses of the client to requests of the server."""
+    return (one for one in _messages(run) if "method" not in one and "id" in one)
+
+
+def _declares(run: Run, capability: str) -> bool:
+    for message in _messages(run):
+        params = message.get("params")
+        if message.get("method") == "initialize" and isinstance(params, dict):
+            return capability in params.get("capabilities", {})
+    return False
+
+
+def _count(run: Run, method: str) -> int:
+    return sum(one.get("method") == method for one in _messages(run))
+
+
+def _starts(run: Run) -> int:
+    return sum(one.what == "start" for one in run.events)
+
+
+def _proof(run: Run, good: Run) -> Iterator[str]:
+    """Yield the lines that show what happened: `->` from the client, `<-` from the server."""
+    begun = run.odd_at
+    after = [one for one in run.events if begun is not None and one.at >= begun]
+    before = [one for one in run.events if begun is not None and one.at < begun]
+    for one in (*before[-1:], *after[:_SHOWN_LINES]):
+        if one.what in ("in", "out", "odd"):
+            yield f"{'->' if one.what == 'in' else '<-'} {one.text[:160]}"
+    marked = [line for line in run.output.splitlines() if RIGHT in line or WRONG in line]
+    told = [line for line in _new_lines(run.output, good.output) if line not in marked]
+    for line in (*marked[:2], *told[-4:]):
+        yield f"   {line.strip()[:200]}"
+    if not run.killed:
+        yield f"   exit {run.status}"

@@ -1,0 +1,226 @@
+"""Clients that are wrong on purpose are found out, and nothing of them is left."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+
+from humanmcp.judge.misbehaviours import GOOD, misbehaviour, misbehaviours
+from humanmcp.judge.reports import FORMATS, duties, report
+from humanmcp.judge.running import Client, ClientNotStartedError, run_client
+from humanmcp.judge.verdicts import DECISIONS, Verdict, Word, verdict
+from humanmcp.locales import sentences_of
+from tests.support.waiting import until
+
+CLIENT = str(Path(__file__).with_name("hand_made_client.py"))
+
+
+def client(way: str, seconds: float = 5.0) -> Client:
+    """Return the hand-made client."""
+    return Client((sys.executable, CLIENT, way, "{server...}"), seconds=seconds)
+
+
+def judged(way: str, name: str, seconds: float = 5.0) -> Verdict:
+    """Judge it with one misbehaviour."""
+    good = run_client(client(way), GOOD, threading.Event())
+    assert good.status == 0, good.output
+    run = run_client(client(way, seconds), misbehaviour(name), threading.Event())
+    return verdict(misbehaviour(name), run, good)
+
+
+CAREFUL = {
+    "banner": Word.WELL,
+    "never_asked": Word.WELL,
+    "in_pieces": Word.WELL,
+    "noisy_stderr": Word.WELL,
+    "late_answer": Word.WELL,
+    "unknown_request": Word.WELL,
+    "roots_not_declared": Word.WELL,
+    "ping_during_the_call": Word.WELL,
+    "stays_at_the_end": Word.WELL,
+    "no_content": Word.TOLD,
+    "version_of_the_future": Word.TOLD,
+    "exit_at_start": Word.TOLD,
+    "killed_at_call": Word.TOLD,
+    "another_id": Word.WAITED,
+    "silent_at_initialize": Word.WAITED,
+    "answer_after_cancel": Word.TOLD,
+    "discover_empty": Word.UNKNOWN,
+    "silent_at_second_call": Word.UNKNOWN,
+}
+
+
+@pytest.mark.parametrize("name", CAREFUL)
+def test_a_careful_client_does_well_or_says_why_not(name: str) -> None:
+    """What never happened is not known."""
+    found = judged("careful", name, seconds=20)
+    assert found.word is CAREFUL[name], found
+
+
+CARELESS = {
+    "swallows errors": ("no_content", Word.SILENT),
+    "believes any id": ("another_id", Word.BELIEVED),
+    "believes any version": ("version_of_the_future", Word.BELIEVED),
+    "hangs on a banner": ("banner", Word.HUNG),
+    "waits for ever": ("silent_at_call", Word.HUNG),
+    "retries for ever": ("result_no_object", Word.HUNG),
+    "crashes on null": ("result_no_object", Word.DIED),
+    "dies by a signal": ("no_content", Word.DIED),
+    "answers no questions": ("unknown_request", Word.SILENT),
+    "does what it never declared": ("roots_not_declared", Word.BELIEVED),
+    "leaves its server": ("stays_at_the_end", Word.SILENT),
+    "believes null": ("result_no_object", Word.SILENT),
+}
+
+
+@pytest.mark.parametrize("way", CARELESS)
+def test_a_client_that_is_wrong_in_one_way_is_found_out(way: str) -> None:
+    """Its word, and the lines that prove it."""
+    name, word = CARELESS[way]
+    found = judged(way, name, seconds=2)
+    assert found.word is word, found
+    assert any(line.startswith("<-") for line in found.lines) == (
+        name != "banner" or bool(found.lines)
+    )
+
+
+def test_every_misbehaviour_has_its_sentence_its_duty_and_its_decision() -> None:
+    """And the last decision of each kind needs nothing: one word is always found."""
+    assert len(misbehaviours()) >= 80
+    for language in ("en", "ja"):
+        assert set(sentences_of("misbehaviour", language)) == set(misbehaviours())
+    for one in misbehaviours().values():
+        assert one.duty in duties(), one.name
+        assert one.kind in DECISIONS, one.name
+    assert all(table[-1][1:] == ((), ()) for table in DECISIONS.values())
+    assert all(duty["quote"] == "" or duty["link"] for duty in duties().values())
+
+
+STUBBORN = """
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.fork() == 0:
+    os.setsid()
+    time.sleep(3600)
+server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+server.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\\n')
+server.stdin.flush()
+time.sleep(3600)
+"""
+
+FLOODING = """
+import subprocess, sys
+server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+while True:
+    sys.stdout.write("x" * 65536)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc: left processes are not found")
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [(STUBBORN, "silent_at_initialize"), (FLOODING, "banner")],
+    ids=("stubborn", "flooding"),
+)
+def test_a_client_that_does_not_end_is_ended_with_all_that_it_started(
+    program: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It forks, leaves its group, ignores SIGTERM, or writes for ever."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    flooding = Client((sys.executable, "-c", program, "{server...}"), seconds=1.0)
+    run = run_client(flooding, misbehaviour(name), threading.Event())
+    assert run.killed
+    assert run.flooded == (program is FLOODING)
+    assert len(run.output) < 300_000
+    assert run.left or program is FLOODING
+    assert list(tmp_path.iterdir()) == []
+    assert not [words for words in _command_lines() if str(tmp_path) in words]
+
+
+def _command_lines() -> list[str]:
+    found = []
+    for one in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found.append(one.read_text("utf-8", "replace"))
+        except OSError:
+            continue
+    return found
+
+
+def test_a_client_that_is_no_program_is_named() -> None:
+    """No traceback."""
+    with pytest.raises(ClientNotStartedError, match="no-such-client cannot be started"):
+        run_client(Client(("no-such-client",)), GOOD, threading.Event())
+
+
+VERDICTS = [
+    Verdict("banner", Word.WELL, 0.1, ("<- Server started",)),
+    Verdict("nan", Word.BELIEVED, 0.2, ("<- \x1b[31m ]]> & <b>",), ("cancelled",)),
+    Verdict("silent_at_second_call", Word.UNKNOWN, 0, ()),
+]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_each_format_names_every_row_and_shows_no_control_characters(form: str) -> None:
+    """JSON and JUnit can be read by what reads them."""
+    text = report(form, VERDICTS, ("python", "c.py"))
+    assert "\x1b" not in text or form == "json"
+    assert "python c.py" in text or form == "table"
+    if form == "json":
+        assert [one["word"] for one in json.loads(text)["verdicts"]] == [
+            "well",
+            "believed",
+            "not known",
+        ]
+    elif form != "junit":
+        assert "NaN" in text
+
+
+def test_the_command_compares_with_an_earlier_run(tmp_path: Path) -> None:
+    """Exit 1 with what became worse; 0 where nothing did."""
+    expected = tmp_path / "expected.json"
+    command = [sys.executable, "-m", "humanmcp", "judge", "--only", "banner,another-id"]
+    of_client = ["--", sys.executable, CLIENT, "careful", "{server...}"]
+    wrote = subprocess.run(
+        [*command, "--write-expect", str(expected), *of_client],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (wrote.returncode, wrote.stderr.splitlines()[-1]) == (0, "well: 1, waited: 1")
+    assert json.loads(expected.read_text()) == {"another_id": "waited", "banner": "well"}
+    of_client[3] = "believes any id"
+    worse = subprocess.run(
+        [*command, "--expect", str(expected), *of_client],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert worse.returncode == 1
+    assert "Worse: another_id: believed (before: waited)" in worse.stderr
+
+
+def test_an_interrupt_prints_what_there_is() -> None:
+    """Every client is ended, and the exit status is not 0."""
+    command = [sys.executable, "-m", "humanmcp", "judge", "--timeout", "60", "--only"]
+    command += ["banner,silent_at_call", "--", sys.executable, CLIENT, "waits for ever"]
+    judge = subprocess.Popen(
+        [*command, "{server...}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+    def waits() -> bool:
+        return any("silent_at_call" in one and "playing" in one for one in _command_lines())
+
+    until(waits, "the client of the misbehaviour that lasts")
+    os.kill(judge.pid, signal.SIGINT)
+    out, err = judge.communicate(timeout=30)
+    assert judge.returncode == 1
+    assert "Interrupted" in err
+    assert not waits()
+    assert "Traceback" not in out + err
