@@ -119,6 +119,15 @@ def wait_until_ready(descriptor: int, *, for_reading: bool, seconds: float | Non
     return bool(poll.poll(None if seconds is None else seconds * 1000))
 
 
+def has_reader(descriptor: int) -> bool:
+    """Return False if nobody can read any more what is written to this pipe."""
+    if not hasattr(select, "poll"):  # pragma: no cover - Windows says so when it is written
+        return True
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return not poll.poll(0)
+
+
 def pieces(descriptor: int) -> Iterator[bytes]:
     """Read a descriptor to its end, piece by piece, as they come."""
     while True:

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.book_file import BookFile
-from humanmcp.common.line_pipe import write_pieces
+from humanmcp.common.line_pipe import has_reader, write_pieces
 from humanmcp.common.own_process import StopSignals, log_to
 from humanmcp.common.settings import book_path, home_folder, make_home
 from humanmcp.hook.events import (
@@ -102,7 +102,7 @@ class Hook:
     def ask(self, inbox: Inbox, parts: ServerParts) -> None:
         """Let a person decide, until the limit, a signal, or the end of the agent."""
         attendant = Attendant()
-        attendant.attend(ParentWatch(attendant.stop), background=True)
+        attendant.attend(_AgentWatch(attendant.stop, self._sink), background=True)
         with StopSignals(lambda _number: attendant.stop()):
             facts = SessionFacts("", "", folder=self.prompt.folder, agent=self.prompt.session)
             connection = HookConnection(self)
@@ -142,6 +142,20 @@ class Hook:
         except OSError:
             return False
         return True
+
+
+class _AgentWatch(ParentWatch):
+    """Notices the end of the agent, also behind a shell that lives on."""
+
+    def __init__(self, gone: Callable[[], object], sink: int) -> None:
+        super().__init__(gone)
+        self._sink = sink
+
+    def step(self, now: float) -> float | None:
+        if has_reader(self._sink):
+            return super().step(now)
+        self._gone()
+        return None
 
 
 class HookConnection(MemoryConnection):

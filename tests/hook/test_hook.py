@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -300,6 +301,23 @@ def test_a_host_that_ends_the_hook_is_told_nothing_and_the_card_goes(agent: Agen
         until(lambda: not agent.inbox.facts(opened.key.session).is_open, "it is noticed")
         result = send(open_exchange_of(agent.inbox, opened.key), allow(opened))
         assert result.outcome is not service.Outcome.SENT
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no `sh`")
+def test_an_agent_that_is_killed_leaves_no_card(agent: Agent) -> None:
+    """The shell in which it started the hook lives on, and waits for it."""
+    words = shlex.join([*COMMAND, "--home", str(agent.home)])
+    with subprocess.Popen(
+        ["sh", "-c", f"{words}; true"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as shell:
+        assert shell.stdin is not None
+        assert shell.stdout is not None
+        shell.stdin.write(json.dumps(CLAUDE).encode())
+        shell.stdin.close()
+        opened = agent.card()
+        shell.stdout.close()
+        until(lambda: not agent.inbox.item(opened.key).waits, "the card goes")
+        assert agent.inbox.item(opened.key).state is ExchangeState.ABANDONED
 
 
 def test_without_an_inbox_nothing_is_allowed(tmp_path: Path) -> None:
