@@ -99,16 +99,15 @@ def _hooks(there: dict[RealHost, Installed], folder: Path) -> int:
     """Decide what the hosts hand to a hook, in each way in which that can end."""
     failed = 0
     for host, installed in there.items():
-        own = folder / host.name
-        faults = list(hook(host, installed, own)) if host.name in SHELLS else []
-        faults += screen(host, installed, own) if host.name in SCREENS else []
-        failed += bool(faults)
-        state = "FAILED" if faults else "ok"
-        raw_to_stdout(
-            f"{state:7}{host.name} {installed.version}: the hook, headless and at a screen"
-        )
-        for fault in faults:
-            raw_to_stdout(f"       {fault}")
+        own, plays = folder / host.name, []
+        if host.name in SHELLS:
+            plays.append(hook(host, installed, own))
+        if host.name in SCREENS:
+            plays.append(screen(host, installed, own))
+        raw_to_stdout(f"{host.name} {installed.version}")
+        for measured in (one for play in plays for one in play):
+            failed += bool(measured.faults)
+            raw_to_stdout(f"{'FAILED' if measured.faults else 'ok':7}{measured}")
     return 1 if failed or not there else 0
 
 

@@ -68,27 +68,41 @@ CASES: Final = (
 )
 
 
-def hook(host: RealHost, installed: Installed, folder: Path) -> Iterator[str]:
-    """Play every case with one host; yield what is not as it has to be."""
+class Measured(NamedTuple):
+    """What became of one case: whether the command ran, and what is not as it has to be."""
+
+    case: str
+    ran: bool
+    faults: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return a line of the report."""
+        ran = "the command ran" if self.ran else "the command did not run"
+        return f"{self.case}: " + ("; ".join(self.faults) or ran)
+
+
+def hook(host: RealHost, installed: Installed, folder: Path) -> Iterator[Measured]:
+    """Play every case with one host, without a screen."""
     shell = SHELLS[host.name]
     for case in CASES:
         if case.name == "change" and not shell.changes:
             continue
         asking = replace(host, words=shell.words)
         runs = case.runs or (shell.lost and case.name == "killed")
-        for fault in _play(asking, installed, folder, case, runs=runs):
-            yield f"{case.name}: {fault}"
+        room = Room(folder / case.name.replace(" ", "-"))
+        faults = tuple(_play(asking, installed, room, case, runs=runs))
+        yield Measured(case.name, (room.project / "made.txt").exists(), faults)
 
 
 def _play(
-    host: RealHost, installed: Installed, folder: Path, case: Case, *, runs: bool
+    host: RealHost, installed: Installed, room: Room, case: Case, *, runs: bool
 ) -> Iterator[str]:
-    shell, room = SHELLS[host.name], Room(folder / case.name.replace(" ", "-"))
+    shell = SHELLS[host.name]
     given = {"command": "touch made.txt; echo done", "description": "Touch"}
     wanted = ["--approvals"]
     if case.name == "nobody":
         wanted += ["--wait", str(SOON)]
-    prepare = partial(_spoiled, host) if case.name == "missing" else host.prepare
+    prepare = partial(spoil, host) if case.name == "missing" else host.prepare
     with Model([(shell.tool, given)]) as model:
         with started(replace(host, prepare=prepare), installed, model, room, *wanted) as process:
             item = _card(room, process)
@@ -105,12 +119,14 @@ def _play(
         yield f"the model read {results[-1:]}"
 
 
-def _spoiled(host: RealHost, home: Path, url: str) -> None:
+def spoil(host: RealHost, home: Path, url: str) -> None:
     """Let the hook name a program that is not there."""
     host.prepare(home, url)
     path = filled_in(HOOKS[host.name].place, home, {}, home)
-    program = json.dumps(sys.executable)[1:-1]
-    path.write_text(path.read_text("utf-8").replace(program, "/nowhere/humanmcp"), "utf-8")
+    written = path.read_text("utf-8")
+    spoilt = written.replace(json.dumps(str(Path(sys.executable).parent))[1:-1], "/nowhere")
+    assert spoilt != written
+    path.write_text(spoilt, "utf-8")
 
 
 def _card(room: Room, process: subprocess.Popen[bytes]) -> Item | None:

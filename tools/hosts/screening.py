@@ -1,33 +1,42 @@
-"""Permission prompts at a screen: each host is started at a terminal of its own."""
+"""Permission prompts at a screen: each host is started at a terminal of its own.
+
+No key is pressed after a time, only at a text on the screen: some screens never rest.
+"""
 
 import fcntl
 import json
 import os
 import pty
-import re
-import select
 import signal
 import struct
 import termios
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import pyte
+
 from humanmcp.inbox.contract import Item
-from tools.hosts.hooking import REASON, Case, decide
+from humanmcp.inbox.folder import FolderInbox
+from tools.hosts.hooking import REASON, SOON, Case, Measured, decide, spoil
 from tools.hosts.installing import Installed
 from tools.hosts.model import Model
-from tools.hosts.playing import COMES_WITHIN, LOOK_EVERY, Room, configured, wait, waiting
+from tools.hosts.playing import COMES_WITHIN, Room, configured, wait, waiting
 from tools.hosts.table import RealHost
 
-QUIET: Final = 2.0
-"""Seconds without a change of the screen after which a key is pressed."""
-AT_MOST: Final = 20.0
-"""Seconds after which it is pressed although the screen still changes: some never rest."""
 ENTER: Final = "\r"
+TYPED: Final = "do it"
+COLUMNS: Final = 140
+LINES: Final = 40
+QUERIES: Final = {b"\x1b[6n": b"\x1b[1;1R", b"\x1b[c": b"\x1b[?1;2c", b"\x1b[0c": b"\x1b[?1;2c"}
+"""What a program asks its terminal: where the cursor is, and what it is."""
+A_MOMENT: Final = 3.0
+"""Seconds in which a key would have had its effect."""
 
 
 def _as_it_is(_room: Room) -> None:
@@ -44,17 +53,30 @@ def _claude_is_known(room: Room) -> None:
     path.write_text(json.dumps(known), "utf-8")
 
 
+def _opencode_asks(room: Room) -> None:
+    """Let opencode ask for commands: it allows everything else."""
+    path = room.home / ".config" / "opencode" / "opencode.json"
+    settings = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**settings, "permission": {"bash": "ask"}}), "utf-8")
+
+
 class Screen(NamedTuple):
     """How a host is started at a screen, and its tool for commands.
 
-    `dialog` says that its own dialog is open beside the hook: Enter there allows.
+    `ready` is on the screen when a person can type, `dialog` in the host's own question, whose
+    first choice allows. `asks_first` is a text on the screen, and the key to press there.
     """
 
     words: tuple[str, ...]
     tool: str
     given: Mapping[str, Any]
+    ready: str
+    dialog: str
     prepare: Callable[[Room], None] = _as_it_is
-    dialog: bool = False
+    asks_first: tuple[str, str] | None = None
+    beside: bool = False
+    """Whether its dialog is open while the hook waits. If not, the keyboard is locked."""
+    changes: bool = False
 
 
 _TOUCH: Final = "touch made.txt; echo done"
@@ -63,49 +85,96 @@ SCREENS: Final[Mapping[str, Screen]] = {
         ("--permission-mode", "manual"),
         "Bash",
         {"command": _TOUCH, "description": "Touch"},
+        "for shortcuts",
+        "Do you want to proceed?",
         prepare=_claude_is_known,
-        dialog=True,
+        beside=True,
+        changes=True,
+    ),
+    "codex": Screen(
+        ("--ask-for-approval", "on-request", "--sandbox", "workspace-write"),
+        "exec_command",
+        {"cmd": _TOUCH, "sandbox_permissions": "require_escalated", "justification": "May I?"},
+        "Ask Codex to do anything",
+        "Would you like to run the following command?",
+        asks_first=("Hooks need review", "2"),
+    ),
+    "opencode": Screen(
+        (),
+        "bash",
+        {"command": _TOUCH, "description": "Touch"},
+        "Ask anything",
+        "Permission required",
+        prepare=_opencode_asks,
+        beside=True,
+    ),
+    "qwen-code": Screen(
+        ("--approval-mode", "default"),
+        "run_shell_command",
+        {"command": _TOUCH, "description": "Touch", "is_background": False},
+        "Type your message",
+        "Allow execution of",
     ),
 }
 CASES: Final = (
     Case("allow", ("--allow",), runs=True, reads="done"),
-    Case("deny", ("--deny", REASON), reads="Not on a Sunday"),
+    Case("deny", ("--deny", REASON), reads=REASON),
+    Case("change", ("--change", "-"), reads="changed"),
     Case("hand back", ("--hand-back",)),
-    Case("keyboard", runs=True, reads="done"),
+    Case("nobody"),
+    Case("killed"),
+    Case("missing"),
+    Case("keyboard", ("--allow",), runs=True, reads="done"),
 )
 
 
 class Terminal:
-    """A terminal that nobody looks at, with a host in it."""
+    """A terminal with a host in it, and what it shows."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._screen = pyte.Screen(COLUMNS, LINES)
+        self._lock = threading.Lock()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        stream = pyte.ByteStream(self._screen)
+        with suppress(OSError):  # the host has ended
+            while piece := os.read(self._descriptor, 65536):
+                with self._lock:
+                    stream.feed(piece)
+                for query, answer in QUERIES.items():
+                    if query in piece:
+                        os.write(self._descriptor, answer)
+
+    @property
+    def text(self) -> str:
+        """What the screen shows."""
+        with self._lock:
+            return "\n".join(self._screen.display)
+
+    def shows(self, text: str) -> bool:
+        """Wait until a text is on the screen; return False if it never is."""
+        wait(lambda: text in self.text, COMES_WITHIN)
+        return text in self.text
+
+    def insist(self, text: str, keys: str) -> None:
+        """Press keys until a text goes: a question takes none in its first moment."""
+        until = time.monotonic() + COMES_WITHIN
+        while text in self.text and time.monotonic() < until:
+            self.press(keys)
+            wait(lambda: text not in self.text, A_MOMENT)
 
     def press(self, keys: str) -> None:
-        """Press keys once the screen rests."""
-        self.rest()
+        """Press keys."""
         os.write(self._descriptor, keys.encode())
-
-    def rest(self) -> None:
-        """Read until the screen rests, and answer what a program asks a terminal."""
-        began = changed = time.monotonic()
-        while time.monotonic() - changed < QUIET and time.monotonic() - began < AT_MOST:
-            if select.select([self._descriptor], [], [], LOOK_EVERY)[0]:
-                try:
-                    shown = os.read(self._descriptor, 65536)
-                except OSError:  # the host has ended
-                    return
-                for asked, answer in ((rb"\x1b\[6n", b"\x1b[1;1R"), (rb"\x1b\[0?c", b"\x1b[?1;2c")):
-                    if re.search(asked, shown):
-                        os.write(self._descriptor, answer)
-                changed = time.monotonic()
 
 
 @contextmanager
 def at_terminal(
     host: RealHost, installed: Installed, model: Model, room: Room, *flags: str
 ) -> Iterator[Terminal]:
-    """Start a host at a terminal."""
+    """Start a host at a terminal. It and what it left in its room end with the context."""
     environment = configured(host, installed, model, room, *flags)
     SCREENS[host.name].prepare(room)
     pid, descriptor = pty.fork()
@@ -113,62 +182,109 @@ def at_terminal(
         os.chdir(room.project)
         words = [str(installed.program), *host.words]
         os.execve(words[0], words, {**environment, "TERM": "xterm-256color"})
-    fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 140, 0, 0))
+    fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
     try:
         yield Terminal(descriptor)
     finally:
-        os.kill(pid, signal.SIGKILL)
+        os.killpg(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         os.close(descriptor)
+        for left in _started_in(room):  # Codex leaves a daemon, and a hook ends a moment later
+            with suppress(ProcessLookupError):
+                os.kill(left, signal.SIGKILL)
 
 
-def screen(host: RealHost, installed: Installed, folder: Path) -> Iterator[str]:
-    """Play every case with one host at a terminal; yield what is not as it has to be."""
+def _started_in(room: Room) -> Iterator[int]:
+    """Yield the processes that have this room in their command line."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if os.fsencode(room.folder) in path.read_bytes():
+                yield int(path.parent.name)
+
+
+def screen(host: RealHost, installed: Installed, folder: Path) -> Iterator[Measured]:
+    """Play every case with one host at a terminal."""
     for case in CASES:
-        if case.name != "keyboard" or SCREENS[host.name].dialog:
-            for fault in _play(host, installed, folder, case):
-                yield f"{case.name}: {fault}"
+        room = Room(folder / f"screen-{case.name.replace(' ', '-')}")
+        faults = tuple(_play(host, installed, room, case))
+        ran = (room.project / "made.txt").exists()
+        yield Measured(f"screen, {case.name}", ran, faults)
 
 
-def _play(host: RealHost, installed: Installed, folder: Path, case: Case) -> Iterator[str]:
-    own, room = SCREENS[host.name], Room(folder / f"screen-{case.name.replace(' ', '-')}")
-    asking = replace(host, words=own.words)
+def _play(host: RealHost, installed: Installed, room: Room, case: Case) -> Iterator[str]:
+    own = SCREENS[host.name]
+    flags = ["--approvals", "--user"]
+    if case.name == "nobody":
+        flags += ["--wait", str(SOON)]
+    prepare = partial(spoil, host) if case.name == "missing" else host.prepare
+    asking = replace(host, words=own.words, prepare=prepare)
     with (
         Model([(own.tool, own.given)]) as model,
-        at_terminal(asking, installed, model, room, "--approvals", "--user") as terminal,
+        at_terminal(asking, installed, model, room, *flags) as terminal,
     ):
-        for keys in ("do it", ENTER):
+        for text, keys in ((own.ready, TYPED), (TYPED, ENTER)):
+            if not terminal.shows(text):
+                yield f"the screen never showed {text!r}"
+                return
             terminal.press(keys)
-        item = _card(room, terminal)
-        if item is None:
-            yield "no prompt reached the inbox"
-        elif case.name == "keyboard":
-            terminal.press(ENTER)
-        else:
-            yield from decide(room, item, case)
-        _look(terminal, lambda: not waiting(room))
-        terminal.rest()
-        results = [one.result for one in model.turns]
-        left = waiting(room)
-    if left:
-        yield "the prompt still waits"
+        if own.asks_first and terminal.shows(own.asks_first[0]):
+            terminal.insist(*own.asks_first)
+        if case.name != "missing":
+            wait(lambda: waiting(room), COMES_WITHIN)
+            item = next(iter(waiting(room)), None)
+            yield from _decide(own, room, terminal, case, item)
+        elif waiting(room):
+            yield "a prompt reached the inbox"
+        yield from _result(own, model, terminal, case)
+        wait(lambda: not _waits(room), COMES_WITHIN)
+        if _waits(room):
+            yield "the prompt still waits"
     ran = (room.project / "made.txt").exists()
     if ran is not case.runs:
         yield f"the command ran: {ran}"
-    if case.reads and not any(case.reads in one for one in results):
-        yield f"the model read {results[-1:]}"
 
 
-def _card(room: Room, terminal: Terminal) -> Item | None:
-    _look(terminal, lambda: bool(waiting(room)))
-    return next(iter(waiting(room)), None)
+def _result(own: Screen, model: Model, terminal: Terminal, case: Case) -> Iterator[str]:
+    """Wait until the model reads the result, or the host asks itself; yield what does not come."""
+    words = "changed" if case.name == "change" and not own.changes else case.reads
+    if words:
+        wait(lambda: _reads(model, words), COMES_WITHIN)
+        if not _reads(model, words):
+            yield f"the model read {[one.result for one in model.turns][-1:]}"
+    elif not terminal.shows(own.dialog):
+        yield "its own dialog never opened"
 
 
-def _look(terminal: Terminal, happened: Callable[[], bool]) -> None:
-    """Wait until something has happened, and read the screen meanwhile: a full one stops a host."""
+def _reads(model: Model, words: str) -> bool:
+    """Return True if the model has read these words; Codex puts them into quotes, twice."""
+    return any(words in one.result.replace("\\", "") for one in model.turns)
 
-    def seen() -> bool:
-        terminal.rest()
-        return happened()
 
-    wait(seen, COMES_WITHIN)
+def _waits(room: Room) -> bool:
+    """Return True if a prompt waits whose hook lives."""
+    inbox = FolderInbox(room.inbox)
+    return any(inbox.facts(one.key.session).is_open for one in waiting(room))
+
+
+def _decide(
+    own: Screen, room: Room, terminal: Terminal, case: Case, item: Item | None
+) -> Iterator[str]:
+    """Do what the case says; yield what is wrong on the way."""
+    if item is None:
+        yield "no prompt reached the inbox"
+    elif case.name == "keyboard" and own.beside:
+        if not terminal.shows(own.dialog):
+            yield "its dialog is not open beside the hook"
+        terminal.press(ENTER)
+    elif case.name == "keyboard":
+        terminal.press(ENTER)
+        time.sleep(A_MOMENT)
+        if (room.project / "made.txt").exists() or not _waits(room):
+            yield "the keyboard is not locked"
+        yield from decide(room, item, case)
+    elif case.name == "change" and not own.changes:
+        if not [*decide(room, item, case)]:
+            yield "a change was taken that the host does not run"
+        yield from decide(room, item, Case("deny", ("--deny", "changed")))
+    else:
+        yield from decide(room, item, case)
