@@ -389,18 +389,17 @@ def _hosts() -> Iterator[str]:
         "",
         "## Permission prompts",
         "",
-        "A host asks a tool of a server, or starts a command for each prompt (a hook), or",
-        "nobody. The first two reach you: see",
+        "A host starts a command for each prompt, a hook. So it reaches you: see",
         "[approve what an agent does](../how-to/approve-what-an-agent-does.md).",
         "",
-        "| host | asks | how | version | source |",
-        "| --- | --- | --- | --- | --- |",
+        "| host | hook | version | source |",
+        "| --- | --- | --- | --- |",
         *(_prompts_of(host) for host in HOSTS if host.prompts),
     )
 
 
 def _prompts_of(host: Host) -> str:
-    cells = (host.prompts[name] for name in ("to", "how", "since", "known"))
+    cells = (host.prompts[name] for name in ("how", "since", "known"))
     return f"| {host.label} | {' | '.join(cells)} |"
 
 

@@ -76,6 +76,7 @@ _COPILOT: Final = "copilot-cli"
 _QWEN: Final = "qwen-code"
 _VSCODE: Final = "vscode"
 _CURSOR: Final = "cursor"
+_OPENCODE: Final = "opencode"
 
 EVENTS: Final = (
     HookEvent(_CLAUDE, "PermissionRequest", _DECISION, Lost.NOTHING, changes=True),
@@ -87,6 +88,7 @@ EVENTS: Final = (
     HookEvent(_COPILOT, "preToolUse", _COPILOT_FORM, Lost.DENY, changes=True),
     HookEvent(_QWEN, "PermissionRequest", _DECISION, Lost.NOTHING),
     HookEvent(_QWEN, "PreToolUse", _PERMISSION, Lost.DENY),
+    HookEvent(_OPENCODE, "permission.asked", _BEHAVIOR, Lost.NOTHING),  # to our plugin
     HookEvent(_VSCODE, "PreToolUse", _PERMISSION, Lost.ASK),
     HookEvent(_CURSOR, "beforeShellExecution", _CURSOR_FORM, Lost.DENY),
     HookEvent(_CURSOR, "beforeMCPExecution", _CURSOR_FORM, Lost.DENY),
@@ -105,6 +107,7 @@ LABELS: Final[Mapping[str, str]] = {
     _QWEN: "Qwen Code",
     _VSCODE: "VS Code",
     _CURSOR: "Cursor",
+    _OPENCODE: "opencode",
 }
 
 

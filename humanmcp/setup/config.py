@@ -36,8 +36,11 @@ from humanmcp.setup.hook_entries import (
     HOOKS,
     KEY,
     hook_command,
+    hook_words,
+    is_our_plugin,
     of_others,
     our_hooks,
+    plugin_text,
     with_hooks,
     without_hooks,
 )
@@ -180,7 +183,10 @@ def _hook(
     path = filled_in(hooks.place, Path.home(), os.environ, Path.cwd())
     seconds = wait or hooks.wait
     passed = {name: one for name, one in given.items() if name in ("home", "inbox", "lang")}
-    command = hook_command(host.name, command_for(passed, ()), seconds)
+    server = command_for(passed, ())
+    command = hook_command(host.name, server, seconds)
+    if hooks.plugin:
+        return path, {"": command}, plugin_text(hooks, hook_words(host.name, server, seconds))
     return path, hooks.items(command, seconds), hooks.new
 
 
@@ -214,7 +220,9 @@ def _print(wanted: Wanted, *, as_json: bool) -> int:
         to_stderr(wanted.sentence("shell", command=wanted.shell))
     if wanted.hook is not None:
         to_stderr(wanted.sentence("where hook", label=wanted.host.label, path=wanted.hook[0]))
-        raw_to_stdout(with_hooks("", {}, *wanted.hook[1:]).removesuffix("\n"))
+        host = dataclasses.replace(wanted.host, format=Format.JSONC)
+        empty = ConfigFile(host, wanted.hook[0], "")
+        raw_to_stdout(empty.hooked(*wanted.hook[1:]).text.removesuffix("\n"))
     _say_waiting(wanted)
     return status
 
@@ -320,10 +328,9 @@ def _change_hook(wanted: Wanted, items: Mapping[str, Any]) -> str:
 
     def change() -> str:
         file = ConfigFile.read(host, path)
-        there = bool(our_hooks(file.value))
         after = file.hooked(items, new)
         if after.text == file.text:
-            return "hook unchanged" if there else ""
+            return "hook unchanged" if items else ""
         after.write()
         return "hook written" if items else "hook removed"
 
@@ -340,9 +347,7 @@ def _say_waiting(wanted: Wanted) -> None:
         to_stderr(wanted.sentence("approvals", command=wanted.prompts_to))
     elif wanted.host.prompts:
         known = wanted.sentence(f"known {wanted.host.prompts['known']}", **wanted.host.prompts)
-        code = f"prompts {wanted.host.prompts['to']}"
-        label = wanted.host.label
-        to_stderr(wanted.sentence(code, label=label, source=known, how=wanted.host.prompts["how"]))
+        to_stderr(wanted.sentence("prompts", label=wanted.host.label, source=known))
     if wanted.host.approval:
         to_stderr(wanted.sentence(wanted.host.approval))
     if wanted.host.asks_with:
@@ -562,6 +567,12 @@ class ConfigFile:
         Raises:
             ConfigFileError: the file is not understood.
         """
+        if is_our_plugin(new):
+            if not self.text or is_our_plugin(self.text):
+                return dataclasses.replace(self, text=new if items else "")
+            if items:
+                raise ConfigFileError("not understood", path=self.path)
+            return self
         mark, body = self._split
         if items:
             after = with_hooks(body, self.value, items, new)

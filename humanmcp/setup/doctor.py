@@ -31,7 +31,7 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, in_language
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.setup.config import ConfigFile, ConfigFileError, configurations
-from humanmcp.setup.hook_entries import HOOKS, hook_facts, our_hooks
+from humanmcp.setup.hook_entries import HOOKS, hook_facts, is_our_plugin, our_hooks, plugin_facts
 from humanmcp.setup.hosts import (
     BY_NAME,
     HOSTS,
@@ -363,13 +363,14 @@ def check_hooks() -> Iterator[Finding]:
         host = dataclasses.replace(BY_NAME[name], format=Format.JSONC)
         about = {"label": host.label, "path": path, "host": name}
         try:
-            content = ConfigFile.read(host, path).value
+            file = ConfigFile.read(host, path)
+            content = {} if hooks.plugin else file.value
         except ConfigFileError as error:
             yield Finding("host bad", Level.WARNING, (("label", host.label),), error.sentence())
             continue
-        if not our_hooks(content):
+        if not (our_hooks(content) or (hooks.plugin and is_our_plugin(file.text))):
             continue
-        facts = hook_facts(content, hooks)
+        facts = plugin_facts(file.text) if hooks.plugin else hook_facts(content, hooks)
         if facts is None or facts.limit >= facts.wait:
             yield problem("hook limit", **about)
         elif why := _cannot_start(facts.command):

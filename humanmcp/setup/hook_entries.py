@@ -6,6 +6,8 @@ other hooks of the person: these, and comments, stay. Writing twice is writing o
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import shlex
 import subprocess
@@ -19,7 +21,7 @@ from humanmcp.common import jsonc
 from humanmcp.protocol.json.tree import leaves, mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from humanmcp.setup.hosts import HostCommand
 
@@ -27,6 +29,9 @@ KEY: Final = "hooks"
 """The member of every host's file with a list for each event."""
 BEFORE_THE_END: Final = 5
 """Seconds by which `humanmcp hook` gives up before its host does, so that it says what is safe."""
+PLUGIN: Final = "// humanmcp: "
+NO_WORDS: Final = "const COMMAND = []"
+"""What our plugin begins with, and where it gets the words of its hook."""
 _OURS: Final = re.compile(r"humanmcp(\.exe)?['\"]? .*\bhook\b|humanmcp(\.exe)?['\"]? hook\b")
 _LIMIT: Final = re.compile(r"--limit['\"]? ['\"]?([0-9.]+)")
 
@@ -43,6 +48,8 @@ class HostHooks:
     events: Mapping[str, Any] = field(default_factory=dict)
     second: int = 1
     new: str = "{}"
+    plugin: str = ""
+    """The file of a host without hooks: a plugin of its own, of which nothing else is a part."""
 
     def items(self, command: str, wait: int) -> dict[str, Any]:
         """Return the item of each event."""
@@ -64,12 +71,36 @@ HOOKS: Final[Mapping[str, HostHooks]] = dict(_read())
 """By the name of the host."""
 
 
-def hook_command(host: str, command: HostCommand, wait: int) -> str:
-    """Return the command line of a hook. `command` is that of the server, with its settings."""
+def hook_words(host: str, command: HostCommand, wait: int) -> list[str]:
+    """Return the words of a hook. `command` is that of the server, with its settings."""
     limit = max(1, wait - BEFORE_THE_END)
     args = ["hook" if word == "serve" else word for word in command.args]
-    words = [command.command, *args, "--host", host, "--limit", str(limit)]
+    return [command.command, *args, "--host", host, "--limit", str(limit)]
+
+
+def hook_command(host: str, command: HostCommand, wait: int) -> str:
+    """Return the command line of a hook."""
+    words = hook_words(host, command, wait)
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
+
+
+def plugin_text(hooks: HostHooks, words: Sequence[str]) -> str:
+    """Return the plugin of a host, which starts the hook with these words."""
+    text = resources.files("humanmcp.setup").joinpath(hooks.plugin).read_text("utf-8")
+    return text.replace(NO_WORDS, f"{NO_WORDS[:-2]}{json.dumps(words)}", 1)
+
+
+def is_our_plugin(text: str) -> bool:
+    """Return True if a file is the plugin that humanmcp writes."""
+    return text.startswith(PLUGIN)
+
+
+def plugin_facts(text: str) -> HookFacts | None:
+    """Return the hook that our plugin starts; it gives up before nobody."""
+    words = re.search(rf"^{re.escape(NO_WORDS[:-2])}(\[.*\])$", text, re.MULTILINE)
+    command = shlex.join(json.loads(words[1])) if words else ""
+    limit = _LIMIT.search(command)
+    return HookFacts(command, float(limit[1]), math.inf) if limit else None
 
 
 def is_our_hook(item: object) -> bool:

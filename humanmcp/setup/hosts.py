@@ -104,9 +104,8 @@ class Host:
     remote: Mapping[str, Any] = field(default_factory=dict)
     """An entry for a server at an address, which replaces `{url}`; {} for none."""
     prompts: Mapping[str, str] = field(default_factory=dict)
-    """Where its permission prompts go: `to` a "tool", a "hook" or "nothing", `how`, `since` which
-    version, and whether that was "measured" or is "documented" (`known`). {} where it is unknown.
-    """
+    """The hook that hands its permission prompts to a command: `how` it is called, `since` which
+    version, and how that is `known`: "measured" or "documented"."""
     prompts_to: str = ""
     """The command that sends its permission prompts to the tool `approve` of the entry `{name}`."""
     asks_with: str = ""

@@ -139,6 +139,11 @@ ANSWERS: Final[dict[tuple[str, str], tuple[Any, Any, Any]]] = {
         permission("PreToolUse", permissionDecision="deny", permissionDecisionReason=WORDS),
         permission("PreToolUse", permissionDecision="deny", permissionDecisionReason=WORDS),
     ),
+    ("opencode", "permission.asked"): (
+        {"behavior": "allow"},
+        {"behavior": "deny", "message": WORDS},
+        None,
+    ),
     ("vscode", "PreToolUse"): (
         permission("PreToolUse", permissionDecision="allow"),
         permission("PreToolUse", permissionDecision="deny", permissionDecisionReason=WORDS),

@@ -609,9 +609,9 @@ def test_a_host_that_can_sends_its_permission_prompts_to_us(
 @pytest.mark.parametrize(
     ("host", "told"),
     [
-        ("claude-code", "add --approvals (measured with 2.1.330)"),
+        ("claude-code", "add --approvals (measured with 2.1.332)"),
         ("codex", "by a hook: add --approvals (measured with 0.171.0)"),
-        ("opencode", "sends its permission prompts to nobody"),
+        ("opencode", "by a hook: add --approvals (measured with 1.18.33)"),
         ("vscode", "documented since"),
     ],
 )

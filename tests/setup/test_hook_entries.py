@@ -19,6 +19,7 @@ from humanmcp.setup.hook_entries import (
     hook_command,
     is_our_hook,
     of_others,
+    plugin_facts,
     with_hooks,
     without_hooks,
 )
@@ -39,6 +40,9 @@ OTHERS: Final = """{
 """
 
 
+WITH_HOOKS: Final = [host for host, hooks in HOOKS.items() if not hooks.plugin]
+
+
 @pytest.fixture
 def run(run: Callable[..., Ran]) -> Callable[..., Ran]:
     """Run `humanmcp config` in a home and a project of its own."""
@@ -57,7 +61,7 @@ def decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
     return json.loads(jsonc.plain(text)) if text else {}
 
 
-@pytest.mark.parametrize("host", HOOKS)
+@pytest.mark.parametrize("host", WITH_HOOKS)
 def test_a_hook_names_its_agent_and_gives_up_before_the_agent_does(host: str) -> None:
     """An agent that gives up first may run the tool."""
     hooks, items = HOOKS[host], items_of(host)
@@ -80,7 +84,7 @@ def _strings(item: object) -> set[str]:
     return {item} if isinstance(item, str) else set()
 
 
-@pytest.mark.parametrize("host", HOOKS)
+@pytest.mark.parametrize("host", WITH_HOOKS)
 def test_hooks_and_comments_of_the_person_stay(host: str) -> None:
     """Written twice is written once; another limit replaces the item."""
     items = items_of(host)
@@ -100,7 +104,7 @@ def test_hooks_and_comments_of_the_person_stay(host: str) -> None:
     assert "// first" in left
 
 
-@pytest.mark.parametrize("host", HOOKS)
+@pytest.mark.parametrize("host", WITH_HOOKS)
 def test_the_command_writes_the_hook_and_takes_it_out(
     run: Callable[..., Ran], host: str, tmp_path: Path
 ) -> None:
@@ -120,6 +124,30 @@ def test_the_command_writes_the_hook_and_takes_it_out(
     assert path.read_text("utf-8") == text
     assert run(host, "--remove").status == 0
     assert not path.exists() or "humanmcp hook" not in path.read_text("utf-8")
+
+
+def test_a_host_without_hooks_gets_a_plugin_that_starts_ours(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """It is a file of its own; one of the person with its name stays as it is."""
+    path = filled_in(HOOKS["opencode"].place, tmp_path, {}, tmp_path)
+    assert "const COMMAND = [" in run("opencode", "--approvals").out
+    assert run("opencode", "--approvals", "--write").status == 0
+    text = path.read_text("utf-8")
+    facts = plugin_facts(text)
+    assert facts is not None
+    words = shlex.split(facts.command)
+    assert words[words.index("hook") :][:3] == ["hook", "--host", "opencode"]
+    assert facts.limit == HOOKS["opencode"].wait - BEFORE_THE_END
+    assert "already there" in run("opencode", "--approvals", "--write").err
+    (found,) = doctor.check_hooks()
+    assert (found.code, dict(found.fillings)["path"]) == ("hook", path)
+    assert run("opencode", "--remove").status == 0
+    assert not path.exists()
+    path.write_text("// mine\n", "utf-8")
+    assert run("opencode", "--approvals", "--write").status != 0
+    run("opencode", "--remove")
+    assert path.read_text("utf-8") == "// mine\n"
 
 
 def test_a_file_of_the_person_comes_back_byte_for_byte(
