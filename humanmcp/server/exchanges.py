@@ -568,7 +568,8 @@ class ExchangeHandler:
         line = _line_of(verdict, reply)
         if line:
             note = "" if verdict.sendable else DELIBERATE
-            decision = self._decision_in(line, reply)
+            begun = self.journal.begun.decode("utf-8", "replace")
+            decision = self._decision_in(f"{begun}{line}", reply)
             self.journal.write(line, by=reply.by, note=note, decision=decision)
             self._leave_progress()
         return verdict
@@ -581,13 +582,22 @@ class ExchangeHandler:
         except Error:
             logger.warning("bytes that are no base64 were not written")
             return
-        decision = self._decision_in(content.decode("utf-8", "replace"), reply)
-        self.journal.write_raw(content, by=reply.by, decision=decision)
+        # An answer is there with the byte that ends it, whichever bytes began it; once.
+        begun = self.journal.begun
+        lines = (begun + content).split(b"\n")
+        if self._answered_in(begun.decode("utf-8", "replace")):
+            del lines[0]
+        decided = (self._decision_in(one.decode("utf-8", "replace"), reply) for one in lines)
+        self.journal.write_raw(content, by=reply.by, decisions=list(filter(None, decided)))
+
+    def _answered_in(self, text: str) -> Exchange | None:
+        """Return the open request that a line answers."""
+        is_response = kind_typed(text) in (Kind.RESULT, Kind.ERROR) and id_of(text) is not None
+        return addressed(text, self.session.pending) if is_response else None
 
     def _decision_in(self, text: str, reply: Reply) -> str:
         """Return the record of a decision where a person responds to a request that stays open."""
-        is_response = kind_typed(text) in (Kind.RESULT, Kind.ERROR) and id_of(text) is not None
-        exchange = addressed(text, self.session.pending) if is_response else None
+        exchange = self._answered_in(text)
         if exchange is None:
             return ""
         response = Sent(exchange, None, text, Verdict(text, None, text), deliberate=True)

@@ -26,7 +26,7 @@ from humanmcp.protocol.conversation.transcript import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from humanmcp.inbox.contract import Answer, Key, ServerInbox, SessionFacts, Waiting
@@ -110,8 +110,8 @@ class Journal(InboxSession):
         self.graces = ClientSeconds(home, records.GRACE)
         self._on_the_way: dict[int, tuple[ExchangeState, Answer]] = {}
         """The exchanges whose responses are not written yet, or never will be."""
-        self.is_mid_line = False
-        """Whether a person wrote the beginning of a line, and its end is still to come."""
+        self.begun = b""
+        """The beginning of a line that a person wrote, and whose end is still to come."""
         self.related_to: Callable[[str], int] = lambda _line: 0
         """Returns the request that a line belongs to which is not a response, 0 for none."""
         self.last_spoken_seq = 0
@@ -161,12 +161,13 @@ class Journal(InboxSession):
             number = key.number
             self.write(said, number, by=by, note=note, decision=decision, receipt=number)
         elif decision:
-            try:
-                self.record(
-                    Direction.NOTE, b"", by=by, note=DECIDED, decision=decision, durable=True
-                )
-            except InboxError as error:
-                logger.warning("the transcript misses a decision: %s", error)
+            self._note_decision(decision, by)
+
+    def _note_decision(self, decision: str, by: str) -> None:
+        try:
+            self.record(Direction.NOTE, b"", by=by, note=DECIDED, decision=decision, durable=True)
+        except InboxError as error:
+            logger.warning("the transcript misses a decision: %s", error)
 
     def cannot_read_last(self) -> None:
         """Count the last recorded line as unreadable."""
@@ -195,7 +196,7 @@ class Journal(InboxSession):
             self.connection.send(
                 raw, related_to=number or stream, deliberate=deliberate, receipt=receipt
             )
-            self.is_mid_line = False
+            self.begun = b""
 
     def _may_send(  # noqa: PLR0913 - as `write`
         self,
@@ -221,16 +222,18 @@ class Journal(InboxSession):
             self.last_spoken_seq = self.seq
         return True
 
-    def write_raw(self, content: bytes, *, by: str, decision: str = "") -> None:
-        """Record and send raw bytes, unchanged.
+    def write_raw(self, content: bytes, *, by: str, decisions: Sequence[str] = ()) -> None:
+        """Record and send raw bytes, unchanged, with the decisions about the answers in them.
 
         No check has seen them: this is how a client is tested with what no server should write.
         """
-        ended = content.endswith(b"\n")
-        note = DELIBERATE_BYTES if ended else DELIBERATE_UNENDED
+        note = DELIBERATE_BYTES if content.endswith(b"\n") else DELIBERATE_UNENDED
+        for decision in decisions[:-1]:
+            self._note_decision(decision, by)
+        decision = "".join(decisions[-1:])
         if self._may_send(content.removesuffix(b"\n"), by=by, note=note, decision=decision):
             self.connection.send_raw(content)
-            self.is_mid_line = not ended
+            self.begun = (self.begun + content).rpartition(b"\n")[2]
 
     def note_order(self, reply: Reply) -> None:
         """Record what a person ordered."""

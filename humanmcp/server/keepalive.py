@@ -63,7 +63,7 @@ class Keepalive(Capability):
         minutes = int((now - timers.arrived) // 60)
         said = f"Waiting for a person ({minutes} min)" if minutes else "Waiting for a person"
         line = self._session.progress(exchange.number, timers.progressed(), said)
-        if line is not None and not self._journal.is_mid_line:
+        if line is not None and not self._journal.begun:
             self._journal.write(line, exchange.number, by=BY_US)
 
     def over(self, exchange: Exchange, timers: PendingTimers | None, reason: str) -> None:

@@ -170,6 +170,48 @@ def test_no_answer_of_a_person_is_written_without_a_record(tmp_path: Path, way: 
     assert [one for one in answers if not one.decision] == []
 
 
+RESULT: Final = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}\n'
+NO_ANSWER: Final = b'{"jsonrpc":"2.0","method":"notifications/message"}\n'
+
+
+@pytest.mark.parametrize(
+    ("pieces", "decided"),
+    [
+        ([RESULT % 3], [1]),
+        ([(RESULT % 3)[:20], (RESULT % 3)[20:]], [0, 1]),
+        ([(RESULT % 3)[:1], (RESULT % 3)[1:9], (RESULT % 3)[9:]], [0, 0, 1]),
+        ([(RESULT % 3)[:-1], b"\n"], [1, 0]),
+        ([(RESULT % 3)[:-1], b"\n" + RESULT % 4], [1, 1]),
+        ([RESULT % 3 + RESULT % 4], [2]),
+        ([NO_ANSWER + (RESULT % 3)[:30], (RESULT % 3)[30:] + NO_ANSWER], [0, 1]),
+        ([NO_ANSWER[:9], NO_ANSWER[9:]], [0, 0]),
+        ([(RESULT % 9)[:20], (RESULT % 9)[20:]], [0, 0]),
+    ],
+)
+def test_bytes_that_answer_leave_one_record_however_they_are_cut(
+    tmp_path: Path, pieces: list[bytes], decided: list[int]
+) -> None:
+    """With the byte that ends the answer; nothing is recorded of what answers no request."""
+    inbox = FolderInbox(tmp_path / "home")
+    with _host(tmp_path) as host:
+        for line in (LS, LS.replace('"id": 3', '"id": 4')):
+            host.send(line)
+        item = _waiting(inbox)
+        until(lambda: len(inbox.items(item.key.session)) == 2, "both requests")
+        person, found, before = Deciding(open_exchange_of(inbox, item.key), tmp_path), [], 0
+        for piece in pieces:
+            person.say(Reply(b64encode(piece).decode(), by="desk", order=Order.RAW))
+            frames = inbox.frames(item.key.session)
+            found.append(sum(bool(one.decision) for one in frames) - before)
+            before += found[-1]
+    assert found == decided
+    if not before:
+        return
+    numbers = {3: item.key.number, 4: item.key.number + 1}
+    for record, answered in zip(_records(inbox), (3, 4), strict=False):
+        assert record["exchange"] == numbers[answered]
+
+
 def test_what_a_pattern_allows_is_recorded_as_that(tmp_path: Path) -> None:
     """After the decision of the person who chose the pattern."""
     inbox = FolderInbox(tmp_path / "home")
