@@ -138,7 +138,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--open", action="store_true")
     flag("--replay", metavar="TRANSCRIPT")
     flag("--match", choices=MATCHES, default=MATCHES[0])
-    flag("--otherwise", choices=OTHERWISE, default=OTHERWISE[0])
+    flag("--otherwise", choices=OTHERWISE)
     flag("--http", nargs="?", const="", metavar="ADDRESS")
     flag("--lan", action="store_true")
     flag("--url", metavar="URL", default="")
@@ -354,6 +354,10 @@ def _parts(arguments: argparse.Namespace, settings: Settings, stderr: Stderr) ->
         must_exist=bool(settings.book),
         approvals=arguments.approvals,
     )
+    if arguments.otherwise is None:  # with --auto nobody is there: a call would wait for ever
+        is_alone = arguments.auto and settings.book
+        is_alone = is_alone and not (arguments.approvals or arguments.replay)
+        arguments.otherwise = OTHERWISE_ERROR if is_alone else OTHERWISE[0]
     replay, forward = _replay(arguments, home, settings.inbox, _command(arguments))
     mode = Mode.BY_HAND if arguments.by_hand else Mode.AUTO if arguments.auto else Mode.NORMAL
     options = ServeOptions(

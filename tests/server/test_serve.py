@@ -699,3 +699,30 @@ def test_an_answer_of_a_rule_that_cannot_be_sent_is_an_error_for_the_client(
     assert error["code"] == -32603
     assert error["message"].startswith("The answer of the book: rule 1 cannot be sent. ")
     assert "content" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "waits"),
+    [
+        (("--auto", "--book", "BOOK"), False),
+        (("--auto", "--book", "BOOK", "--otherwise", "hand"), True),
+        (("--auto", "--book", "BOOK", "--approvals"), True),
+        (("--auto",), True),
+        (("--book", "BOOK"), True),
+        (("--book", "BOOK", "--otherwise", "error"), False),
+    ],
+)
+def test_a_call_that_no_rule_answers_waits_only_where_somebody_may_be_there(
+    home: Path, tmp_path: Path, flags: tuple[str, ...], *, waits: bool
+) -> None:
+    """`--auto --book` is for nobody: a call that waited there would wait for ever."""
+    book = tmp_path / "book.toml"
+    book.write_text('[[rules]]\ntool = "a"\ntext = "b"\n')
+    words = [str(book) if one == "BOOK" else one for one in flags]
+    with Serving(home, *words) as server:
+        server.say(call(1, name="other"))
+        if waits:
+            inbox = FolderInbox(home)
+            until(lambda: [i for one in inbox.sessions() for i in inbox.items(one.name)], "it")
+        else:
+            assert "No rule of the answer book" in json.loads(server.hear())["error"]["message"]
