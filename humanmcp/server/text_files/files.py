@@ -306,6 +306,10 @@ class TextFiles:
         elif not unfinished or file.is_silent(self._now):
             texts = texts_of(reading, documents, start)
             self._round = _Round(file, mark, raw, reading, start, texts)
+        elif file is self._named and self._blames:
+            about_older = note("older text")
+            told = (self._last_text or "").removeprefix(about_older)
+            self._tell(f"{about_older}{told}", blames=True)
 
     def _refuse_bytes(self, file: WatchedFile, mark: Mark, reading: TextReading) -> None:
         """Report bytes that are not text in any encoding, when no more are being written."""

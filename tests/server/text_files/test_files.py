@@ -372,6 +372,22 @@ def test_what_is_not_complete_is_a_mistake_after_two_silent_seconds(desk: Desk, 
     assert "".join(document.text for document in got) == typed.replace("} ", "}")
 
 
+@pytest.mark.parametrize("typed", ['{"id":1', "sunny", '{"a":"b', ONE + '{"id"'])
+def test_what_was_said_of_an_older_text_says_so_until_the_new_one_is_judged(
+    desk: Desk, typed: str
+) -> None:
+    """For two seconds, `problems.txt` named places in a text that was not there any more."""
+    desk.type(TWO)
+    desk.refuse_all()
+    older = desk.problems
+    desk.type(typed)
+    desk.looks(1.9)
+    first, _, rest = desk.problems.partition("\n")
+    assert (first.startswith("out.txt has changed since"), rest) == (True, older)
+    desk.looks(0.3)
+    assert desk.problems == ""
+
+
 @pytest.mark.parametrize("blank", ["", "\n", " \r\n\t\n"])
 def test_an_empty_file_is_nothing(desk: Desk, blank: str) -> None:
     """It stays, and nothing is said of it."""
