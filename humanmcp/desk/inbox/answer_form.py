@@ -7,7 +7,7 @@ write; the rest of the message is unchanged and can be edited as JSON.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import Item
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.json.jsonrpc import JsonObject
-    from humanmcp.protocol.tables.types import Kind, Member
+    from humanmcp.protocol.json.jsonrpc import Json
+    from humanmcp.protocol.tables.types import Kind
 
 LARGEST_SCHEMA: Final = 200_000
 """The maximum size of a declared schema that becomes a form, in characters."""
@@ -43,15 +43,21 @@ LARGEST_SCHEMA: Final = 200_000
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
-    """A schema, and the place in the message that it describes (a JSON Pointer).
+    """The field for a place in the message (a JSON Pointer), and the schema if one was received.
 
     `mirror`: the value is also written as text for the model, as the specification requires for
     structured content.
     """
 
     pointer: str
+    field: FormField
     schema: Mapping[str, Any]
     mirror: bool = False
+
+    @classmethod
+    def of(cls, pointer: str, schema: Mapping[str, Any], *, mirror: bool = False) -> AnswerForm:
+        """Return the form that a received schema describes."""
+        return cls(pointer, field_of(schema), schema, mirror)
 
 
 _SHOWN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -89,93 +95,81 @@ _LONG: Final = frozenset({"description", "instructions", "text"})
 """The members that may have many lines."""
 
 
-class Switch(dict[str, Any]):
-    """The schema of a member that is either absent, or an empty object or `true`."""
+def _members(shape: str, version: str) -> tuple[FormField, ...]:
+    """Return the fields of an object of the specification; its `type` is defined by an arm."""
+    members = {name: SHAPES[shape].members[name] for name in _SHOWN[shape] if name != "type"}
+    fields = []
+    for name, one in members.items():
+        if one.exists(version):
+            field = _field(name, one.kind(version), version, example(one, version))
+            fields.append(replace(field, needed=version in one.required))
+    return tuple(fields)
 
 
-class ByType(dict[str, Any]):
-    """The schemas of an object, by its member `type`."""
-
-
-def _object(needed: tuple[str, ...] = (), /, **properties: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    return {"type": "object", "properties": properties, "required": list(needed)}
-
-
-def _object_of(name: str, version: str) -> dict[str, Any]:
-    members = {each: SHAPES[name].members[each] for each in _SHOWN[name]}
-    known = {each: member for each, member in members.items() if member.exists(version)}
-    needed = tuple(each for each, member in known.items() if version in member.required)
-    return _object(
-        needed, **{each: _schema(each, member, version) for each, member in known.items()}
-    )
-
-
-def _schema(name: str, member: Member, version: str) -> dict[str, Any]:
-    if name == "type":  # no choice: the arm defines it
-        return {"const": None}
-    schema = _schema_of(member.kind(version), version)
-    if "enum" in schema:  # the default first
-        first = example(member, version)
-        schema["enum"].sort(key=lambda one: one != first)
-    if name == "data":
-        return {**schema, "format": "media"}
-    if schema == {"type": "string"} and name in _LONG:
-        return {**schema, "format": "long"}
-    return schema or {"default": example(member, version)}
-
-
-def _schema_of(kind: Kind, version: str) -> dict[str, Any]:  # noqa: PLR0911 - one line a kind
-    """Return the JSON Schema of a kind of value; {} for a value that is written as JSON."""
+def _field(name: str, kind: Kind, version: str, usual: Json = None) -> FormField:  # noqa: C901, PLR0912 - one case a kind
+    """Return the field of a kind of value; one that has none is written as JSON."""
+    found = FormField("json", name, name, value=usual)
     match kind:
-        case str():
-            return _object_of(kind, version) if kind in _SHOWN else {}
+        case "ServerCapabilities":
+            found.kind, found.fields, found.value = "group", _capabilities(version), {}
+        case str() if kind in _SHOWN:
+            found.kind, found.fields = "group", _members(kind, version)
+            found.value = {one.name: one.value for one in found.fields if one.needed}
         case types.Text():
-            return {"type": "string"}
+            found.kind = "media" if name in _BYTES else "long" if name in _LONG else "text"
+            found.value = ""
         case types.Boolean():
-            return {"type": "boolean"}
+            found.kind, found.choices, found.value = "choice", _yes_or_no(), False
         case types.Number():
-            return {"type": "integer" if kind.whole else "number"}
-        case types.OneOf():
-            return {"type": "string", "enum": list(kind.values)}
-        case types.ListOf():
-            return {"type": "array", "items": _schema_of(kind.item, version)}
-        case types.OneOrMany():  # the list of a form begins with the existing value
-            one = _schema_of(kind.item, version)
-            return {"type": "array", "items": one} if kind.many_since <= version else one
+            found.kind, found.value = "number", 0
+        case types.OneOf():  # the default first
+            values = sorted(kind.values, key=lambda one: one != usual)
+            found.kind, found.value = "choice", values[0]
+            found.choices = tuple((json_text(one), one) for one in values)
+        case types.OneOrMany() if kind.many_since > version:
+            return _field(name, kind.item, version, usual)
+        case types.ListOf() | types.OneOrMany():  # one value begins the list
+            found.kind, found.item, found.value = "list", _field("", kind.item, version), []
         case types.ByMember():
-            return ByType(
-                (arm, _object_of(shape, version))
-                for arm, shape in kind.shapes.items()
-                if shape in _SHOWN and SHAPES[shape].since <= version
-            )
+            shapes = {arm: shape for arm, shape in kind.shapes.items() if shape in _SHOWN}
+            known = {arm: one for arm, one in shapes.items() if SHAPES[one].since <= version}
+            found.kind = "arms"
+            found.arms = tuple(_field(arm, one, version) for arm, one in known.items())
+            for arm in found.arms:
+                arm.value["type"] = arm.name
+            found.value = found.arms[0].value
         case types.ByPresence():  # with a `blob`, no text is needed
-            schema = _schema_of(kind.shapes["text"], version)
-            needed = [one for one in schema["required"] if one not in kind.shapes]
-            blob = {"blob": {"type": "string", "format": "media"}} if "blob" in kind.shapes else {}
-            return {**schema, "properties": {**schema["properties"], **blob}, "required": needed}
+            found = _field(name, kind.shapes["text"], version, usual)
+            found.fields += (_field("blob", types.Text(), version),)
+            for one in found.fields:
+                one.needed &= one.name not in kind.shapes
+            found.value = {one.name: one.value for one in found.fields if one.needed}
         case _:
-            return {}
+            pass
+    return found
 
 
+_BYTES: Final = frozenset({"data", "blob"})
 _CAPABILITIES: Final = ("tools", "resources", "prompts", "completions", "logging")
 """The server capabilities that a person turns on and off; others are JSON."""
 
 
-def _capabilities(version: str) -> dict[str, Any]:
+def _capabilities(version: str) -> tuple[FormField, ...]:
     """Return one switch per capability, and switches for its parts."""
+
+    def switch(name: str, value: Json, *fields: FormField) -> FormField:
+        about = say(SECTION, f"declares.{name}")
+        return FormField("switch", name, name, about, fields=fields, value=value)
+
     known = SHAPES["ServerCapabilities"].members
-    return _object(
-        **{
-            one: Switch(
-                description=say(SECTION, f"declares.{one}"),
-                properties={
-                    name: Switch(type="boolean", description=say(SECTION, f"declares.{name}"))
-                    for name in SHAPES[str(known[one].kind(version))].members
-                },
-            )
-            for one in _CAPABILITIES
-            if known[one].exists(version)
-        }
+    parts = {
+        one: SHAPES[str(known[one].kind(version))].members
+        for one in _CAPABILITIES
+        if known[one].exists(version)
+    }
+    return tuple(
+        switch(one, {}, *(switch(name, value=True) for name in names))
+        for one, names in parts.items()
     )
 
 
@@ -184,16 +178,13 @@ def form_of(item: Item, negotiated: NegotiatedState, tool: str) -> AnswerForm | 
     if item.method == "tools/call":
         schema = _tool_schema(negotiated, tool, "outputSchema")
         if schema is not None and kind_of_tool(tool, negotiated.tools) != QUESTION:
-            return AnswerForm("/result/structuredContent", schema, mirror=True)
+            return AnswerForm.of("/result/structuredContent", schema, mirror=True)
     if item.method == "elicitation/create":
-        return AnswerForm("/result", _asked_for(item))
+        return AnswerForm.of("/result", _asked_for(item))
     result = methods.of(item.method).result_in(item.protocol_version)
     if result not in _SHOWN:
         return None
-    schema = _object_of(result, item.protocol_version)
-    if "capabilities" in schema["properties"]:
-        schema["properties"]["capabilities"] = _capabilities(item.protocol_version)
-    return AnswerForm("/result", schema)
+    return AnswerForm("/result", _field("", result, item.protocol_version), {})
 
 
 def _asked_for(item: Item) -> Mapping[str, Any]:
@@ -206,9 +197,10 @@ def _asked_for(item: Item) -> Mapping[str, Any]:
     asked = None if is_large(item.line) else read_line(item.line)
     schema = asked.params.get("requestedSchema") if isinstance(asked, Message) else None
     if not isinstance(schema, dict) or len(json.dumps(schema)) > LARGEST_SCHEMA:
-        return _object(("action",), action=action)
-    content = {"title": say(SECTION, "elicit.content"), **schema}
-    return _object(("action",), action=action, content=content)
+        fields = {"action": action}
+    else:
+        fields = {"action": action, "content": {"title": say(SECTION, "elicit.content"), **schema}}
+    return {"type": "object", "properties": fields, "required": ["action"]}
 
 
 def arguments_form(negotiated: NegotiatedState, tool: str) -> AnswerForm | None:
@@ -216,7 +208,7 @@ def arguments_form(negotiated: NegotiatedState, tool: str) -> AnswerForm | None:
     schema = _tool_schema(negotiated, tool, "inputSchema")
     if schema is None or not schema.get("properties"):
         return None
-    return AnswerForm("/params/arguments", schema)
+    return AnswerForm.of("/params/arguments", schema)
 
 
 def _tool_schema(negotiated: NegotiatedState, tool: str, member: str) -> Mapping[str, Any] | None:
@@ -237,20 +229,25 @@ class FormField:
     """A field of a form, for `fields.html`.
 
     `kind`: group, list, choice, number, text, long, json, switch, media or arms. `label` is the
-    title of its schema, or its name. `blank` is the JSON of a new item, or of what is turned on. A
+    title of its schema, or its name. `value` is that of a new item, or of what is turned on. A
     choice is its JSON and its title. `arms` are the forms of an object, named by its member `type`.
     """
 
     kind: str
     name: str
     label: str
-    help: str
-    needed: bool
+    help: str = ""
+    needed: bool = False
     fields: tuple[FormField, ...] = ()
     item: FormField | None = None
-    blank: str = ""
+    value: Any = None
     choices: tuple[tuple[str, str], ...] = ()
     arms: tuple[FormField, ...] = ()
+
+    @property
+    def blank(self) -> str:
+        """The `value` as JSON."""
+        return json.dumps(self.value, ensure_ascii=False, indent=2)
 
 
 def field_of(schema: Any) -> FormField:  # noqa: ANN401 - it came over a wire
@@ -258,62 +255,36 @@ def field_of(schema: Any) -> FormField:  # noqa: ANN401 - it came over a wire
 
 
 def form_field(field: Field, depth: int = 0) -> FormField:
-    """Return a field, with its inner fields, for the page."""
+    """Return a field with its inner fields, without those that have only one possible value."""
     label, about = field.title[:LONGEST_HELP] or field.name, field.about[:LONGEST_HELP]
     found = FormField("json", field.name, label, about, field.needed)
     schema = field.schema
-    if isinstance(schema, Switch):
-        found.kind, found.fields = "switch", _inner(field, depth)
-        found.blank = "true" if field.kind == "boolean" else "{}"
-    elif isinstance(schema, ByType):
-        found.kind = "arms"
-        found.arms = tuple(_arm(name, one, depth) for name, one in schema.items())
-    elif choices := _choices(field):
+    if choices := _choices(field):
         found.kind, found.choices = "choice", choices
     elif depth >= DEEPEST or any(word in schema for word in _COMBINED):
         pass
     elif field.kind == "object" and isinstance(schema.get("properties"), dict):
-        found.kind, found.fields = "group", _inner(field, depth)
+        parts = (one for one in field.fields if "const" not in one.schema)
+        found.kind, found.fields = "group", tuple(form_field(one, depth + 1) for one in parts)
     elif field.item is not None:
         found.kind, found.item = "list", form_field(field.item, depth + 1)
-        found.blank = json.dumps(_blank(field.item.schema), ensure_ascii=False, indent=2)
+        found.item.value = first_value(field.item.schema)
     elif field.kind == "string":
-        wanted = str(schema.get("format"))
-        found.kind = wanted if wanted in {"long", "media"} else "text"
+        found.kind = "long" if schema.get("format") == "long" else "text"
     elif field.kind in {"number", "integer"}:
         found.kind = "number"
     return found
 
 
-def _blank(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the initial value of an item; for an object with several forms, the first one."""
-    if isinstance(schema, ByType):
-        name, arm = next(iter(schema.items()))
-        return {**_blank(arm), "type": name}
-    value = first_value(schema)
-    if isinstance(value, dict):
-        parts = schema.get("properties", {})
-        value |= {one: _blank(parts[one]) for one in value if isinstance(parts.get(one), ByType)}
-    return value
-
-
-def _arm(name: str, schema: JsonObject, depth: int) -> FormField:
-    arm = form_field(Field(name, schema), depth + 1)
-    arm.blank = json_text({**first_value(schema), "type": name})
-    return arm
-
-
-def _inner(field: Field, depth: int) -> tuple[FormField, ...]:
-    """Return the fields of an object without those that have only one possible value."""
-    parts = (one for one in field.fields if "const" not in one.schema)
-    return tuple(form_field(one, depth + 1) for one in parts)
-
-
 def _choices(field: Field) -> tuple[tuple[str, str], ...]:
     """Return the allowed values as JSON, each with its title or itself."""
     if field.kind == "boolean":
-        return ("true", say(SECTION, "field.yes")), ("false", say(SECTION, "field.no"))
+        return _yes_or_no()
     return tuple((json_text(one.value), one.title or _shown(one.value)) for one in field.choices)
+
+
+def _yes_or_no() -> tuple[tuple[str, str], ...]:
+    return ("true", say(SECTION, "field.yes")), ("false", say(SECTION, "field.no"))
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -393,7 +364,7 @@ def starts_of(exchange: Exchange) -> tuple[Start, ...]:
     if not results:
         return ()
     said = plain_result(exchange, "", NegotiatedState())
-    say = Start("", "", message(exchange, "result", said), AnswerForm("/result/content", SAY))
+    say = Start("", "", message(exchange, "result", said), AnswerForm.of("/result/content", SAY))
     tools = tools_in(exchange)
     return (
         say,
@@ -427,4 +398,4 @@ def _form(tool: Mapping[str, Any]) -> AnswerForm:
     schema = tool.get("inputSchema")
     if not isinstance(schema, dict) or len(json.dumps(schema)) > LARGEST_SCHEMA:
         schema = {}
-    return AnswerForm("/result/content/input", schema)
+    return AnswerForm.of("/result/content/input", schema)

@@ -49,7 +49,6 @@ from humanmcp.desk.inbox.answer_form import (
     Start,
     arguments_form,
     chosen,
-    field_of,
     form_of,
     starts_of,
 )
@@ -322,7 +321,7 @@ def _message(
         "templates": () if service.goes_on(opened, task) else service.templates(opened),
         "answers": desk.shelf.fitting(item.method, standing["row"].name)[:9],
         "starts": starts,
-        "forms": {name: field_of(one.schema) for name, one in forms.items() if one is not None},
+        "forms": {name: one.field for name, one in forms.items() if one is not None},
         "became": _became(desk, item),
         "initial_state": script_json(_initial_state(desk, opened, task, starts, form)),
         **standing,

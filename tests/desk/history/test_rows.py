@@ -13,11 +13,11 @@ from humanmcp.desk import nodes, rendering
 from humanmcp.desk.book import rules
 from humanmcp.desk.history import rows, search
 from humanmcp.desk.inbox import answer_form
-from humanmcp.desk.inbox.answer_form import field_of
 from humanmcp.inbox.contract import Draft, Item, Key, Reply, SessionFacts
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.tables.versions import VERSIONS
 from tests.support.inbox_folder import permission
 from tests.support.speaking import said_in
 
@@ -269,23 +269,41 @@ def test_what_is_added_to_a_list_of_a_form_begins_as_the_check_wants_it(
     """A tool has a schema that is an object, a message and a part have a type."""
     form = answer_form.form_of(item("{}", method), NegotiatedState(), "")
     assert form is not None
-    (blank,) = [one.blank for one in field_of(form.schema).fields if one.item]
-    assert json.loads(blank) == begun
+    (item_field,) = [one.item for one in form.field.fields if one.item]
+    assert json.loads(item_field.blank) == begun
 
 
 def test_a_form_begins_with_what_is_usual_and_needs_what_every_answer_has() -> None:
     """A prompt's message is the user's first; what a resource holds may be text or a `blob`."""
     prompt = answer_form.form_of(item("{}", "prompts/get"), NegotiatedState(), "")
     assert prompt is not None
-    message = prompt.schema["properties"]["messages"]["items"]
-    assert message["properties"]["role"]["enum"] == ["user", "assistant"]
+    messages = prompt.field.fields[1].item
+    assert messages is not None
+    assert [title for _value, title in messages.fields[0].choices] == ["user", "assistant"]
     resource = answer_form.form_of(item("{}", "resources/read"), NegotiatedState(), "")
     assert resource is not None
-    content = resource.schema["properties"]["contents"]["items"]
-    assert (list(content["properties"]), content["required"]) == (
-        ["uri", "mimeType", "text", "blob"],
-        ["uri"],
-    )
+    contents = resource.field.fields[0].item
+    assert contents is not None
+    assert [(one.name, one.needed) for one in contents.fields] == [
+        ("uri", True),
+        ("mimeType", False),
+        ("text", False),
+        ("blob", False),
+    ]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_prompt_s_message_has_the_content_of_its_version(version: str) -> None:
+    """A link came in 2025-06-18; a resource has fields in every version, however deep it is."""
+    asked = item("{}", "prompts/get")._replace(protocol_version=version)
+    form = answer_form.form_of(asked, NegotiatedState(), "")
+    assert form is not None
+    message = form.field.fields[1].item
+    assert message is not None
+    arms = {one.name: one for one in message.fields[1].arms}
+    assert ("resource_link" in arms) is (version >= "2025-06-18")
+    (resource,) = arms["resource"].fields
+    assert [one.kind for one in resource.fields] == ["text", "text", "long", "media"]
 
 
 RULES = [

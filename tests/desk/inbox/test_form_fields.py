@@ -77,10 +77,10 @@ def test_a_new_item_starts_from_what_it_must_have() -> None:
         "required": ["name", "size", "inner"],
     }
     field = field_of({"type": "array", "items": item})
-    value = json.loads(field.blank)
+    assert field.item is not None
+    value = json.loads(field.item.blank)
     assert value == {"type": "text", "name": "", "size": 3, "inner": {"sure": False}}
     assert mismatch(value, item) is None
-    assert field.item is not None
     assert [one.name for one in field.item.fields] == ["name", "size", "inner", "note"]
 
 
