@@ -244,7 +244,7 @@ def test_words_come_along_to_another_kind_of_answer(host: Serving, opened: Opene
     page.locator("#sentence").fill('the "Tokyo" service\nis down')
     kinds = page.locator(".kinds")
     kinds.get_by_text("Protocol error").click()
-    message = page.locator("#error-message")
+    message = page.locator("[data-pointer='/error/message']")
     assert json.loads(read_json_of(page))["error"]["message"] == 'the "Tokyo" service\nis down'
     message.fill("no such city")
     kinds.get_by_text("Tool error").click()
@@ -262,7 +262,7 @@ def test_the_message_of_an_error_becomes_the_text_of_a_result(
     """Where the result has no text yet."""
     page = opened(call("1", city="Tokyo"))
     page.locator(".kinds").get_by_text("Protocol error").click()
-    page.locator("#error-message").fill("no such city")
+    page.locator("[data-pointer='/error/message']").fill("no such city")
     page.locator(".kinds").get_by_text("Result").click()
     expect(page.locator("#sentence")).to_have_value("no such city")
     page.keyboard.press("Control+Enter")

@@ -249,7 +249,7 @@ def test_switching_views_loses_nothing(host: Serving, opened: Opened) -> None:
     expect(page.locator("#sentence")).to_have_value("sunny 😀")
     page.locator("#sentence").fill("rain")
     page.locator("[name=kind][value=error]").check()
-    page.locator("#error-message").fill("no such city")
+    page.locator("[data-pointer='/error/message']").fill("no such city")
     page.locator("[name=kind][value='tool error']").check()
     expect(page.locator("#sentence")).to_have_value("rain")
     page.locator("#send").click()

@@ -129,7 +129,7 @@ def test_who_chooses_a_kind_with_the_pointer_writes_on_in_its_field(
     page.locator(".kinds").get_by_text("Protocol error").click()
     page.keyboard.press("Control+a")
     page.keyboard.type("temporary")
-    expect(page.locator("#error-message")).to_have_value("temporary")
+    expect(page.locator("[data-pointer='/error/message']")).to_have_value("temporary")
     page.locator(".kinds").get_by_text("Tool error").click()
     expect(page.locator("#sentence")).to_be_focused()
     page.keyboard.press("Shift+Tab")

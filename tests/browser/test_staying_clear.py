@@ -64,7 +64,7 @@ def test_what_blocks_send_is_said_once_where_its_field_is_in_view(
     page = window(viewport={"width": 390, "height": 440}, has_touch=True, is_mobile=True).page
     page.locator("#rows a").first.click()
     page.locator(".kinds").get_by_text("Protocol error").click()
-    page.locator("#error-code").fill("many")
+    page.locator("[data-pointer='/error/code']").fill("many")
     beside, at_field = page.locator("#first-problem"), page.locator(".at-field.error")
     expect(at_field).to_have_count(1)
     page.evaluate("scrollTo(0, 0)")

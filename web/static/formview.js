@@ -24,10 +24,11 @@ const READ = {
 };
 
 export class FormView {
-  /** @param {HTMLElement} place @param {MessageDocument} draft */
-  constructor(place, draft) {
+  /** @param {HTMLElement} place @param {MessageDocument} draft @param {ViewName} view that it is in */
+  constructor(place, draft, view = "form") {
     this.place = place;
     this.draft = draft;
+    this.view = view;
     /** @type {string | null} the text for the model as we wrote it */
     this.mirrored = null;
     this.marks = new FieldMarks(place);
@@ -61,16 +62,17 @@ export class FormView {
     (needed ?? (long?.value === "" ? long : controls[0] ?? first("button", this.place)))?.focus();
   }
 
-  // The fields are made anew, and the one that had the focus has it again.
   fill() {
-    const instead = byId("form-instead");
+    const [instead, isDrawn] = [byId("form-instead"), this.draw()];
+    instead.hidden = isDrawn;
+    this.place.hidden = !isDrawn;
+    if (!isDrawn) instead.textContent = say(this.form ? "tojson" : "noform");
+  }
+
+  // The fields are made anew, and the one that had the focus has it again. False where nothing can be drawn.
+  draw() {
     this.root = parse(this.reading.base);
-    instead.hidden = Boolean(this.form && this.root);
-    this.place.hidden = !instead.hidden;
-    if (!this.form || !this.root) {
-      instead.textContent = say(this.form ? "tojson" : "noform");
-      return;
-    }
+    if (!this.form || !this.root) return false;
     const active = document.activeElement;
     const focused = active instanceof HTMLElement && this.place.contains(active) ? active.dataset.pointer : undefined;
     const fields = copyOf(this.form);
@@ -79,6 +81,7 @@ export class FormView {
     this.show(fields, this.path);
     this.marks.shown = new Shown(); // they were made anew, without their marks
     if (focused !== undefined) this.marks.at(focused)?.focus();
+    return true;
   }
 
   /** Fill in a field. @param {HTMLElement} field @param {Path} path */
@@ -188,7 +191,7 @@ export class FormView {
 
   /** @param {Control} control @param {Path} path */
   name(control, path) {
-    control.id = `field-${this.count += 1}`;
+    control.id = `${this.place.id}-${this.count += 1}`;
     control.dataset.pointer = pointerOf(path);
     const label = control.parentElement && first(":scope > label", control.parentElement, HTMLLabelElement);
     if (label) label.htmlFor = control.id;
@@ -264,7 +267,7 @@ export class FormView {
   /** @param {UnreadFields} reading */
   change(reading) {
     const next = reading.withBase(this.reflect(reading.base));
-    this.draft.write(next.text, "form", next.unread.length ? next : null);
+    this.draft.write(next.text, this.view, next.unread.length ? next : null);
   }
 
   /** Structured content is also given to the model as text: the same value, as JSON. @param {string} text */

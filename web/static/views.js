@@ -1,10 +1,9 @@
 // The three views of the document and their tabs. Text is one text, or the code and message of an error.
 
-import { FieldMarks } from "./diagnostics.js";
 import { isOneText, TEXT_PATH } from "./document.js";
 import { all, byId, fillField, led, nextOf } from "./dom.js";
 import { FormView } from "./formview.js";
-import { parse, put, stringAt, textAt } from "./jsontext.js";
+import { parse, put, textAt } from "./jsontext.js";
 import { JsonView } from "./editor.js";
 import { say } from "./words.js";
 
@@ -141,15 +140,13 @@ class TextView {
   /** @param {MessageDocument} draft @param {() => void} onTyped */
   constructor(draft, onTyped) {
     this.draft = draft;
-    this.marks = new FieldMarks(byId("error-fields"));
+    this.error = new FormView(byId("error-fields"), draft, "text");
+    this.error.become("/error", "form-error");
     this.sentence = byId("sentence", HTMLTextAreaElement);
-    this.code = byId("error-code", HTMLInputElement);
-    this.message = byId("error-message", HTMLInputElement);
     this.sentence.addEventListener("input", () => {
       onTyped();
       draft.write(put(draft.text, TEXT_PATH, JSON.stringify(this.sentence.value)), "text");
     });
-    for (const field of [this.code, this.message]) field.addEventListener("input", () => this.writeError());
   }
 
   get usable() {
@@ -157,7 +154,11 @@ class TextView {
   }
 
   focus() {
-    (this.draft.kind === "error" ? this.message : this.sentence).focus();
+    (this.draft.kind === "error" ? this.marks.at("/error/message") : this.sentence)?.focus();
+  }
+
+  get marks() {
+    return this.error.marks;
   }
 
   fill() {
@@ -171,18 +172,10 @@ class TextView {
     this.sentence.hidden = error || !plain || invalid;
     byId("error-fields").hidden = !error || invalid;
     if (error) {
-      fillField(this.code, textAt(text, ["error", "code"]) ?? "");
-      fillField(this.message, stringAt(text, ["error", "message"]) ?? "");
+      this.error.draw();
     } else if (plain) {
       const sentence = this.draft.sentence ?? "";
       fillField(this.sentence, this.draft.facts.placeholders.includes(sentence) ? "" : sentence);
     }
-  }
-
-  writeError() {
-    const typed = this.code.value.trim();
-    const code = /^-?\d+$/.test(typed) ? typed : JSON.stringify(typed);
-    const text = put(this.draft.text, ["error", "code"], code);
-    this.draft.write(put(text, ["error", "message"], JSON.stringify(this.message.value)), "text");
   }
 }
