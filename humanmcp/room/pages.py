@@ -24,7 +24,6 @@ from humanmcp.desk.settings.settings_page import mistake_page, shown_snippets
 from humanmcp.inbox.contract import Life, StoreError, UnknownItemError
 from humanmcp.locales import spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
-from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.json.visible import visible
 from humanmcp.room import results
 from humanmcp.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom, Knock
@@ -197,7 +196,7 @@ def _on_projector(classroom: Classroom) -> str:
     """Return which mistake or which seat the projector shows, "" for neither."""
     what, *about = classroom.record.projected.split()
     if what == "mistake":
-        return title_of(about[0])
+        return about[0]
     return mark_of(number_of(about[0])).words() if about else ""
 
 

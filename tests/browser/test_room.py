@@ -154,6 +154,12 @@ def test_teacher_learner_and_wall_see_what_happens_without_a_reload(
     teacher.get_by_role("button", name="Show seat on projector").click()
     expect(wall.locator(".stage")).to_contain_text("blue fox")
     expect(wall.locator("body")).not_to_contain_text("Annabel")
+    teacher.get_by_role("button", name="Pause everyone").click()
+    for class_sees in (learner, wall):
+        expect(class_sees.locator("#around")).to_contain_text("has paused everyone")
+    expect(teacher.locator("#around")).to_be_empty()
+    teacher.get_by_role("button", name="Resume everyone").click()
+    expect(wall.locator("#around")).not_to_contain_text("has paused everyone")
     seat.get_by_role("link").first.click()
     teacher.get_by_role("button", name="Take control").click()
     expect(learner.locator("#around")).to_contain_text("The teacher is writing here")
