@@ -6,6 +6,7 @@ A server is copied from its command or address, or from a recording of it.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -101,6 +102,8 @@ def _frames(arguments: argparse.Namespace, settings: Settings) -> Iterable[Frame
     """Return the messages of the server, from a recording or from a new connection."""
     source: str = arguments.source or next(filter(is_address, arguments.words[:1]), "")
     more = arguments.words[not arguments.source and bool(source) :]
+    if not source and len(more) == 1 and _is_recording(Path(more[0]).expanduser()):
+        source, more = more[0], []  # `--from -o book.toml recording.jsonl`
     if source and more:
         raise stopped(SECTION, "one source", words=" ".join(more))
     if not source or is_address(source):
@@ -114,6 +117,11 @@ def _frames(arguments: argparse.Namespace, settings: Settings) -> Iterable[Frame
     if redacted.names:
         to_stderr(say("export", "redacted", count=len(redacted.names)))
     return redacted.frames
+
+
+def _is_recording(path: Path) -> bool:
+    """Return True if a path leads to something that cannot be the command of a server."""
+    return path.is_dir() or (path.is_file() and not os.access(path, os.X_OK))
 
 
 def _called(url: str, arguments: argparse.Namespace) -> ServerAddress:

@@ -72,6 +72,9 @@ def test_a_recording_becomes_a_book_that_says_the_same(
     (transcript,) = (tmp_path / "one").glob("sessions/*/transcript.jsonl")
     assert main(["book", "--from", str(transcript), "-o", str(book)]) == 0
     assert str(book) in capsys.readouterr().err
+    other = tmp_path / "other.toml"
+    assert main(["book", "--from", "-o", str(other), str(transcript)]) == 0
+    assert other.read_bytes() == book.read_bytes()
     assert list(said(tmp_path / "two", book)) == first
 
 

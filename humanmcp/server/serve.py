@@ -171,6 +171,11 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             _open_desk(parts.home)
         attendant.attend(session)
         attendant.run()
+        if session.left:
+            answered = session.session.exchanges.last - session.left
+            stderr.write(
+                say("serve", "left", read=session.read, answered=answered, count=session.left)
+            )
         return _ended(parts.options, session.exit_status, stderr)
 
 

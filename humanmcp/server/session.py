@@ -82,6 +82,8 @@ class ServedSession:
         self.clock = journal.clock
         self.exit_status = 0
         """What a process that serves this session alone ends with."""
+        self.read = self.left = 0
+        """How many lines were read, and how many requests had no response when the input ended."""
         self._schedule = PollSchedule(journal.bell)
         self._wake: Callable[[], object] = lambda: None
         self._handler = ExchangeHandler(
@@ -148,13 +150,14 @@ class ServedSession:
     def _take_in(self, got: Incoming) -> None:
         match got:
             case bytes():
+                self.read += 1
                 self._handler.line(got)
             case Cut():
                 self._handler.too_long(got)
             case HungUp():
                 self._handler.hung_up(got.number)
             case EndOfInput():
-                self._over = True
+                self._over, self.left = True, len(self.session.pending)
             case impossible:
                 assert_never(impossible)
 

@@ -202,6 +202,30 @@ def _alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.parametrize(
+    ("flags", "counts"), [((), (3, 0, 2)), (("--handshake", "book"), (3, 1, 1))]
+)
+def test_a_file_as_input_is_said_to_be_left_without_answers(
+    flags: tuple[str, ...], counts: tuple[int, int, int], home: Path
+) -> None:
+    """Nobody could answer in time: how much was read and is left is on stderr."""
+    lines = f'{INITIALIZE}\n{{"jsonrpc":"2.0","method":"notifications/initialized"}}\n{call(2)}\n'
+    done = subprocess.run(
+        [*COMMAND, "--home", str(home), "--lang", "en", *flags],
+        input=lines,
+        env=bare_environment(home),
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        timeout=PATIENCE,
+    )
+    read, answered, left = counts
+    assert (
+        f"The input ended. Lines read: {read}. Requests answered or cancelled: {answered}. "
+        f"Requests without an answer: {left}."
+    ) in done.stderr
+
+
 def test_nothing_of_the_environment_is_written_down(home: Path, tmp_path: Path) -> None:
     """Hosts pass their API keys; no file of ours may hold one."""
     secret = "sk-quite-secret-0123456789"

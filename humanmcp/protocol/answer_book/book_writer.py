@@ -50,7 +50,10 @@ class CopiedBook:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An answer that a book cannot hold: `malformed` (not a message), or `null` (TOML has none)."""
+    """An answer that a book cannot hold: `malformed` (not a message), or `null` (TOML has none).
+
+    `null member`: only such members of an entry of a list, or of the server, are left out.
+    """
 
     why: str
     method: str
@@ -67,11 +70,19 @@ def copied(frames: Iterable[Frame]) -> CopiedBook:
     for one in records:
         if _is_answer(one):
             writer.add(one)
+    server = _server(records)
+    lists = {member: _entries(records, member) for member in ATTRIBUTES}
+    given = [("initialize", "", server)] + [
+        (method, str(entry[LISTED[member]]), entry)
+        for method, member in _LISTS.items()
+        for entry in lists[member]
+    ]
+    nulls = (LeftOut("null member", method, name) for method, name, one in given if _has_null(one))
     return CopiedBook(
-        _without_nulls(_server(records)),
-        {member: _entries(records, member) for member in ATTRIBUTES},
+        _without_nulls(server),
+        _without_nulls(lists),
         writer.all(),
-        tuple(writer.left_out),
+        (*writer.left_out, *nulls),
     )
 
 
@@ -116,20 +127,21 @@ def _entries(records: Sequence[Recorded], member: str) -> list[dict[str, Any]]:
         for entry in listed if isinstance(listed, list) else ():
             key = entry.get(LISTED[member]) if isinstance(entry, dict) else None
             if isinstance(key, str):
-                found[key] = _without_nulls(
-                    {
-                        name: _schema(part) if name in SCHEMAS else part
-                        for name, part in entry.items()
-                    }
-                )
+                found[key] = {
+                    name: _schema(part) if name in SCHEMAS else part for name, part in entry.items()
+                }
     return list(found.values())
 
 
 def _schema(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Return a schema; as JSON text if there is a null in it, which TOML has not."""
-    if isinstance(value, dict) and any(leaf is None for _path, leaf in leaves(value)):
+    if isinstance(value, dict) and _has_null(value):
         return json.dumps(value, ensure_ascii=False)
     return value
+
+
+def _has_null(value: Any) -> bool:  # noqa: ANN401 - any JSON value
+    return any(leaf is None for _path, leaf in leaves(value))
 
 
 def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON value

@@ -102,6 +102,7 @@ def test_who_the_server_is_stands_in_its_section() -> None:
     }
     assert found.wait == {"*": 0}
     assert found.entries == []
+    assert found.left_out == (LeftOut("null member", "initialize", ""),)
     assert book(hello, result(serverInfo={"name": "s"})).server["instructions"] == ""
     assert book(asked("dice"), answered(SIX)).server == {}
 
@@ -281,6 +282,7 @@ def test_a_schema_with_null_is_read_again_as_it_was(member: str, part: str) -> N
         (Direction.IN, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'),
         answered(json.dumps(listed)),
     )
+    assert copy.left_out == (LeftOut("null member", "tools/list", "find"),)  # its description
     text = element_text("tools", copy.lists["tools"][0])
     (written,) = tomllib.loads(text)["tools"]
     assert [name for name in schemas if isinstance(written[name], str)] == [member]
