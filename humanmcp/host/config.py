@@ -1,6 +1,7 @@
 """A host's configuration: which servers there are, read from the file of any known host.
 
-JSON with `mcpServers`, JSON with comments as VS Code and Zed write it, and Codex's TOML. The
+JSON with `mcpServers`, JSON with comments as VS Code and Zed write it, Codex's TOML and goose's
+YAML. The
 mistakes that people make are explained by place and name, and nothing is guessed. What is wrong
 with one entry costs this entry alone.
 """
@@ -16,6 +17,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common import jsonc
+from humanmcp.common.block_yaml import YamlError, read_yaml
 from humanmcp.common.child import ChildCommand
 from humanmcp.http.server_address import AddressError, ServerAddress, with_variables
 from humanmcp.locales.stop import StopError
@@ -31,11 +33,13 @@ DEFAULT_NAME: Final = ".mcp.json"
 """The file in the home directory that is read when none is named."""
 
 TRAILING_COMMA: Final = "J02"
-_CELLS: Final = ("mcpServers", "servers", "context_servers", "mcp_servers")
-"""Where hosts have their servers: most of them, VS Code, Zed, and Codex."""
+_CELLS: Final = ("mcpServers", "servers", "context_servers", "mcp_servers", "extensions")
+"""Where hosts have their servers: most of them, VS Code, Zed, Codex, and goose."""
 _COMMENTED: Final = re.compile(r'"(?:servers|context_servers)"\s*:')
 """In the files of VS Code and Zed, which have comments."""
-_URLS: Final = ("url", "httpUrl", "serverUrl")
+_ENVIRONMENTS: Final = ("env", "envs", "environment")
+"""What most hosts, goose and opencode call the environment of a server."""
+_URLS: Final = ("url", "httpUrl", "serverUrl", "uri")
 """What hosts call the address of a remote server."""
 
 
@@ -123,7 +127,10 @@ def _value(text: str, path: str) -> Any:  # noqa: ANN401 - any JSON value
     """
     ending = PurePath(path).suffix
     if ending in (".yaml", ".yml"):
-        raise HostConfigError("yaml", path=path)
+        try:
+            return read_yaml(text)
+        except YamlError as error:
+            raise HostConfigError("no yaml", path=path, line=error.line) from error
     if ending == ".toml":
         try:
             return tomllib.loads(text)
@@ -170,6 +177,8 @@ def _servers(value: Any, path: str) -> Mapping[str, Any]:  # noqa: ANN401 - any 
             return servers
         if servers is not None:
             raise HostConfigError("not an object", path=path, name=name)
+    if isinstance(inner, dict) and inner and all(isinstance(one, dict) for one in inner.values()):
+        return inner  # opencode
     raise HostConfigError("no servers", path=path)
 
 
@@ -200,7 +209,9 @@ def _filled(entry: ServerEntry, environment: Mapping[str, str]) -> ServerEntry:
 def _entry(name: str, written: Any, path: str) -> ServerEntry:  # noqa: ANN401 - any JSON value
     if not isinstance(written, dict):
         raise HostConfigError("not an object", path=path, name=name)
-    disabled = written.get("disabled") is True
+    disabled = written.get("disabled") is True or written.get("enabled") is False
+    if "command" not in written and "cmd" in written:  # goose
+        written = {**written, "command": written["cmd"]}
     if "command" not in written:
         url = next((written[key] for key in _URLS if isinstance(written.get(key), str)), None)
         if url is None:
@@ -210,6 +221,9 @@ def _entry(name: str, written: Any, path: str) -> ServerEntry:  # noqa: ANN401 -
     if isinstance(written["command"], dict):  # as Zed wrote it
         written = {**written, "command": "", **written["command"]}
         written["command"] = written.get("path", "")
+    if isinstance(written["command"], list):  # opencode
+        first, *more = written["command"] or [""]
+        written = {**written, "command": first, "args": more}
     command = _text(written["command"], f"{name}.command", path)
     if command.startswith("~"):
         raise HostConfigError("home", path=path, name=f"{name}.command", command=command)
@@ -221,7 +235,7 @@ def _entry(name: str, written: Any, path: str) -> ServerEntry:  # noqa: ANN401 -
         first, rest = command.split(" ", 1)
         code = {"command": first, "args": json.dumps(rest.split())}
         raise HostConfigError("one string", path=path, name=name, **code)
-    env = _named_texts(written, "env", name, path)
+    env = _named_texts(written, next(filter(written.get, _ENVIRONMENTS), "env"), name, path)
     folder = _text(written.get("cwd", ""), f"{name}.cwd", path)
     return ServerEntry(name, ChildCommand((command, *args), env, folder), disabled=disabled)
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common import jsonc, toml_edit
+from humanmcp.common.block_yaml import YamlError, read_yaml
 from humanmcp.common.person_files import NotRegularError, keep_owner, read_regular, replace_regular
 from humanmcp.common.settings import Settings, add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr
@@ -232,8 +233,6 @@ def _state(wanted: Wanted) -> tuple[int, str]:
 
     Returns the exit status, and "absent", "there", "differs" or "unreadable".
     """
-    if wanted.host.format is Format.YAML:
-        return 0, "unknown"
     try:
         found = ConfigFile.read(wanted.host, wanted.path).entries()
     except ConfigFileError as error:
@@ -374,7 +373,7 @@ class HostEntryShape(TypedDict):
 class ConfigShape(HostEntryShape, total=False):
     """The result of `config`. Paste `snippet`, or use `link` or `shell` instead.
 
-    `state`: absent, there, differs, unreadable or unknown. `why`: why nothing was written.
+    `state`: absent, there, differs or unreadable. `why`: why nothing was written.
     """
 
     state: str
@@ -733,6 +732,15 @@ def _read(path: Path) -> str:
         raise ConfigFileError("unreadable", path=path, why=error) from error
 
 
+def _toml_or_yaml(text: str, form: Format, path: Path) -> Any:  # noqa: ANN401 - any JSON value
+    try:
+        return tomllib.loads(text) if form is Format.TOML else read_yaml(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigFileError("no toml", path=path, why=error) from error
+    except YamlError as error:
+        raise ConfigFileError("unread yaml", path=path, line=error.line) from error
+
+
 def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
     """Decode a configuration; an empty file has no content.
 
@@ -742,11 +750,6 @@ def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
     text = text.removeprefix(_BOM)
     if not text.strip():
         return {}
-    if form is Format.TOML:
-        try:
-            return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise ConfigFileError("no toml", path=path, why=error) from error
     if form is Format.JSON:
         with contextlib.suppress(ValueError, RecursionError):
             if isinstance(value := json.loads(text), dict):
@@ -761,7 +764,8 @@ def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
                 closing=oddity.closing,
             )
     try:
-        value = json.loads(jsonc.plain(text))
+        is_json = form in (Format.JSON, Format.JSONC)
+        value = json.loads(jsonc.plain(text)) if is_json else _toml_or_yaml(text, form, path)
     except json.JSONDecodeError as error:
         wrong = blocking(reading.read_json(jsonc.plain(text)).diagnostics)
         why = wrong[0] if wrong else error.msg

@@ -159,6 +159,10 @@ CODEX = '[mcp_servers.a]\ncommand = "b"\nargs = ["c"]\n'
         (COMMENTED % "mcpServers", "mine.jsonc"),
         (CODEX, "config.toml"),
         ('{"context_servers":{"a":{"command":{"path":"b","args":["c"],"env":null}}}}', "z.json"),
+        ("extensions:\n  # mine\n  a:\n    cmd: b\n    args: [c]\n    envs: {}\n", "config.yaml"),
+        ("---\nextensions:\n  'a':\n    cmd: \"b\"  # b\n    args:\n    - c\n", "config.yml"),
+        ('{"mcp":{"a":{"type":"local","command":["b","c"],"environment":{}}}}', "opencode.json"),
+        ('{"mcp":{"servers":{"a":{"command":"b","args":["c"]}}}}', "settings.json"),
     ],
 )
 def test_the_file_of_each_host_is_read_as_the_host_reads_it(text: str, path: str) -> None:
@@ -168,12 +172,45 @@ def test_the_file_of_each_host_is_read_as_the_host_reads_it(text: str, path: str
     assert (entry.name, entry.command.words) == ("a", ("b", "c"))
 
 
-@pytest.mark.parametrize(("path", "said"), [("c.yaml", "is YAML"), ("c.toml", "is not TOML")])
+@pytest.mark.parametrize(("path", "said"), [("c.yaml", "has no"), ("c.toml", "is not TOML")])
 def test_another_format_is_named(path: str, said: str) -> None:
     """And what to write instead."""
     with pytest.raises(HostConfigError) as found:
         parse("a:\n  b: 1\n", path)
     assert said in str(found.value)
+
+
+GOOSE = """extensions:
+  far:
+    type: streamable_http
+    uri: http://127.0.0.1:9/mcp
+    headers: {Authorization: 'Bearer x'}
+  off:
+    enabled: false
+    cmd: b
+  developer: {type: builtin, enabled: true}
+  number:
+    cmd: b
+    envs:
+      PORT: 3
+"""
+
+
+def test_one_bad_entry_of_goose_stops_only_itself() -> None:
+    """Its own tools have no command; the others start."""
+    far, off, developer, number = parse(GOOSE, "config.yaml", {})
+    assert far.can_start
+    assert far.headers == (("Authorization", "Bearer x"),)
+    assert off.disabled
+    assert developer.trouble is not None
+    assert number.trouble is not None
+    assert "PORT" in str(number.trouble)
+
+
+def test_yaml_that_is_not_understood_is_named_by_its_line() -> None:
+    """Nothing is guessed: another command would be started."""
+    with pytest.raises(HostConfigError, match="line 3"):
+        parse("extensions:\n  a:\n    cmd: &x b\n", "c.yaml")
 
 
 def test_a_file_that_is_missing_is_an_error_that_names_it(tmp_path: Path) -> None:
