@@ -41,6 +41,7 @@ SHARED: Final = {
     "common/shell": (),
     "common/book_file": ("locales", "protocol", "common/toml_edit"),
     "common/child": ("locales", "common/line_pipe"),
+    "common/block_yaml": (),
     "common/jsonc": ("protocol",),
     "common/line_pipe": ("common/own_process",),
     "locales": ("protocol", "common/shell"),

@@ -30,7 +30,7 @@ from humanmcp.protocol.http.client import (
 )
 from humanmcp.protocol.http.http_headers import SESSION, Headers
 from humanmcp.protocol.http.inbound import on_one_line
-from humanmcp.protocol.http.outbound import EventError, EventReader, ServerSentEvent
+from humanmcp.protocol.http.outbound import EventError, EventReader, ServerSentEvent, UnreadBytes
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.tables import versions
@@ -60,6 +60,7 @@ _PASSING: Final = ("broken off", "ended early", "no connection")
 _ERRORS: Final = 400
 _NOT_FOUND: Final = 404
 _ACCEPTED: Final = 202
+_NO_GET: Final = 405
 
 
 class HttpExchange:
@@ -206,6 +207,10 @@ class HttpExchange:
             error = self._said("not 202", response, body)  # and the message was taken
             self._transport.listener.answer_failed(self.line, error)
             return
+        if not self.line and kind is not ResponseKind.EVENTS and response.status != _NO_GET:
+            error = self._said("no stream", response, next(call.pieces(), b""))
+            self._transport.listener.answer_failed("", error)
+            return
         match kind:
             case ResponseKind.EVENTS:
                 self.taken.set()
@@ -249,6 +254,9 @@ class HttpExchange:
                         return
         except EventError as error:
             raise self._trouble("too long", mebibytes=LONGEST_LINE >> 20) from error
+        finally:
+            if (unread := reader.unread) and not self._is_answered:
+                self._transport.http_passed(self._number, unread)
 
     def _body_came(self, call: HttpCall, response: IncomingResponse) -> None:
         """Take a body of JSON: over HTTP it is the response to this request, whatever its id is.
@@ -343,7 +351,7 @@ ENDS_WITHIN: Final = 2.0
 MOST_PAUSE: Final = 600.0
 """Seconds that a server may ask a client to wait before it comes again."""
 
-HttpPart: TypeAlias = OutgoingRequest | IncomingResponse | ServerSentEvent
+HttpPart: TypeAlias = OutgoingRequest | IncomingResponse | ServerSentEvent | UnreadBytes
 
 
 class CallListener(OutputListener, Protocol):
@@ -526,7 +534,9 @@ class HttpTransport:
 
     def http_passed(self, number: int, what: HttpPart) -> None:
         """Show a part of an exchange without its keys, and remember the last event."""
-        if isinstance(what, ServerSentEvent):
+        if isinstance(what, UnreadBytes):
+            pass
+        elif isinstance(what, ServerSentEvent):
             self._last_id = what.id or self._last_id
         else:
             what = what._replace(headers=self.conversation.changes.shown(what.headers))

@@ -241,8 +241,6 @@ class RemoteServer:
             return
         if isinstance(why, SessionOverError) and self._say_again(line):
             return
-        if not line:
-            return
         said = f"humanmcp: {why.sentence()}"
         for message in jsonrpc.items_in(jsonrpc.encoded(line)):
             if isinstance(message, Message) and message.kind is Kind.REQUEST and message.id:

@@ -1,6 +1,7 @@
 """A client that calls a server over HTTP: sessions, streams, and peers that behave badly."""
 
 import json
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +22,7 @@ from humanmcp.http.transport import HttpPart, HttpTransport
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.state import StrayCause
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
-from humanmcp.protocol.http.outbound import EventId, ServerSentEvent, event, priming
+from humanmcp.protocol.http.outbound import EventId, ServerSentEvent, UnreadBytes, event, priming
 from tests.host.seats import Notes
 from tests.http.peer import (
     ACCEPTED,
@@ -293,6 +294,49 @@ def test_a_host_uses_a_remote_entry_like_any_other() -> None:
             servers.close()
         keys = {asked.headers.get("authorization") for asked in peer.asked}
     assert (tool.name, called.text, keys) == ("far__echo", "hi", {"Bearer secret"})
+
+
+@pytest.mark.parametrize(
+    ("came", "told"),
+    [
+        (response(b"<p>No", status="404 No", kind="text/html"), "status 404 text/html.*<p>No"),
+        (response(NAMELESS, status="400 Bad Request"), "status 400 application/json"),
+        (response(b'{"status":"ok"}'), 'status 200 application/json.*{"status":"ok"}'),
+        (ACCEPTED, "status 202"),
+        (NOT_ALLOWED, ""),
+    ],
+    ids=["404", "400", "JSON", "202", "405"],
+)
+def test_what_a_get_brings_instead_of_a_stream_is_said(came: bytes, told: str) -> None:
+    """Clients drop the connection, or ask again for ever; the session itself goes on."""
+    say = outgoing({"GET": came, "tools/list": lambda asked: answer(asked, LISTED)})
+    with Peer(say) as peer, seated(peer) as (client, notes):
+        assert client.request("tools/list").result == LISTED
+        until(
+            lambda: notes.refused or (not told and "GET" in [one.rpc for one in peer.asked]), "it"
+        )
+        assert notes.strays == []
+    assert [bool(re.search(told, one)) for one in notes.refused] == ([True] if told else [])
+    assert all("405" in one for one in notes.refused)
+
+
+@pytest.mark.parametrize(
+    ("content", "unread"),
+    [
+        (b"event: message\ndata: {}\n", "event: message\ndata: {}"),
+        (b"Event: message\nData: {}\n\n", "Event: message\nData: {}"),
+        (b'{"jsonrpc":"2.0"}\n\n: ping\n\n', '{"jsonrpc":"2.0"}'),
+        (b": ping\n\n", None),
+    ],
+)
+def test_bytes_that_make_no_event_are_shown(content: bytes, unread: str | None) -> None:
+    """A blank line is missing, or nothing is a field: what came is not lost."""
+    say = outgoing({"tools/list": stream(content)})
+    with Peer(say) as peer, seated(peer) as (client, notes):
+        with pytest.raises(CallError):
+            client.request("tools/list")
+        shown = [one.text for one in notes.parts if isinstance(one, UnreadBytes)]
+    assert shown == ([] if unread is None else [unread])
 
 
 # -- streams ---------------------------------------------------------------------------------------

@@ -409,7 +409,7 @@ def test_a_stdio_server_gets_an_address_and_is_tapped(tmp_path: Path) -> None:
     [
         (b'{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"dice"}}', "N07"),
         (b'{"id":1,"method":"tools/call","params":{"name":"\xff"}}', "N02"),
-        (b'{"id":1,"method":"ping"} {"id":2,"method":"tools/call"}', "N01"),
+        (b'{"id":1,"method":"ping"} {"id":2,"method":"tools/call"}', "N54"),
         (b'{"jsonrpc":"2.0","id":2,"method":"ping","method":"tools/call"}', "J09"),
     ],
     ids=["an id that is null", "no UTF-8", "two in one body", "two methods"],

@@ -36,6 +36,7 @@ from humanmcp.protocol.conversation.exchange import UnreadableArrived as Unreada
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.diagnostics.model import HINTS, TextForm, unreadable
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
+from humanmcp.protocol.http.outbound import UnreadBytes
 from humanmcp.protocol.json.jsonrpc import Flaw
 from humanmcp.protocol.json.tree import objects_at, pretty
 from humanmcp.protocol.json.visible import one_line, visible
@@ -397,6 +398,8 @@ def _http_lines(what: HttpPart) -> list[str]:
             lines = [f"-> {method} {url}", *(f"{name}: {value}" for name, value in headers)]
         case IncomingResponse(status, reason, headers):
             lines = [f"<- {status} {reason}", *(f"{name}: {value}" for name, value in headers)]
+        case UnreadBytes(text):
+            lines = ["<- bytes that make no event:", *text.split("\n")]
         case _:
             retry = "" if what.retry is None else f"  retry: {what.retry}"
             lines = [f"<- event: {what.event}  id: {what.id or '-'}{retry}"]

@@ -29,7 +29,7 @@ from humanmcp.protocol.http.http_headers import (
     encode_value,
     without_keys,
 )
-from humanmcp.protocol.http.outbound import EVENTS, JSON
+from humanmcp.protocol.http.outbound import EVENTS, JSON, UnreadBytes
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.tree import follow
@@ -322,7 +322,9 @@ def named_after(line: bytes, asked: str) -> bytes:
 _as_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def part_as_json(number: int, what: OutgoingRequest | IncomingResponse | ServerSentEvent) -> str:
+def part_as_json(
+    number: int, what: OutgoingRequest | IncomingResponse | ServerSentEvent | UnreadBytes
+) -> str:
     """Write a part of an HTTP exchange, as a client sees it, for the transcript."""
     match what:
         case OutgoingRequest(method, headers, body, url):
@@ -330,6 +332,8 @@ def part_as_json(number: int, what: OutgoingRequest | IncomingResponse | ServerS
             return request_part(number, method, url, headers, carried(message))
         case IncomingResponse(status, reason, headers):
             return response_part(number, status, reason, headers)
+        case UnreadBytes(text):
+            return _as_json({"call": number, "unread": text})
         case _:
             return event_part(number, what.id, what.event, what.retry)
 
@@ -412,9 +416,11 @@ def part_in(frame: Frame) -> dict[str, Any]:
 def is_beside(part: dict[str, Any]) -> bool:
     """Return True if a part only adds to a line or a request that a list shows itself.
 
-    The head of a request without a line is shown itself, and so is an early end.
+    The head of a request without a line is shown itself, and so are an early end and bytes that
+    make no event.
     """
-    return bool(part.get("carries") if "method" in part else part) and "cut" not in part
+    is_own = "cut" in part or "unread" in part
+    return bool(part.get("carries") if "method" in part else part) and not is_own
 
 
 def head_of(part: dict[str, Any]) -> str:
@@ -444,4 +450,6 @@ def _words(part: dict[str, Any]) -> str:
         return f"HTTP {part.get('call')} <- {part['status']} {part.get('reason', '')}".rstrip()
     if "cut" in part:
         return f"HTTP {part.get('call')} -- hung up by the {part['cut']}"
+    if "unread" in part:
+        return f"HTTP {part.get('call')} <- bytes that make no event: {part['unread']}"
     return f"HTTP {part.get('call')} <- event {part.get('id', '')}".rstrip() if part else ""

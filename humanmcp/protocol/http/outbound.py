@@ -118,6 +118,16 @@ class ServerSentEvent(NamedTuple):
     retry: int | None = None
 
 
+class UnreadBytes(NamedTuple):
+    """What of a stream made no event: unknown fields, or an event without its blank line."""
+
+    text: str
+
+
+_MOST_UNREAD: Final = 64
+"""The most lines that are kept of those that made no event."""
+
+
 class EventReader:
     """Reads events from the pieces of a stream."""
 
@@ -136,12 +146,14 @@ class EventReader:
         """Read another stream, and continue the count."""
         self._rest = bytearray()
         self._is_first = True
+        self._unread: list[bytes] = []
         self._after_return = False
         """True if the last piece ended with a carriage return; a line feed may follow it."""
         self._begin()
 
     def _begin(self) -> None:
         self._data: list[bytes] = []
+        self._lines: list[bytes] = []
         self._id = ""
         self._event = ""
         self._retry: int | None = None
@@ -152,6 +164,13 @@ class EventReader:
     def unended(self) -> bytes:
         """The data of an event that has begun, and whose blank line has not come."""
         return b"\n".join((*self._data, bytes(self._rest))).strip()
+
+    @property
+    def unread(self) -> UnreadBytes | None:
+        """What made no event so far, beside comments; None for nothing."""
+        lines = (*self._unread, *self._lines[:_MOST_UNREAD], bytes(self._rest))
+        text = b"\n".join(lines).strip().decode("utf-8", "replace")
+        return UnreadBytes(text) if text else None
 
     def feed(self, piece: bytes) -> Iterator[ServerSentEvent]:
         """Yield the events that the next piece of the stream completes.
@@ -179,11 +198,14 @@ class EventReader:
         elif self._data or self._id or self._retry is not None:
             yield self._dispatched()
         else:
+            self._unread = (self._unread + self._lines)[:_MOST_UNREAD]
             self._begin()
 
     def _field(self, line: bytes) -> None:
         self._size += len(line)
         name, _, value = line.partition(b":")
+        if name and len(self._lines) < _MOST_UNREAD:
+            self._lines.append(line)
         value = value.removeprefix(b" ")
         match name:
             case b"data":
