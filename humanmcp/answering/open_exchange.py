@@ -36,7 +36,7 @@ from humanmcp.protocol.validation.held import HeldMessage
 if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts
     from humanmcp.locales.explain import Card
-    from humanmcp.protocol.conversation.approvals import Approval
+    from humanmcp.protocol.conversation.approvals import AgentPrompt, Approval
     from humanmcp.protocol.conversation.exchange import NegotiatedState
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -215,6 +215,12 @@ class OpenExchange:
         return None if found is not None and held and found.problem else found
 
     @property
+    def agent(self) -> AgentPrompt | None:
+        """Which prompt of an agent it is; None unless a hook says so."""
+        asked = self.asked
+        return None if asked is None else asked.agent
+
+    @property
     def remarks(self) -> tuple[Diagnostic, ...]:
         """The problems of the message; empty for a line that is not a message."""
         found, held = self.message, self.held
@@ -247,8 +253,9 @@ class OpenExchange:
         if asked is None or self.held is not None:
             return card
         code = "answer" if asked.questions or asked.kind == QUESTION else "permission"
-        what, silence = (say("wants", f"{code}.{part}") for part in ("what", "silence"))
-        return replace(card, what=what, silence=silence)
+        lost = f" {asked.agent.lost}" if asked.agent is not None and asked.agent.lost else ""
+        silence = say("wants", f"agent{lost}.silence" if lost else f"{code}.silence")
+        return replace(card, what=say("wants", f"{code}.what"), silence=silence)
 
     @property
     def has_twin(self) -> bool:

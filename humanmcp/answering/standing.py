@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.inbox.contract import Item
+    from humanmcp.protocol.conversation.approvals import AgentPrompt
 
 
 class Urgency(enum.IntEnum):
@@ -143,8 +144,11 @@ class Prospect(NamedTuple):
     at: float | None = None
 
 
-def prospects(item: Item, passed: float) -> Iterator[Prospect]:
-    """Yield what happens to an exchange that has waited for so many seconds."""
+def prospects(item: Item, passed: float, agent: AgentPrompt | None = None) -> Iterator[Prospect]:
+    """Yield what happens to an exchange that has waited for so many seconds.
+
+    The hook of an `agent` ends at its limit: the agent asks in its own dialog, or denies.
+    """
     waiting, draft = item.waiting, item.draft
     if item.state is not ExchangeState.PENDING or item.reply is not None:
         return
@@ -155,5 +159,7 @@ def prospects(item: Item, passed: float) -> Iterator[Prospect]:
         yield Prospect(f"book {stopped}".strip(), waiting._replace(book=stopped).answers_at)
     if waiting.status_until is not None and passed < waiting.status_until:
         yield Prospect("status open", waiting.status_until)
-    if waiting.limit is not None:
+    if waiting.limit is not None and agent is not None and agent.lost:
+        yield Prospect(f"agent {agent.lost}", waiting.limit)
+    elif waiting.limit is not None:
         yield Prospect("gives up" if passed < waiting.limit else "given up", waiting.limit)

@@ -28,6 +28,7 @@ from humanmcp.hook.events import (
     LABELS,
     Decided,
     HookPrompt,
+    Lost,
     answer,
     can_change,
     json_object,
@@ -234,12 +235,16 @@ class _Asking:
 
 def _lines(prompt: HookPrompt) -> Iterator[str]:
     """Yield the messages of the agent: the handshake, and the call."""
-    agent = prompt.event.agent if prompt.event is not None else ""
+    known = prompt.event
+    agent = known.agent if known is not None else ""
     client = {"name": LABELS.get(agent, say(SECTION, "unknown")), "version": ""}
     params = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client}
     yield _message("initialize", as_json(params), number=0)
     yield _message("notifications/initialized")
     about = {"event": prompt.name, "session": prompt.session, "mode": prompt.mode}
+    if known is not None:
+        lost = "deny" if known.lost is Lost.DENY else "ask"
+        about |= {"lost": lost, "locks": "locks" if known.locks else ""}
     meta = {AGENT: {**about, "folder": prompt.folder, "changes": can_change(prompt)}}
     arguments = {"tool_name": as_json(prompt.tool), "input": _as_json_line(prompt.input)}
     called = {"name": '"approve"', "arguments": json_object(arguments), "_meta": as_json(meta)}

@@ -58,7 +58,10 @@ class Lost(enum.Enum):
 
 
 class HookEvent(NamedTuple):
-    """One event of one agent. `changes`: the agent runs an input that a person changed."""
+    """One event of one agent. `changes`: the agent runs an input that a person changed.
+
+    `locks`: nobody can type in the agent while the hook waits; None where that was not tried.
+    """
 
     agent: str
     name: str
@@ -67,6 +70,7 @@ class HookEvent(NamedTuple):
     changes: bool = False
     says_allow: bool = True
     """Whether the agent takes the word *allow*; if not, silence allows."""
+    locks: bool | None = True
 
 
 _CLAUDE: Final = "claude-code"
@@ -79,8 +83,8 @@ _CURSOR: Final = "cursor"
 _OPENCODE: Final = "opencode"
 
 EVENTS: Final = (
-    HookEvent(_CLAUDE, "PermissionRequest", _DECISION, Lost.NOTHING, changes=True),
-    HookEvent(_CLAUDE, "PreToolUse", _PERMISSION, Lost.ASK, changes=True),
+    HookEvent(_CLAUDE, "PermissionRequest", _DECISION, Lost.NOTHING, changes=True, locks=False),
+    HookEvent(_CLAUDE, "PreToolUse", _PERMISSION, Lost.ASK, changes=True, locks=None),
     HookEvent(_CODEX, "PermissionRequest", _DECISION, Lost.NOTHING),
     HookEvent(_CODEX, "PreToolUse", _PERMISSION, Lost.DENY, changes=True, says_allow=False),
     HookEvent(_GEMINI, "BeforeTool", _GEMINI_FORM, Lost.DENY, changes=True),
@@ -88,10 +92,10 @@ EVENTS: Final = (
     HookEvent(_COPILOT, "preToolUse", _COPILOT_FORM, Lost.DENY, changes=True),
     HookEvent(_QWEN, "PermissionRequest", _DECISION, Lost.NOTHING),
     HookEvent(_QWEN, "PreToolUse", _PERMISSION, Lost.DENY),
-    HookEvent(_OPENCODE, "permission.asked", _BEHAVIOR, Lost.NOTHING),  # to our plugin
-    HookEvent(_VSCODE, "PreToolUse", _PERMISSION, Lost.ASK),
-    HookEvent(_CURSOR, "beforeShellExecution", _CURSOR_FORM, Lost.DENY),
-    HookEvent(_CURSOR, "beforeMCPExecution", _CURSOR_FORM, Lost.DENY),
+    HookEvent(_OPENCODE, "permission.asked", _BEHAVIOR, Lost.NOTHING, locks=False),  # to our plugin
+    HookEvent(_VSCODE, "PreToolUse", _PERMISSION, Lost.ASK, locks=None),
+    HookEvent(_CURSOR, "beforeShellExecution", _CURSOR_FORM, Lost.DENY, locks=None),
+    HookEvent(_CURSOR, "beforeMCPExecution", _CURSOR_FORM, Lost.DENY, locks=None),
 )
 
 OVER: Final = frozenset({"PostToolUse", "PostToolUseFailure", "postToolUse", "AfterTool"})

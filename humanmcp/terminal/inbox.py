@@ -305,10 +305,13 @@ def outlook(opened: OpenExchange, moment: datetime) -> tuple[Outlook, ...]:
     """Return what is so of an exchange, and what happens to it if nobody answers."""
     passed = waited(opened.item, moment)
     found = [Outlook(standing_sentence(opened))]
-    for code, at in prospects(opened.item, passed):
+    agent = opened.agent
+    for code, at in prospects(opened.item, passed, agent):
         left = 0.0 if at is None else at - passed
         soon = at is not None and code != "status open" and left < SOON
-        found.append(Outlook(say(WAITS, code, left=clock(left)), soon))
+        found.append(Outlook(say(WAITS, code, left=clock(max(0.0, left))), soon))
+    if agent is not None and agent.locks and opened.standing.urgency is Urgency.NOW:
+        found.append(Outlook(say(WAITS, "agent locks")))
     return tuple(found)
 
 

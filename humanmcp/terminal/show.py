@@ -161,7 +161,8 @@ def _print(shown: ShownExchange) -> None:
     _show_sender(shown)
     for one in outlook(shown.opened, utc_now()):
         to_stdout(Painted(one.sentence, "yellow" if one.soon else "dim"))
-    if item.state is ExchangeState.PENDING and kept_waiting(item):
+    is_agents = shown.opened.agent is not None  # nothing makes a hook wait longer
+    if item.state is ExchangeState.PENDING and not is_agents and kept_waiting(item):
         to_stdout(Painted(kept_waiting(item), "dim"))
     to_stdout("")
     _explain(shown)

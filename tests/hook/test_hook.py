@@ -15,6 +15,7 @@ import pytest
 
 from humanmcp.answering import approvals, service
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
+from humanmcp.answering.standing import prospects
 from humanmcp.inbox.contract import Item, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -217,6 +218,30 @@ def test_after_the_limit_the_agent_asks_itself_and_the_card_says_so(agent: Agent
     )
     with agent.asks(GEMINI, "--limit", "0.1") as hook:
         assert said(hook)["decision"] == "deny"
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "locks"),
+    [
+        (CLAUDE, "agent ask", False),
+        (COPILOT, "agent ask", True),
+        (GEMINI, "agent deny", True),
+        ({"unknown": "shape"}, "gives up", False),
+    ],
+)
+def test_the_card_says_when_the_agent_decides_itself_and_whether_its_keyboard_is_locked(
+    agent: Agent, sent: object, code: str, locks: object
+) -> None:
+    """The time on the card is the hook's own."""
+    with agent.asks(sent, "--limit", "30") as hook:
+        opened = agent.card()
+        prompt = opened.agent
+        assert prompt is not None
+        assert [one.code for one in prospects(opened.item, 1.0, prompt)] == [code]
+        assert opened.item.waiting.limit == 30
+        assert prompt.locks is locks
+        send(opened, approvals.deny(opened, ""))
+        hook.communicate(timeout=PATIENCE)
 
 
 def test_whoever_answers_first_decides(agent: Agent) -> None:

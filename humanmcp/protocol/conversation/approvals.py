@@ -106,7 +106,9 @@ def differs(shown: str, line: str) -> bool:
 class AgentPrompt(NamedTuple):
     """Where a hook got a prompt: the event, the agent's own session, its permission mode.
 
-    `changes`: the agent runs an input that a person changed. Otherwise it runs its own.
+    `changes`: the agent runs an input that a person changed. Otherwise it runs its own. `lost` is
+    what happens if nobody decides: "ask" in its own dialog, "deny", or "" if unknown. `locks`:
+    nobody can type in the agent until then.
     """
 
     event: str
@@ -114,6 +116,8 @@ class AgentPrompt(NamedTuple):
     mode: str
     folder: str
     changes: bool
+    lost: str
+    locks: bool
 
     def __str__(self) -> str:
         """Return the text of a decision record."""
@@ -126,8 +130,13 @@ def agent_of(call: object) -> AgentPrompt | None:
     if not isinstance(about, dict):
         return None
     event, session, mode = (text_at(about, one) for one in ("event", "session", "mode"))
-    changes = about.get("changes") is True
-    return AgentPrompt(event, session, mode, text_at(about, "folder"), changes)
+    changes, folder = about.get("changes") is True, text_at(about, "folder")
+    lost = text_at(about, "lost")
+    lost = lost if lost in _LOST else ""
+    return AgentPrompt(event, session, mode, folder, changes, lost, bool(text_at(about, "locks")))
+
+
+_LOST: Final = ("ask", "deny")
 
 
 class Approval(NamedTuple):
@@ -179,7 +188,7 @@ def approval_of(
     tool = text_at(body, *steps, name)
     value = follow(body, *steps, given, missing={} if held else None)
     if not tool.strip() or not isinstance(value, dict):
-        return Approval("", "", {}, digest, problem="shape")
+        return Approval("", "", {}, digest, problem="shape", agent=agent_of(body))
     may_ask = not held and tool in QUESTION_TOOLS
     questions = asking.questions_in(value)[0] if may_ask else ()
     text = member(line, *steps, given) or "{}"
