@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import re
 import signal
 import statistics
 import subprocess
@@ -13,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from bench.figures import Figure
+from bench.figures import Figure, spread
 from bench.load import BARELY, affordable
 from bench.many_sessions import FILES_EACH
 from humanmcp import launch
@@ -31,6 +32,8 @@ _FEW: Final = (1, 2, 20)
 _BESIDE: Final = (10, 300)
 """How many wait in the two sessions that are compared."""
 _EVENTS: Final = 3
+_AGENTS: Final = 20
+_PROMPTS: Final = 10
 _READERS: Final = 3
 
 
@@ -83,6 +86,7 @@ class Desk:
 def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
     """How soon a request is in an open page, with few and with many sessions; and the memory."""
     counts = _FEW if rounds <= BARELY else SESSIONS
+    medians: list[float] = []
     for count in (affordable(wanted, FILES_EACH) for wanted in counts):
         inbox = FolderInbox(folder / f"desk-{count}")
         names = [inbox.begin_session(SessionFacts("", AT, client="bench")) for _ in range(count)]
@@ -94,6 +98,7 @@ def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
             took = _arrivals(desk, inbox, names, rounds)
             slow = took[int(len(took) * 0.99)] * 1e3
             middle = statistics.median(took) * 1e3
+            medians.append(middle)
             words = f"p99 {slow:.0f} ms, median {middle:.0f} ms"
             what = f"the desk: request to visible in an open page, {count} sessions"
             yield Figure(what, words, slow, 50, "ms at p99")
@@ -104,23 +109,34 @@ def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
                 yield Figure(f"the desk: memory, {count} sessions", words, used, 250, "MB")
         for name in names:
             inbox.end(name)
+    many = medians[-1] / medians[0]
+    what = f"the desk: request to visible, {counts[-1]} sessions to {counts[0]}"
+    yield Figure(what, f"{many:.2f}", many, 1.3, "of the median")
 
 
 def _arrivals(desk: Desk, inbox: FolderInbox, names: list[str], rounds: int) -> list[float]:
     """Deliver requests; return the seconds until each is in the list that a page fetches."""
     connection, stream = desk.open("/api/events")
     took: list[float] = []
+    version = _version(desk.get("/list"))
     with contextlib.closing(connection):
         for turn in range(rounds):
-            name, number = names[turn * 7 % len(names)], 3 + turn
+            name, number = names[turn * 7 % len(names)], 3 + turn // len(names)
             began = time.perf_counter()
             _deliver(inbox, name, number)
             while not _tells_of(stream, name, number):
                 pass
-            desk.get("/list")
+            page = desk.get(f"/list?since={version}")
             took.append(time.perf_counter() - began)
+            version = _version(page)
         stream.close()
     return sorted(took)
+
+
+def _version(page: bytes) -> int:
+    """Return the version of a list, after which its page asks for what is new."""
+    found = re.search(rb'data-version="(\d+)"', page)
+    return int(found[1]) if found else 0
 
 
 def _tells_of(stream: http.client.HTTPResponse, name: str, number: int) -> bool:
@@ -129,6 +145,57 @@ def _tells_of(stream: http.client.HTTPResponse, name: str, number: int) -> bool:
         return False
     changes = json.loads(line[6:])["changes"]
     return any((one["session"], one["number"]) == (name, number) for one in changes)
+
+
+def agents(folder: Path, rounds: int) -> Iterator[Figure]:
+    """Twenty agents with ten prompts each: one more in the list, and the turn to the next card."""
+    inbox = FolderInbox(folder / "agents")
+    keys: list[Key] = []
+
+    def ask(number: int) -> Key:
+        place, agent = f"/work/app{number % _AGENTS}", f"agent-{number % _AGENTS}"
+        facts = SessionFacts("", _at(number), client="Codex", folder=place, agent=agent)
+        key = Key(inbox.begin_session(facts), 1)
+        inbox.deliver(Item(key, _PROMPT, "tools/call", "1", "2025-11-25", _at(number)))
+        return key
+
+    keys = [ask(number) for number in range(_AGENTS * _PROMPTS)]
+    lists: list[float] = []
+    cards: list[float] = []
+    with Desk(inbox.home) as desk:
+        version = _version(desk.get("/"))
+        for turn in range(min(rounds, len(keys))):
+            keys.append(ask(len(keys)))
+            key = keys[turn]
+            began = time.perf_counter()
+            desk.get(f"/?sent={key.session}/1")
+            cards.append(time.perf_counter() - began)
+            began = time.perf_counter()
+            version = _version(desk.get(f"/list?since={version}"))
+            lists.append(time.perf_counter() - began)
+    for key in keys:
+        inbox.end(key.session)
+    who = f"the desk: {_AGENTS * _PROMPTS} prompts of {_AGENTS} agents"
+    yield spread(f"{who}: what is new in the list", lists, 50)
+    yield spread(f"{who}: the next card", cards, 50)
+
+
+def _at(number: int) -> str:
+    """Return the time of a prompt: each comes after the one before."""
+    return f"2026-11-20T18:{number // 60 % 60:02}:{number % 60:02}.123Z"
+
+
+_PROMPT: Final = json.dumps(
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {
+            "name": "approve",
+            "arguments": {"tool_name": "Bash", "input": {"command": "git push origin main"}},
+        },
+    }
+)
 
 
 def events(folder: Path, rounds: int) -> Iterator[Figure]:
@@ -211,4 +278,4 @@ def _deliver(inbox: FolderInbox, name: str, number: int) -> None:
     inbox.deliver(Item(key, line, "tools/call", str(number), "2025-11-25", AT, draft=Draft("{}")))
 
 
-ALL: Final = (sessions, events, history, shutdown)
+ALL: Final = (sessions, agents, events, history, shutdown)

@@ -253,6 +253,25 @@ def badge_of(facts: SessionFacts) -> Badge:
     return badge(rank_of(facts.letter)) if facts.letter else Badge(facts.name[-4:], 0)
 
 
+class Asker(NamedTuple):
+    """Who asks, and where. `session` is the agent's own name of its session, or ours."""
+
+    session: str
+    folder: str
+    place: str
+    """Both in words, without the name of the session."""
+
+    @property
+    def key(self) -> str:
+        """What tells it from others."""
+        return f"{self.session} {self.folder}"
+
+
+def asker_of(facts: SessionFacts) -> Asker:
+    """Return who asks in a session: each prompt of an agent has a session of its own."""
+    return Asker(facts.agent or facts.name, facts.folder, place_of(facts))
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One exchange in a list. `arrived` counts in seconds since 1970, for the clock of the page."""
@@ -266,6 +285,7 @@ class Row:
     standing: Standing
     arrived: float
     waiting: Waiting
+    asker: Asker
     purpose: Purpose = Purpose.ANSWER
     touched: bool = False
     """A person has begun an answer, which is a draft."""
@@ -313,6 +333,7 @@ def row(item: Item, facts: SessionFacts, read: ReadLine = read_line) -> Row:
         waiting=item.waiting,
         purpose=item.purpose,
         touched=draft is not None and draft.touched,
+        asker=asker_of(facts),
     )
 
 

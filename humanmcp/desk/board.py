@@ -7,18 +7,20 @@ changes that it missed. It does not use HTTP.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 import time
+from bisect import bisect_left, insort
 from collections import deque
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from humanmcp.answering.standing import Urgency
-from humanmcp.answering.summary import Badge, Row, badge_of, row
+from humanmcp.answering.summary import Asker, Badge, Row, asker_of, badge_of, row
 from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.common.timestamps import now
 from humanmcp.desk.login import ONLY_SESSION
@@ -30,6 +32,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Set as AbstractSet
     from typing import Self
 
     from humanmcp.desk.history.rows import Step
@@ -65,9 +68,14 @@ class SessionView:
 
     facts: SessionFacts
     badge: Badge
-    waiting: int
+    asker: Asker
+    waiting: int = 0
     holds: tuple[str, ...] = ()
     """The messages that a running tap holds."""
+
+
+_RowOrder: TypeAlias = "tuple[bool, bool, float, Key]"
+"""Where a row is among those that wait."""
 
 
 @dataclass(slots=True)
@@ -78,14 +86,12 @@ class _Seen:
     its time and its number; LATEST if they are not known.
     """
 
-    facts: SessionFacts
-    badge: Badge
+    view: SessionView
     rows: dict[int, Row] = field(default_factory=dict)
     marks: dict[int, int] = field(default_factory=dict)
     highest: int = 0
     said: int = 0
     last: tuple[str, int] = LATEST
-    holds: tuple[str, ...] = ()
 
 
 @dataclass
@@ -95,7 +101,11 @@ class Board:
     inbox: DeskInbox
     long_lines: dict[tuple[str, int, int], Step] = field(default_factory=dict)
     """The rows of long lines in the history, by session, number and hash of the line."""
+    recent: tuple[int, tuple[Step, ...]] | None = None
+    """The newest lines of all sessions, and the version in which they were."""
     _sessions: dict[str, _Seen] = field(default_factory=dict)
+    _by_letter: list[_Seen] | None = None
+    _waiting: list[tuple[_RowOrder, Row]] = field(default_factory=list)
     _changes: deque[BoardChange] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     _version: int = field(default_factory=lambda: int(time.time()) << 10)
     # The version numbers of a restarted desk are greater than the old ones, so that a page that was
@@ -139,7 +149,11 @@ class Board:
 
     def _forget(self, session: str) -> None:
         with self._lock:
-            if self._sessions.pop(session, None) is not None:
+            seen = self._sessions.pop(session, None)
+            if seen is not None:
+                for number in tuple(seen.rows):
+                    self._replace(seen, number, None)
+                self._by_letter = None
                 self._note("session", session)
 
     def _refresh(self, facts: SessionFacts, number: int | None) -> None:
@@ -147,8 +161,10 @@ class Board:
         if seen is None and facts.probe:
             return  # a process that only got a probe is not shown
         known = seen is not None
-        seen = seen or _Seen(facts, badge_of(facts))
-        found = self._look(seen, facts, number if known else None)
+        asker = asker_of(facts)
+        seen = seen or _Seen(SessionView(facts, badge_of(facts), asker))
+        same = known and seen.view.asker == asker  # every row says who asks
+        found = self._look(seen, facts, number if same else None)
         missed = self._missed(seen, facts.name, found, number, known=known)
         last = self.inbox.last_frames_before(facts.name, 0, 1) if facts.is_open else ()
         tap = facts.is_open and facts.role.traits.holds
@@ -157,10 +173,9 @@ class Board:
             one for one in kept if pattern_of(one) is None
         )  # the others are allowed calls
         with self._lock:
-            if not known or (seen.facts, seen.holds) != (facts, holds):
+            if not known or (seen.view.facts, seen.view.holds) != (facts, holds):
                 self._note("session", facts.name)
             self._sessions[facts.name] = seen
-            seen.facts, seen.holds = facts, holds
             for one in missed:
                 self._note("arrived", facts.name, one)
                 self._note("closed", facts.name, one)
@@ -168,6 +183,10 @@ class Board:
                 self._replace(seen, one, found[one])
             seen.highest = max(seen.highest, number or 0, *found, *missed)
             seen.last = (last[0].at, last[0].seq) if last else LATEST
+            if not known or facts.letter != seen.view.facts.letter:
+                self._by_letter = None
+            waiting = sum(one.standing.urgency is Urgency.NOW for one in seen.rows.values())
+            seen.view = SessionView(facts, badge_of(facts), asker, waiting, holds)
             self._hear(facts.name, seen.rows)
             if last and last[0].seq != seen.said:
                 seen.said = last[0].seq
@@ -190,11 +209,12 @@ class Board:
             items = {item.key.number: item for item in self.inbox.items(facts.name)}
             looked = {*items, *seen.rows}
         found: dict[int, tuple[int, Row] | None] = {}
+        asker = asker_of(facts)
         for one in looked:
             item = items.get(one)
             if item is not None and not facts.is_open and not item.outlives:
                 item = None
-            mark = hash((item, facts.life))
+            mark = hash((item, facts.life, asker))
             if item is None:
                 found[one] = None
             elif one not in seen.rows or seen.marks[one] != mark:
@@ -231,15 +251,19 @@ class Board:
 
     def _replace(self, seen: _Seen, number: int, new: tuple[int, Row] | None) -> None:
         """Store the new row of an exchange, and record the change."""
-        old = seen.rows.get(number)
+        old, session = seen.rows.get(number), seen.view.facts.name
+        if new is None and old is None:
+            return
+        if old is not None:
+            del self._waiting[bisect_left(self._waiting, (_order(old),))]
         if new is None:
-            if old is not None:
-                del seen.rows[number], seen.marks[number]
-                self._note("closed", seen.facts.name, number)
+            del seen.rows[number], seen.marks[number]
+            self._note("closed", session, number)
             return
         seen.marks[number], seen.rows[number] = new
+        insort(self._waiting, (_order(new[1]), new[1]), key=lambda one: one[0])
         if new[1] != old:
-            self._note("arrived" if old is None else "changed", seen.facts.name, number)
+            self._note("arrived" if old is None else "changed", session, number)
 
     def _hear(self, session: str, rows: dict[int, Row]) -> None:
         """Record a new line in a session in which our request to the client is open.
@@ -302,18 +326,28 @@ class Board:
                 return ()
             if not self._changes or self._changes[0].version > version + 1:
                 return None
-            newer = [change for change in self._changes if change.version > version]
+            newest = reversed(self._changes)
+            newer = list(itertools.takewhile(lambda change: change.version > version, newest))
         only = ONLY_SESSION.get()
-        return tuple(change for change in newer if not only or change.session in {"", only})
+        return tuple(one for one in newer[::-1] if not only or one.session in {"", only})
 
     def sessions(self) -> list[SessionView]:
+        """Return all sessions, the newest letter first."""
         with self._lock:
-            views = [
-                SessionView(seen.facts, seen.badge, _count(seen), seen.holds)
-                for name, seen in self._sessions.items()
-                if ONLY_SESSION.get() in {"", name}
-            ]
-        return sorted(views, key=lambda view: rank_of(view.facts.letter), reverse=True)
+            if self._by_letter is None:
+                self._by_letter = sorted(
+                    self._sessions.values(),
+                    key=lambda seen: rank_of(seen.view.facts.letter),
+                    reverse=True,
+                )
+            views = [seen.view for seen in self._by_letter]
+        only = ONLY_SESSION.get()
+        return [one for one in views if only in {"", one.facts.name}] if only else views
+
+    @property
+    def names(self) -> AbstractSet[str]:
+        """The names of all sessions that are shown."""
+        return self._sessions.keys()
 
     def session(self, name: str) -> SessionView:
         """Return one session.
@@ -325,24 +359,24 @@ class Board:
             raise UnknownItemError(name)
         with self._lock:
             seen = self._sessions.get(name)
-            if seen is None:
-                facts = self.inbox.facts(name)  # a probe also has a page, under its name
-                return SessionView(facts, badge_of(facts), 0)
-            return SessionView(seen.facts, seen.badge, _count(seen))
+            if seen is not None:
+                return seen.view
+        facts = self.inbox.facts(name)  # a probe also has a page, under its name
+        return SessionView(facts, badge_of(facts), asker_of(facts))
 
     def waiting(self, session: str = "") -> list[Row]:
         """Return what waits for a person, the longest waiting first; of one session if named.
 
         Parked calls and open subscriptions come last, because no client waits for their response.
         """
+        only = ONLY_SESSION.get()
         with self._lock:
-            rows = [
-                row
-                for name, seen in self._sessions.items()
-                if session in {"", name} and ONLY_SESSION.get() in {"", name}
-                for row in seen.rows.values()
-            ]
-        return sorted(rows, key=lambda one: (one.subscription, one.parked, one.arrived, one.key))
+            rows = [row for _order, row in self._waiting]
+        return [
+            one
+            for one in rows
+            if session in {"", one.key.session} and only in {"", one.key.session}
+        ]
 
     def waits(self, key: Key) -> bool:
         seen = self._sessions.get(key.session)
@@ -372,10 +406,8 @@ class Board:
         return frozenset(row.key.number for row in rows if row.purpose is Purpose.HELD)
 
     def count(self) -> int:
-        """Return the number of waiting requests."""
-        with self._lock:
-            mine = [one for name, one in self._sessions.items() if ONLY_SESSION.get() in {"", name}]
-            return sum(map(_count, mine))
+        """Return the number of requests that wait for a person now."""
+        return sum(view.waiting for view in self.sessions())
 
     # -- what was shown -------------------------------------------------------------------------
 
@@ -419,9 +451,8 @@ class Board:
         return self._writers
 
 
-def _count(seen: _Seen) -> int:
-    """Count the rows that wait for a person now."""
-    return sum(row.standing.urgency is Urgency.NOW for row in seen.rows.values())
+def _order(row: Row) -> _RowOrder:
+    return row.subscription, row.parked, row.arrived, row.key
 
 
 def opens_next(rows: Iterable[Row], opened: Urgency = Urgency.NEVER) -> Row | None:

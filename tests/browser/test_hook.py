@@ -55,3 +55,61 @@ def test_a_prompt_of_an_agent_is_decided_or_handed_back_with_one_key(
     until_keys_act(page)
     page.keyboard.press("b")
     assert said(hook) is None
+
+
+def test_the_card_says_when_the_agent_asks_itself_and_goes_when_it_was_answered_there(
+    window: Callable[..., Window], asks: Callable[[object], subprocess.Popen[bytes]]
+) -> None:
+    """Nothing is said of making a client wait longer: no agent does."""
+    page = window().page
+    first = asks(CLAUDE)
+    status = page.locator("#status")
+    expect(status).to_contain_text("Claude Code asks in its own dialog in 9:")
+    expect(page.locator("#status .keeping")).to_have_count(0)
+    assert "nobody can type" not in status.inner_text()
+    second = asks(COPILOT)
+    expect(page.locator("#rows .row")).to_have_count(2)
+    until_keys_act(page)
+    over = asks({**CLAUDE, "hook_event_name": "PostToolUse"})
+    assert said(over) is None
+    assert said(first) is None
+    expect(page.locator("#said")).to_contain_text("Answered by someone at the agent")
+    title = "Copilot CLI wants to run a command with bash"
+    expect(page.locator("#subject")).to_have_text(title)
+    expect(page.locator("#rows .row")).to_have_count(1)
+    expect(status).to_contain_text("Until you decide, nobody can type in the agent.")
+    until_keys_act(page)
+    page.keyboard.press("a")
+    assert said(second) == {"behavior": "allow"}
+
+
+def test_prompts_of_many_agents_are_grouped_and_searched(
+    window: Callable[..., Window], asks: Callable[[object], subprocess.Popen[bytes]]
+) -> None:
+    """Who wants what and where; while a person searches, what comes next is of what they search."""
+    page = window().page
+    commands = [f"make {number}" for number in range(6)] + ["git push", "git pull"]
+    for number, command in enumerate(commands):
+        place = {"cwd": f"/work/app{number % 2}", "session_id": f"agent-{number % 2}"}
+        asks({**CLAUDE, **place, "tool_input": {"command": command}})
+        expect(page.locator("#rows .row")).to_have_count(number + 1)
+    expect(page).to_have_title("(8) humanmcp · waiting")
+    groups = page.locator("#rows .group > .who")
+    expect(groups).to_have_text(["Claude Code · …/work/app0 4", "Claude Code · …/work/app1 4"])
+    until_keys_act(page)
+    page.keyboard.press("/")
+    page.keyboard.type("git")
+    expect(page.locator("#rows .row")).to_have_count(2)
+    expect(page).to_have_title("(8) humanmcp · waiting")
+    page.locator("#rows a").first.click()
+    expect(page.locator(".approval pre").first).to_have_text("git push")
+    expect(page.locator("#narrow")).to_have_value("git")
+    until_keys_act(page)
+    page.keyboard.press("d")
+    expect(page.locator(".approval pre").first).to_have_text("git pull")
+    expect(page.locator("#rows .row")).to_have_count(1)
+    until_keys_act(page)
+    page.keyboard.press("d")
+    expect(page.locator("#rows")).to_contain_text("Nothing that waits has these words.")
+    page.locator("#narrow").fill("")
+    expect(page.locator("#rows .row")).to_have_count(6)

@@ -121,7 +121,7 @@ function move(step) {
 }
 
 function search() {
-  const field = maybe("search");
+  const field = [maybe("search"), maybe("narrow")].find((one) => one?.checkVisibility());
   if (field) field.focus();
   else location.assign(at("/history#search"));
 }

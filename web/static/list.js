@@ -41,11 +41,19 @@ function narrow(find) {
   for (const one of all("#all-sessions > li")) one.hidden = !one.textContent?.toLowerCase().includes(wanted);
 }
 
+// The list of what waits is narrowed by the desk, which knows also what is not shown here.
+document.addEventListener("input", ({ target }) => {
+  if (target instanceof HTMLInputElement && target.id === "narrow") refreshList();
+});
+
+let seen = document.body.dataset.version ?? ""; // the version of a page without a list
+
 export const refreshList = oneAtATime(async () => {
   const list = maybe("list");
-  const session = list?.dataset.session ?? "";
+  const { session = "", searched = "", version = seen } = list?.dataset ?? {};
+  const q = maybe("narrow", HTMLInputElement)?.value ?? "";
   const asked = [...fresh]; // what arrives from here on may be missing in the answer: the next one tells of it
-  const page = await part(`/list?${new URLSearchParams({ session, at: keyOfOpen() })}`);
+  const page = await part(`/list?${new URLSearchParams({ session, q, since: q === searched ? version : "0" })}`);
   const newer = page?.getElementById("list");
   if (!page || !newer) return;
   for (const name of ["icon", "count", "around", "marks", "away"]) {
@@ -58,48 +66,94 @@ export const refreshList = oneAtATime(async () => {
     if (!old.querySelector(":focus")) old.replaceWith(now);
   }
   document.title = page.title;
+  seen = newer.dataset.version ?? "";
   hideOwn(newer);
-  announce(newer, asked);
-  if (list) settle(list, newer);
+  announce([newer, list], asked);
+  if (list?.isConnected) settle(list, newer);
   tick();
 });
 
-/** @param {HTMLElement} newer @param {string[]} keys */
-function announce(newer, keys) {
+/** @param {(HTMLElement | null)[]} lists @param {string[]} keys */
+function announce(lists, keys) {
   for (const key of keys) {
     fresh.delete(key);
-    const row = newer.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    const [row] = lists.map((one) => one?.querySelector(`[data-key="${CSS.escape(key)}"]`)).filter(Boolean);
     if (row) arrived(key, all(".name, .gist, .place", row).map((one) => one.textContent).join(" · "));
   }
 }
 
-/** @param {HTMLElement} list @param {HTMLElement} newer */
+/** @param {HTMLElement} list @param {HTMLElement} newer the whole list, or what is new in it */
 function settle(list, newer) {
-  const still = list.matches(":hover, :focus-within");
-  if (still) list.addEventListener("pointerleave", refreshList, { once: true });
-  const rows = new Map(all("#rows > *", list).map((row) => [row.dataset.key, row]));
-  for (const row of all("#rows > *", newer)) {
-    const known = rows.get(row.dataset.key);
-    if (known) update(known, row);
-    else first("#rows", list)?.append(row);
-    rows.delete(row.dataset.key);
+  const { gone, version, searched } = newer.dataset;
+  const rows = new Map(all(".row", list).map((row) => [row.dataset.key ?? "", row]));
+  const left = new Set(gone === undefined ? rows.keys() : gone.split(" "));
+  for (const group of all(".group", newer)) {
+    const place = groupLike(list, group);
+    for (const row of all(".row", group)) {
+      const { key = "" } = row.dataset;
+      const known = rows.get(key);
+      left.delete(key);
+      if (known && known.closest(".group") === place) update(known, row);
+      else {
+        known?.remove();
+        first("ul", place)?.append(row);
+      }
+    }
   }
-  for (const row of rows.values()) {
-    // Under the pointer it stays where it is until the pointer has gone.
-    if (still && row.dataset.key) row.classList.add("gone");
-    else row.remove();
-  }
-  for (const name of still ? ["#others"] : ["#others", "#running", "#parked", "#lately"]) {
+  for (const key of left) rows.get(key)?.classList.add("gone");
+  Object.assign(list.dataset, { version, searched });
+  markOpened(list);
+  const [narrowing, now] = [list, newer].map((one) => first("#narrowing", one));
+  if (narrowing && now) narrowing.hidden = now.hidden && !searched;
+  const finish = () => {
+    for (const row of all(".gone", list)) row.remove();
+    for (const group of all(".group", list)) if (!first(".row", group)) group.remove();
+    replace(list, newer, ["#running", "#lately"]);
+  };
+  replace(list, newer, ["#others", ".none"]);
+  // Under the pointer all stays where it is until the pointer has gone.
+  const still = list.matches(":hover, :focus-within") && document.activeElement?.id !== "narrow";
+  list.onpointerleave = still ? finish : null;
+  if (!still) finish();
+}
+
+/** @param {HTMLElement} list @param {HTMLElement} newer @param {string[]} names */
+function replace(list, newer, names) {
+  for (const name of names) {
     const [past, now] = [first(name, list), first(name, newer)];
     if (past && now) past.replaceWith(now);
   }
 }
 
+/** The place for the rows of a group, with its count. @param {HTMLElement} list @param {HTMLElement} group */
+function groupLike(list, group) {
+  const section = first(`#${group.parentElement?.id}`, list);
+  const known = all(".group", section ?? list).find((one) => one.dataset.group === group.dataset.group);
+  if (known) {
+    replace(known, group, [".who"]);
+    return known;
+  }
+  const young = /** @type {HTMLElement} */ (group.cloneNode(true));
+  first("ul", young)?.replaceChildren();
+  if (section) section.insertBefore(young, first(".none", section));
+  return young;
+}
+
+/** @param {HTMLElement} list */
+function markOpened(list) {
+  for (const row of all(".row", list)) {
+    const isOpen = row.dataset.key === keyOfOpen();
+    row.classList.toggle("opened", isOpen);
+    const link = first("a", row);
+    if (link) link.ariaCurrent = isOpen ? "true" : null;
+  }
+}
+
 /** @param {HTMLElement} known @param {HTMLElement} row */
 function update(known, row) {
-  const [link, young] = [first("a", known), first("a", row)];
+  const [link, young] = [known, row].map((one) => first("a", one, HTMLAnchorElement));
   if (!link || !young) return;
   known.className = row.className;
+  link.href = young.href;
   link.replaceChildren(...young.childNodes); // the link itself stays: it may have the focus
-  link.ariaCurrent = young.ariaCurrent;
 }

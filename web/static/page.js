@@ -56,12 +56,12 @@ export class Page {
     const key = `${from.facts.session}/${from.facts.number}`;
     if (outcome.became === "on its way") tell("onway");
     if (outcome.became === "stored") tell("stored");
-    const session = maybe("list")?.dataset.session ?? "";
-    await this.go(`/?${new URLSearchParams({ sent: key, ...(session && { session }) })}`);
+    await this.go(`/?${new URLSearchParams({ sent: key })}`);
   }
 
-  /** Show where something that was sent leads to. @param {string} address */
-  async go(address) {
+  /** Show where something that was sent leads to: what follows is of the same list. @param {string} leads */
+  async go(leads) {
+    const address = leads.startsWith("/?sent=") ? `${leads}&${new URLSearchParams(chosen())}` : leads;
     const next = document.querySelector(".desk") && await part(address);
     if (!next || !this.open(next, ".desk")) {
       const [same] = location.href.split("#");
@@ -96,6 +96,8 @@ export class Page {
     document.body.className = page.body.className;
     document.body.dataset.version = page.body.dataset.version;
     delete document.body.dataset.opened;
+    const [typed, search] = [old, young].map((one) => first("#narrow", one, HTMLInputElement));
+    if (typed && search) search.value = typed.value; // it may have changed since this was asked for
     old.replaceWith(young);
     tick();
     return true;
@@ -127,7 +129,7 @@ export class Page {
     const key = keyOfOpen();
     const next = maybe("status")?.dataset.next;
     if (!next || next === this.passed || this.looksBack || this.isBusy) return false;
-    const path = `/m/${next}${ofSession()}`;
+    const path = `/m/${next}${ofList()}`;
     const page = await part(path);
     if (!page || keyOfOpen() !== key || this.isBusy) return false;
     const focus = atRest() || first("#main")?.contains(document.activeElement);
@@ -171,16 +173,22 @@ function tellAnew(young) {
   listenToCopies();
 }
 
-function ofSession() {
-  const session = new URLSearchParams(location.search).get("session");
-  return session ? `?${new URLSearchParams({ session })}` : "";
+// What the list shows: one session, what has these words, or all.
+function chosen() {
+  const { session, searched } = maybe("list")?.dataset ?? {};
+  return { ...(session && { session }), ...(searched && { q: searched }) };
+}
+
+function ofList() {
+  const query = String(new URLSearchParams(chosen()));
+  return query && `?${query}`;
 }
 
 // The address names what is open, so that a reload shows it again whatever became of it.
 function nameOpen() {
   const key = keyOfOpen();
   if (key && here() === "/" && isWide()) {
-    history.replaceState(null, "", at(`/m/${key}${ofSession()}`));
+    history.replaceState(null, "", at(`/m/${key}${ofList()}`));
   }
   for (const back of all("header [name=back]", document, HTMLInputElement)) back.value = here();
 }
@@ -190,7 +198,7 @@ function nameOpen() {
 /** @param {Page} page */
 async function takeStatus(page) {
   const key = keyOfOpen();
-  const answer = key ? await part(`/m/${key}/status${ofSession()}`) : null;
+  const answer = key ? await part(`/m/${key}/status${ofList()}`) : null;
   const [old, fresh] = [maybe("status"), answer?.getElementById("status")];
   if (!old || !fresh || keyOfOpen() !== key) return; // another one was opened in its place meanwhile
   hideOwn(fresh);

@@ -12,15 +12,11 @@ import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.summary import place_of
-from humanmcp.desk.history import search
 from humanmcp.inbox.atomic import write_private
 from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from humanmcp.desk.board import Board, SessionView
 
 _log = logging.getLogger(__name__)
 
@@ -110,43 +106,3 @@ class Shelf:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             _log.warning("%s is no saved answer: %s", path, error)
             return None
-
-
-SHOWN: Final = 200
-"""The number of rows that a list shows."""
-RECENT: Final = 12
-"""The number of recent lines below what waits."""
-FEW: Final = 6
-"""The maximum number of running sessions above the list; of more, only those with requests."""
-
-
-def listed(board: Board, session: str) -> dict[str, Any]:
-    """Return the values of the list, of one session if named."""
-    rows = board.waiting(session)
-    shown = {one.key.session for one in rows[:SHOWN]}
-    return {
-        "session": session,
-        "find": "",
-        "running": _running(board, session),
-        "rows": rows,
-        "places": {name: place_of(board.session(name).facts) for name in shown},
-        "writers": board.writers,
-        "recent": () if board.inbox.away else search.recent(board, RECENT),
-    }
-
-
-def _running(board: Board, session: str = "") -> list[SessionView]:
-    """Return the running sessions, oldest first; of many only the chosen one and who waits."""
-    running = [one for one in board.sessions() if one.facts.is_open]
-    if len(running) <= FEW:
-        return running[::-1]
-    return sorted(running, key=lambda one: (one.facts.name != session, not one.waiting))
-
-
-def found(board: Board, text: str) -> SessionView | None:
-    """Return the running session with this letter, or the first that matches these words."""
-    wanted = text.strip().casefold()
-    running = _running(board)
-    words = ((one, f"{one.facts.title} {one.facts.client}".casefold()) for one in running)
-    by_letter = (one for one in running if one.badge.letter.casefold() == wanted)
-    return next(by_letter, next((one for one, said in words if wanted in said), None))

@@ -366,9 +366,11 @@ def _place(found: tuple[SessionView, Frame]) -> tuple[str, str, int]:
 def searched(board: Board, query: Query) -> list[SessionView]:
     """Return the sessions that a query searches."""
     wanted = query.session.casefold()
-    return [
+    views = board.sessions()
+    named = [view for view in views if view.facts.name == query.session]
+    return named or [
         view
-        for view in board.sessions()
+        for view in views
         if wanted in {"", view.facts.name.casefold(), view.badge.letter.casefold()}
     ]
 
@@ -635,8 +637,8 @@ def _asks_the_same(frame: Frame, method: str, tool: object) -> bool:
     )
 
 
-def recent(board: Board, most: int) -> tuple[Step, ...]:
-    """Return the newest lines of all sessions, newest first, without progress."""
-    found = look(board, Query(), most=most).steps
+def recent(board: Board, most: int, session: str = "") -> tuple[Step, ...]:
+    """Return the newest lines of all sessions or one, newest first, without progress."""
+    found = look(board, Query(session=session), most=most).steps
     shown = (step for step in found if step.kind not in ("note", "err") and step.word != PROGRESS)
     return tuple(linked(board, step) for step in shown)

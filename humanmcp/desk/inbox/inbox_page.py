@@ -24,11 +24,10 @@ from humanmcp.answering.schema import TypedDict, diagnostic_shapes, filled
 from humanmcp.answering.service import OrderError, Outcome, Task
 from humanmcp.answering.standing import Urgency, prospects
 from humanmcp.common.timestamps import seconds_of
-from humanmcp.demo.lesson import Lesson, lesson_of, lesson_of_client
+from humanmcp.demo.lesson import AT_DESK, Lesson, lesson_of, lesson_of_client
 from humanmcp.demo.steps import HOST
 from humanmcp.desk import nodes, rendering
 from humanmcp.desk.board import opens_next
-from humanmcp.desk.book import saved_answers
 from humanmcp.desk.book.saved_answers import Saved
 from humanmcp.desk.context import (
     desk_of,
@@ -44,6 +43,7 @@ from humanmcp.desk.desk import BY, Desk, place_in
 from humanmcp.desk.history import rows, search
 from humanmcp.desk.history.rows import copies
 from humanmcp.desk.history.search import earlier_draft
+from humanmcp.desk.inbox import waiting_list
 from humanmcp.desk.inbox.answer_form import (
     AnswerForm,
     Start,
@@ -53,6 +53,7 @@ from humanmcp.desk.inbox.answer_form import (
     starts_of,
 )
 from humanmcp.desk.inbox.approval_view import approval_view, chosen_reply
+from humanmcp.desk.inbox.waiting_list import EVERYTHING, ListFilter
 from humanmcp.desk.rendering import FaultShape, media_in
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.send import request_form
@@ -79,17 +80,17 @@ router: Final = page_router()
 
 @router.get("/", response_model=None)
 def inbox(
-    request: Request, session: str = "", sent: str = "", find: str = ""
+    request: Request, session: str = "", q: str = "", sent: str = "", find: str = ""
 ) -> HTMLResponse | RedirectResponse:
     """Show the waiting requests, the most urgent one open; `find` leads to a session."""
-    desk = desk_of(request)
-    found = saved_answers.found(desk.board, find) if find else None
+    desk, shown = desk_of(request), ListFilter(session, q)
+    found = waiting_list.found(desk.board, find) if find else None
     if found is not None:
         return RedirectResponse(f"/?session={found.facts.name}", 303)
-    first = opens_next(desk.board.waiting(session))
-    key = first.key if first else None
+    first = opens_next(shown.rows(desk.board))
+    options = ViewOptions(shown, sent=sent, find=find)
     in_room = desk.around is not None  # in a room, a phone shows the open step, not the list
-    return _show_inbox(request, key, session=session, sent=sent, chosen=in_room, find=find)
+    return _show_inbox(request, first.key if first else None, options, is_open=in_room)
 
 
 @router.get("/m/{name}/{number}")
@@ -98,6 +99,7 @@ def message(  # noqa: PLR0913, PLR0917 - what an address may hold
     name: str,
     number: int,
     session: str = "",
+    q: str = "",
     sent: str = "",
     do: str = "",
     whole: str = "",
@@ -108,20 +110,20 @@ def message(  # noqa: PLR0913, PLR0917 - what an address may hold
     With `whole`, a long approval is shown completely; `why` is the code of the reason why nothing
     was sent.
     """
-    key, options = Key(name, number), ViewOptions(do, bool(whole), why)
-    return _show_inbox(request, key, session=session, sent=sent, chosen=True, options=options)
+    options = ViewOptions(ListFilter(session, q), do, bool(whole), why, sent)
+    return _show_inbox(request, Key(name, number), options, is_open=True)
 
 
 @router.get("/list")
-def waiting_list(
-    request: Request, session: str = "", at: str = "", *, sessions: bool = False
+def waiting(
+    request: Request, session: str = "", q: str = "", since: int = 0, *, sessions: bool = False
 ) -> HTMLResponse:
-    """Show only the list, which a page fetches after a change.
+    """Show only the list, which a page fetches after a change: with `since`, what is new in it.
 
     The menu of all sessions, up to 500 entries, is rendered only for a page that asks for it.
     """
-    values = saved_answers.listed(desk_of(request).board, session)
-    return page(request, "inbox/list.html", **values, opened=at, all_sessions=sessions)
+    values = waiting_list.listed(desk_of(request).board, ListFilter(session, q), since)
+    return page(request, "inbox/list.html", **values, opened="", all_sessions=sessions)
 
 
 @router.get("/m/{name}/{number}/line", response_class=PlainTextResponse)
@@ -132,43 +134,41 @@ def whole_line(request: Request, name: str, number: int) -> PlainTextResponse:
 
 
 @router.get("/m/{name}/{number}/status")
-def status(request: Request, name: str, number: int, session: str = "") -> HTMLResponse:
+def status(
+    request: Request, name: str, number: int, session: str = "", q: str = ""
+) -> HTMLResponse:
     """Show only the state of an exchange: its banner and its times, never the composer."""
     desk = desk_of(request)
     opened = desk.open_exchange(Key(name, number))
-    values = _standing(desk, opened, session)
+    values = _standing(desk, opened, ListFilter(session, q))
     answered_by = summary.answered_by(opened.item, device_of(request))
     return page(request, "inbox/status.html", item=opened.item, answered_by=answered_by, **values)
 
 
 class ViewOptions(NamedTuple):
-    """How an exchange is shown: the task, an approval completely or not, why nothing was sent."""
+    """How an exchange is shown, and the list beside it.
 
+    That is the task, an approval completely or not, why nothing was sent, and what was sent last.
+    """
+
+    shown: ListFilter = EVERYTHING
     do: str = ""
     whole: bool = False
     why: str = ""
+    sent: str = ""
+    find: str = ""
 
 
-AS_IT_CAME: Final = ViewOptions()
-
-
-def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
-    request: Request,
-    key: Key | None,
-    *,
-    session: str = "",
-    sent: str = "",
-    chosen: bool,
-    options: ViewOptions = AS_IT_CAME,
-    find: str = "",
+def _show_inbox(
+    request: Request, key: Key | None, options: ViewOptions, *, is_open: bool
 ) -> HTMLResponse:
     """Show the list, and one exchange beside it."""
-    desk = desk_of(request)
+    desk, shown, sent = desk_of(request), options.shown, options.sent
     values: dict[str, Any] = {
-        **saved_answers.listed(desk.board, session),
-        "find": find,
-        "chosen": chosen,
-        "quiet": is_quiet(request, key.session if key else session or sent.partition("/")[0]),
+        **waiting_list.listed(desk.board, shown),
+        "find": options.find,
+        "chosen": is_open,
+        "quiet": is_quiet(request, key.session if key else shown.session or sent.partition("/")[0]),
         "opened": "" if key is None else f"{key.session}/{key.number}",
         "item": None,
         "sent": _sent(desk, sent),
@@ -179,7 +179,7 @@ def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
         "view": view_of(request),
     }
     if key is not None:
-        values |= _message(desk, key, session, options)
+        values |= _message(desk, key, options)
         values["answered_by"] = summary.answered_by(values["item"], device_of(request))
         if getattr(request.state, "looks_on", False):
             values |= {"answerable": False, "initial_state": script_json(None)}
@@ -251,9 +251,7 @@ def _copies(line: str) -> list[tuple[str, str]]:
     return copies(line) if len(line) < LONGEST else []
 
 
-def _message(
-    desk: Desk, key: Key, session: str = "", options: ViewOptions = AS_IT_CAME
-) -> dict[str, Any]:
+def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
     """Return all values for the page of one exchange."""
     opened = desk.open_exchange(key)
     item, outlined = opened.item, opened.outlined
@@ -265,7 +263,7 @@ def _message(
         diagnostics = service.judge(opened, draft.text, draft.form, action).diagnostics
     desk.board.show(key)
     raw = item.line[:RAW] if item.unread else _laid_out(item.line[:RAW])
-    standing = _standing(desk, opened, session)
+    standing = _standing(desk, opened, options.shown)
     talk = nodes.conversation_of(outlined)
     ours = opened.facts.role.traits.serves
     design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
@@ -455,14 +453,14 @@ def _forms(
     return starts, form
 
 
-def _standing(desk: Desk, opened: OpenExchange, session: str) -> dict[str, Any]:
+def _standing(desk: Desk, opened: OpenExchange, shown: ListFilter) -> dict[str, Any]:
     """Return the state of an exchange: session, client, other writers, possible actions.
 
-    What a page opens next is one of `session` if that is named.
+    What a page opens next is one of the list.
     """
     item, facts = opened.item, opened.facts
     client = timeouts.find_client(facts.client)
-    row = summary.row(item, facts, opened.read)
+    row, agent = summary.row(item, facts, opened.read), opened.agent
     standing = row.standing
     is_lost = item.state is ExchangeState.PENDING and standing.is_over
     arrived = seconds_of(item.arrived)
@@ -472,15 +470,17 @@ def _standing(desk: Desk, opened: OpenExchange, session: str) -> dict[str, Any]:
     return {
         "row": row,
         "waits": standing.urgency is Urgency.NOW,
-        "following": opens_next(desk.board.waiting(session), standing.urgency),
+        "following": opens_next(shown.rows(desk.board), standing.urgency),
+        "query": shown.query,
         "questions": questions,
         "facts": facts,
-        "is_practice": facts.client == HOST,
+        "is_practice": desk.around is not None or facts.client.startswith((HOST, AT_DESK)),
         "living": facts.is_open,
         "place": desk.draft_name(item.key),
         "standing": standing,
         "state": (ExchangeState.ABANDONED if is_lost else item.state).value,
-        "prospects": {one.code: one.at for one in prospects(item, time.time() - arrived)},
+        "prospects": {one.code: one.at for one in prospects(item, time.time() - arrived, agent)},
+        "agent": agent,
         "writers": desk.board.writers,
         "presses": desk.presses.of(item.key),
         "client_setting": "" if client is None else client.setting,

@@ -24,10 +24,10 @@ from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import OrderError, Outcome, SayResult, await_result
 from humanmcp.answering.summary import Row, row
 from humanmcp.desk.board import SessionView
-from humanmcp.desk.book.saved_answers import listed
 from humanmcp.desk.context import desk_of, page, page_router, signed
 from humanmcp.desk.desk import BY, Desk
 from humanmcp.desk.inbox.answer_form import rows_in
+from humanmcp.desk.inbox.waiting_list import EVERYTHING, ListFilter, listed
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.send.request_form import (
     QuestionChoice,
@@ -228,7 +228,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         told=client_reactions(desk, name, 3) if session.facts.role.traits.serves else (),
         lines=[(one.direction is Direction.IN, one.at, one.text) for one in reversed(frames)],
         opened="",
-        **listed(desk.board, name),
+        **listed(desk.board, ListFilter(name)),
     )
 
 
@@ -508,6 +508,6 @@ def _question_page(request: Request, key: Key, form: QuestionForm) -> HTMLRespon
         modern=features(opened.item.protocol_version).input_required,
         problems=diagnostic_shapes(result.diagnostics if result else ()),
         waits=result is not None and result.outcome is Outcome.QUEUED,
-        **listed(desk.board, ""),
+        **listed(desk.board, EVERYTHING),
         opened=shown.anchor,
     )

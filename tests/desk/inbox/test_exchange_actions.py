@@ -2,7 +2,7 @@
 
 import html
 
-from humanmcp.inbox.contract import Action, Item, Key, Purpose, Role, SessionFacts
+from humanmcp.inbox.contract import Action, Item, Key, Purpose, Role, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.transcript import Direction
@@ -52,6 +52,21 @@ def test_an_order_to_a_session_that_just_ended_leads_back_to_its_page(desking: D
     path = f"/m/{key.session}/{key.number}"
     for act in ("progress on", "progress off", "park", "status", "pause"):
         assert desking.submit(path, act=act).headers["location"] == f"{path}#answer", act
+
+
+def test_a_lesson_does_not_say_that_its_client_cannot_wait_longer(desking: Desking) -> None:
+    """It waits for as long as the person needs; what is said of another client helps."""
+    inbox = FolderInbox(desking.home)
+    said = {}
+    for client in ("humanmcp demo host", "humanmcp lesson dice", "other"):
+        facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", client=client, pid=1)
+        key = Key(inbox.begin_session(facts), 1)
+        item = Item(key, LINE, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z")
+        inbox.deliver(item._replace(waiting=Waiting(source="unknown", why_not="no-token")))
+        page = desking.page(f"/m/{key.session}/{key.number}/status")
+        said[client] = "humanmcp cannot make this client wait longer." in page
+        inbox.end(key.session)
+    assert said == {"humanmcp demo host": False, "humanmcp lesson dice": False, "other": True}
 
 
 def test_what_a_tap_holds_is_named_as_in_the_inbox(desking: Desking) -> None:

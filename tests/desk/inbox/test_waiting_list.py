@@ -1,0 +1,199 @@
+"""The list of what waits: by agent and folder, searched, and after a change only what is new."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from humanmcp.desk.board import Board
+from humanmcp.desk.inbox import waiting_list
+from humanmcp.desk.inbox.waiting_list import EVERYTHING, ListFilter, ListSection, listed
+from humanmcp.inbox.contract import Answer, Item, Key, Parked, SessionFacts, Waiting
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+from tests.support.desk_process import Desking
+
+AGENTS = 20
+PROMPTS = 10
+
+
+class Agents:
+    """Agents whose prompts wait, each in a session of its own, as `humanmcp hook` does it."""
+
+    def __init__(self, home: Path) -> None:
+        self.inbox = FolderInbox(home)
+        self.sessions: list[str] = []
+
+    def asks(self, agent: int, command: str = "make", folder: str = "") -> Key:
+        """Let a prompt arrive."""
+        at = f"2026-11-20T18:{len(self.sessions) // 60:02}:{len(self.sessions) % 60:02}.000Z"
+        facts = SessionFacts(
+            "", at, client="Codex", folder=folder or f"/work/app{agent}", agent=f"session-{agent}"
+        )
+        name = self.inbox.begin_session(facts)
+        self.sessions.append(name)
+        params = {
+            "name": "approve",
+            "arguments": {"tool_name": "Bash", "input": {"command": command}},
+        }
+        line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+        self.inbox.record(name, Frame(1, at, Direction.IN, line.encode(), 1))
+        self.inbox.deliver(Item(Key(name, 1), line, "tools/call", "1", "2025-11-25", at))
+        return Key(name, 1)
+
+    def over(self, key: Key) -> None:
+        """Let a prompt be answered."""
+        self.inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", "2026-11-20T18:49:07Z"))
+
+
+@pytest.fixture
+def agents(home: Path) -> Iterator[Agents]:
+    found = Agents(home)
+    yield found
+    for name in found.sessions:
+        found.inbox.end(name)
+
+
+def read(agents: Agents) -> Board:
+    board = Board(agents.inbox)
+    board.refresh_all()
+    return board
+
+
+def sections(board: Board, shown: ListFilter = EVERYTHING, since: int = 0) -> list[ListSection]:
+    found: list[ListSection] = listed(board, shown, since)["sections"]
+    return found
+
+
+def rows(found: list[ListSection]) -> list[Key]:
+    return [row.key for section in found for group in section.groups for row in group.rows]
+
+
+def test_what_waits_is_grouped_by_agent_and_folder(agents: Agents) -> None:
+    """The longest waiting agent comes first; two in one folder are told apart."""
+    first, second = agents.asks(1), agents.asks(2)
+    third, other = agents.asks(1), agents.asks(3, folder="/work/app2")
+    waiting, parked, subscriptions = sections(read(agents))
+    assert [[row.key for row in group.rows] for group in waiting.groups] == [
+        [first, third],
+        [second],
+        [other],
+    ]
+    assert [(group.place, group.count) for group in waiting.groups] == [
+        ("Codex · …/work/app1", 2),
+        ("Codex · …/work/app2 · on-2", 1),
+        ("Codex · …/work/app2 · on-3", 1),
+    ]
+    assert not parked.groups
+    assert not subscriptions.groups
+
+
+def test_a_search_finds_what_and_where(agents: Agents) -> None:
+    """All words, in any order, of what is asked and who asks."""
+    made, pushed = agents.asks(1, "make"), agents.asks(2, "git push")
+    board = read(agents)
+    for words, expected in {
+        "": [made, pushed],
+        "PUSH git": [pushed],
+        "app1": [made],
+        "make app2": [],
+        "codex": [made, pushed],
+    }.items():
+        assert rows(sections(board, ListFilter("", words))) == expected, words
+
+
+def test_one_event_costs_one_row(agents: Agents, desk: Desking) -> None:
+    """Of 200 prompts of 20 agents a page gets the one that came, changed or went."""
+    keys = [agents.asks(number % AGENTS) for number in range(AGENTS * PROMPTS - 1)]
+
+    def drawn(since: int = 0) -> tuple[list[str], str, int]:
+        page = desk.page(f"/list?since={since}")
+        gone = re.search(r'data-gone="([^"]*)"', page)
+        version = re.search(r'data-version="(\d+)"', page)
+        assert version is not None
+        found = re.findall(r'class="row[^>]*data-key="([^"]+)"', page)
+        return found, "all" if gone is None else gone[1].strip(), int(version[1])
+
+    found, gone, version = drawn()
+    assert len(found) == len(keys)
+    assert gone == "all"
+    key = agents.asks(0)
+    found, gone, version = drawn(version)
+    assert found == [f"{key.session}/1"]
+    assert gone == ""
+    agents.over(keys[0])
+    found, gone, version = drawn(version)
+    assert found == []
+    assert gone == f"{keys[0].session}/1"
+    assert drawn(version)[:2] == ([], "")
+    assert drawn(version + 1000)[1] == "all"  # of another desk
+
+
+def test_of_a_long_list_the_next_rows_follow(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that has the first rows gets those that take the places of what has gone."""
+    monkeypatch.setattr(waiting_list, "SHOWN", 4)
+    keys = [agents.asks(number) for number in range(6)]
+    board = read(agents)
+    page = set(rows(sections(board)))
+    assert page == set(keys[:4])
+    for gone in (keys[1], keys[3], keys[0], keys[4]):
+        version = board.version
+        agents.over(gone)
+        board.refresh(gone.session)
+        values = listed(board, EVERYTHING, version)
+        page = (page | set(rows(values["sections"]))) - set(values["gone"])
+        assert page == set(rows(sections(board)))
+    late = agents.asks(9)
+    version = board.version
+    board.refresh(late.session)
+    assert rows(sections(board, since=version)) == [late]
+
+
+def test_a_row_that_is_parked_moves_and_a_renamed_agent_is_drawn_again(agents: Agents) -> None:
+    """Both are changes of the exchange: the page asks for no other row."""
+    key, _other = agents.asks(1), agents.asks(2)
+    board = read(agents)
+    version = board.version
+    item = agents.inbox.item(key)
+    parked_call = Waiting(parked=Parked("ticket", "task"))
+    agents.inbox.update(key, line=item.line, id="1", waiting=parked_call)
+    board.refresh(*key)
+    waiting, parked, _ = sections(board, since=version)
+    assert (rows([waiting]), rows([parked])) == ([], [key])
+    version = board.version
+    facts = agents.inbox.facts(key.session)
+    agents.inbox.describe(facts._replace(client="Qwen Code"), NegotiatedState())
+    board.refresh(key.session, 0)
+    _, parked, _ = sections(board, since=version)
+    assert [group.place for group in parked.groups] == ["Qwen Code · …/work/app1"]
+
+
+def test_recent_messages_are_read_of_the_session_that_spoke(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many sessions there are; and what a page shows is the same as read anew."""
+    keys = [agents.asks(number) for number in range(30)]
+    board = read(agents)
+    listed(board, EVERYTHING)
+    asked: list[str] = []
+    frames = board.inbox.last_frames_before
+
+    def reading(session: str, before: int, most: int, word: str = "") -> tuple[Frame, ...]:
+        asked.append(session)
+        return tuple(frames(session, before, most, word))
+
+    agents.inbox.record(
+        keys[7].session, Frame(2, "2026-11-20T18:30:00Z", Direction.OUT, b'{"id":1,"result":{}}', 1)
+    )
+    board.refresh(keys[7].session, 0)
+    monkeypatch.setattr(board.inbox, "last_frames_before", reading)
+    recent = [(one.session, one.seq) for one in listed(board, EVERYTHING)["recent"]]
+    assert set(asked) <= {keys[7].session}
+    assert recent[:2] == [(keys[7].session, 2), (keys[29].session, 1)]
+    board.recent = None
+    assert [(one.session, one.seq) for one in listed(board, EVERYTHING)["recent"]] == recent
