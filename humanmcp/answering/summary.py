@@ -260,6 +260,7 @@ class Asker(NamedTuple):
     folder: str
     place: str
     """Both in words, without the name of the session."""
+    is_hook: bool = False
 
     @property
     def key(self) -> str:
@@ -269,7 +270,7 @@ class Asker(NamedTuple):
 
 def asker_of(facts: SessionFacts) -> Asker:
     """Return who asks in a session: each prompt of an agent has a session of its own."""
-    return Asker(facts.agent or facts.name, facts.folder, place_of(facts))
+    return Asker(facts.agent or facts.name, facts.folder, place_of(facts), bool(facts.agent))
 
 
 @dataclass(frozen=True, slots=True)

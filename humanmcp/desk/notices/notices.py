@@ -1,8 +1,9 @@
 """Notices: tell a person who is elsewhere that a request waits, with Apprise or ntfy.
 
 `notices.toml` in the inbox folder says where notices go and how much of a request they contain.
-Each request has one notice, and another before its client gives up. There are none while somebody
-looks at a page of this desk. A failed notice is sent again while its request waits.
+Each request has one notice, and another before its client gives up; a prompt of an agent's hook has
+one: its agent then decides itself. There are none while somebody looks at a page of this desk. A
+failed notice is sent again while its request waits.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def _wanted(row: Row, waited: float) -> int:
     book_at = waiting.answers_at
     if waited < SETTLED_AFTER or (book_at is not None and book_at - waited < BOOK_SOON):
         return 0
-    limit = waiting.limit
+    limit = None if row.asker.is_hook else waiting.limit
     return 2 if limit is not None and waited > max(limit - BEFORE_LIMIT, limit / 2) else 1
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from humanmcp.answering.standing import Standing
-from humanmcp.answering.summary import Badge, Row
+from humanmcp.answering.summary import Asker, Badge, Row
 from humanmcp.desk.desk import Looked
 from humanmcp.desk.notices.notice_rules import NoticesError, PhoneRule, Rule, read_rules
 from humanmcp.desk.notices.notices import (
@@ -69,7 +69,7 @@ def service() -> Iterator[Service]:
         thread.join(PATIENCE)
 
 
-def row(number: int = 1, **waiting: Any) -> Row:  # noqa: ANN401 - the fields of `Waiting`
+def row(number: int = 1, *, is_hook: bool = False, **waiting: Any) -> Row:  # noqa: ANN401 - the fields of `Waiting`
     """Return a request that came at second 1000."""
     return Row(
         key=Key("20260101T000000Z-1", number),
@@ -80,6 +80,7 @@ def row(number: int = 1, **waiting: Any) -> Row:  # noqa: ANN401 - the fields of
         standing=Standing.WAITS,
         arrived=1000.0,
         waiting=Waiting(**waiting),
+        asker=Asker("20260101T000000Z-1", "/work", "client · …/work", is_hook),
     )
 
 
@@ -92,6 +93,7 @@ def told(one: Row, *, until_second: int) -> list[int]:
 def test_a_request_has_one_notice_and_one_before_its_client_gives_up() -> None:
     """One without a known limit has the first only."""
     assert told(row(), until_second=10_000) == [SETTLED_AFTER]
+    assert told(row(limit=300.0, is_hook=True), until_second=600) == [SETTLED_AFTER]
     assert told(row(limit=300.0), until_second=600) == [SETTLED_AFTER, 300 - BEFORE_LIMIT + 1]
     assert told(row(limit=20.0), until_second=60) == [SETTLED_AFTER, 11]
 
