@@ -169,7 +169,8 @@ class SessionFacts(NamedTuple):
 
     def comes_back(self, at: str) -> bool:
         """Return True if its client comes back to where a process listens at."""
-        return self.http.port == at and bool(self.http.id or self.http.visitor)
+        is_known = bool(self.http.id or self.http.visitor)
+        return is_known and self.http.port == at != ""
 
     @property
     def may_go_on(self) -> bool:

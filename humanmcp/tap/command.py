@@ -35,7 +35,7 @@ from humanmcp.tap.hold import Held, HeldQueue, HoldPolicy, NotTaken
 from humanmcp.tap.pump import Sink
 from humanmcp.tap.real_server import NOT_EXECUTABLE, NOT_FOUND, RemoteServer, ServerProcess
 from humanmcp.tap.recorder import Listening, TapRecorder, TextLog
-from humanmcp.tap.tapping import VISITOR, Tap, TapEvents, TappedSession
+from humanmcp.tap.tapping import SESSION_ID, VISITOR, Tap, TapEvents, TappedSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,6 +78,7 @@ class _Wanted:
     patterns: tuple[Pattern, ...]
     book_file: BookFile | None
     release_after: float
+    http: HttpFacts
 
     @property
     def name(self) -> str:
@@ -96,7 +97,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         to_stderr(say("tap", "no-command"))
         return USAGE_ERROR
     if arguments.http is not None:
-        return _front(arguments, wanted)
+        return _front(arguments, settings, wanted)
     source, sink = claim()
     if wanted.address is not None:
         remote = partial(RemoteServer, wanted.address)
@@ -110,10 +111,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return _tap(arguments, settings, wanted, lambda _record: child, (source, sink))
 
 
-def _front(arguments: argparse.Namespace, wanted: _Wanted) -> int:
+def _front(arguments: argparse.Namespace, settings: Settings, wanted: _Wanted) -> int:
     """Give the server an address, with a tap for each client that comes."""
     from humanmcp.http.listening import HttpServeError, bind  # noqa: PLC0415 - most taps have pipes
-    from humanmcp.tap.http_front import TapCommand, serve  # noqa: PLC0415 - as above
+    from humanmcp.tap.http_front import TapCommand, TapFront, serve  # noqa: PLC0415 - as above
 
     try:
         listening, address = bind(arguments.http, "", lan=False)
@@ -124,7 +125,8 @@ def _front(arguments: argparse.Namespace, wanted: _Wanted) -> int:
     server = (wanted.address.url,) if wanted.address else wanted.command
     command = TapCommand(words, server, passes_key=wanted.address is not None)
     hello = say("tap", "at", url=address.url, name=wanted.name)
-    serve(listening, address, command, lambda: to_stderr(hello))
+    front = partial(TapFront, command, home_folder(settings.home))
+    serve(listening, address, front, lambda: to_stderr(hello))
     return 0
 
 
@@ -155,6 +157,7 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> _Wanted:
         parse_patterns(arguments.hold),
         book_file,
         max(0.0, arguments.release_after),
+        HttpFacts(os.environ.pop(SESSION_ID, ""), visitor=os.environ.pop(VISITOR, "")),
     )
 
 
@@ -252,7 +255,7 @@ def _begin(settings: Settings, wanted: _Wanted) -> InboxSession:
         title=title,
         probe=True,
         folder=str(Path.cwd()),
-        http=HttpFacts(visitor=os.environ.get(VISITOR, "")),
+        http=wanted.http,
     )
     inbox_session = InboxSession.begin(open_inbox(home), facts, now)
     inbox_session.inbox.hold(inbox_session.name, tuple(pattern.text for pattern in wanted.patterns))

@@ -4,7 +4,8 @@ Theory of operation. Each session of HTTP is a tap of its own over pipes, in a p
 what is recorded, held, changed and dropped there is what a tap does anyway. Here lines only go
 between requests and that pipe; the endpoint is that of `serve --http` (`http/front.py`). A POST
 waits for the answer of its request; what belongs to no request goes out on the stream of a GET.
-Nothing is resumed: events have no ids.
+Nothing is resumed: events have no ids. Only a session of a process that was killed is begun again,
+with the `initialize` that its record has: the SDKs do not do that when they are told 404.
 """
 
 from __future__ import annotations
@@ -22,17 +23,20 @@ from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, Star
 from humanmcp.common.terminal import to_stderr
 from humanmcp.http.front import FrontServer
 from humanmcp.http.responses import OWN, OutEvent, ResponseNotes, Stream, Streams
+from humanmcp.inbox import open_inbox
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal, HttpRequest, Posted
 from humanmcp.protocol.http.outbound import evictable, silent, visitor_of
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message
+from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message, member, with_token
 from humanmcp.protocol.json.tree import object_at, text_at
 from humanmcp.protocol.session import cancellation
-from humanmcp.tap.tapping import VISITOR
+from humanmcp.tap.tapping import SESSION_ID, VISITOR
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
+    from pathlib import Path
 
     from humanmcp.protocol.http.inbound import HttpAddress
     from humanmcp.protocol.http.outbound import EventId
@@ -50,6 +54,12 @@ MOST_CONNECTIONS: Final = 1_000
 
 AUTHORIZATION: Final = "HUMANMCP_TAP_AUTHORIZATION"
 """The variable that brings a client's key to the tap of its session: no command line shows it."""
+
+AGAIN: Final = '"humanmcp: again"'
+"""The id of the `initialize` that a session is begun again with."""
+INITIALIZED: Final = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+BEGINS_WITHIN: Final = 30.0
+"""Seconds that a server has to answer it; a message that comes meanwhile waits."""
 
 BUSY: Final = HttpRefusal(503, "busy", -32603)
 ENDED: Final = HttpRefusal(502, "ended", -32603)
@@ -72,6 +82,9 @@ class TappedClient:
         """That of a client without a session; that of a handshake is in its answer."""
         self.streams = Streams()
         self.is_over = False
+        self.is_ready = asyncio.Event()
+        """Whether it can take messages: one that is begun again has its handshake first."""
+        self.is_ready.set()
         self.address = ""
         self._loop = asyncio.get_running_loop()
         self.last_seen = self._loop.time()
@@ -111,6 +124,14 @@ class TappedClient:
         except EndedError:
             self._end()
         return stream
+
+    async def begin_again(self, initialize: str) -> None:
+        """Say what the client said when it began, in its place. The answer goes nowhere."""
+        with contextlib.suppress(EndedError, TimeoutError):
+            self._tap.send(with_token(initialize, AGAIN))
+            await asyncio.wait_for(self.is_ready.wait(), BEGINS_WITHIN)
+            self._tap.send(INITIALIZED)
+        self.is_ready.set()
 
     def uses(self, message: Message) -> bool:
         """Return True if a request of the same id waits."""
@@ -217,6 +238,8 @@ class TappedClient:
     def _answered(self, message: Message | Malformed) -> None:
         if not isinstance(message, Message) or not message.kind.is_answer:
             return
+        if message.id is not None and message.id.token == AGAIN:
+            self.is_ready.set()
         self._waiting.pop(self._number_of(message) or OWN, None)
         result = object_at(message.body, "result")
         if result.get("resultType") == "input_required":
@@ -248,14 +271,12 @@ class TapCommand(NamedTuple):
     server: tuple[str, ...]
     passes_key: bool
 
-    def of(self, authorization: str, visitor: str) -> ChildCommand:
+    def of(self, authorization: str, name: str) -> ChildCommand:
         """Return the command for a client that brings this key, "" for none.
 
-        `visitor` is set where the client has no session: others may be in the same one.
+        `name` is the id of its session, "" where it has none: others may be in the same one.
         """
-        env = dict(os.environ)
-        if visitor:
-            env[VISITOR] = "tap"
+        env = {**os.environ, **({SESSION_ID: name} if name else {VISITOR: "tap"})}
         words = self.words
         if authorization and self.passes_key:
             env[AUTHORIZATION] = authorization
@@ -266,8 +287,12 @@ class TapCommand(NamedTuple):
 class TapFront:
     """All sessions at the address. A `FrontClients`."""
 
-    def __init__(self, command: TapCommand) -> None:
+    def __init__(self, command: TapCommand, home: Path) -> None:
+        """Serve sessions, which are recorded in the inbox at `home`."""
         self._command = command
+        self._home = home
+        self._begun: set[str] = set()
+        """The ids of all sessions of this process: one that has ended is not begun again."""
         self._opening = asyncio.Lock()
         self._ending: set[asyncio.Task[None]] = set()
         self._sessions: list[TappedClient] = []
@@ -283,9 +308,11 @@ class TapFront:
         is_broken = isinstance(message, Malformed) and message.why in (Flaw.NOT_JSON, Flaw.NOT_UTF8)
         if is_broken and posted.line != request.body.strip(b" \t\r\n"):
             return LINE_BREAK
-        if posted.session:
-            return await self.find(posted.session, address)
         key = request.headers.get("authorization") or ""
+        if posted.session:
+            if posted.session not in self._begun:
+                await self._begin_again(key, address, posted.session)
+            return await self.find(posted.session, address)
         async with self._opening:
             self._end_those_that_are_over()
             if facts is None or not isinstance(message, Message):
@@ -307,19 +334,43 @@ class TapFront:
                 return BUSY
             self.end(ends)
         try:
-            tap = await asyncio.to_thread(ChildTransport, self._command.of(key, visitor))
+            tap = await asyncio.to_thread(ChildTransport, self._command.of(key, name))
         except StartError as error:
             logger.warning("no tap for one more session: %s", error)
             return BUSY
         client = TappedClient(tap, name, visitor, version)
         client.seen(address)
         self._sessions.append(client)
+        self._begun.add(name)
         return client
+
+    async def _begin_again(self, key: str, address: str, name: str) -> None:
+        """Begin a session again that another process had, if its record tells how."""
+        initialize = await asyncio.to_thread(self._initialize_of, name)
+        async with self._opening:
+            if not initialize or name in self._begun:
+                return
+            client = await self._open(key, address, name, "", "")
+            if isinstance(client, TappedClient):
+                client.is_ready.clear()  # before another message finds it
+        if isinstance(client, TappedClient):
+            await client.begin_again(initialize)
+
+    def _initialize_of(self, name: str) -> str:
+        """Return the first line of a session's client, "" where it is not known."""
+        inbox = open_inbox(self._home)
+        facts = inbox.session_by_http_id(name)
+        if facts is None or not facts.role.traits.holds:
+            return ""
+        said = (one.text for one in inbox.frames(facts.name) if one.direction is Direction.IN)
+        first = next(said, "")
+        return first if member(first, "method") == '"initialize"' else ""
 
     async def find(self, name: str, address: str) -> TappedClient | HttpRefusal:
         found = self.known(name)
         if found is None or found.is_over:
             return UNKNOWN_SESSION
+        await found.is_ready.wait()
         found.seen(address)
         return found
 
@@ -352,12 +403,15 @@ class TapFront:
 
 
 def serve(
-    listening: socket.socket, address: HttpAddress, command: TapCommand, ready: Callable[[], object]
+    listening: socket.socket,
+    address: HttpAddress,
+    make: Callable[[], TapFront],
+    ready: Callable[[], object],
 ) -> None:
     """Serve until told to stop."""
 
     async def run() -> None:
-        front = TapFront(command)
+        front = make()
         try:
             server = FrontServer(front, address, ready, most=MOST_CONNECTIONS)
             await server.serve([listening])

@@ -41,6 +41,9 @@ logger = logging.getLogger(__name__)
 VISITOR: Final = "HUMANMCP_TAP_VISITOR"
 """The variable that tells a tap that its client has no session (`SessionFacts.http.visitor`)."""
 
+SESSION_ID: Final = "HUMANMCP_TAP_SESSION"
+"""The variable that tells a tap the `Mcp-Session-Id` of its client (`SessionFacts.http.id`)."""
+
 QUIET: Final = 0.3
 """Seconds without a byte until a pipe that outlived its server counts as another program's."""
 

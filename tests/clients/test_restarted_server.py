@@ -213,3 +213,67 @@ def test_an_id_of_another_type_is_taken_as_real_clients_take_it(sdk: str, tmp_pa
     assert out == b"rain\nrain\n"
     assert "Requests without a response" not in told
     assert {one["code"] for one in told_of if one} == {"R04"}
+
+
+LISTS_1: Final = """
+import sys, anyio
+from mcp import ClientSession
+from mcp.client.streamable_http import streamablehttp_client
+
+async def main(url, mode):
+    async with streamablehttp_client(url) as (read, write, _), ClientSession(read, write) as client:
+        await client.initialize()
+        while True:
+            print(*(one.name for one in (await client.list_tools()).tools), flush=True)
+            await anyio.to_thread.run_sync(sys.stdin.readline)
+
+anyio.run(main, *sys.argv[1:])
+"""
+LISTS_2: Final = """
+import sys, anyio
+from mcp import Client
+
+async def main(url, mode):
+    async with Client(url, mode=mode) as client:
+        while True:
+            print(*(one.name for one in (await client.list_tools()).tools), flush=True)
+            await anyio.to_thread.run_sync(sys.stdin.readline)
+
+anyio.run(main, *sys.argv[1:])
+"""
+"""Clients of the Python SDK: they list the tools, wait for a line, and list them again."""
+RAIN: Final = TEXT_IDS.replace('str(asked["id"])', 'asked["id"]')
+
+
+@pytest.mark.parametrize("client", ["1.x", "2.x legacy", "2.x auto"])
+def test_a_python_client_goes_on_when_the_tap_at_its_address_was_killed(
+    client: str, tmp_path: Path
+) -> None:
+    """It is told 404 by any other server, and gives up: the SDK begins no new session."""
+    edition, _, mode = client.partition(" ")
+    python = Path(sys.executable) if edition == "2.x" else sdk_1()
+    if python is None:
+        pytest.skip("the Python SDK 1.x is not installed: make node")
+    port = own_port()
+    at = (f"127.0.0.1:{port}", "--", sys.executable, "-c", RAIN)
+    tap = (*COMMAND[:-1], "--home", str(tmp_path / "home"), "--http", *at)
+    script = LISTS_2 if edition == "2.x" else LISTS_1
+    words = (str(python), "-c", script, f"http://127.0.0.1:{port}/mcp", mode or "-")
+    with contextlib.ExitStack() as taps:
+        front = taps.enter_context(running(tap, tmp_path))
+        assert front.stderr is not None
+        front.stderr.readline()
+        playing = taps.enter_context(running(words, tmp_path))
+        assert playing.stdin is not None
+        assert playing.stdout is not None
+        assert playing.stdout.readline() == b"rain\n"
+        for _ in range(2):
+            front.kill()
+            front.wait(PATIENCE)
+            front = taps.enter_context(running(tap, tmp_path))
+            assert front.stderr is not None
+            front.stderr.readline()
+            for _ in range(2):
+                playing.stdin.write(b"\n")
+                playing.stdin.flush()
+                assert playing.stdout.readline() == b"rain\n"

@@ -233,14 +233,14 @@ def test_what_is_no_server_is_said(tmp_path: Path, words: tuple[str, ...]) -> No
 
 
 @pytest.fixture
-def front() -> Iterator[str]:
+def front(tmp_path: Path) -> Iterator[str]:
     """Serve a scripted server over HTTP, without a tap in between: the sessions are what counts."""
     listening, address = bind("127.0.0.1:0", "", lan=False)
     begun: SimpleQueue[FrontServer[TappedClient]] = SimpleQueue()
 
     async def run() -> None:
         sessions = TapFront(
-            TapCommand((sys.executable, str(SCRIPTED)), ("paged",), passes_key=False)
+            TapCommand((sys.executable, str(SCRIPTED)), ("paged",), passes_key=False), tmp_path
         )
         server = FrontServer(sessions, address, lambda: begun.put(server), most=100)
         await server.serve([listening])
@@ -351,11 +351,13 @@ for line in sys.stdin:
 """
 
 
-def test_what_a_server_asked_for_is_brought_to_the_process_that_asked() -> None:
+def test_what_a_server_asked_for_is_brought_to_the_process_that_asked(tmp_path: Path) -> None:
     """Of a visitor's two, by `requestState`, and where there is none by what was asked."""
 
     async def run() -> None:
-        sessions = TapFront(TapCommand((sys.executable, "-c", ASKS), (), passes_key=False))
+        sessions = TapFront(
+            TapCommand((sys.executable, "-c", ASKS), (), passes_key=False), tmp_path
+        )
 
         async def bring(method: str, number: int, **params: Any) -> Stream:  # noqa: ANN401 - any JSON value
             said = modern(method, number, **params)
