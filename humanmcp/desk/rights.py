@@ -180,6 +180,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     **_write(ANSWERING, "/api/exchanges/{session}/{number}/writer"),
     **_write(DESKS, "/api/exchanges/{session}/{number}/fault", most=TEXT),
     **_write(ANSWERING, "/api/sessions/{session}/complete"),
+    **_acts("/line/{name}/{seq}", _each(DESKS, "note", "remove"), default="note"),
     # One's own browser.
     "POST /preferences": Entry(~Who.STRANGER, writes=False),
     **_write(ANSWERING, "/api/looking"),

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from humanmcp.common.person_files import write_whole
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import is_terminal, raw_to_stdout, to_stderr
-from humanmcp.export.recording import LAST, ExportOptions, find_recording
+from humanmcp.export.recording import LAST, ExportOptions, find_recording, with_notes
 from humanmcp.export.redact import redact_recording
+from humanmcp.inbox.form_drafts import FormDrafts
 from humanmcp.locales import say
 from humanmcp.locales.stop import stopped, trouble
 from humanmcp.protocol.json.visible import visible, visible_json
@@ -86,6 +87,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     recording = find_recording(
         arguments.session, home_folder(settings.home), zone, inbox=settings.inbox
     )
+    if recording.facts is not None:
+        notes = FormDrafts(home_folder(settings.home)).notes(recording.name)
+        recording = with_notes(recording, notes)
     form = FORMATS[arguments.format]
     redact = not form.is_lossless if arguments.redact is None else arguments.redact
     if redact:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.answering.summary import GIST, LineKind
 from humanmcp.common.timestamps import log_time
 from humanmcp.export import timeline
-from humanmcp.export.recording import ANSWERING, ASKING, build_conversation
+from humanmcp.export.recording import ANSWERING, ASKING, NOTED, build_conversation
 from humanmcp.locales import describe, say, spoken_language
 from humanmcp.protocol.conversation.transcript import (
     BY_CHECK,
@@ -325,7 +325,8 @@ def _details(entry: RecordedEntry, options: ExportOptions) -> Iterator[str]:
     noted = note(entry)
     mark = f' <span class="mark">{_safe(noted)}</span>' if noted else ""
     diagnostics = f' <span class="mark">&#9888; {len(entry.hints)}</span>' if entry.hints else ""
-    yield f'<details class="{side} {entry.kind.value}" id="line-{entry.frame.seq}">'
+    place = "" if entry.frame.note.startswith(NOTED) else f' id="line-{entry.frame.seq}"'
+    yield f'<details class="{side} {entry.kind.value}"{place}>'
     yield (
         f"<summary><small>{entry.frame.seq} &middot; {time} &middot; "
         f"{_safe(sender(entry))}</small>{_what(entry)}{mark}{diagnostics}"

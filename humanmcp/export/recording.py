@@ -116,6 +116,21 @@ class ExportOptions:
     """The names of the redacted values, for programs."""
 
 
+NOTED: Final = "\u2605"
+"""The beginning of the note of a NOTE frame that a person put at the line before it."""
+
+
+def with_notes(recording: Recording, notes: Mapping[int, str]) -> Recording:
+    """Return a recording with people's notes after their lines."""
+    frames: list[Frame] = []
+    for frame in recording.frames:
+        frames.append(frame)
+        if frame.seq in notes:
+            note = f"{NOTED} {notes[frame.seq]}".rstrip()
+            frames.append(Frame(frame.seq, frame.at, Direction.NOTE, b"", note=note))
+    return replace(recording, frames=tuple(frames))
+
+
 # -- the conversation in a recording ---------------------------------------------------------------
 
 

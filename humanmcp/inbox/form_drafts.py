@@ -1,4 +1,4 @@
-"""What people typed into the forms of pages, until it is sent: one file for each form.
+"""What people typed into the forms of pages, until it is sent, and notes: one file for each.
 
 The key of a draft is the place, a space and the form: `SESSION/NUMBER deny`. An exchange's place is
 `Desk.draft_name`; other places are a session or a page. No key becomes part of a path.
@@ -82,6 +82,33 @@ class FormDrafts:
             found = _read(file)
             if found is None or found.key.startswith((f"{place} ", f"{place}/")):
                 file.unlink(missing_ok=True)
+
+    # -- notes at recorded lines: drafts that nobody sends, forgotten with their session or exchange
+
+    def note(self, session: str, seq: int, number: int, text: str | None) -> None:
+        """Keep a note at a line of the exchange `number`, "" for a mark alone; None removes it.
+
+        Raises:
+            StoreError: the disk does not take it.
+        """
+        place = f"{session}/{number}" if number else session
+        key = f"{place} note {seq}"
+        if text is None:
+            self.forget(key)
+        elif not self.is_full_for(key):
+            self.save(FormDraft(key, {"line": str(seq), "note": text}, "", ""))
+
+    def notes(self, session: str) -> dict[int, str]:
+        """Return the notes at the lines of a session by the number of the line."""
+        found = (_read(file) for file in self._folder(session).glob("*.json"))
+        return {
+            int(one.fields["line"]): one.fields.get("note", "")
+            for one in found
+            if one is not None and _NOTE.fullmatch(one.key) and "line" in one.fields
+        }
+
+
+_NOTE: Final = re.compile(r"[^ ]+ note [0-9]+")
 
 
 def _digest(text: str) -> str:

@@ -277,3 +277,25 @@ def test_a_time_line_shows_each_exchange_and_leads_to_its_message(
     assert (counts[0], sorted(counts[1:])) == ("3", ["1", "2"])
     page.locator(".scrolled a").last.locator("rect").first.click()
     expect(page.locator(".json").nth(1)).to_contain_text("answer 6")
+
+
+def test_a_message_is_marked_with_a_key_and_noted_without_leaving_the_list(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """The row shows it at once, and the message stays open."""
+    begin(host, desk)
+    answer_calls(host, desk, "5")
+    page = window().goto("/history")
+    until_keys_act(page)
+    row = page.locator(f"{ROWS}.answered").first
+    row.locator("th a").click()
+    expect(page.locator("#beside .note button")).to_have_text("\u2606 Mark")
+    row.locator("th a").focus()
+    page.keyboard.press("n")
+    expect(row.locator(".noted")).to_have_text("\u2605")
+    page.locator("#beside [name=note]").fill("look here")
+    page.keyboard.press("Enter")
+    expect(row.locator(".noted")).to_have_text("\u2605 look here")
+    expect(page.locator("#lines [data-opened]")).to_have_count(1)
+    page.get_by_role("button", name="Remove mark").click()
+    expect(row.locator(".noted")).to_have_count(0)

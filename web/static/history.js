@@ -82,16 +82,15 @@ function merge(rows, newer) {
   return count;
 }
 
-// The link and the box stay: they may have the focus, and the choice.
 /** @param {HTMLElement} old @param {HTMLElement} row */
 function update(old, row) {
   if (old.textContent === row.textContent && old.className === row.className) return;
+  const [focused, box] = [old.contains(document.activeElement), first(".pick input", old, HTMLInputElement)];
   old.className = row.className;
-  for (const cell of all("td:not(.pick), th .gist", row)) {
-    const same = first(`.${[...cell.classList].join(".")}`, old);
-    if (same) same.replaceWith(cell);
-    else first("th", old)?.append(cell);
-  }
+  old.replaceChildren(...row.children);
+  const [link, young] = [first("th a", old), first(".pick input", old, HTMLInputElement)];
+  if (young && box) young.checked = box.checked;
+  if (focused) link?.focus({ preventScroll: true });
 }
 
 // -- Older rows come when the end of the list is seen
@@ -118,24 +117,39 @@ function watchEnd() {
 async function open(link) {
   const path = pathOf(link);
   const page = await part(path);
-  const main = page?.getElementById("main");
-  if (!main) return;
-  const close = main.querySelector(".back a");
-  close?.addEventListener("click", (event) => {
-    event.preventDefault();
-    history.back();
-  });
+  if (!page?.getElementById("main")) return;
   if (beside.hidden) {
     place = scrollY;
     history.pushState({ row: rowOf(link) }, "", at(path));
   } else history.replaceState({ row: rowOf(link) }, "", at(path));
-  beside.replaceChildren(...main.children);
+  fill(page);
   beside.hidden = false;
   beside.scrollTop = 0;
   if (!isWide()) scrollTo(0, 0);
-  offerCopies(beside);
   markOpen();
 }
+
+/** @param {Document} page */
+function fill(page) {
+  beside.replaceChildren(...page.getElementById("main")?.children ?? []);
+  first(".back a", beside)?.addEventListener("click", (event) => {
+    event.preventDefault();
+    history.back();
+  });
+  offerCopies(beside);
+}
+
+// A note is kept without leaving the list.
+beside.addEventListener("submit", async (event) => {
+  const { target: form, submitter } = event;
+  if (!(form instanceof HTMLFormElement) || !form.matches(".note")) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const values = new URLSearchParams(/** @type {any} */ (new FormData(form, submitter)));
+  const page = await part(location.pathname.slice(loginPath.length), values);
+  if (page) fill(page);
+  refresh();
+});
 
 /** @param {HTMLAnchorElement} link */
 function pathOf(link) {

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Request
 from markupsafe import Markup
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema import diagnostic_shapes
@@ -21,10 +21,10 @@ from humanmcp.desk.history import rows, search
 from humanmcp.desk.history.folding import folded_json
 from humanmcp.desk.history.rows import Pair, copies, difference
 from humanmcp.desk.rendering import Medium, media_in
-from humanmcp.desk.routing import DeskRoute
+from humanmcp.desk.routing import DeskRoute, FormValues
 from humanmcp.export import timeline
 from humanmcp.export.command import FORMATS, without_secrets, written
-from humanmcp.export.recording import ExportOptions, Recording, build_conversation
+from humanmcp.export.recording import ExportOptions, Recording, build_conversation, with_notes
 from humanmcp.inbox.contract import Key, Life, SessionFacts, UnknownItemError
 from humanmcp.locales.explain import Card, explain
 from humanmcp.protocol.conversation.transcript import Frame
@@ -44,6 +44,11 @@ LONGEST: Final = 400_000
 
 SORTED: Final = 5000
 """The maximum number of lines that are read to sort them by another column than their time."""
+
+MARKED: Final = "marked"
+"""The kind by which lines with a note are found."""
+LONGEST_NOTE: Final = 500
+"""The maximum length of a note, in characters."""
 
 MOST_CHIPS: Final = 6
 """The maximum number of words of each kind that the search offers."""
@@ -79,7 +84,11 @@ def past(
     column = sort.removeprefix("-") if sort.removeprefix("-") in rows.ORDERS else ""
     oldest = sort == "at" and len(searched) == 1
     most = SORTED if column and not oldest else search.PAGE
-    match = search.look(board, query, start=start, most=most, oldest=oldest)
+    drafts = desk_of(request).drafts
+    if query.kind == MARKED:
+        match = search.marked(board, query, drafts)
+    else:
+        match = search.look(board, query, start=start, most=most, oldest=oldest)
     found = rows.pairs(reversed(match.steps))
     if column and not oldest:
         found = sorted(found, key=rows.ORDERS[column], reverse=sort.startswith("-"))[: search.PAGE]
@@ -94,6 +103,11 @@ def past(
         "history/history.html",
         found=match,
         rows=shown,
+        notes={
+            f"{session}/{seq}": note
+            for session in {one.step.session for one in shown}
+            for seq, note in drafts.notes(session).items()
+        },
         q=q,
         sort=sort,
         columns=[(one, _sorted(q, sort, one)) for one in rows.ORDERS],
@@ -135,7 +149,7 @@ def _chips(found: Iterable[Pair], q: str) -> list[Chip]:
         for value in list(values)[:MOST_CHIPS]
         if " " not in value and (key != "session" or len(values) > 1)
     ]
-    terms = dict.fromkeys([*chosen, *offered, "kind:error", "state:cancelled"])
+    terms = dict.fromkeys([*chosen, *offered, "kind:error", "state:cancelled", f"kind:{MARKED}"])
     return [
         Chip(one, f"/history?{urlencode({'q': _toggled(q, one)})}", one in chosen) for one in terms
     ]
@@ -206,9 +220,20 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
         facts=facts,
         card=card if step.kind in ("request", "notification") else None,
         halves=halves,
+        note=desk.drafts.notes(name).get(seq),
         why=diagnostic_shapes(why),
         can_refuse=bool(why) and facts.is_open and facts.role.traits.serves,
     )
+
+
+@router.post("/line/{name}/{seq}")
+def note_line(request: Request, name: str, seq: int, values: FormValues) -> Response:
+    """Mark a line, with a note or without one, or remove that."""
+    desk = desk_of(request)
+    frame = desk.line_at(Key(name, seq))
+    text = values.get("note", "")[:LONGEST_NOTE] if values.get("act") == "note" else None
+    desk.drafts.note(name, seq, frame.number, text)
+    return RedirectResponse(f"/line/{name}/{seq}", 303)
 
 
 def _half(desk: Desk, badge: Badge, facts: SessionFacts, frame: Frame, before: int) -> Half:
@@ -284,6 +309,7 @@ def export(request: Request, name: str, form: str = "", secrets: str = "") -> Re
     if form not in FORMATS:
         return page(request, "history/export.html", view=view, formats=tuple(FORMATS))
     recording = Recording(name, tuple(desk.inbox.frames(name)), view.facts)
+    recording = with_notes(recording, desk.drafts.notes(name))
     options = ExportOptions()
     if secrets != "keep":
         recording, options = without_secrets(FORMATS[form], recording, options)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from humanmcp.desk.board import Board, SessionView
+    from humanmcp.inbox.form_drafts import FormDrafts
 
 MOST_SESSIONS: Final = 20
 """The maximum number of ended sessions that are searched, newest first."""
@@ -340,6 +341,20 @@ def look(
     found = paired(steps if oldest else reversed(steps))
     newest = reversed(folded(found) if query.empty else found)
     return HistoryMatch(tuple(newest), further, complete)
+
+
+def marked(board: Board, query: Query, drafts: FormDrafts) -> HistoryMatch:
+    """Return the matching lines at which somebody put a note, newest first."""
+    halves, others = OtherHalves(board, _SEARCH_FOR), replace(query, kind="")
+    found = [
+        (view, frame)
+        for view in searched(board, query)
+        for seq in drafts.notes(view.facts.name)
+        for frame in board.inbox.last_frames_before(view.facts.name, seq + 1, 1)
+        if frame.seq == seq and _wanted(halves, view.facts.name, frame, others)
+    ]
+    steps = paired(_step(board, *one) for one in sorted(found, key=_place))
+    return HistoryMatch(tuple(reversed(steps)), None, complete=True)
 
 
 def is_folded(frame: Frame) -> bool:

@@ -36,6 +36,7 @@ NOT_KEPT: Final = {
     ("settings/settings.html", "q"): "likewise",
     ("inbox/list.html", "find"): "likewise",
     ("history/history.html", "day"): "a date",
+    ("history/line.html", "note"): "a note of one line",
     ("room/join.html", "code"): "a code, which is used once",
     ("devices/login.html", "code"): "likewise",
     ("room/join.html", "name"): "a name of at most 40 characters",

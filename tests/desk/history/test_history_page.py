@@ -1,15 +1,20 @@
 """A session is exported from the page, in each format, with its secrets taken out."""
 
 import html
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from humanmcp.export.command import FORMATS
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.form_drafts import FormDrafts
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 from humanmcp.protocol.http.client import request_part, response_part
 from tests.support.desk_process import Desking
@@ -136,3 +141,39 @@ def test_a_request_that_waits_is_copied_and_an_answer_has_a_card(
         page = desk.page(f"/present?name={name}")
         assert '<p class="aside">Error</p>' in page
         assert "<dd>No dice.</dd>" in page
+
+
+def test_a_note_at_a_line_is_in_the_list_and_in_exports_without_secrets(
+    session: tuple[Desking, str], tmp_path: Path
+) -> None:
+    """It is found, saved anew and removed; a mark needs no words; it goes with its session."""
+    desk, name = session
+    place = f"/line/{name}/1"
+    assert desk.submit(place, act="note", note=f"<b> here: {SECRET}").headers["location"] == place
+    assert f"★ &lt;b&gt; here: {SECRET}" in desk.page("/history")
+    assert f'value="&lt;b&gt; here: {SECRET}"' in desk.page(place)
+    assert f'href="{place}"' in desk.page("/history?q=kind:marked")
+    assert f'href="{place}"' not in desk.page("/history?q=kind:marked+tool:coin")
+    for form in ("html", "jsonl", "markdown", "mermaid"):
+        exported = desk.ask("GET", f"/export/{name}?form={form}", headers=desk.bearer).text
+        assert "here: [redacted]" in html.unescape(exported).replace("\\", ""), form
+        assert SECRET not in exported
+    written = export_of(tmp_path / "home", name)
+    assert [frame["seq"] for frame in written] == [1, 1]
+    assert written[1]["note"].startswith("★ <b> here")
+    desk.submit(place, act="note", note="")
+    assert '<span class="noted">★ </span>' in desk.page("/history")
+    desk.submit(place, act="remove")
+    assert "noted" not in desk.page("/history")
+    assert f'href="{place}"' not in desk.page("/history?q=kind:marked")
+    desk.submit(place, act="note", note="again")
+    assert FormDrafts(tmp_path / "home").notes(name) == {1: "again"}
+    FormDrafts(tmp_path / "home").forget_place(name)
+    assert FormDrafts(tmp_path / "home").notes(name) == {}
+
+
+def export_of(home: Path, name: str) -> list[dict[str, Any]]:
+    """Return the frames that the command exports."""
+    words = [sys.executable, "-m", "humanmcp", "export", name, "--format", "jsonl"]
+    ended = subprocess.run([*words, "--home", home], capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in ended.stdout.splitlines()]
