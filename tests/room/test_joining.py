@@ -156,6 +156,7 @@ def test_teacher_and_projector_come_in_by_a_code_that_a_person_can_type(
     """The last part of their links, at the address of the room; also while it is locked."""
     with Rooming(tmp_path / "home") as room:
         room.teacher().order(act="door", state=state)
+        assert 'name="code"' in room.visitor().get("/login").text
         for link, path in ((room.teacher_link, "/room"), (room.wall_link, "/wall")):
             assert len(link.removeprefix(f"http://127.0.0.1:{room.port}")) == len(
                 "/s/ABCD-EFGH-JKLM"
