@@ -269,6 +269,30 @@ def test_the_message_of_an_error_becomes_the_text_of_a_result(
     assert json.loads(host.hear())["result"]["content"][0]["text"] == "no such city"
 
 
+def test_a_message_that_is_no_text_stays_when_the_code_changes(
+    host: Serving, opened: Opened
+) -> None:
+    """It is shown as the JSON that it is; a long one has several lines."""
+    page = opened(call("1", city="Tokyo"))
+    page.locator(".kinds").get_by_text("Protocol error").click()
+    message = page.locator("[data-pointer='/error/message']")
+    message.fill("no such city, " * 9)
+    page.locator("#tab-json").click()
+    write_json(
+        page,
+        until(lambda: read_json(page), "it is drawn").replace(f'"{"no such city, " * 9}"', "{}"),
+    )
+    page.locator("#tab-text").click()
+    expect(message).to_have_value("{}")
+    page.get_by_label("Code").fill("-32000")
+    expect(page.locator("#found")).not_to_be_empty()
+    assert json.loads(read_json_of(page))["error"] == {"code": -32000, "message": {}}
+    page.keyboard.press("Control+z")
+    message.fill('"no"')
+    page.keyboard.press("Control+Enter")
+    assert json.loads(host.hear())["error"]["message"] == "no"
+
+
 def read_json_of(page: Page) -> str:
     """Read the whole message, and go back to the text."""
     page.locator("#tab-json").click()
