@@ -102,6 +102,23 @@ def append(text: str, path: Sequence[str], value: Any) -> str:  # noqa: ANN401 -
     return put(text, path, [value]) if span is None else _insert(text, span, "", value)
 
 
+def with_list(text: str, path: Sequence[str], before: Sequence[Any], after: Sequence[Any]) -> str:
+    """Change the list at `path`; comments in it stay where only its beginning is another one."""
+    span, more = span_of(text, path), len(after) - len(before)
+    inside = text[slice(*span)] if span else ""
+    if not any(one.kind == "comment" for one in oddities(inside)):
+        return put(text, path, after)
+    if span is not None and before and more > 0 and after[more:] == before:
+        first = _parts(plain(text), *span)[0].start
+        items = (f"{json.dumps(one, ensure_ascii=False)}, " for one in after[:more])
+        return f"{text[:first]}{''.join(items)}{text[first:]}"
+    if after and more < 0 and before[-more:] == after:
+        for _ in range(-more):
+            text = take_item(text, path, 0)
+        return text
+    return put(text, path, after)
+
+
 def take_item(text: str, path: Sequence[str], at: int) -> str:
     """Remove one item of the list at `path`."""
     span = span_of(text, path)

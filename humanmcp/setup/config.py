@@ -538,8 +538,11 @@ class ConfigFile:
         mark, body = self._split
         if isinstance(current, dict) and set(current) <= set(entry):
             for key, value in entry.items():  # only what differs: comments beside the rest stay
-                if key not in current or current[key] != value:
-                    body = jsonc.put(body, (*keys, key), value)
+                before, path = current.get(key), (*keys, key)
+                if isinstance(before, list) and isinstance(value, list):
+                    body = jsonc.with_list(body, path, before, value) if before != value else body
+                elif key not in current or before != value:
+                    body = jsonc.put(body, path, value)
             after = mark + body
         elif body.strip():
             after = mark + jsonc.put(body, keys, dict(entry))

@@ -143,6 +143,57 @@ def test_comments_beside_the_other_members_survive_an_edit_in_between(tmp_path: 
     assert '"command": "node", // what' in after
 
 
+ARGUMENTS = """{
+	"servers": {
+		"demo": {
+			"command": "node",
+			"args": [
+				// the script
+				"a.js", /* built */ "--port",
+				"80", // not 8080
+			],
+			"env": {"K": "v"}
+		}
+	}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ARGUMENTS,
+        ARGUMENTS.replace("node", "uvx").replace("\n\t\t\t\t//", " //"),
+        ARGUMENTS.replace('"command": "node",\n', "").replace("args", "command"),
+        INSIDE.replace('"a.js",', '/* one */ "a.js", "b" /* two */,'),
+    ],
+    ids=["lines", "beside the bracket", "one list", "one line"],
+)
+def test_comments_in_the_arguments_survive_an_edit_in_between(tmp_path: Path, text: str) -> None:
+    """Wrapped, edited by hand, and unwrapped: only what was edited is another text."""
+    path = tmp_path / "mcp.json"
+    path.write_text(text, encoding="utf-8")
+    assert command("wrap", "vscode", "demo", "--path", str(path))[0] == 0
+    between = path.read_text(encoding="utf-8")
+    assert between != text
+    edited = between.replace('"v"', '"w"').replace("// the script", "// my script")
+    path.write_text(edited, encoding="utf-8")
+    assert command("unwrap", "vscode", "demo", "--path", str(path))[0] == 0
+    expected = text.replace('"v"', '"w"').replace("// the script", "// my script")
+    assert path.read_text(encoding="utf-8") == expected
+
+
+def test_comments_that_were_written_beside_the_tap_survive(tmp_path: Path) -> None:
+    """In a list that had none before; one of the tap's own words goes with it."""
+    path = tmp_path / "mcp.json"
+    path.write_text(ARGUMENTS.replace("// the script", "").replace(" // not 8080", ""), "utf-8")
+    assert command("wrap", "vscode", "demo", "--path", str(path))[0] == 0
+    between = path.read_text(encoding="utf-8")
+    path.write_text(between.replace('"80"', '"80" // mine'), encoding="utf-8")
+    assert command("unwrap", "vscode", "demo", "--path", str(path))[0] == 0
+    assert '"80" // mine' in path.read_text(encoding="utf-8")
+
+
 TOML = """# mine
 [mcp_servers.a] # the first
 command = "x" # what
