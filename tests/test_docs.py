@@ -420,7 +420,7 @@ GUIDES: Final = tuple(
 """
 
 BLOCK: Final = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-COPIED: Final = frozenset({"sh", "json", "toml", "python", "js", "nginx", "haproxy"})
+COPIED: Final = frozenset({"sh", "json", "toml", "python", "js", "nginx", "haproxy", "yaml"})
 """What stands in such a block is copied by the reader; `text` is what a program printed."""
 
 TYPED: Final = re.compile(r"^\$ .*$", re.MULTILINE)

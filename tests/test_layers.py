@@ -43,6 +43,7 @@ SHARED: Final = {
     "common/child": ("locales", "common/line_pipe"),
     "common/block_yaml": (),
     "common/jsonc": ("protocol",),
+    "common/junit": (),
     "common/line_pipe": ("common/own_process",),
     "locales": ("protocol", "common/shell"),
     "common/timestamps": (),

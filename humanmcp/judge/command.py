@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     """
     chosen = _chosen(arguments.only)
     if arguments.list:
-        raw_to_stdout("\n".join(_listed(chosen)) + "\n")
+        raw_to_stdout("\n".join(_listed(chosen)))
         return 0
     if not arguments.client:
         to_stderr("humanmcp: ", say(SECTION, "no client", words=_MARKS["words"]))

@@ -10,8 +10,8 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from xml.sax.saxutils import escape, quoteattr
 
+from humanmcp.common.junit import Case, junit
 from humanmcp.judge.misbehaviours import misbehaviours
 from humanmcp.judge.verdicts import Verdict, Word
 from humanmcp.locales import say
@@ -46,7 +46,7 @@ def duties() -> Mapping[str, Mapping[str, str]]:
 
 def report(form: str, verdicts: Sequence[Verdict], client: Sequence[str]) -> str:
     """Return the words in one of `FORMATS`, in the language of the reader."""
-    return FORMATS[form](verdicts, shlex.join(client)) + "\n"
+    return FORMATS[form](verdicts, shlex.join(client))
 
 
 def summary(verdicts: Sequence[Verdict]) -> str:
@@ -87,30 +87,17 @@ def _json(verdicts: Sequence[Verdict], client: str) -> str:
 
 
 def _junit(verdicts: Sequence[Verdict], client: str) -> str:
-    failed = sum(one.word in GRAVE for one in verdicts)
-    skipped = sum(one.word is Word.UNKNOWN for one in verdicts)
-    counts = f'tests="{len(verdicts)}" failures="{failed}" skipped="{skipped}"'
-    lines = [
-        '<?xml version="1.0" encoding="utf-8"?>',
-        f"<testsuite name={quoteattr(_xml(client))} {counts}>",
-    ]
-    for one in verdicts:
-        case = f'<testcase classname="judge" name="{one.name}" time="{one.seconds:.1f}"'
-        proof = escape(_xml("\n".join((_what(one), *one.lines))))
-        if one.word in GRAVE:
-            lines.append(f'{case}><failure message="{one.word}">{proof}</failure></testcase>')
-        elif one.word is Word.UNKNOWN:
-            lines.append(f'{case}><skipped message="{one.word}"/></testcase>')
-        else:
-            lines.append(f"{case}/>")
-    return "\n".join([*lines, "</testsuite>"])
+    return junit(client, [_case(one) for one in verdicts])
 
 
-def _xml(text: str) -> str:
-    """Return a text with only the characters that XML can have."""
-    return "".join(
-        char if char in "\t\n" or " " <= char < "\ud800" or char > "\udfff" else "\ufffd"
-        for char in text
+def _case(one: Verdict) -> Case:
+    return Case(
+        "judge",
+        one.name,
+        failure=one.word if one.word in GRAVE else "",
+        skipped=one.word if one.word is Word.UNKNOWN else "",
+        text="\n".join((_what(one), *one.lines)),
+        seconds=one.seconds,
     )
 
 

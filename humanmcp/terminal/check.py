@@ -58,12 +58,13 @@ from humanmcp.protocol.validation.whole_conversation import (
     judge_frames,
     told_reactions,
 )
+from humanmcp.terminal.gates import GATES, unchecked
 from humanmcp.terminal.inbox import open_inbox
 from humanmcp.terminal.problems import explained, print_problems, summary
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from humanmcp.common.mistakes import Example, Mistake
     from humanmcp.common.parsing import Parser
@@ -205,10 +206,12 @@ def add_arguments(parser: Parser) -> None:
     flag("--no-hosts", action="store_true")
     flag("--form", choices=[form.value for form in TextForm], default="message", metavar="FORM")
     out = parser.add_mutually_exclusive_group()
-    flag("--json", to=out, action="store_true")
+    flag("--json", to=out, action="store_const", dest="format", const="json", default="text")
+    flag("--format", to=out, choices=("text", "json", *GATES), default="text")
     flag("--fix", to=out, action="store_true")
     flag("--explain", to=out, nargs="*", metavar="NAME")
     flag("--lines", to=out, action="store_true")
+    flag("--strict", action="store_true")
     add_flags(parser, "home", "inbox", "lang")
 
 
@@ -229,7 +232,60 @@ def _every(arguments: argparse.Namespace, settings: Settings) -> int:
         raise CaseError("no file")
     if arguments.fix and len(arguments.files) > 1:
         raise CaseError("one file")
-    return max([_one(file, arguments, settings) for file in arguments.files])
+    arguments.files = [file for name in arguments.files for file in _files_of(name)]
+    arguments.checked = []
+    status = max([_checked(file, arguments, settings) for file in arguments.files])
+    if arguments.format in GATES:
+        raw_to_stdout(GATES[arguments.format](arguments.checked))
+    return status
+
+
+_CHECKED: Final = (".har", ".json", ".jsonl", ".log", ".txt")
+"""How files end that are checked in a folder."""
+
+
+def _files_of(name: str) -> list[str]:
+    """Return the files below a folder that can hold messages; for anything else, the name itself.
+
+    Raises:
+        CaseError: there are none.
+    """
+    folder = Path(name)
+    if name == STDIN or not folder.is_dir() or (folder / "transcript.jsonl").exists():
+        return [name]
+    found = [str(one) for one in sorted(folder.rglob("*")) if one.suffix in _CHECKED]
+    if not found:
+        raise CaseError("no file in", folder=name)
+    return found
+
+
+def _checked(file: str, arguments: argparse.Namespace, settings: Settings) -> int:
+    """Check one file; one that cannot be checked hides nothing of the others."""
+    try:
+        return _one(file, arguments, settings)
+    except StopError as error:
+        if arguments.format in GATES:
+            _emit(unchecked(error.sentence()), _name(file), arguments)
+        elif len(arguments.files) == 1:
+            raise
+        to_stderr("humanmcp: ", error.sentence())
+        return error.status
+
+
+def _emit(shape: Mapping[str, Any], name: str, arguments: argparse.Namespace) -> None:
+    """Print the JSON of one file, or keep it for the form that needs all of them."""
+    if arguments.format in GATES:
+        arguments.checked.append({**shape, "file": name})
+    elif len(arguments.files) > 1:
+        json_to_stdout({**shape, "file": name})
+    else:
+        json_to_stdout(shape)
+
+
+def _status(found: Iterable[Diagnostic], arguments: argparse.Namespace) -> int:
+    """Return the exit status; with `--strict`, a warning is a failure."""
+    failing = _BAD if arguments.strict else {Severity.ERROR}
+    return REFUSED if any(one.severity in failing for one in found) else 0
 
 
 def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> int:
@@ -239,7 +295,7 @@ def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> int:
     is_answer = _is_answer(arguments)
     captured = () if is_answer else read_capture(decode_lines(content))
     if captured:
-        if not arguments.json and utf16_of(content)[0]:
+        if arguments.format == "text" and utf16_of(content)[0]:
             to_stdout(Painted(titled(decode_file(content)[1][0]), "dim"))
         return judge_captured(captured, arguments, name)
     text, notes = decoded(content, name), decode_file(content)[1]
@@ -257,13 +313,12 @@ def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> int:
     verdict = verdict._replace(diagnostics=(*notes, *verdict.diagnostics, *clients))
     if arguments.no_hosts:
         verdict = verdict._replace(diagnostics=_without_hosts(verdict.diagnostics))
-    if arguments.json:
-        named = {"file": name} if len(arguments.files) > 1 else {}
-        json_to_stdout(checked_shape(verdict, method=opened.exchange.method, **named))
+    if arguments.format != "text":
+        _emit(checked_shape(verdict, method=opened.exchange.method), name, arguments)
     else:
         guessed = arguments.method is None and arguments.request is None
         _print(opened, verdict, name, guessed=guessed)
-    return 0 if verdict.sendable else REFUSED
+    return _status(verdict.diagnostics, arguments) if verdict.sendable else REFUSED
 
 
 _OTHER_FILES: Final = (
@@ -558,7 +613,7 @@ def judge_captured(
     if not found:
         said = " / ".join(one_line(one.text, _WIDTH) for one in words if one.level == "error")
         raise CaseError("no messages but" if said else "no messages", name=name, words=said)
-    if not arguments.json:
+    if arguments.format == "text":
         _print_words(words)
         if cut := [one.number for one in captured if one.is_cut]:
             to_stdout(Painted(say(SECTION, "cut", count=len(cut), line=cut[0]), "dim"))
@@ -614,13 +669,11 @@ def _print_judged(
     if arguments.no_hosts:
         found = [one._replace(diagnostics=_without_hosts(one.diagnostics)) for one in found]
     diagnostics = [diagnostic for judged in found for diagnostic in judged.diagnostics]
-    if arguments.json:
-        _print_conversation_json(found, name if len(arguments.files) > 1 else "")
+    if arguments.format != "text":
+        _emit(_conversation_shape(found), name, arguments)
     else:
         _print_conversation(found, diagnostics, name, alone=alone)
-    return (
-        REFUSED if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics) else 0
-    )
+    return _status(diagnostics, arguments)
 
 
 def _without_hosts(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -683,9 +736,9 @@ def _placed(diagnostic: Diagnostic, judged: Judged) -> Diagnostic:
     return diagnostic._replace(line=1, column=1, end=len(judged.text))
 
 
-def _print_conversation_json(judged: Sequence[Judged], named: str) -> None:
+def _conversation_shape(judged: Sequence[Judged]) -> ConversationShape:
     levels = Counter(diagnostic.severity for one in judged for diagnostic in one.diagnostics)
-    found: ConversationShape = {
+    return {
         "messages": _count(judged),
         "errors": levels[Severity.ERROR],
         "warnings": levels[Severity.WARNING],
@@ -693,9 +746,6 @@ def _print_conversation_json(judged: Sequence[Judged], named: str) -> None:
             _judged_shape(one, diagnostic) for one in judged for diagnostic in one.diagnostics
         ],
     }
-    if named:
-        found["file"] = named
-    json_to_stdout(found)
 
 
 def _judged_shape(judged: Judged, diagnostic: Diagnostic) -> JudgedShape:

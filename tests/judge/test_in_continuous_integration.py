@@ -1,0 +1,67 @@
+"""The workflow of the manual runs as it is written, in both languages."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
+CLIENT = Path(__file__).with_name("hand_made_client.py")
+BOOK = """
+[[tools]]
+name = "t"
+inputSchema = { type = "object" }
+
+[[rules]]
+tool = "t"
+text = "sunny"
+"""
+
+
+def blocks(page: str, kind: str) -> list[str]:
+    """Return the code blocks of a page."""
+    return re.findall(rf"```{kind}\n(.*?)```", (HOW_TO / page).read_text("utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "page", ["in-continuous-integration.md", "in-continuous-integration.ja.md"]
+)
+def test_the_workflow_of_the_manual_passes_and_fails_when_something_is_wrong(
+    page: str, tmp_path: Path
+) -> None:
+    """Record, accept, then each step; a wrong message fails its step."""
+    (tmp_path / "messages").mkdir()
+    (tmp_path / "book.toml").write_text(BOOK)
+    words = ["humanmcp", "serve", "--auto", "--book", "book.toml", "--home", "served"]
+    server = f"import os; os.execvp('humanmcp', {words})"
+    (tmp_path / "real_server.py").write_text(server)
+    words = f"[sys.executable, {str(CLIENT)!r}, 'careful', *sys.argv[1:]]"
+    (tmp_path / "client.py").write_text(f"import os, sys; os.execv(sys.executable, {words})")
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": programs, "HUMANMCP_LANG": "en"}
+
+    def run(command: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            ["bash", "-c", command],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env=environment,
+        )
+
+    accept, record = blocks(page, "sh")
+    for command in (*record.splitlines(), *accept.splitlines()):
+        done = run(command)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+    (workflow,) = blocks(page, "yaml")
+    steps = re.findall(r"- run: ((?:humanmcp|python) .*)", workflow)
+    assert len(steps) == 3
+    for command in steps:
+        done = run(command)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+    (tmp_path / "messages" / "wrong.json").write_text('{"jsonrpc":"2.0","id":1,"result":[]}')
+    assert run(steps[0]).returncode == 1
