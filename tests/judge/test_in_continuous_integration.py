@@ -38,8 +38,8 @@ def test_the_workflow_of_the_manual_passes_and_fails_when_something_is_wrong(
     words = ["humanmcp", "serve", "--auto", "--book", "book.toml", "--home", "served"]
     server = f"import os; os.execvp('humanmcp', {words})"
     (tmp_path / "real_server.py").write_text(server)
-    words = f"[sys.executable, {str(CLIENT)!r}, 'careful', *sys.argv[1:]]"
-    (tmp_path / "client.py").write_text(f"import os, sys; os.execv(sys.executable, {words})")
+    again = f"[sys.executable, {str(CLIENT)!r}, 'careful', *sys.argv[1:]]"
+    (tmp_path / "client.py").write_text(f"import os, sys; os.execv(sys.executable, {again})")
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": programs, "HUMANMCP_LANG": "en"}
 

@@ -1,7 +1,7 @@
 """The Wi-Fi of a school: everything takes a while, and some of it is lost and sent again.
 
-A proxy, and not `tc netem`, which takes a kernel that has it and the rights to set it: a packet that
-is lost delays those behind it, as TCP does.
+A proxy, and not `tc netem`, which takes a kernel that has it and the rights to set it: a packet
+that is lost delays those behind it, as TCP does.
 """
 
 import asyncio
