@@ -172,7 +172,7 @@ def test_a_tap_shows_it_and_forwards_the_line_as_it_came(
     )
     path = f"/m/{held.key.session}/{held.key.number}"
     page = desk.page(f"{path}?whole=1")
-    if held.unread:  # a tap that is not sure what a line says shows the line
+    if held.held.unread:  # a tap that is not sure what a line says shows the line
         raw = re.search(r'<pre tabindex="0" class="copyable">(.*?)</pre>', page, re.DOTALL)
         assert raw is not None
         assert html.unescape(raw[1]) == held.line

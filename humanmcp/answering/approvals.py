@@ -167,7 +167,7 @@ def whole_card(opened: OpenExchange) -> ApprovalCard | None:
     if opened.approval is not None:
         card = card_of(opened.approval)
     else:
-        lines = (line if opened.item.unread else pretty(line)).split("\n")
+        lines = (line if opened.item.held.unread else pretty(line)).split("\n")
         whole = CardPart("", "code", tuple(CardLine(visible_code(one)) for one in lines))
         card = ApprovalCard("other", (whole,))
     return None if card.is_long else card

@@ -124,21 +124,24 @@ class OpenExchange:
     @property
     def is_large(self) -> bool:
         """Return True if only the beginning of its line is read."""
-        return not self.item.unread and is_large(self.item.line)
+        return not self.item.held.unread and is_large(self.item.line)
 
     @property
     def outlined(self) -> Item:
         """Its item; of a large line, only the beginning; of one that is unread, nothing."""
-        if self.item.unread:
+        if self.item.held.unread:
             return self.item._replace(line="")
-        return self.item._replace(line=outline(self.item.line), asked=outline(self.item.asked))
+        return self.item._replace(
+            line=outline(self.item.line),
+            held=self.item.held._replace(asked=outline(self.item.held.asked)),
+        )
 
     def read(self, line: str) -> DecodedLine:
         """Return the message of one of its lines; while it lives each is decoded once.
 
         A line that was held because nobody is sure what it says is no message to anybody.
         """
-        if self.item.unread:
+        if self.item.held.unread:
             return Malformed(jsonrpc.encoded(line), Flaw.NO_MESSAGE)
         found = self._decoded.get(line)
         if found is None:
@@ -168,7 +171,7 @@ class OpenExchange:
         For an answer that a tap holds, it is the exchange of that answer.
         """
         item = self.item
-        found = self.read(item.asked or item.line)
+        found = self.read(item.held.asked or item.line)
         if not isinstance(found, Message) or found.kind is not Kind.REQUEST:
             return None
         return Exchange(
@@ -185,8 +188,9 @@ class OpenExchange:
         if self.item.purpose is Purpose.ANSWER:
             return None
         item = self.outlined
-        line = self.item.line if item.unread else item.line
-        return HeldMessage(line, item.way, item.protocol_version, item.asked, bool(item.unread))
+        line = self.item.line if item.held.unread else item.line
+        way, asked, unread = item.held
+        return HeldMessage(line, way, item.protocol_version, asked, bool(unread))
 
     @property
     def inquiry(self) -> Inquiry | None:
@@ -209,7 +213,7 @@ class OpenExchange:
         For a held call, it is the call, unless it cannot be read.
         """
         item, held = self.item, self.item.purpose is Purpose.HELD
-        if not isinstance(self.message, Message) or (held and item.way is Direction.OUT):
+        if not isinstance(self.message, Message) or (held and item.held.way is Direction.OUT):
             return None
         found = approval_of(item.line, self.message, self.negotiated.known_tools, held=held)
         return None if found is not None and held and found.problem else found
@@ -224,8 +228,8 @@ class OpenExchange:
     def remarks(self) -> tuple[Diagnostic, ...]:
         """The problems of the message; empty for a line that is not a message."""
         found, held = self.message, self.held
-        if self.item.unread:
-            return self.item.unread
+        if self.item.held.unread:
+            return self.item.held.unread
         if not isinstance(found, Message) or self.is_large:
             return ()
         if held is not None and held.answered is not None:
@@ -248,7 +252,7 @@ class OpenExchange:
             item.protocol_version,
             asks=bool(item.id),
             role=self.facts.role.value,
-            inwards=item.way is Direction.IN,
+            inwards=item.held.way is Direction.IN,
         )
         if asked is None or self.held is not None:
             return card

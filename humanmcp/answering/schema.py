@@ -494,6 +494,8 @@ def exchange_shape(opened: OpenExchange) -> ExchangeShape:
         ExchangeShape,
         item,
         **_case_shape(opened),
+        way=item.held.way,
+        asked=item.held.asked,
         digest=digest_of(item.line),
         draft=filled(DraftShape, draft),
         document=service.document(opened, draft),

@@ -149,7 +149,7 @@ def starting_draft(opened: OpenExchange) -> Draft:
     An answer that a tap holds starts as it is; so does what cannot be answered.
     """
     exchange = opened.exchange
-    if exchange is None or opened.item.asked:
+    if exchange is None or opened.item.held.asked:
         return as_it_came(opened)
     return Draft(check.start(exchange, opened.negotiated, spoken_language()))
 
@@ -301,7 +301,7 @@ def action_of(opened: OpenExchange, task: Task) -> Action:
 
 def goes_on(opened: OpenExchange, task: Task) -> bool:
     """Return True if the draft replaces a held request or notification."""
-    return task is Task.CHANGE and not opened.item.asked
+    return task is Task.CHANGE and not opened.item.held.asked
 
 
 def draft_for(opened: OpenExchange, task: Task) -> Draft:

@@ -312,9 +312,9 @@ class Row:
 
 def summary_of_item(item: Item, read: ReadLine = read_line) -> Summary:
     """Summarise an exchange; an answer has the name of its request."""
-    if item.unread:
+    if item.held.unread:
         return Summary("", one_line(item.line[:GIST], GIST))
-    found, asked = read(item.line), read(item.asked) if item.asked else None
+    found, asked = read(item.line), read(item.held.asked) if item.held.asked else None
     said = summary_of(found) if isinstance(found, Message) else Summary()
     return said._replace(name=summary_of(asked).name) if isinstance(asked, Message) else said
 

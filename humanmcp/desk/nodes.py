@@ -233,7 +233,9 @@ def conversation_of(item: Item) -> Conversation | None:
 
     A person in the role of the host gets the earlier conversation in `_meta`.
     """
-    if item.method not in (SAMPLING, ELICITATION) or item.asked:  # a response has no conversation
+    if (
+        item.method not in (SAMPLING, ELICITATION) or item.held.asked
+    ):  # a response has no conversation
         return None
     params = _params(item.line)
     said = follow(params, *(["messages"] if item.method == SAMPLING else ["_meta", CONVERSATION]))
@@ -254,7 +256,7 @@ def conversation_of(item: Item) -> Conversation | None:
 
 def user_question(item: Item) -> str:
     """Return the question of a form for a user; "" for other requests."""
-    if item.method != ELICITATION or item.asked:
+    if item.method != ELICITATION or item.held.asked:
         return ""
     params = _params(item.line)
     is_form = params.get("mode", "form") == "form" and "requestedSchema" in params
@@ -337,7 +339,7 @@ def _type(part: object) -> str:
 def held_answer(opened: OpenExchange) -> tuple[tuple[Node, ...], tuple[Node, ...]] | None:
     """Return a held response: the nodes of the request, and of the response; None for others."""
     item = opened.outlined
-    if opened.held is None or not item.asked:
+    if opened.held is None or not item.held.asked:
         return None
     answer: tuple[Node, ...] = ()
     result, error = (jsonrpc.member(item.line, member) for member in ("result", "error"))
@@ -346,7 +348,7 @@ def held_answer(opened: OpenExchange) -> tuple[tuple[Node, ...], tuple[Node, ...
         answer = members(result) if read is None else (read,)
     elif error is not None:
         answer = members(error)
-    return arguments(item._replace(line=item.asked)), answer
+    return arguments(item._replace(line=item.held.asked)), answer
 
 
 _CARDS: Final = {

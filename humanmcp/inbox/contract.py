@@ -379,12 +379,22 @@ class Answer(NamedTuple):
     """When the client came for the answer to a parked call; "" as long as it has not."""
 
 
+class HeldFacts(NamedTuple):
+    """What is known of a message that a tap holds; all empty elsewhere."""
+
+    way: Direction = Direction.IN
+    """Where it came from: IN from the client, OUT from the server."""
+    asked: str = ""
+    """The request that a held answer answers."""
+    unread: tuple[Diagnostic, ...] = ()
+    """Why nobody can be sure what its line says; () if it is understood."""
+
+
 class Item(NamedTuple):
     """One exchange as a desk sees it. `line` is the request as it came, `id` its id's token.
 
-    At a tap (`Purpose.HELD`) it is any message that is held. `way` then says where it
-    came from: IN from the client, OUT from the server. Of a held answer, `asked` is the request
-    that it answers and `method` that request's; a notification has no `id`.
+    At a tap (`Purpose.HELD`) it is any message that is held; `method` is then that of the request,
+    also of a held answer, and a notification has no `id`.
     """
 
     key: Key
@@ -406,12 +416,9 @@ class Item(NamedTuple):
     """The reply that won: on its way while pending, and what was sent once answered."""
     kept: tuple[Draft, ...] = ()
     """Texts that lost to another reply or were overtaken by one, oldest first."""
-    way: Direction = Direction.IN
-    asked: str = ""
     headers: tuple[Diagnostic, ...] = ()
     """What is wrong with what came beside the line, in the headers of HTTP."""
-    unread: tuple[Diagnostic, ...] = ()
-    """Why nobody can be sure what the line of a held message says; () if it is understood."""
+    held: HeldFacts = HeldFacts()
 
     @property
     def is_paused(self) -> bool:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from humanmcp.inbox.contract import (
     Answer,
     Draft,
+    HeldFacts,
     HttpFacts,
     Item,
     Key,
@@ -324,21 +325,28 @@ def read_letter(record: Record) -> str:
 
 # -- exchanges --------------------------------------------------------------------------------
 
-_REQUEST: Final = ("line", "method", "id", "protocol_version", "arrived", "purpose", "way", "asked")
-"""The fields of an item that `request.json` holds. `line` is the request as it came, as text."""
+_REQUEST: Final = ("line", "method", "id", "protocol_version", "arrived", "purpose")
+_HELD: Final = ("way", "asked")
+"""The fields of an item that `request.json` holds, and those of `HeldFacts`.
+
+`line` is the request as it came, as text.
+"""
 
 
 def request_record(item: Item) -> Record:
     """Return the record of `request.json`."""
     record = {name: getattr(item, name) for name in _REQUEST}
-    found = {"headers": item.headers, "unread": item.unread}
+    record |= {name: getattr(item.held, name) for name in _HELD}
+    found = {"headers": item.headers, "unread": item.held.unread}
     return record | {name: _list_of(each) for name, each in found.items() if each}
 
 
 def read_request(key: Key, state: ExchangeState, record: Record) -> Item:
     """Read `request.json`: an item that nothing has been added to yet."""
-    found = {name: _diagnostics_in(record, name) for name in ("headers", "unread")}
-    return read(Item, _has_text(record, "line"), _REQUEST, key=key, state=state, **found)
+    held = read(HeldFacts, record, _HELD, unread=_diagnostics_in(record, "unread"))
+    headers = _diagnostics_in(record, "headers")
+    known = _has_text(record, "line")
+    return read(Item, known, _REQUEST, key=key, state=state, held=held, headers=headers)
 
 
 class Reads(Protocol):

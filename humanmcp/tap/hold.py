@@ -23,6 +23,7 @@ from humanmcp.inbox.contract import (
     Action,
     Answer,
     Draft,
+    HeldFacts,
     Item,
     Life,
     Purpose,
@@ -460,9 +461,7 @@ class HeldQueue:
             purpose=Purpose.HELD,
             waiting=self._waits(held),
             draft=Draft(text, by=BY_TAP, at=at),
-            way=held.direction,
-            asked=passing.asked,
-            unread=held.unread,
+            held=HeldFacts(held.direction, passing.asked, held.unread),
         )
 
     def _waits(self, held: Held) -> Waiting:

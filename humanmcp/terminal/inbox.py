@@ -124,7 +124,7 @@ def is_parked(row: TerminalRow) -> bool:
 def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
     """Return a request in one short line: what a person is asked for, or its method and tool."""
     request = read_line(item.line)
-    if item.unread or not isinstance(request, Message):
+    if item.held.unread or not isinstance(request, Message):
         return cut(item.line, longest)
     said = summary_of_item(item)
     method = "" if said.wants else item.method or request.kind.value

@@ -159,7 +159,7 @@ def refused(answering: Answering, result: SendResult) -> int:
     if not answering.json:
         print_problems(result.diagnostics, result.text)
     counted = summary(result.diagnostics)
-    code = "refused unread" if answering.opened.item.unread else "refused"
+    code = "refused unread" if answering.opened.item.held.unread else "refused"
     why = answering.sentence(code, counted=counted, name=answering.name)
     return not_sent(answering, why, result)
 

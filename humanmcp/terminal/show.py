@@ -232,7 +232,7 @@ def _what_next(shown: ShownExchange) -> str:
         return say(SECTION, code, name=shown.name) + _declining(shown)
     alone = shown.name == str(key.number)
     held = str(key.number) if alone else f"{key.number} --session {key.session}"
-    code = "next unread" if shown.item.unread else "next held"
+    code = "next unread" if shown.item.held.unread else "next held"
     words = say(SECTION, code, name=shown.name, held=held)
     if shown.opened.approval is None:
         return words

@@ -17,7 +17,6 @@ from humanmcp.inbox import contract as inboxes
 from humanmcp.inbox.contract import Item, Key, Purpose, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import NegotiatedState
-from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.answering.contract import MESSAGE, RESULT, TEXT, Files, Page, Seat, Terminal, Told
 from tests.browser.seats import call, request
@@ -263,7 +262,7 @@ def test_a_held_message_is_judged_and_sent_alike(
             key = Key(session, number)
             at = "2026-11-22T01:00:00.000Z"
             item = Item(key, HELD, "tools/call", "7", "2025-11-25", at)
-            inbox.deliver(item._replace(purpose=Purpose.HELD, way=Direction.IN))
+            inbox.deliver(item._replace(purpose=Purpose.HELD))
             told.append(seat.send(key, text, form))
     finally:
         tap.stop()

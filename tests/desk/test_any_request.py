@@ -177,7 +177,7 @@ def filled_inbox(home: Path) -> list[str]:
             inbox.record(name, Frame(2, AT, Direction.IN, b"no \xff JSON\x1b", 0))
             item = Item(Key(name, 1), CALL, "tools/call", "7", "2025-11-25", AT)
             if role is Role.TAP:
-                item = item._replace(purpose=Purpose.HELD, way=Direction.IN)
+                item = item._replace(purpose=Purpose.HELD)
             inbox.deliver(item)
             other = item._replace(key=Key(name, 2), method="approve\u202e", line="[" * 200)
             inbox.deliver(other)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.inbox import records
-from humanmcp.inbox.contract import Answer, Draft, Reply, SessionFacts, Waiting
+from humanmcp.inbox.contract import Answer, Draft, HeldFacts, Reply, SessionFacts, Waiting
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import to_json
 from humanmcp.protocol.http import client
@@ -32,7 +32,7 @@ RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {
     records.TRANSCRIPT: {**FRAME, "by": "", "note": "", "stream": 0, "decision": "", **IN_PARTS},
     records.HOLDS: records.holds_record(["*"]),
     records.REQUEST: records.request_record(
-        item_of("s")._replace(headers=(PROBLEM,), unread=(PROBLEM,))
+        item_of("s")._replace(headers=(PROBLEM,), held=HeldFacts(unread=(PROBLEM,)))
     ),
     records.WAIT: records.record_of(Waiting()),
     records.DRAFT: records.record_of(Draft("")),

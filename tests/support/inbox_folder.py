@@ -14,7 +14,7 @@ import pytest
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
-from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts, Waiting
+from humanmcp.inbox.contract import Answer, HeldFacts, Item, Key, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.answer_book.book import APPROVE_TOOL, ASK_TOOL
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
@@ -64,7 +64,8 @@ class Room:
     def ask(self, session: str, number: int, line: str = CALL, **parts: Any) -> Key:  # noqa: ANN401 - parts of an item
         """Deliver a request."""
         key = Key(session, number)
-        message, about = read(line.encode()), read(parts.get("asked", line).encode())
+        held: HeldFacts = parts.get("held", HeldFacts())
+        message, about = read(line.encode()), read((held.asked or line).encode())
         parts.setdefault("arrived", stamp(datetime.now(UTC)))
         item = Item(
             key=key,

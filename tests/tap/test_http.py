@@ -426,7 +426,7 @@ def test_a_body_that_is_not_understood_is_held_over_http(
         named = {"Mcp-Session-Id": headers["mcp-session-id"]}
         threading.Thread(target=posted, args=(url, body, named), daemon=True).start()
         item = first_held(home)
-        assert [one.code for one in item.unread] == [code]
+        assert [one.code for one in item.held.unread] == [code]
         assert json.loads(posted(url, LIST, named)[1])["id"] == 8  # nothing else is held up
         frames = list(FolderInbox(home).frames(item.key.session))
         out = [json.loads(one.raw)["id"] for one in frames if one.direction is Direction.OUT]

@@ -48,7 +48,7 @@ def test_a_held_message_waits_in_the_inbox_and_holds_up_nothing_else(home: Path)
     """The item says what it is, where it came from, and that it may be let go."""
     with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
         item = hold_call(tapped)
-        assert (item.purpose, item.way, item.method, item.id) == (
+        assert (item.purpose, item.held.way, item.method, item.id) == (
             Purpose.HELD,
             Direction.IN,
             "tools/call",
@@ -191,8 +191,8 @@ def test_an_answer_can_be_held_and_changed(home: Path) -> None:
     with Tapped(home, server("scripted", str(script)), "--hold", "out:tool:dice") as tapped:
         tapped.say(request)
         (item,) = tapped.held()
-        assert (item.way, item.method, item.id) == (Direction.OUT, "tools/call", "0")
-        assert item.asked.encode() == request[:-1]
+        assert (item.held.way, item.method, item.id) == (Direction.OUT, "tools/call", "0")
+        assert item.held.asked.encode() == request[:-1]
         tapped.send(item.key, Reply(item.line.replace('"1"', '"6"'), by="desk"))
         assert json.loads(tapped.hear())["result"]["content"][0]["text"] == "6"
         assert tapped.close()[0] == 0
@@ -320,10 +320,10 @@ def test_a_late_wish_finds_what_is_in_flight_and_what_was_agreed(home: Path) -> 
         until(lambda: _holds_a_ping(tapped), "the tap to hold")
         tapped.say(b'{"jsonrpc":"2.0","method":"notifications/progress"}\n')
         found = until(
-            lambda: next((one for one in inbox.items(name) if one.way is Direction.OUT), None),
+            lambda: next((one for one in inbox.items(name) if one.held.way is Direction.OUT), None),
             "the held answer",
         )
-        assert (found.protocol_version, found.asked.encode()) == ("2024-11-05", call[:-1])
+        assert (found.protocol_version, found.held.asked.encode()) == ("2024-11-05", call[:-1])
 
 
 def _holds_a_ping(tapped: Tapped) -> bool:
@@ -657,7 +657,11 @@ def test_what_is_not_understood_waits_and_is_released_byte_for_byte(home: Path) 
         tapped.say(b"".join(UNREAD) + LIST)
         assert tapped.hear() == LIST
         items = tapped.held(3)
-        assert [[one.code for one in item.unread] for item in items] == [["N07"], ["N02"], ["N41"]]
+        assert [[one.code for one in item.held.unread] for item in items] == [
+            ["N07"],
+            ["N02"],
+            ["N41"],
+        ]
         assert [(item.method, item.id, item.purpose) for item in items] == [
             ("", "", Purpose.HELD)
         ] * 3
@@ -706,7 +710,7 @@ def test_no_time_releases_what_is_not_understood(home: Path) -> None:
     code = "import sys; print('42', flush=True); sys.stdin.read()"
     with Tapped(home, python(code), "--hold", "out", "--release-after", "0.1") as tapped:
         (item,) = tapped.held()
-        assert (item.unread[0].code, item.waiting.book_at) == ("N05", None)
+        assert (item.held.unread[0].code, item.waiting.book_at) == ("N05", None)
         _, rest, errors = tapped.close()
     assert rest == b""
     assert b"held message 1 was not forwarded" in errors

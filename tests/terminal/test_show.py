@@ -12,6 +12,7 @@ from humanmcp.inbox.contract import (
     Answer,
     DeskInbox,
     Draft,
+    HeldFacts,
     Item,
     Key,
     Life,
@@ -189,7 +190,7 @@ def written(folder: Path, text: str) -> str:
 def held(room: Room) -> Key:
     """Hold one tool call at a tap that takes replies."""
     session = room.session(role=Role.TAP)
-    delivered = room.ask(session, 3, purpose=Purpose.HELD, way=Direction.IN, draft=Draft(CALL))
+    delivered = room.ask(session, 3, purpose=Purpose.HELD, draft=Draft(CALL))
     room.serve(session)
     return delivered
 
@@ -231,7 +232,12 @@ def test_a_held_line_that_is_not_understood_is_only_released_or_dropped(
 ) -> None:
     """Its reason is shown, and no command is named that would not work."""
     session = room.session(role=Role.TAP)
-    room.ask(session, 3, purpose=Purpose.HELD, unread=(Diagnostic("N41", Severity.ERROR),))
+    room.ask(
+        session,
+        3,
+        purpose=Purpose.HELD,
+        held=HeldFacts(unread=(Diagnostic("N41", Severity.ERROR),)),
+    )
     room.serve(session)
     shown, refused = shell("show", "3").out, shell("answer", "3", "--text", "sunny").out
     assert "carriage return in the middle" in shown
@@ -255,7 +261,7 @@ def test_the_card_of_what_is_held_is_the_pages_own(room: Room, shell: Shell) -> 
     """A held answer was shown as a notification that MCP does not know."""
     session = room.session(role=Role.TAP)
     answer = '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
-    room.ask(session, 3, answer, purpose=Purpose.HELD, way=Direction.OUT, asked=CALL)
+    room.ask(session, 3, answer, purpose=Purpose.HELD, held=HeldFacts(Direction.OUT, CALL))
     assert shell("show", "3", "--json").json["card"]["title"] == "The model calls a tool"
     assert "3  tools/call  get-japan-forecast  content: []" in shell("inbox").out
 

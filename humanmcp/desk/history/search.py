@@ -74,7 +74,7 @@ def _left_unanswered(board: Board, item: Item) -> Iterator[OpenExchange]:
 def _asked(opened: OpenExchange) -> tuple[str, dict[str, Any]] | None:
     """Return what identifies equal requests: method and parameters, without `_meta`."""
     found = opened.message
-    if not isinstance(found, Message) or opened.item.asked:
+    if not isinstance(found, Message) or opened.item.held.asked:
         return None
     return found.method, {key: one for key, one in found.params.items() if key != "_meta"}
 

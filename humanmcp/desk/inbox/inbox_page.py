@@ -262,7 +262,7 @@ def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
         action = service.action_of(opened, task)
         diagnostics = service.judge(opened, draft.text, draft.form, action).diagnostics
     desk.board.show(key)
-    raw = item.line[:RAW] if item.unread else _laid_out(item.line[:RAW])
+    raw = item.line[:RAW] if item.held.unread else _laid_out(item.line[:RAW])
     standing = _standing(desk, opened, options.shown)
     talk = nodes.conversation_of(outlined)
     ours = opened.facts.role.traits.serves
@@ -295,10 +295,10 @@ def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
         "raw": raw[:RAW],
         "raw_is_cut": max(len(item.line), len(raw)) > RAW,
         "asked_copies": [
-            one for one in _copies(item.line) if one[0] != "pretty" and not item.unread
+            one for one in _copies(item.line) if one[0] != "pretty" and not item.held.unread
         ],
         "task": task,
-        "media": () if item.unread else media_in(item.line),
+        "media": () if item.held.unread else media_in(item.line),
         "sent_media": media_in(item.answer.line) if item.answer else (),
         "filled": _is_filled(opened, task, draft),
         "goes_on": service.goes_on(opened, task),
@@ -345,7 +345,9 @@ def _declared(opened: OpenExchange) -> Any:  # noqa: ANN401 - it came over a wir
 
 def _plain(opened: OpenExchange, task: Task, draft: Draft) -> Draft:
     """Return the content of the plain form: empty for an unchanged answer to a tool call."""
-    empty = opened.item.method == "tools/call" and not opened.item.asked and task is Task.ANSWER
+    empty = (
+        opened.item.method == "tools/call" and not opened.item.held.asked and task is Task.ANSWER
+    )
     return draft if draft.touched or not empty else Draft("", TextForm.TEXT)
 
 

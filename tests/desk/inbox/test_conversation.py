@@ -10,7 +10,7 @@ import pytest
 from humanmcp.desk import nodes
 from humanmcp.desk.nodes import Conversation, Node, conversation_of
 from humanmcp.desk.rendering import LONGEST, render
-from humanmcp.inbox.contract import Item, Key, Role
+from humanmcp.inbox.contract import HeldFacts, Item, Key, Role
 from humanmcp.locales import LANGUAGES
 from tests.support.speaking import said_in
 
@@ -135,7 +135,7 @@ def test_only_a_question_to_a_model_has_a_conversation() -> None:
     params = json.dumps({"messages": [ASKED]})
     assert conversation_of(item(params)) is not None
     assert conversation_of(item(params, "tools/call")) is None
-    assert conversation_of(item(params, asked="{}")) is None
+    assert conversation_of(item(params, held=HeldFacts(asked="{}"))) is None
 
 
 @pytest.mark.parametrize(

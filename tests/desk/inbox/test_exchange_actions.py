@@ -5,7 +5,6 @@ import html
 from humanmcp.inbox.contract import Action, Item, Key, Purpose, Role, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.approvals import digest_of
-from humanmcp.protocol.conversation.transcript import Direction
 from tests.support.desk_process import Desking
 from tests.support.waiting import until
 
@@ -18,7 +17,7 @@ def test_a_held_call_is_changed_or_answered_with_the_plain_form(desking: Desking
     facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", role=Role.TAP, pid=1)
     key = Key(inbox.begin_session(facts), 1)
     item = Item(key, LINE, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z")
-    inbox.deliver(item._replace(purpose=Purpose.HELD, way=Direction.IN))
+    inbox.deliver(item._replace(purpose=Purpose.HELD))
     path = f"/m/{key.session}/{key.number}"
 
     def plain_form(task: str) -> str:
@@ -77,7 +76,7 @@ def test_what_a_tap_holds_is_named_as_in_the_inbox(desking: Desking) -> None:
     asks = '{"tool_name":"Bash","input":{"command":"cat \u05d0\u05d1 x"}}'
     line = LINE.replace('"weather","arguments":{}', f'"approve","arguments":{asks}')
     item = Item(key, line, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z")
-    inbox.deliver(item._replace(purpose=Purpose.HELD, way=Direction.IN))
+    inbox.deliver(item._replace(purpose=Purpose.HELD))
     until(lambda: desking.session(key.session), "the desk knows of the tap")
     for page in ("/list", "/taps"):
         text = desking.page(page)

@@ -9,7 +9,6 @@ from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.service import Outcome, Task, draft_for, task_of
 from humanmcp.inbox.contract import Action, Draft, Key, Purpose, Reply, Role
 from humanmcp.protocol.conversation.approvals import digest_of
-from humanmcp.protocol.conversation.transcript import Direction
 from tests.support.desk_process import Desking
 from tests.support.inbox_folder import CALL, Room
 from tests.support.waiting import until
@@ -21,7 +20,7 @@ ANSWER = '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
 def held(room: Room) -> Key:
     """Hold one tool call at a tap."""
     session = room.session(role=Role.TAP)
-    return room.ask(session, 3, purpose=Purpose.HELD, way=Direction.IN, draft=Draft(CALL))
+    return room.ask(session, 3, purpose=Purpose.HELD, draft=Draft(CALL))
 
 
 LONG_CALL = CALL.replace("東京", "東京" * 2000)
@@ -43,7 +42,7 @@ def test_a_held_call_is_released_only_by_a_page_that_showed_all_of_it(
     """As an approval is: a short page has no button that works, and a forged form does nothing."""
     session = room.session(role=Role.TAP)
     room.serve(session)
-    key = room.ask(session, 3, line, purpose=Purpose.HELD, way=Direction.IN)
+    key = room.ask(session, 3, line, purpose=Purpose.HELD)
     path = f"/m/{session}/{key.number}"
     told = desk.submit(path, act="let go", **seen)
     assert room.inbox.item(key).reply is None

@@ -7,7 +7,7 @@ import pytest
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import open_exchange_of
-from humanmcp.inbox.contract import Action, Draft, Key, Purpose, Reply, Role
+from humanmcp.inbox.contract import Action, Draft, HeldFacts, Key, Purpose, Reply, Role
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
@@ -34,10 +34,10 @@ def hold(room: Room, *lines: str) -> list[Key]:
             at,
             line,
             purpose=Purpose.HELD,
-            way=Direction.OUT if line in {ANSWER, LONG_ANSWER} else Direction.IN,
-            unread=UNREAD.get(line, ()),
+            held=HeldFacts(Direction.OUT, LIST)
+            if line in {ANSWER, LONG_ANSWER}
+            else HeldFacts(unread=UNREAD.get(line, ())),
             draft=Draft(line),
-            **({"asked": LIST} if line in {ANSWER, LONG_ANSWER} else {}),
         )
         for at, line in enumerate(lines, 1)
     ]
@@ -77,7 +77,7 @@ def test_a_command_releases_what_it_has_shown_or_what_is_named(
     keys = hold(room, *SHORT, LONG, LONG_ANSWER)
 
     def comes_later(_question: str) -> bool | None:
-        room.ask(keys[0].session, 7, CALL, purpose=Purpose.HELD, way=Direction.IN)
+        room.ask(keys[0].session, 7, CALL, purpose=Purpose.HELD)
         keys.append(Key(keys[0].session, 7))
         return answer
 
@@ -118,7 +118,7 @@ def test_a_page_releases_what_it_has_shown_completely(room: Room, desk: Desking)
     assert list(fields) == ["shown 1", "shown 2", "shown 3", "shown 4"]
     for part in ("東京", "&#34;tools/list&#34;", "&#34;rm&#34;"):
         assert part in page
-    room.ask(session, 7, CALL, purpose=Purpose.HELD, way=Direction.IN)
+    room.ask(session, 7, CALL, purpose=Purpose.HELD)
     keys.append(Key(session, 7))
     wrong = {"shown 1": digest_of(LIST), "shown 5": digest_of(LONG), "shown 6": "1", "shown 7": ""}
     desk.submit(f"/taps/{session}", act="release")
