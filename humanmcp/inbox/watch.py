@@ -36,6 +36,8 @@ Wake: TypeAlias = "Callable[[str, int], None]"
 _FAST: Final = 0.25
 """Seconds between two polls where nothing else reports changes."""
 _FILES: Final = (records.SESSION, records.KNOWN, records.TRANSCRIPT, records.HOLDS, records.OUTBOX)
+_EACH_LOOK: Final = 50
+"""Sessions whose files one slow look reads while the system reports changes: it only confirms."""
 _AT_ONCE: Final = 20
 """Sessions that one slow look takes before it gives way."""
 _GIVE_WAY: Final = 0.002
@@ -131,11 +133,12 @@ class Watch:
     def _poll(self) -> None:
         untold_polls, events = 0, self._events
         while not self._stop.wait(min(self._every, _FAST) if self._why_polling else self._every):
-            reported, self._reported = self._reported, set()
             changed = self._changed()
+            told = changed <= self._reported  # perhaps before several looks
+            self._reported -= changed
             if self._why_polling or not changed:
                 continue
-            if changed <= reported or self._events != events:
+            if told or self._events != events:
                 untold_polls, events = 0, self._events
                 continue
             untold_polls += 1
@@ -146,7 +149,8 @@ class Watch:
         """Look at every inbox, wake for what differs, and return the sessions."""
         changed = set()
         for path, one in self._inboxes.items():
-            for name, numbers in one.look.changed(gently=True).items():
+            most = 0 if self._why_polling else _EACH_LOOK
+            for name, numbers in one.look.changed(gently=True, most=most).items():
                 changed.add((path, name))
                 for number in sorted(numbers):
                     self._call(path, name, number)
@@ -196,7 +200,8 @@ def _observe(
 class _Snapshot(NamedTuple):
     """A snapshot of a session: its files, whether it lives, and its exchanges."""
 
-    files: tuple[object, ...]
+    files: tuple[Signature | None, ...]
+    lives: bool
     exchanges: frozenset[tuple[str, Signature]]
 
 
@@ -204,7 +209,7 @@ def _differ(old: _Snapshot | None, new: _Snapshot | None) -> set[int]:
     """Return the numbers of the changed exchanges; 0 for the session itself."""
     before, after = (one.exchanges if one else frozenset() for one in (old, new))
     numbers = {records.exchange_number(name) or 0 for name, _ in before ^ after}
-    same = old is not None and new is not None and old.files == new.files
+    same = old is not None and new is not None and old[:2] == new[:2]
     return numbers if same else {0, *numbers}
 
 
@@ -215,12 +220,14 @@ class _Snapshotter:
         """Look at the sessions in `path`. The first look finds everything changed."""
         self._path = path
         self._seen: Mapping[str, _Snapshot] = {}
+        self._turn = 0
         self._dead: set[str] = set()
 
-    def changed(self, *, gently: bool = False) -> dict[str, set[int]]:
+    def changed(self, *, gently: bool = False, most: int = 0) -> dict[str, set[int]]:
         """Return the sessions that changed since the last call, also new and removed ones.
 
-        `gently` lets others have their turn: pages wait for the same interpreter.
+        `gently` lets others have their turn: pages wait for the same interpreter. With `most`, the
+        files of so many sessions are read, in turn, and of the others only whether they live.
         With each, the exchanges in it that do, and 0 for the rest of the session.
         """
         try:
@@ -228,9 +235,16 @@ class _Snapshotter:
                 names = [entry.name for entry in entries if records.is_session_name(entry.name)]
         except OSError:
             names = []
+        names.sort()
+        turns = -(-len(names) // most) if most else 1
+        self._turn = (self._turn + 1) % max(turns, 1)
         seen: dict[str, _Snapshot] = {}
-        for name in names:
-            if gently and len(seen) % _AT_ONCE == _AT_ONCE - 1:
+        for at, name in enumerate(names):
+            before = self._seen.get(name)
+            if before is not None and at % turns != self._turn:
+                seen[name] = before._replace(lives=self._lives(name))
+                continue
+            if gently and at // turns % _AT_ONCE == _AT_ONCE - 1:
                 time.sleep(_GIVE_WAY)
             seen[name] = self._of(name)
         both = seen.keys() | self._seen.keys()
@@ -242,7 +256,8 @@ class _Snapshotter:
         path = self._path / name
         files = (*_FILES, *records.STATES)
         return _Snapshot(
-            (*(signature(path / file) for file in files), self._lives(name)),
+            tuple(signature(path / file) for file in files),
+            self._lives(name),
             _folders(path / records.PENDING),
         )
 

@@ -125,6 +125,33 @@ def test_a_death_wakes_although_it_changes_no_file(scene: Scene) -> None:
         scene.expect_wake(scene.server._own[scene.session].lock.release, "death")
 
 
+def test_a_look_of_many_sessions_reads_a_part_of_them_and_every_life(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After some looks each was read; a death is found by the next look."""
+    names = [scene.server.begin_session(SessionFacts("", AT)) for _ in range(9)]
+    look = watch._Snapshotter(scene.home / "sessions")
+    assert set(look.changed()) == {scene.session, *names}
+    read: list[str] = []
+    whole = look._of
+
+    def reading(name: str) -> watch._Snapshot:
+        read.append(name)
+        return whole(name)
+
+    monkeypatch.setattr(look, "_of", reading)
+    for name in names:
+        scene.server.record(name, frame_of(1))
+    found = [look.changed(most=3) for _ in range(4)]
+    assert all(2 <= len(one) <= 3 for one in found)
+    assert sorted(name for one in found for name in one) == sorted(names)
+    assert sorted(read) == sorted([scene.session, *names])
+    scene.server._own[names[4]].lock.release()
+    assert look.changed(most=3) == {names[4]: {0}}
+    new = scene.server.begin_session(SessionFacts("", AT))
+    assert set(look.changed(most=3)) == {new}
+
+
 def test_a_drive_that_reports_nothing_is_noticed(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
