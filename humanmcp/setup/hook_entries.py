@@ -53,7 +53,11 @@ class HostHooks:
 
     def items(self, command: str, wait: int) -> dict[str, Any]:
         """Return the item of each event."""
-        filled = {"{command}": command, "{wait}": wait * self.second}
+        filled = {
+            "{command}": command,
+            "{powershell}": f"& {command}",
+            "{wait}": wait * self.second,
+        }
 
         def fill(value: object) -> object:
             return filled.get(value, value) if isinstance(value, str) else value
@@ -79,9 +83,14 @@ def hook_words(host: str, command: HostCommand, wait: int) -> list[str]:
 
 
 def hook_command(host: str, command: HostCommand, wait: int) -> str:
-    """Return the command line of a hook."""
+    """Return the command line of a hook.
+
+    On Windows hosts start it in Git Bash, PowerShell or cmd: all of them take slashes in a path.
+    """
     words = hook_words(host, command, wait)
-    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
+    if sys.platform == "win32":
+        return subprocess.list2cmdline(word.replace("\\", "/") for word in words)
+    return shlex.join(words)
 
 
 def plugin_text(hooks: HostHooks, words: Sequence[str]) -> str:

@@ -70,10 +70,26 @@ def test_a_hook_names_its_agent_and_gives_up_before_the_agent_does(host: str) ->
     assert asked & set(items)
     for item in items.values():
         assert is_our_hook(item)
-        (command,) = {leaf for leaf in _strings(item) if " hook " in leaf}
+        (command,) = {leaf.removeprefix("& ") for leaf in _strings(item) if " hook " in leaf}
         words = shlex.split(command)
         assert words[:4] == ["/opt/my tools/humanmcp", "hook", "--host", host]
         assert int(words[words.index("--limit") + 1]) == hooks.wait - BEFORE_THE_END
+
+
+def test_a_command_line_of_windows_is_one_for_each_shell_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Git Bash would drop backslashes, and PowerShell starts what is quoted after `&` alone."""
+    monkeypatch.setattr("humanmcp.setup.hook_entries.sys.platform", "win32")
+    for program, first in (
+        ("C:\\me\\humanmcp.exe", "C:/me/humanmcp.exe"),
+        ("C:\\My Tools\\humanmcp.exe", '"C:/My Tools/humanmcp.exe"'),
+    ):
+        line = hook_command("copilot-cli", HostCommand(program, ("serve",)), 60)
+        assert line == f"{first} hook --host copilot-cli --limit 55"
+        assert is_our_hook(line)
+        (item,) = HOOKS["copilot-cli"].items(line, 60).values()
+        assert (item["bash"], item["powershell"]) == (line, f"& {line}")
 
 
 def _strings(item: object) -> set[str]:
