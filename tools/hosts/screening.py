@@ -97,7 +97,7 @@ SCREENS: Final[Mapping[str, Screen]] = {
         {"cmd": _TOUCH, "sandbox_permissions": "require_escalated", "justification": "May I?"},
         "Ask Codex to do anything",
         "Would you like to run the following command?",
-        asks_first=("Hooks need review", "2"),
+        asks_first=("Hooks need review", f"2{ENTER}"),
     ),
     "opencode": Screen(
         (),
