@@ -24,19 +24,23 @@ from humanmcp.host.client.callbacks import ClientObserver, Nobody
 from humanmcp.host.client.client import Client, connect
 from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
-from humanmcp.locales import say
+from humanmcp.locales import say, titled
 from humanmcp.locales.stop import stopped, trouble
 from humanmcp.protocol.answer_book.book_entry import EntryAction
 from humanmcp.protocol.answer_book.book_format import KEY_OF
 from humanmcp.protocol.answer_book.book_writer import copied
-from humanmcp.protocol.answer_book.following import GIVEN
+from humanmcp.protocol.answer_book.following import GIVEN, follow_entries
 from humanmcp.protocol.answer_book.placeholders import fill_answer, placeholders
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.diagnostics.problem import json_text
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import methods
+from humanmcp.protocol.validation.check import check
 
 if TYPE_CHECKING:
     import argparse
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.answer_book.book import Book
     from humanmcp.protocol.answer_book.book_entry import BookEntry
     from humanmcp.protocol.answer_book.book_writer import CopiedBook
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
 def add_arguments(parser: Parser) -> None:
@@ -258,12 +263,65 @@ def doubts(book: Book) -> Iterator[str]:
         for tool in (turn.change.add.get("tools", ()) if turn.change else ())
     ]
     tools = {str(tool.get("name")): tool for tool in (*book.tools, *added)}
+    negotiated, later = NegotiatedState(tools=tools), []
     for number, entry in enumerate(book.entries, 1):
+        for turn in entry.turns:
+            wrong = _why_never_sent(book, turn, negotiated) if _is_fixed(turn) else None
+            if wrong is not None:
+                yield say(SECTION, "never sent", rule=number, why=titled(wrong))
+        if entry.on and not all(map(_is_fixed, entry.turns)):
+            later.append(number)
         if entry.method == "tools/call" and entry.tool:
             if entry.tool in tools:
                 yield from _unknown_names(entry, tools[entry.tool], number)
             elif not _is_for_a_tap(book):
                 yield say(SECTION, "no tool", rule=number, tool=entry.tool)
+    if later:
+        rules = ", ".join(map(str, later))
+        yield say(SECTION, "judged later", rules=rules, count=len(later))
+
+
+def _is_fixed(entry: BookEntry) -> bool:
+    """Return True if an answer is the same whatever is asked, but for the conditions of its entry.
+
+    One that is wrong on purpose is none, and there is none where a person or a server answers.
+    """
+    if entry.action is not EntryAction.ANSWER or not entry.on:
+        return True
+    is_text = entry.form in (TextForm.TEXT, TextForm.TOOL_ERROR)  # right, whatever is filled in
+    filled = () if is_text or not entry.fills else placeholders(_decoded(entry))
+    names = {one.split(".")[0] for one in filled}
+    is_alone = bool(entry.method) and not (entry.ask or entry.remembers)
+    return is_alone and names <= entry.where.keys()
+
+
+def _why_never_sent(book: Book, entry: BookEntry, negotiated: NegotiatedState) -> Diagnostic | None:
+    """Return why the server can send an answer in none of its versions; None if it can.
+
+    It is judged as when it is asked: by the smallest request that its entry answers.
+    """
+    if entry.action is not EntryAction.ANSWER or entry.fault or not entry.on:
+        return None
+    arguments = dict(entry.where)
+    params = {"name": entry.tool, "arguments": arguments} if entry.tool else arguments
+    body = {"jsonrpc": "2.0", "id": 1, "method": entry.method, "params": params}
+    request = jsonrpc.read(json.dumps(body).encode())
+    alone = entry._replace(
+        contains={}, client_has=(), responses=None, state=None, resource="", times=None, then=()
+    )
+    first: Diagnostic | None = None
+    for version in reversed(book.protocol_versions):
+        if isinstance(request, Message) and methods.has_request(entry.method, version):
+            exchange = Exchange(1, request, version)
+            only = book._replace(entries=(alone,))
+            decision = follow_entries(exchange, only, negotiated)
+            if decision is None:  # its conditions contradict each other: it answers nothing
+                return None
+            wrong = check(exchange, decision.text, decision.form, negotiated).errors
+            if not wrong:
+                return None
+            first = first or wrong[0]
+    return first
 
 
 def _is_for_a_tap(book: Book) -> bool:

@@ -238,3 +238,60 @@ def test_a_book_that_is_there_is_not_replaced(
     assert main(["book", "--from", str(transcript), "-o", str(book)]) != 0
     assert "already exists" in capsys.readouterr().err
     assert book.read_text(encoding="utf-8") == "# mine\n"
+
+
+TOOL: Final = """[[tools]]
+name = "t"
+inputSchema = {type = "object"}
+outputSchema = {type = "object", properties = {n = {type = "integer"}}, required = ["n"]}
+
+[[rules]]
+"""
+ONE: Final = '\n[server]\nprotocol_versions = ["2025-11-25"]'
+"""Earlier versions have no `structuredContent`: there it is not judged."""
+LATER: Final = "depends on the request"
+NEVER: Final = "Rule 1: its answer is not sent"
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ('tool = "t"\nresult = {content = [], structuredContent = {n = 1}}', ""),
+        ('tool = "t"\nresult = {content = [], structuredContent = {n = "1"}}', ""),
+        (f'tool = "t"\nresult = {{content = [], structuredContent = {{n = "1"}}}}{ONE}', NEVER),
+        ('tool = "t"\nresult = {content = 7}', NEVER),
+        ('tool = "t"\nwhere = {a = "x"}\nresult = {content = "{a}"}', NEVER),
+        ('tool = "t"\nresult = {content = "{a}"}', LATER),
+        ('tool = "t"\nresult = {content = [], structuredContent = {n = "{a}"}}', LATER),
+        ('tool = "u"\ntext = "x {a}"', ""),
+        ('tool = "t"\ntool_error = "x"', ""),
+        ('tool = "t"\nerror = {code = 1, message = "x"}', ""),
+        ('tool = "t"\nerror = {code = "1", message = "x"}', NEVER),
+        ('tool = "t"\ndo = "hold"', ""),
+        ('method = "prompts/get"\nresult = {messages = []}', ""),
+        ('method = "prompts/get"\nresult = {messages = 1}', NEVER),
+        ('method = "resources/read"\nresource = "a:{b}"\nresult = {contents = []}', ""),
+        ('method = "resources/read"\nresult = {contents = [{uri = "{uri}", text = ""}]}', LATER),
+        ('method = "ping"\nresult = {}', ""),
+        ('method = "no/such"\nresult = {}', ""),
+        ('error = {code = 1, message = "x"}', LATER),
+        ('tool = "t"\nresult = {content = 7}\nfault = "wrong-id"', ""),
+        ('tool = "t"\non = false\nresult = {content = 7}', ""),
+    ],
+)
+def test_what_a_rule_answers_is_judged_when_the_book_is_read_where_it_can_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rule: str, expected: str
+) -> None:
+    """By the smallest request that it answers; what depends on the request is said to."""
+    book = tmp_path / "book.toml"
+    book.write_text(TOOL + rule, encoding="utf-8")
+    assert main(["book", str(book), "--lang", "en"]) == 0
+    doubts = [one for one in capsys.readouterr().out.splitlines()[2:] if "has no tool" not in one]
+    assert (expected in "".join(doubts)) if expected else doubts == []
+
+
+@pytest.mark.parametrize("name", ["conformance", "tasks", "weather"])
+def test_no_rule_of_a_sample_is_accused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each of them answers."""
+    assert main(["book", str(ROOT / "samples" / f"{name}.toml"), "--lang", "en"]) == 0
+    assert "is not sent" not in capsys.readouterr().out
