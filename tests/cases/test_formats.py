@@ -155,6 +155,13 @@ FORMATS: Final[dict[str, str | bytes]] = {
     "arrows.txt": each(">>> {}", "<<< {}"),
     "words.log": each("DEBUG:client:Sending: {}", "DEBUG:client:Received: {}"),
     "sides.txt": each("Client: {}", "Server: {}"),
+    "titles-with-arrows.txt": each("Client -> Server\n{}", "Server -> Client\n{}"),
+    "typed.jsonl": each('{"type":"request","body":{}}', '{"type":"response","body":{}}'),
+    "from.jsonl": each('{"from":"client","content":{}}', '{"from":"server","content":{}}'),
+    "echo.txt": each("echo '{}' | python s.py", "{}"),
+    "http-and-sse.txt": "event: endpoint\ndata: /messages?session=1\n\n"
+    + each("$ echo '{}'", "event: message\ndata: {}\n"),
+    "return.jsonl": PLAIN.replace("\n", "\r"),
     "bom.jsonl": PLAIN.encode("utf-8-sig"),
     "utf16.jsonl": PLAIN.encode("utf-16"),
     "utf16-be.jsonl": b"\xfe\xff" + PLAIN.encode("utf-16-be"),

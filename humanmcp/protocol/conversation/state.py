@@ -260,7 +260,7 @@ class StrayCause(enum.Enum):
     LATE = "late"
     """The request was cancelled, or its sender gave up on it."""
     ANSWERED_NOTIFICATION = "answered notification"
-    """It has no id, and the other side has sent a notification, which needs no response."""
+    """It has no id, or that of no request, and the other side has sent a notification."""
     ELSEWHERE = "elsewhere"
     """The HTTP response to the request ended without it. Only a client knows this."""
     OTHER_TYPE = "other type"
@@ -519,6 +519,8 @@ class ConversationState:
             return StrayCause.OTHER_TYPE
         if answer.kind is Kind.ERROR and own.value == "server-error":
             return StrayCause.HTTP_ERROR
+        if answer.kind is Kind.ERROR and not asked and self.may_answer_notification(direction):
+            return StrayCause.ANSWERED_NOTIFICATION
         return StrayCause.NEVER_ASKED
 
     def _meant_for(self, direction: Direction, answer: Message) -> Exchange | None:

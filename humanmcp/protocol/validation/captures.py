@@ -89,8 +89,11 @@ _BY_HAND: Final = re.compile(
 """An arrow of a person, of `--wire` or of `curl -v`; or `$ printf '…' | server` in a terminal."""
 _SHELL: Final = re.compile(rf"{_PROMPT}.*|\^[CDZ]", re.DOTALL)
 """A command in a terminal; behind one, stdout and stderr of the server stand mixed."""
-_DATA: Final = re.compile(r"""\s(?:-d|--data(?:-raw|-binary)?)[ =]?(?P<quote>['"])(?P<text>\{.*)""")
-"""What curl sends."""
+_DATA: Final = re.compile(
+    r"""(?:\s(?:-d|--data(?:-raw|-binary)?|<<<)|^echo|^printf(?: '[^']*')?)[ =]?"""
+    r"""(?P<quote>['"])(?P<text>\{.*)"""
+)
+"""What curl and shells send."""
 _LABEL: Final = re.compile(
     r"(?i)(?!.*\berror)[^{]*(?:\b(?:client|server|sen[dt]|sending|recv|receiv(?:ed?|ing)|requests?|responses?|in|out"
     r"|incoming|outgoing|input|output|read|wrote|writing|[cs])\b|[<>→←]).*"
@@ -107,7 +110,8 @@ _CURL: Final = re.compile(
 _FENCE: Final = re.compile(r"\s*(?:```|~~~)", re.DOTALL)
 _COMMENT: Final = re.compile(r"\s*(?:#|//)")
 _TITLE: Final = re.compile(
-    r"(?i)\W*(?:(?:client|server|request|response|sent|received|input|output)\b ?){1,2}\d*\W*:\W*"
+    r"(?i)\W*(?:(?:(?:client|server|request|response|sent|received|input|output)\b ?){1,2}\d*\W*:"
+    r"|(?:client|server) *(?:-+>|=+>|→|to) *(?:client|server))\W*"
 )
 """A line of a report that says what the next one is."""
 _INDENTED: Final = re.compile(r" {4}|\t")
@@ -119,8 +123,10 @@ _DIRECTIONS: Final = {
     **dict.fromkeys(("meta", "note", "err"), Direction.NOTE),
 }
 """The words for a direction in an envelope: `send` is what the recording client sent."""
-_DIRECTION: Final = ("direction", "dir", "way")
+_DIRECTION: Final = ("direction", "dir", "way", "from", "side", "type")
 _PAYLOAD: Final = ("raw", "message", "msg", "data", "payload")
+_OTHER_PAYLOAD: Final = ("body", "content", "json", "text")
+"""Names that other objects have, too: they hold a message, or it is no envelope."""
 _AT: Final = ("at", "ts", "time", "timestamp")
 
 
@@ -278,10 +284,12 @@ class _LineReader:
     """Reads a file line by line."""
 
     def __init__(self, text: str) -> None:
+        if "\n" not in text.strip():
+            text = text.replace("\r", "\n")  # the only line ends that there are
         self._text = text
         self._lines = text.split("\n")
         self._is_indented = _is_indented(self._lines)
-        self._is_marked_up = self._is_indented or any(map(_FENCE.match, self._lines))
+        self._is_marked_up = self._is_indented or _is_fenced(self._lines)
         self._next = 0
         """The index of the line that comes next."""
         self._offset = 0
@@ -294,6 +302,8 @@ class _LineReader:
         """Whether a line was found that only a log, an envelope or an event stream has."""
         self._in_head = False
         """Whether the head of an HTTP message goes on."""
+        self._event_name = "message"
+        """The name of the event that goes on; others than this bring no message."""
         self._labelled: dict[int, CapturedLine] = {}
         """The lines that have a message behind other words, as they are; by their numbers."""
         self._long = 0
@@ -329,7 +339,8 @@ class _LineReader:
         is_code = not self._is_marked_up
         while self._next < len(self._lines):
             number, line = self._next + 1, self._lines[self._next].removesuffix("\r")
-            self._in_head &= bool(line.strip())
+            if not line.strip():
+                self._in_head, self._event_name = False, "message"
             if self._is_indented:
                 is_code = _INDENTED.match(line) is not None
             if self._is_marked_up and _FENCE.match(line):
@@ -443,8 +454,12 @@ class _LineReader:
         match = _EVENT.fullmatch(line)
         if match is None:
             return None
+        if match["field"] == "event":
+            self._event_name = match["text"]
         if match["field"] != "data" or not match["text"]:
             return ()
+        if self._event_name == "endpoint":  # of HTTP+SSE
+            return (CapturedLine(number, Direction.NOTE, line, level="http"),)
         parts = [match["text"]]
         self._is_log |= parts[0].startswith("{")
         while _decoded("\n".join(parts)) is None and self._next + 1 < len(self._lines):
@@ -511,7 +526,8 @@ def _enveloped(number: int, text: str, value: Mapping[str, Any]) -> CapturedLine
             frame = from_json(text)
             return CapturedLine(number, frame.direction, frame.text, frame.at, frame)
     direction = _direction_in(value)
-    name = next((name for name in _PAYLOAD if _holds_message(value.get(name))), "")
+    named = (*_PAYLOAD, *_OTHER_PAYLOAD)
+    name = next((name for name in named if _holds_message(value.get(name))), "")
     name = name or next((name for name in _PAYLOAD if name in value), "")
     payload = _first(value, (name,))
     if not payload or (direction is None and not _holds_message(value[name])):
@@ -579,6 +595,17 @@ def _inspected(text: str, at: str) -> tuple[str, str, None, str, bool]:
 def _end_of_pid(line: str) -> int:
     found = _PID.match(line)
     return found.end() if found else 0
+
+
+def _is_fenced(lines: list[str]) -> bool:
+    """Return True for Markdown with code blocks: no message stands outside of them."""
+    is_code = has_fence = False
+    for line in lines:
+        if _FENCE.match(line):
+            is_code, has_fence = not is_code, True
+        elif not is_code and line.startswith("{") and is_message(_decoded(line)):
+            return False
+    return has_fence
 
 
 def _is_indented(lines: list[str]) -> bool:

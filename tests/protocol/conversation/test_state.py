@@ -156,6 +156,8 @@ NOTICE: Final = {"method": "notifications/initialized"}
         ([{"id": 9, "method": "ping"}], {}, StrayCause.WITHOUT_ID),
         ([{"id": "9", "method": "ping"}], {"id": 9}, StrayCause.OTHER_TYPE),
         ([{"id": "9", "method": "ping"}], {"id": 8}, StrayCause.NEVER_ASKED),
+        ([NOTICE], {"id": 0}, StrayCause.ANSWERED_NOTIFICATION),
+        ([NOTICE, {"id": 9, "method": "ping"}], {"id": 0}, StrayCause.NEVER_ASKED),
         ([{"id": 9, "method": "ping"}], {"id": "server-error"}, StrayCause.HTTP_ERROR),
     ],
 )
