@@ -78,6 +78,9 @@ site: $(DEV) ## build the manual as a site, in both languages, in build/site
 hosts: $(DEV) ## let real hosts from npm ask a person (2 GB, no account); see tools/hosts
 	@$(BIN)/python -m tools.hosts $(HOSTS)
 
+judge: $(DEV) node ## judge the SDK clients, and write docs/reference/clients.md (some minutes)
+	@$(BIN)/python -m tools.judging $(CLIENTS)
+
 screenshots: $(DEV) browser editor ## take a picture of every view: light, dark, phone, Japanese
 	@$(BIN)/python -m tools.screenshots
 	@$(BIN)/python -m tools.screenshots --manual

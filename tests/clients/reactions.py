@@ -25,13 +25,15 @@ HERE: Final = Path(__file__).parent
 TABLE: Final = Path(reactions.__file__)
 
 
-def commands() -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def commands(
+    of_node: str = "reactions.mjs", of_python: str = "reactions_of_sdk.py"
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yield the name, the version and the command of each client that is installed."""
     packages = json.loads((CLIENTS / "package.json").read_text("utf-8"))["dependencies"]
-    script = str(CLIENTS / "reactions.mjs")
+    script = str(CLIENTS / of_node)
     yield "TypeScript SDK", packages["@modelcontextprotocol/sdk"], ("node", script, "1")
     yield "TypeScript SDK", packages["@modelcontextprotocol/client"], ("node", script, "2")
-    script, python = str(HERE / "reactions_of_sdk.py"), sdk_1()
+    script, python = str(HERE / of_python), sdk_1()
     if python is not None:
         told = "from importlib.metadata import version; print(version('mcp'))"
         of_it = subprocess.run((python, "-c", told), capture_output=True, text=True, check=True)
