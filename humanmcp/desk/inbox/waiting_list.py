@@ -182,8 +182,11 @@ def _when(step: Step) -> tuple[str, str, int]:
 
 
 def _running(board: Board, session: str = "") -> list[SessionView]:
-    """Return the running sessions, oldest first; of many only the chosen one and who waits."""
-    running = [one for one in board.sessions() if one.facts.is_open]
+    """Return the running sessions, oldest first; of many only the chosen one and who waits.
+
+    The session of a hook is not among them: it is one prompt, which has its row.
+    """
+    running = [one for one in board.sessions() if one.facts.is_open and not one.facts.agent]
     if len(running) <= FEW:
         return running[::-1]
     return sorted(running, key=lambda one: (one.facts.name != session, not one.waiting))
