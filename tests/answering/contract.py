@@ -46,9 +46,11 @@ class Page:
         self.desk = desk
 
     def send(self, key: Key, text: str, form: TextForm = MESSAGE, *, anyway: bool = False) -> Told:
-        """Press Send."""
-        body = {"text": text, "form": form.value, "anyway": anyway}
-        said = self.desk.post(f"/api/exchanges/{key.session}/{key.number}/reply", body).json
+        """Press Send, below the message that is shown."""
+        path = f"/api/exchanges/{key.session}/{key.number}"
+        shown = self.desk.get(path)["digest"]
+        body = {"text": text, "form": form.value, "anyway": anyway, "shown": shown}
+        said = self.desk.post(f"{path}/reply", body).json
         return Told(said["became"], codes(said["problems"]), said["line"])
 
 

@@ -12,7 +12,7 @@ from humanmcp.answering.approvals import ApprovalError, card_of
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.service import Outcome
 from humanmcp.inbox.contract import Action, Purpose, Role
-from humanmcp.protocol.conversation.approvals import Approval, patterns_for
+from humanmcp.protocol.conversation.approvals import Approval, digest_of, patterns_for
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.support.inbox_folder import Room, approving, permission
 from tests.support.speaking import said_in
@@ -205,8 +205,10 @@ def test_a_call_that_a_tap_holds_is_released_changed_or_fails_with_the_reason(ro
     opened = open_exchange_of(room.inbox, room.ask(session, 1, line, purpose=Purpose.HELD))
     approval = opened.approval
     assert approval is not None
-    assert approvals.allow(opened, approval, seen=True).text == line
-    assert approvals.allow(opened, approval, seen=True).action is Action.FORWARD
+    with pytest.raises(ApprovalError):
+        approvals.allow(opened, approval, seen=True)
+    released = approvals.allow(opened, approval, seen=True, shown=digest_of(line))
+    assert (released.text, released.action) == (line, Action.FORWARD)
     changed = approvals.change(opened, approval, '{"a": 2}')
     assert json.loads(changed.text)["params"]["arguments"] == {"a": 2}
     assert service.judge(opened, changed.text, changed.form, changed.action).sendable
