@@ -93,7 +93,10 @@ def trouble_in(schema: JsonObject) -> RawDiagnostic | None:
     if not within_limits(schema):
         return None
     named = {**schema, "$schema": dialect[1]} if dialect else schema
-    error = _quietly(lambda: _meta_error(named))
+    try:
+        error = _quietly(lambda: _meta_error(named))
+    except UncheckedError as missing:
+        return kinds.schema_not_checked((), broken=unchecked(missing.why))
     if error is not None:
         return kinds.invalid_json_schema(tuple(error.instance_path), broken=detail_of(error, {}))
     references = References(schema)
@@ -102,9 +105,8 @@ def trouble_in(schema: JsonObject) -> RawDiagnostic | None:
         if found:
             return kinds.invalid_json_schema(path, broken=found[0].detail)
     broken = references.broken
-    if broken is None:
-        return None
-    return kinds.unusable_schema(broken.path, broken=unchecked(broken.why, broken.text))
+    why = unchecked(broken.why, broken.text) if broken else ()
+    return kinds.unusable_schema(broken.path, broken=why) if broken else None
 
 
 _REGEX: Final = {"format": "regex"}
@@ -189,6 +191,19 @@ MOST_SHOWN: Final = 2_000
 # -- the library -------------------------------------------------------------------------------
 
 
+def _library() -> Any:
+    """Return the library.
+
+    Raises:
+        UncheckedError: it cannot be loaded here, so nothing can be said of any schema.
+    """
+    try:
+        import jsonschema_rs  # noqa: PLC0415 - seldom needed, and not small
+    except ImportError as error:
+        raise UncheckedError("no library") from error
+    return jsonschema_rs
+
+
 def _quietly(do: Callable[[], Result]) -> Result | None:
     """Return the library's result, None if it fails.
 
@@ -196,7 +211,7 @@ def _quietly(do: Callable[[], Result]) -> Result | None:
     """
     try:
         return do()
-    except (KeyboardInterrupt, SystemExit):
+    except (KeyboardInterrupt, SystemExit, UncheckedError):
         raise
     except BaseException:  # noqa: BLE001 - see above
         return None
@@ -215,8 +230,7 @@ def _stated(schema: Json) -> Json:
 
 
 def _meta_error(schema: JsonObject) -> Any:
-    import jsonschema_rs  # noqa: PLC0415 - seldom needed, and not small
-
+    jsonschema_rs = _library()
     nothing = jsonschema_rs.Registry([], retriever=_refuse)
     try:
         jsonschema_rs.meta.validate(schema, registry=nothing)
@@ -231,8 +245,7 @@ def _refuse(address: str) -> Json:
 
 
 def _errors(dialect: str, schema: Json, value: Json, steps: int) -> list[Any]:
-    import jsonschema_rs  # noqa: PLC0415 - seldom needed, and not small
-
+    jsonschema_rs = _library()
     validator = getattr(jsonschema_rs, dialect)(
         schema, validate_formats=True, offline=True, pattern_options=_pattern_options()
     )
@@ -277,7 +290,7 @@ def _weigh(pattern: str) -> int:
 
     0 if it does not compile.
     """
-    import jsonschema_rs as library  # noqa: PLC0415 - seldom needed, and not small
+    library = _library()
 
     def compiles(options: Any) -> bool:
         schema = {"pattern": pattern}
@@ -294,9 +307,7 @@ def _weigh(pattern: str) -> int:
 
 def _pattern_options() -> Any:
     """Return the limits of the engine, which only backtracks if a pattern needs it."""
-    import jsonschema_rs as library  # noqa: PLC0415 - the same
-
-    return library.FancyRegexOptions(MOST_BACKTRACKS, _PROGRAMS[-1], _PROGRAMS[-1])
+    return _library().FancyRegexOptions(MOST_BACKTRACKS, _PROGRAMS[-1], _PROGRAMS[-1])
 
 
 # -- the reasons of a difference -----------------------------------------------------------------

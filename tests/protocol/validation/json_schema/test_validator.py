@@ -374,3 +374,24 @@ def test_a_text_is_compared_with_a_pattern_of_a_usual_size() -> None:
     up_to_999 = {"type": "string", "pattern": "^.{1,999}$"}
     assert validator.compare("x" * 300, up_to_999) == validator.Comparison()
     assert [one.path for one in validator.compare("", up_to_999).differences] == [()]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "strin"}, 1),
+        ({"type": "string", "pattern": "^a+$"}, "b"),
+        ({"properties": {"n": {"type": "integer"}}}, {"n": "x"}),
+    ],
+)
+def test_where_the_library_is_missing_nothing_is_said_to_be_right(
+    monkeypatch: pytest.MonkeyPatch, schema: dict[str, Json], value: Json
+) -> None:
+    """A broken schema passed as one that was judged, and a pattern ended the whole check."""
+    monkeypatch.setitem(sys.modules, "jsonschema_rs", None)
+    validator._weigh.cache_clear()
+    trouble, compared = validator.trouble_in(schema), validator.compare(value, schema)
+    assert trouble is not None
+    assert trouble.kind is kinds.schema_not_checked
+    assert compared.differences == ()
+    assert dict(compared.unchecked)["why"] == "no library"
