@@ -251,9 +251,19 @@ def history(folder: Path, rounds: int) -> Iterator[Figure]:
             began = time.perf_counter()
             desk.get("/history")
             again.append((time.perf_counter() - began) * 1e3)
+        began = time.perf_counter()
+        desk.get("/history?sort=-size")
+        ordered = (time.perf_counter() - began) * 1e3
+        began = time.perf_counter()
+        desk.get(f"/line/{name}/{HISTORY // 2}")
+        opened = (time.perf_counter() - began) * 1e3
     inbox.end(name)
     words = f"{first:.0f} ms, then {statistics.median(again):.0f} ms"
     yield Figure("the desk: a history of 100,000 lines opens", words, first, 300, "ms")
+    what = "the desk: a history of 100,000 lines is sorted by another column"
+    yield Figure(what, f"{ordered:.0f} ms", ordered, 1500, "ms")
+    what = "the desk: a message in the middle of 100,000 lines opens"
+    yield Figure(what, f"{opened:.0f} ms", opened, 1500, "ms")
 
 
 def shutdown(folder: Path, _rounds: int) -> Iterator[Figure]:

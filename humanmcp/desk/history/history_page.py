@@ -42,7 +42,7 @@ STAGED: Final = 400
 LONGEST: Final = 400_000
 """The maximum length of a line that is compared, or can be copied in other forms."""
 
-SORTED: Final = 5000
+SORTED: Final = 20_000
 """The maximum number of lines that are read to sort them by another column than their time."""
 
 MARKED: Final = "marked"
@@ -194,6 +194,8 @@ class Half(NamedTuple):
     media: tuple[Medium, ...]
     http: tuple[str, ...]
     before: str
+    can_repeat: bool
+    """A person sent it, and may send it again."""
 
 
 @router.get("/line/{name}/{seq}")
@@ -242,7 +244,7 @@ def _half(desk: Desk, badge: Badge, facts: SessionFacts, frame: Frame, before: i
     steps = [rows.step(facts.name, badge, one, facts.role) for one in after if one.seq >= frame.seq]
     heads = [one.part for one in steps if one.part.get("carries") == step.carries]
     url = _url(heads[0]) if heads and step.carries else ""
-    from_client = step.word and step.inwards is not facts.role.traits.calls
+    from_client = step.word and step.inwards
     text = frame.text
     return Half(
         step=step,
@@ -256,6 +258,10 @@ def _half(desk: Desk, badge: Badge, facts: SessionFacts, frame: Frame, before: i
         media=media_in(text) if frame.seq else (),
         http=next((one.http for one in rows.folded(steps) if one.seq == frame.seq), ()),
         before=f"{facts.name}/{before}" if before else "",
+        can_repeat=bool(step.word and frame.seq)
+        and step.inwards is facts.role.traits.calls
+        and facts.is_open
+        and facts.role.traits.speaks_first,
     )
 
 

@@ -335,7 +335,7 @@ def look(
         if rows == most or len(steps) == max(_MOST_READ, most):
             further = place
             break
-        if not query.empty and time.monotonic() > until:
+        if time.monotonic() > until:
             further, complete = place, False
             break
     found = paired(steps if oldest else reversed(steps))

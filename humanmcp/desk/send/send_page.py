@@ -25,7 +25,7 @@ from humanmcp.answering.service import OrderError, Outcome, SayResult, await_res
 from humanmcp.answering.summary import Row, row
 from humanmcp.desk.board import SessionView
 from humanmcp.desk.context import desk_of, page, page_router, signed
-from humanmcp.desk.desk import BY, Desk
+from humanmcp.desk.desk import BY, Desk, place_in
 from humanmcp.desk.inbox.answer_form import rows_in
 from humanmcp.desk.inbox.waiting_list import EVERYTHING, ListFilter, listed
 from humanmcp.desk.routing import FormValues
@@ -52,7 +52,9 @@ from humanmcp.protocol.conversation.approvals import digest_of, pattern_of
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
+from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.schemas import KINDS
 from humanmcp.protocol.tables.versions import features
@@ -121,8 +123,13 @@ def show(
     """Show the box, the starting points, and the last lines.
 
     `answer` is the number of a request that is over and still gets an answer; `begin` names the
-    starting point.
+    starting point. The query's `again` is the number of a line that is to be sent again.
     """
+    again = request.query_params.get("again", "")
+    if again:
+        line = desk_of(request).line_at(place_in(f"{name}/{again}")).text
+        fresh = jsonrpc.with_token(line, json.dumps(f"person-{datetime.now():%H%M%S}"))  # noqa: DTZ005 - for the eye of the one who asks
+        return _page(request, name, Said(pretty(fresh), begin=f"again {again}"))
     if answer:
         opened = desk_of(request).open_exchange(Key(name, answer))
         text = service.document(opened, service.draft_of(opened))

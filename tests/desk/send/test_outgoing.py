@@ -12,6 +12,7 @@ import pytest
 
 from humanmcp.inbox.contract import Role
 from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.tables import versions
 from tests.desk.seated import Seated
@@ -190,6 +191,22 @@ def test_what_is_wrong_on_purpose_is_handed_in_from_the_page_and_the_interface(
     seated.press("raw", r"half\xff")
     said = [reply for _ticket, reply in seated.inbox.outgoing(name)]
     assert [(one.order.value, one.text) for one in said] == [*orders, ("crash", ""), orders[0]]
+
+
+def test_what_was_sent_is_sent_again_with_an_id_of_its_own(seated: Seated) -> None:
+    """From its page in the history; what the other side sent has no such link."""
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "weather"}}
+    seated.lines((Direction.IN, asked), (Direction.OUT, {**asked, "method": "roots/list"}))
+    address = f"/say/{seated.name}?again=1"
+    line = until(lambda: seated.desk.page(f"/line/{seated.name}/1"), "the line")
+    assert f'href="{address}"' in line
+    assert "?again=" not in seated.desk.page(f"/line/{seated.name}/2")
+    again = json.loads(seated.box(html.unescape(seated.desk.page(address))))
+    assert again.pop("id").startswith("person-")
+    assert again == {key: value for key, value in asked.items() if key != "id"}
+    for wrong in ("3", "x", "-1"):
+        path = f"/say/{seated.name}?again={wrong}"
+        assert seated.desk.ask("GET", path, headers=seated.desk.bearer).status == 404
 
 
 def test_an_order_to_somebody_else_s_server_is_refused(seated: Seated) -> None:
