@@ -35,7 +35,7 @@ def test_the_bench_prints_every_figure_that_its_manual_explains() -> None:
         stem = re.sub(r",( \d+)? (pending|idle|sessions)$", "", what).removesuffix(" to exit")
         stem = stem.replace("of 400 mistakes", "of 40,000 mistakes")
         stem = re.sub(r"\d+ servers? with \d+", "N servers with W", stem)
-        stem = re.sub(r"\d+ (waiting sessions|sessions with|sessions$)", r"N \1", stem)
+        stem = re.sub(r"\d+ (waiting sessions|sessions with|sessions to|sessions$)", r"N \1", stem)
         stem = re.sub(
             r"^\d+ people|one of \d+ seats", lambda one: re.sub(r"\d+", "N", one[0]), stem
         )
