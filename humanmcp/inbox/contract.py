@@ -78,7 +78,7 @@ class Role(enum.StrEnum):
 _TRAITS: Final = {
     Role.SERVER: RoleTraits(("host", "you"), serves=True, has_client=True, speaks_first=True),
     Role.TAP: RoleTraits(("client", "server"), has_client=True, holds=True),
-    Role.CLIENT: RoleTraits(("server", "you"), calls=True, speaks_first=True),
+    Role.CLIENT: RoleTraits(("you", "server"), calls=True, speaks_first=True),
     Role.MODEL: RoleTraits(("host", "you")),
     Role.HOST: RoleTraits(("humanmcp", "you")),
 }

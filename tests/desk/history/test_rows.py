@@ -13,7 +13,7 @@ from humanmcp.desk import nodes, rendering
 from humanmcp.desk.book import rules
 from humanmcp.desk.history import rows, search
 from humanmcp.desk.inbox import answer_form
-from humanmcp.inbox.contract import Draft, Item, Key, Reply, SessionFacts
+from humanmcp.inbox.contract import Draft, Item, Key, Reply, Role, SessionFacts
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -34,6 +34,15 @@ CALL = (
     '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"get_forecast",'
     '"arguments":{"city":"東京","big":9007199254740993,"one":1.0,"huge":1e400,"o":{"a":1}}}}'
 )
+
+
+@pytest.mark.parametrize(
+    ("role", "sender"), [(Role.SERVER, "host"), (Role.TAP, "client"), (Role.CLIENT, "you")]
+)
+def test_a_line_in_comes_from_the_client_in_every_role(role: Role, sender: str) -> None:
+    """In the client's role that is the person."""
+    line = Frame(1, "2026-11-20T18:49:07.123Z", Direction.IN, CALL.encode())
+    assert rows.step("s", summary.Badge("A", 0), line, role).sender == sender
 
 
 def test_letters_count_like_the_columns_of_a_table() -> None:
