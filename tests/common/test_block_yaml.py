@@ -81,6 +81,7 @@ def test_what_hosts_and_people_write_is_read(text: str, value: object) -> None:
         ("a: 1\nplain", 2),
         ("a: x\n  goes on", 2),
         ("[" * 100, 1),
+        ("[" * 100 + "]" * 100, 1),
     ],
 )
 def test_what_is_not_understood_is_refused_by_its_line(text: str, line: int) -> None:

@@ -130,6 +130,18 @@ CAPTURES: Final[dict[str, tuple[str, Lines]]] = {
         BOTH,
     ),
     "events": (f"event: message\nid: 1\ndata: {DONE}\n\n", [(OUT, DONE)]),
+    "words before a message in a log": (
+        f"$ run\nClient: {CALL}\n{DONE}",
+        [(NOTE, "$ run"), (None, CALL), (None, DONE)],
+    ),
+    "mcp-remote, to its last line": (
+        f"[52] [Local→Remote] tools/call\n[52] {CALL}\n[52] [Remote→Local] 1",
+        [(IN, CALL), (OUT, '{"jsonrpc":"2.0","id":1,"result":{}}')],
+    ),
+    "an event of two lines, and one that is cut": (
+        f'data: {DONE[:20]}\ndata: {DONE[20:]}\n\ndata: {{"jsonrpc"\n\ndata: {DONE}\nid: 1\n',
+        [(OUT, f"{DONE[:20]}\n{DONE[20:]}"), (OUT, '{"jsonrpc"'), (OUT, DONE)],
+    ),
     "curl -i": (
         f"HTTP/1.1 200 OK\ncontent-type: text/event-stream\n\nevent: message\ndata: {DONE}\n\n",
         [(NOTE, "HTTP/1.1 200 OK"), (NOTE, "content-type: text/event-stream"), (OUT, DONE)],
@@ -247,3 +259,10 @@ def test_a_file_in_which_values_begin_and_never_end_is_read_all_the_same(text: s
 def test_a_member_is_left_out_and_the_others_stay_as_written() -> None:
     """Numbers and escapes, too."""
     assert without_member(r'{"a":1.0, "_meta": {"x":1}, "b":"é"}', "_meta") == r'{"a":1.0,"b":"é"}'
+
+
+def test_the_time_of_a_line_is_kept_as_it_is_written() -> None:
+    """A log's time stands before the message, an envelope's is a member."""
+    log = f"2026-11-20T10:00:01.123Z [s] [info] Message from client: {CALL}\n"
+    enveloped = f'{{"ts":"then","direction":"s2c","raw":{DONE}}}'
+    assert [one.at for one in read_capture(log + enveloped)] == ["2026-11-20T10:00:01.123Z", "then"]

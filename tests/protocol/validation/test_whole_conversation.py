@@ -385,6 +385,8 @@ def test_what_came_before_tells_what_is_wrong(
         ([turn("assistant", USE), turn("user", USED, WORDS)], ["M125"]),
         ([turn("assistant", USE), turn("user", WORDS)], ["M124"]),
         ([turn("assistant", USE)], ["M124"]),
+        ([turn("assistant", USE), turn("user", {"type": "tool_result"})], ["M124"]),
+        ([turn("assistant", {"type": "tool_use"}), turn("user", {"toolUseId": "t1"})], []),
         ([turn("user", USED)], ["M124"]),
         ([turn("assistant", USE, {**USE, "id": "t2"}), turn("user", USED)], ["M124"]),
     ],
