@@ -248,6 +248,7 @@ class TappedClient:
 
     def _end(self) -> None:
         self.is_over = True
+        self.is_ready.set()  # who waits for its handshake waits no longer
         self.streams.close()
 
 

@@ -24,9 +24,9 @@ from humanmcp.http.listening import bind
 from humanmcp.http.responses import BEGINNING, Stream
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
-from humanmcp.inbox.contract import Action, Item, Reply
+from humanmcp.inbox.contract import Action, HttpFacts, Item, Reply, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.transcript import HTTP, SAID_AGAIN, Direction
+from humanmcp.protocol.conversation.transcript import HTTP, SAID_AGAIN, Direction, Frame
 from humanmcp.protocol.http import outbound
 from humanmcp.protocol.http.http_headers import Headers
 from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge_request
@@ -469,6 +469,23 @@ def tap_at_an_address(home: Path, *words: str) -> Iterator[str]:
         tap.terminate()
         tap.wait()
         tap.stderr.close()
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_session_that_cannot_be_begun_again_is_refused_at_once(
+    home: Path, *, known: bool
+) -> None:
+    """Its server ends before it answers; and there is nothing to begin where no record is."""
+    inbox = FolderInbox(home)
+    facts = SessionFacts("", "2026-11-21T01:00:00Z", Role.TAP, http=HttpFacts("s-1"))
+    name = inbox.begin_session(facts)
+    inbox.record(name, Frame(1, "2026-11-21T01:00:00.000Z", Direction.IN, HELLO.strip()))
+    inbox.end(name)
+    with tap_at_an_address(home, "--", sys.executable, "-c", "pass") as where:
+        session = {"Mcp-Session-Id": "s-1" if known else "s-2"}
+        assert json.loads(posted(where, LIST, session)[1])["error"]
+    again = [one for one in FolderInbox(home).sessions() if one.name != name]
+    assert len(again) <= known
 
 
 def first_held(home: Path) -> Item:
