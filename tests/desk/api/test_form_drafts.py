@@ -35,6 +35,7 @@ NOT_KEPT: Final = {
     ("history/history.html", "q"): "a search, which is in the address",
     ("settings/settings.html", "q"): "likewise",
     ("inbox/list.html", "find"): "likewise",
+    ("inbox/list.html", "q"): "likewise",
     ("history/history.html", "day"): "a date",
     ("history/line.html", "note"): "a note of one line",
     ("room/join.html", "code"): "a code, which is used once",
