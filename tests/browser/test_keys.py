@@ -16,8 +16,8 @@ CHECKED_KIND: Final = "[name=kind]:checked"
 WALKED: Final = (
     *("Ctrl Enter", "Ctrl S", "Ctrl Z", "Esc", "J K", "Enter", "1\u20139"),
     # A D C L O: test_approving.py; A C I X: test_tap.py; S, with many sessions:
-    # test_staying_clear.py
-    *("R", "T", "F", "E", "B", "A D C L O", "A C I X", "S", "/", "M", "?"),
+    # test_staying_clear.py; N R P: test_looking_back.py
+    *("R", "T", "F", "E", "B", "A D C L O", "A C I X", "S", "N R P", "/", "M", "?"),
 )
 """The keys that the tests below press, as the list writes them."""
 

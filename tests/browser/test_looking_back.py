@@ -299,3 +299,27 @@ def test_a_message_is_marked_with_a_key_and_noted_without_leaving_the_list(
     expect(page.locator("#lines [data-opened]")).to_have_count(1)
     page.get_by_role("button", name="Remove mark").click()
     expect(row.locator(".noted")).to_have_count(0)
+
+
+def test_keys_compare_a_message_and_send_it_again(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """P leads to what changed since the previous call, R into the box of outgoing messages."""
+    begin(host, desk)
+    answer_calls(host, desk, "5", "6")
+    name = until(host.find_session, "a session").name
+    told = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+    desk.post(f"/api/sessions/{name}/say", {"text": told})
+    host.hear()
+    page = window().goto("/history?q=tool:get_forecast")
+    until_keys_act(page)
+    page.locator(f"{ROWS} th a").first.click()
+    expect(page.locator("#beside .half")).to_have_count(2)
+    page.keyboard.press("p")
+    expect(page.locator(".difference .gone").nth(1)).to_contain_text("answer 5")
+    page.goto(f"{page.url.partition('/compare')[0]}/history?q=list_changed")
+    until_keys_act(page)
+    page.locator(f"{ROWS} th a").first.click()
+    expect(page.locator("#beside .half")).to_have_count(1)
+    page.keyboard.press("r")
+    expect(page.locator("textarea[name=text]")).to_have_value(re.compile("tools/list_changed"))
