@@ -253,6 +253,7 @@ class HookHost(CallingHost):
         with contextlib.suppress(OSError):
             while self.may_read.wait() and (part := out.recv(65536)):
                 raw += part
+        out.close()
         printed: dict[str, Any] = {}
         with contextlib.suppress(ValueError):
             printed = json.loads(raw)
@@ -276,7 +277,8 @@ class HookHost(CallingHost):
         return [text for one in printed if (text := _decision_in(one, number))]
 
     def kill_client(self) -> None:
-        self._out.shutdown(socket.SHUT_RD)
+        with contextlib.suppress(OSError):  # it has read everything
+            self._out.shutdown(socket.SHUT_RD)
 
     def finish(self) -> None:
         """End the hook as an agent does; nothing is decided by that."""
