@@ -41,7 +41,7 @@ function narrow(find) {
   for (const one of all("#all-sessions > li")) one.hidden = !one.textContent?.toLowerCase().includes(wanted);
 }
 
-// The list of what waits is narrowed by the desk, which knows also what is not shown here.
+// The desk searches, also what is not shown here.
 document.addEventListener("input", ({ target }) => {
   if (target instanceof HTMLInputElement && target.id === "narrow") refreshList();
 });
@@ -77,7 +77,7 @@ export const refreshList = oneAtATime(async () => {
 function announce(lists, keys) {
   for (const key of keys) {
     fresh.delete(key);
-    const [row] = lists.map((one) => one?.querySelector(`[data-key="${CSS.escape(key)}"]`)).filter(Boolean);
+    const row = lists.map((one) => one?.querySelector(`[data-key="${CSS.escape(key)}"]`)).find(Boolean);
     if (row) arrived(key, all(".name, .gist, .place", row).map((one) => one.textContent).join(" · "));
   }
 }
@@ -102,7 +102,12 @@ function settle(list, newer) {
   }
   for (const key of left) rows.get(key)?.classList.add("gone");
   Object.assign(list.dataset, { version, searched });
-  markOpened(list);
+  const open = keyOfOpen();
+  for (const link of all(".row > a", list)) {
+    const isOpen = link.parentElement?.dataset.key === open;
+    link.parentElement?.classList.toggle("opened", isOpen);
+    link.ariaCurrent = isOpen ? "true" : null;
+  }
   const [narrowing, now] = [list, newer].map((one) => first("#narrowing", one));
   if (narrowing && now) narrowing.hidden = now.hidden && !searched;
   const finish = () => {
@@ -111,7 +116,7 @@ function settle(list, newer) {
     replace(list, newer, ["#running", "#lately"]);
   };
   replace(list, newer, ["#others", ".none"]);
-  // Under the pointer all stays where it is until the pointer has gone.
+  // Under the pointer all stays until it has gone.
   const still = list.matches(":hover, :focus-within") && document.activeElement?.id !== "narrow";
   list.onpointerleave = still ? finish : null;
   if (!still) finish();
@@ -125,7 +130,7 @@ function replace(list, newer, names) {
   }
 }
 
-/** The place for the rows of a group, with its count. @param {HTMLElement} list @param {HTMLElement} group */
+/** @param {HTMLElement} list @param {HTMLElement} group */
 function groupLike(list, group) {
   const section = first(`#${group.parentElement?.id}`, list);
   const known = all(".group", section ?? list).find((one) => one.dataset.group === group.dataset.group);
@@ -137,16 +142,6 @@ function groupLike(list, group) {
   first("ul", young)?.replaceChildren();
   if (section) section.insertBefore(young, first(".none", section));
   return young;
-}
-
-/** @param {HTMLElement} list */
-function markOpened(list) {
-  for (const row of all(".row", list)) {
-    const isOpen = row.dataset.key === keyOfOpen();
-    row.classList.toggle("opened", isOpen);
-    const link = first("a", row);
-    if (link) link.ariaCurrent = isOpen ? "true" : null;
-  }
 }
 
 /** @param {HTMLElement} known @param {HTMLElement} row */

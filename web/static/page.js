@@ -59,7 +59,7 @@ export class Page {
     await this.go(`/?${new URLSearchParams({ sent: key })}`);
   }
 
-  /** Show where something that was sent leads to: what follows is of the same list. @param {string} leads */
+  /** Show where something that was sent leads to. @param {string} leads */
   async go(leads) {
     const address = leads.startsWith("/?sent=") ? `${leads}&${new URLSearchParams(chosen())}` : leads;
     const next = document.querySelector(".desk") && await part(address);
@@ -97,7 +97,7 @@ export class Page {
     document.body.dataset.version = page.body.dataset.version;
     delete document.body.dataset.opened;
     const [typed, search] = [old, young].map((one) => first("#narrow", one, HTMLInputElement));
-    if (typed && search) search.value = typed.value; // it may have changed since this was asked for
+    if (typed && search) search.value = typed.value; // perhaps newer
     old.replaceWith(young);
     tick();
     return true;
@@ -173,7 +173,6 @@ function tellAnew(young) {
   listenToCopies();
 }
 
-// What the list shows: one session, what has these words, or all.
 function chosen() {
   const { session, searched } = maybe("list")?.dataset ?? {};
   return { ...(session && { session }), ...(searched && { q: searched }) };
