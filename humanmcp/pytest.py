@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from subprocess import Popen
 
     from humanmcp.answering.open_exchange import OpenExchange
@@ -40,6 +40,8 @@ class MockServer:
     home: Path
     """Its inbox folder; `humanmcp desk --home` shows it."""
     flags: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
+    """The words behind `humanmcp` of a recording or replaying command; empty for a book's."""
     _started: list[tuple[Popen[bytes], str]] = field(default_factory=list)
 
     @property
@@ -48,6 +50,8 @@ class MockServer:
         return self._words("humanmcp")
 
     def _words(self, module: str) -> list[str]:
+        if self.instead:
+            return [sys.executable, "-m", module, *self.instead]
         words = (sys.executable, "-m", module, "serve", "--handshake", "book")
         return [*words, "--home", str(self.home), "--book", str(self.book), *self.flags]
 
@@ -178,23 +182,123 @@ def _send(opened: OpenExchange, text: str, form: str) -> None:
         raise AssertionError(f"{result.outcome.value}: {why}")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("humanmcp")
+    group.addoption(
+        "--humanmcp-record",
+        action="store_true",
+        help="run the real servers of humanmcp_server(record=…), and write their recordings anew",
+    )
+
+
+_REPLAYED: Final = pytest.StashKey[list[tuple["MockServer", Path]]]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add to a failed test which requests had no recorded answer."""
+    report = yield
+    if call.when == "call" and report.failed:
+        for server, file in item.stash.get(_REPLAYED, []):
+            if told := _side_by_side(server, file):
+                report.sections.append(("humanmcp", told))
+    return report
+
+
+def _recorded(home: Path, file: Path, command: Sequence[str]) -> MockServer:
+    """Return the real server behind a tap; without a command, its recording.
+
+    Raises:
+        FileNotFoundError: there is no recording.
+    """
+    if command:
+        return MockServer(home, instead=("tap", "--quiet", "--home", str(home), "--", *command))
+    if not file.exists():
+        raise FileNotFoundError(f"{file} is not recorded yet: pytest --humanmcp-record")
+    words = ("serve", "--home", str(home), "--replay", str(file), "--otherwise", "error")
+    return MockServer(home, instead=words)
+
+
+def _write_recording(server: MockServer, file: Path) -> None:
+    """Write the session of a tap without its secrets.
+
+    Raises:
+        AssertionError: nothing was recorded.
+    """
+    import subprocess  # noqa: PLC0415 - see the head of this module
+
+    words = ("-m", "humanmcp", "export", "--format", "jsonl", "--home", str(server.home))
+    done = subprocess.run((sys.executable, *words), capture_output=True, check=False)  # noqa: S603 - our own words
+    if done.returncode or not done.stdout:
+        raise AssertionError(f"{file}: nothing was recorded. {done.stderr.decode()}")
+    file.write_bytes(done.stdout)
+
+
+def _side_by_side(server: MockServer, file: Path) -> str:
+    """Return the requests without a recorded answer, each beside the recorded one most like it."""
+    import difflib  # noqa: PLC0415 - see the head of this module
+    import json  # noqa: PLC0415 - as above
+
+    from humanmcp.answering.summary import calls  # noqa: PLC0415 - as above
+    from humanmcp.export.recording import recording_of  # noqa: PLC0415 - as above
+    from humanmcp.protocol.answer_book.replay import BY_NOTHING  # noqa: PLC0415 - as above
+
+    def written(call: ReceivedCall) -> list[str]:
+        return json.dumps(call.arguments, indent=1, ensure_ascii=False, sort_keys=True).split("\n")
+
+    recorded = calls(recording_of(file).frames)
+    parts = []
+    for sent in server.calls():
+        if sent.by != BY_NOTHING:
+            continue
+        alike = [one for one in recorded if (one.method, one.name) == (sent.method, sent.name)]
+        lines = [f"{sent.method} {sent.name}: no recorded answer"]
+        if alike:
+            nearest = max(
+                alike, key=lambda one: difflib.SequenceMatcher(None, one.line, sent.line).ratio()
+            )
+            lines += difflib.unified_diff(written(nearest), written(sent), "recorded", "sent", n=9)
+        parts.append("\n".join(line.rstrip("\n") for line in lines))
+    return "\n\n".join(parts)
+
+
 @pytest.fixture
-def humanmcp_server(tmp_path: Path) -> Iterator[Callable[..., MockServer]]:
+def humanmcp_server(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., MockServer]]:
     """Make a mock MCP server: `humanmcp_server(BOOK, *FLAGS)`. BOOK is a path, or a TOML text.
 
     It refuses a request without a rule, and the error names the missing rule; with the flags
     "--otherwise", "hand" that waits for `answer`. So does each call without a book, where the
     server offers the tool `ask_human`.
 
+    `humanmcp_server(record=FILE, command=[…])` answers as that real server did when it was recorded
+    with `pytest --humanmcp-record`; a failed test shows each request that it has no answer for.
+
     Raises:
+        FileNotFoundError: there is no such recording yet.
         BookFileError: the book cannot be used.
     """
     from humanmcp.common.book_file import parse_book, read_book_text  # noqa: PLC0415 - see above
 
     made: list[MockServer] = []
+    recorded: list[tuple[MockServer, Path]] = []
+    records = bool(request.config.getoption("--humanmcp-record", default=False))
+    request.node.stash[_REPLAYED] = recorded
 
-    def make(book: str | Path = "", *flags: str) -> MockServer:
+    def make(
+        book: str | Path = "",
+        *flags: str,
+        record: str | Path = "",
+        command: Sequence[str] = (),
+    ) -> MockServer:
         home = tmp_path / f"humanmcp-{len(made) + 1}"
+        if record:
+            made.append(_recorded(home, Path(record), command if records else ()))
+            recorded.append((made[-1], Path(record)))
+            return made[-1]
         if isinstance(book, str) and book.endswith(".toml") and "\n" not in book:
             book = Path(book)
         text = read_book_text(book) if isinstance(book, Path) else book
@@ -210,3 +314,5 @@ def humanmcp_server(tmp_path: Path) -> Iterator[Callable[..., MockServer]]:
     yield make
     for server in made:
         server.stop()
+    for server, file in recorded if records else ():
+        _write_recording(server, file)

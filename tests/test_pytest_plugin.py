@@ -60,7 +60,7 @@ def test_the_example_of_the_manual_runs_against_the_official_client(tmp_path: Pa
         (ROOT / "docs" / "how-to" / f"test-your-client{end}").read_text(encoding="utf-8")
         for end in (".md", ".ja.md")
     )
-    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    example, _of_a_recording = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert f"```python\n{example}```" in other
     (tmp_path / "test_example.py").write_text(example, encoding="utf-8")
     words = ("-m", "pytest", "-q", "-p", "humanmcp.pytest", "-p", "no:cacheprovider", ".")
@@ -184,3 +184,73 @@ def test_it_has_an_address_for_a_client_that_takes_a_url(server: MockServer) -> 
     server.stop()
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(handshake)
+
+
+RECORDED = """
+import json, subprocess, sys
+import pytest
+
+def talk(command):
+    lines = [
+        {"id": 1, "method": "initialize", "params": HELLO},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": CALL},
+    ]
+    text = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\\n" for line in lines)
+    done = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    done.stdin.write(text)
+    done.stdin.flush()
+    answers = [json.loads(done.stdout.readline()) for _ in range(2)]
+    done.stdin.close()
+    done.wait()
+    return answers[1]
+
+def test_recorded(humanmcp_server):
+    server = humanmcp_server(record="weather.jsonl", command=[sys.executable, "real_server.py"])
+    assert talk(server.command)["result"]["content"][0]["text"] == "sunny"
+"""
+REAL = """
+import os, sys
+book = '''
+[[tools]]
+name = "weather"
+inputSchema = { type = "object" }
+
+[[rules]]
+tool = "weather"
+text = "sunny"
+'''
+open("book.toml", "w").write(book)
+words = ["-m", "humanmcp", "serve", "--auto", "--book", "book.toml", "--home", "real"]
+os.execv(sys.executable, [sys.executable, *words])
+"""
+
+
+def test_a_recording_is_made_once_and_answers_instead_of_the_server(tmp_path: Path) -> None:
+    """Without the server's program, too; a changed request is shown beside the recorded one."""
+
+    def run(city: str, *flags: str) -> tuple[int, str]:
+        asked = {"name": "weather", "arguments": {"city": city}}
+        head = f"HELLO = {HANDSHAKE!r}\nCALL = {asked!r}\n"
+        (tmp_path / "test_it.py").write_text(head + RECORDED, encoding="utf-8")
+        words = ("-m", "pytest", "-q", "-p", "humanmcp.pytest", "-p", "no:cacheprovider", *flags)
+        done = subprocess.run(
+            [sys.executable, *words],
+            cwd=tmp_path,
+            env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+    status, told = run("Tokyo")
+    assert (status, "weather.jsonl is not recorded yet" in told) == (1, True)
+    (tmp_path / "real_server.py").write_text(REAL, encoding="utf-8")
+    assert run("Tokyo", "--humanmcp-record")[0] == 0
+    (tmp_path / "real_server.py").unlink()
+    assert run("Tokyo")[0] == 0
+    status, told = run("Osaka")
+    assert status == 1
+    assert "tools/call weather: no recorded answer" in told
+    assert re.search(r'^-\s+"city": "Tokyo"\n\+\s+"city": "Osaka"$', told, re.MULTILINE)

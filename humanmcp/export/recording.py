@@ -71,7 +71,7 @@ def find_recording(
     """
     path = Path(wanted).expanduser()
     if wanted != LAST and path.exists():
-        return _from_path(path, zone)
+        return recording_of(path, zone)
     return _from_inbox(wanted, open_inbox(home, inbox))
 
 
@@ -89,7 +89,12 @@ def _from_inbox(wanted: str, inbox: DeskInbox) -> Recording:
         raise stopped("export", "unreadable", what=wanted, why=error) from error
 
 
-def _from_path(path: Path, zone: tzinfo | None) -> Recording:
+def recording_of(path: Path, zone: tzinfo | None = None) -> Recording:
+    """Read a recording: a transcript, a session's folder, or a text log.
+
+    Raises:
+        StopError: it cannot be read, or has no messages.
+    """
     name = path.name if path.is_dir() else path.parent.name
     if path.is_dir():
         path /= TRANSCRIPT

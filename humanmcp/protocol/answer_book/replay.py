@@ -330,6 +330,8 @@ ALIKE: Final = 0.6
 
 NOT_RECORDED: Final = -32602
 """The error code for a request that was not recorded; exported servers use the same."""
+BY_NOTHING: Final = "replay: not recorded"
+"""Who answers such a request."""
 
 _COMPARED: Final = 4000
 """The number of characters of the parameters that are compared for likeness."""
@@ -488,7 +490,7 @@ class Replay:
             return decision
         asked = f"{exchange.method} {exchange.name}".strip()
         error = {"code": NOT_RECORDED, "message": f"no answer was recorded for {asked}"}
-        return Decision(0.0, json.dumps(error), TextForm.ERROR, "replay: not recorded")
+        return Decision(0.0, json.dumps(error), TextForm.ERROR, BY_NOTHING)
 
     def _is_ours(self, exchange: Exchange, decision: Decision) -> bool:
         """Return True if the real server must not get a request: it ended, or an entry matches."""
