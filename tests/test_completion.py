@@ -57,7 +57,7 @@ def test_bash_completes_commands_flags_and_values(script: Path) -> None:
     """Files where nothing is known."""
     assert set(COMMANDS) <= set(in_bash(script, ""))
     assert in_bash(script, "ch") == ["check"]
-    assert in_bash(script, "check", "--fo") == ["--form"]
+    assert in_bash(script, "check", "--fo") == ["--form", "--format"]
     assert in_bash(script, "check", "--form", "mess") == ["message"]
     assert in_bash(script, "check", "x") == []
     assert in_bash(script, "--completion", "f") == ["fish"]
@@ -76,7 +76,7 @@ def test_fish_completes_commands_flags_and_values(script: Path) -> None:
     """Each with what it means."""
     assert set(COMMANDS) <= set(in_fish(script, "humanmcp "))
     assert in_fish(script, "humanmcp che") == ["check"]
-    assert in_fish(script, "humanmcp check --fo") == ["--form"]
+    assert in_fish(script, "humanmcp check --fo") == ["--form", "--format"]
     assert sorted(in_fish(script, "humanmcp check --form ")) == sorted(FORMS)
     assert in_fish(script, "humanmcp --completion f") == ["fish"]
     assert "claude-code" in in_fish(script, "humanmcp config claude")
