@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import errno
 import json
 import os
 import re
@@ -103,6 +104,8 @@ def _opened(name: str = STDIN) -> Iterator[int]:
         yield sys.stdin.fileno()
         return
     try:
+        if Path(name).is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
         number = os.open(name, os.O_RDONLY)
     except OSError as error:
         raise unreadable_file(name, error) from error
@@ -230,9 +233,10 @@ def _every(arguments: argparse.Namespace, settings: Settings) -> int:
     """Check each file. Returns the highest exit status."""
     if not arguments.files:
         raise CaseError("no file")
+    found = (file for name in arguments.files for file in _files_of(name))
+    arguments.files = list(dict.fromkeys(found))
     if arguments.fix and len(arguments.files) > 1:
         raise CaseError("one file")
-    arguments.files = [file for name in arguments.files for file in _files_of(name)]
     arguments.checked = []
     status = max([_checked(file, arguments, settings) for file in arguments.files])
     if arguments.format in GATES:
@@ -253,7 +257,11 @@ def _files_of(name: str) -> list[str]:
     folder = Path(name)
     if name == STDIN or not folder.is_dir() or (folder / "transcript.jsonl").exists():
         return [name]
-    found = [str(one) for one in sorted(folder.rglob("*")) if one.suffix in _CHECKED]
+    found = [
+        str(one)
+        for one in sorted(folder.rglob("*"))
+        if one.suffix in _CHECKED and (one.is_file() or not one.exists())  # no folder, no pipe
+    ]
     if not found:
         raise CaseError("no file in", folder=name)
     return found

@@ -1,6 +1,7 @@
 """`humanmcp check` in continuous integration: annotations, JUnit, and exit statuses."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -90,3 +91,24 @@ def test_json_names_the_file_where_there_are_several(folder: Path) -> None:
         "warned.json",
         "wrong.json",
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["--format", "junit", "--strict"], 1, 'tests="3"'),
+        (["--fix"], 2, "one file"),
+        (["--lines"], 2, "cannot be read"),
+    ],
+)
+def test_a_folder_may_hold_what_is_no_file(
+    folder: Path, words: list[str], status: int, said: str
+) -> None:
+    """A pipe does not stop it, a folder is no message, and each file is checked once."""
+    (folder / "named.json").mkdir()
+    os.mkfifo(folder / "pipe.log")
+    (folder / "loop").symlink_to(folder)
+    twice = [] if words == ["--lines"] else [str(folder / "right.json")]
+    done = checked(*words, *twice, str(folder))
+    assert (done.returncode, "Traceback" in done.stderr) == (status, False), done.stderr
+    assert said in done.stdout + done.stderr
