@@ -9,10 +9,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common.parsing import from_one, seconds
+from humanmcp.common.person_files import write_whole
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import is_terminal, raw_to_stdout, rewrite, to_stderr
 from humanmcp.judge.misbehaviours import GOOD, Misbehaviour, misbehaviours
-from humanmcp.judge.reports import FORMATS, report, summary
+from humanmcp.judge.reports import FORMATS, report, said, summary
 from humanmcp.judge.running import Client, run_client
 from humanmcp.judge.verdicts import Verdict, Word, verdict
 from humanmcp.locales import say
@@ -44,8 +46,8 @@ def add_arguments(parser: Parser) -> None:
     flag("--list", action="store_true")
     flag("--only", metavar="NAMES")
     flag("--tool", metavar="NAME", action="append")
-    flag("--jobs", type=int, metavar="COUNT", default=4 * (os.cpu_count() or 1))
-    flag("--timeout", type=float, metavar="SECONDS", default=10.0)
+    flag("--jobs", type=from_one, metavar="COUNT", default=4 * (os.cpu_count() or 1))
+    flag("--timeout", type=seconds, metavar="SECONDS", default=10.0)
     flag("--format", choices=sorted(FORMATS), default="table")
     flag("--expect", metavar="FILE")
     flag("--write-expect", metavar="FILE")
@@ -71,12 +73,12 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     to_stderr(summary(verdicts))
     if interrupted:
         to_stderr(say(SECTION, "interrupted", count=len(verdicts)))
-    if arguments.write_expect:
-        content = {one.name: one.word.value for one in verdicts}
-        Path(arguments.write_expect).write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+    elif arguments.write_expect:
+        _write_expected(arguments.write_expect, verdicts)
     worse = [one for one in verdicts if _is_worse(one, expected)]
     for one in worse:
-        to_stderr(say(SECTION, "worse", name=one.name, word=one.word, before=expected[one.name]))
+        before = Word(expected[one.name])
+        to_stderr(say(SECTION, "worse", name=one.name, word=said(one.word), before=said(before)))
     return WORSE if worse or interrupted else 0
 
 
@@ -121,6 +123,19 @@ def _expected(file: str | None) -> Mapping[str, str]:
         raise _JudgeError("not expected", file=file, why=error) from error
 
 
+def _write_expected(file: str, verdicts: Iterable[Verdict]) -> None:
+    """Keep the words for `--expect`.
+
+    Raises:
+        StopError: the file cannot be written.
+    """
+    content = {one.name: one.word.value for one in verdicts}
+    try:
+        write_whole(Path(file), (json.dumps(content, indent=1) + "\n").encode())
+    except OSError as error:
+        raise _JudgeError("not written", file=file, why=error) from error
+
+
 def _is_worse(one: Verdict, expected: Mapping[str, str]) -> bool:
     order = tuple(Word)
     before = expected.get(one.name)
@@ -139,6 +154,8 @@ def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[
         raise _JudgeError("good hangs", seconds=f"{client.most:g}")
     if not any(one.what == "in" for one in good.events):
         raise _JudgeError("not connected", words=_MARKS["words"], output=good.output[-500:].strip())
+    if good.status:
+        to_stderr(say(SECTION, "good fails", status=good.status, output=good.output[-500:].strip()))
     played = [one for one in chosen if one.transport in ("", client.transport)]
     verdicts: dict[str, Verdict] = {}
     interrupted = False

@@ -25,8 +25,9 @@ from humanmcp.judge.misbehaviours import RIGHT, Misbehaviour, misbehaviour, tool
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-KEPT: Final = 500
-"""Characters of a line that are kept."""
+KEPT: Final = {"in": 20_000}
+"""Characters of a line that are kept: what the client says is read again, the rest only shown."""
+_KEPT: Final = 500
 MOST_KEPT: Final = 2000
 """Lines of one start that are kept; a flood is not written down whole."""
 
@@ -61,7 +62,7 @@ class Record:
         with self._lock:
             self._count += 1
             if self._count <= MOST_KEPT:
-                event = (time.time(), what, text[:KEPT])
+                event = (time.time(), what, text[: KEPT.get(what, _KEPT)])
                 self._file.write(json.dumps(event) + "\n")
                 self._file.flush()
 

@@ -113,7 +113,8 @@ class _Output:
         """Return what was kept, after a moment for what is on its way."""
         self._thread.join(_LAST_WORDS)
         between = b"\n...\n" if self.size > len(self._first) + len(self._last) else b""
-        return (self._first + between + self._last).decode("utf-8", "replace")
+        kept = bytes(self._first + between + self._last)
+        return kept.replace(b"\0", b"").decode("utf-8", "replace")  # UTF-16 can be read, too
 
 
 def run_client(client: Client, row: Misbehaviour, stopped: threading.Event) -> Run:

@@ -194,7 +194,7 @@ def facts(row: Misbehaviour, run: Run, good: Run) -> frozenset[Fact]:
     wrong_answer = "result" if row.answer == "error" else "error"
     waits = sum(step.get("wait", 0) for step in row.steps)
     seen = {
-        Fact.UNREACHED: odd_at is None and not run.killed,
+        Fact.UNREACHED: odd_at is None and not (run.killed and row.unanswered),
         Fact.DECLARED: bool(row.declares) and _declares(run, row.declares),
         Fact.KILLED: run.killed,
         Fact.SIGNALLED: run.status < 0 and not run.killed,

@@ -224,3 +224,74 @@ def test_an_interrupt_prints_what_there_is() -> None:
     assert "Interrupted" in err
     assert not waits()
     assert "Traceback" not in out + err
+
+
+BROAD = {
+    "protocolVersion": "2025-06-18",
+    "clientInfo": {"name": "x" * 900, "version": "1"},
+    "capabilities": {"roots": {}},
+}
+
+
+@pytest.mark.parametrize(
+    ("program", "name", "word"),
+    [
+        pytest.param(
+            "import time; time.sleep(60)",
+            "no_content",
+            Word.UNKNOWN,
+            id="hangs before the mistake",
+        ),
+        pytest.param(
+            "import subprocess, sys; s = subprocess.Popen(sys.argv[1:], stdin=-1, stdout=-1);"
+            f"s.stdin.write({(json.dumps({'id': 1, 'method': 'initialize', 'params': BROAD}))!r}"
+            ".encode() + b'\\n'); s.stdin.flush(); s.stdout.readline();"
+            """s.stdin.write(b'{"method":"notifications/initialized"}\\n'"""
+            """b'{"id":2,"method":"tools/list"}\\n{"id":3,"method":"tools/call"}\\n');"""
+            "s.stdin.close(); s.wait()",
+            "roots_not_declared",
+            Word.UNKNOWN,
+            id="declares in a long line",
+        ),
+    ],
+)
+def test_what_cannot_be_known_is_not_guessed(program: str, name: str, word: Word) -> None:
+    """The mistake never began, or was none: the client declared the capability."""
+    one = Client((sys.executable, "-c", program, "{server...}"), seconds=2, most=2)
+    good = run_client(client("careful"), GOOD, threading.Event())
+    run = run_client(one, misbehaviour(name), threading.Event())
+    found = verdict(misbehaviour(name), run, good)
+    assert found.word is word, found
+
+
+@pytest.mark.parametrize(
+    ("flags", "program", "status", "said"),
+    [
+        (["--jobs", "0"], "", 2, "--jobs"),
+        (["--timeout", "nan"], "", 2, "--timeout"),
+        (["--timeout", "0"], "", 2, "--timeout"),
+        (["--write-expect", "/no-such-folder/x.json"], "", 1, "cannot be written"),
+        ([], "; exit 7", 0, "exit status 7"),
+    ],
+)
+def test_the_command_says_what_it_cannot_do(
+    flags: list[str], program: str, status: int, said: str
+) -> None:
+    """No traceback; and a client that fails by itself is named."""
+    words = f"{sys.executable} {CLIENT} careful {{server}}{program}"
+    command = [sys.executable, "-m", "humanmcp", "judge", "--lang", "en", "--only", "banner"]
+    done = subprocess.run(
+        [*command, *flags, "--", "sh", "-c", words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (status, False), done.stderr
+    assert said in done.stderr
+
+
+def test_output_in_utf16_is_read() -> None:
+    """As PowerShell prints it."""
+    program = "import sys; sys.stdout.buffer.write('right-7421'.encode('utf-16'))"
+    run = run_client(Client((sys.executable, "-c", program)), GOOD, threading.Event())
+    assert "right-7421" in run.output
