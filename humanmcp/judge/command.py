@@ -89,13 +89,13 @@ def _chosen(only: str | None) -> list[Misbehaviour]:
         StopError: a name is unknown.
     """
     every = misbehaviours()
-    if not only:
+    if only is None:
         return list(every.values())
     wanted = [name.strip().replace("-", "_") for name in only.split(",")]
     known = {*every, *(one.place for one in every.values())}
     for name in wanted:
         if name not in known:
-            raise _JudgeError("no misbehaviour", name=name)
+            raise _JudgeError("no misbehaviour", name=name or '""')
     return [one for one in every.values() if one.name in wanted or one.place in wanted]
 
 
@@ -109,7 +109,7 @@ def _listed(chosen: Iterable[Misbehaviour]) -> list[str]:
 
 
 def _expected(file: str | None) -> Mapping[str, str]:
-    """Return the words of an earlier run.
+    """Return the words of an earlier run: of `--write-expect`, or of `--format json`.
 
     Raises:
         StopError: the file cannot be read.
@@ -118,8 +118,10 @@ def _expected(file: str | None) -> Mapping[str, str]:
         return {}
     try:
         content: Any = json.loads(Path(file).read_text("utf-8"))
+        if "verdicts" in content:
+            content = {one["name"]: one["word"] for one in content["verdicts"]}
         return {str(name): str(Word(word)) for name, word in content.items()}
-    except (OSError, ValueError, AttributeError) as error:
+    except (OSError, ValueError, AttributeError, TypeError, KeyError) as error:
         raise _JudgeError("not expected", file=file, why=error) from error
 
 

@@ -35,7 +35,7 @@ GRACE: Final = 2.0
 _MARK: Final = "HUMANMCP_JUDGED"
 """The variable by which every process that a client started is found again."""
 _LOOK_EVERY: Final = 0.05
-_LAST_WORDS: Final = 1.0  # seconds that the pipes of an ended client may stay open
+_LAST_WORDS: Final = 1.0  # seconds that the pipes and servers of an ended client may stay
 
 
 class ClientNotStartedError(StopError):
@@ -145,6 +145,7 @@ def run_client(client: Client, row: Misbehaviour, stopped: threading.Event) -> R
             try:
                 _Watch(process, folder, output, run).until_ended(client, stopped)
             finally:
+                run.events = events(folder)
                 run.left = _end_all(process, mark, run)
                 run.output, run.written = output.text(), output.size
                 process.stdout.close()
@@ -235,6 +236,9 @@ def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
 def _end_all(process: subprocess.Popen[bytes], mark: str, run: Run) -> list[str]:
     """End what the client started and left, also outside its group. Return the command lines."""
     left: dict[int, str] = {}
+    end = time.monotonic() + _LAST_WORDS
+    while any(map(_is_server, _servers(run))) and time.monotonic() < end:
+        time.sleep(_LOOK_EVERY)  # the client may have ended them in its last moment
     end = time.monotonic() + GRACE
     while time.monotonic() < end:
         alive = {pid: words for pid, words in _marked(mark) if pid != process.pid}

@@ -66,6 +66,8 @@ class Fact(enum.Enum):
     """It does not print results, also not those of the good server."""
     IN_CALL = enum.auto()
     """The misbehaviour concerns the result of a call, which only the output could show."""
+    WENT_ON = enum.auto()
+    """It sent all the requests and notifications that it sends to the good server."""
     LATE = enum.auto()
     """It did nothing for a while after the misbehaviour."""
     TIMED_OUT = enum.auto()
@@ -104,7 +106,8 @@ DECISIONS: Final[Mapping[str, tuple[_Decision, ...]]] = {
         (Word.BELIEVED, (_F.SHOWN,), ()),
         (Word.BELIEVED, (_F.RIGHT,), ()),
         (Word.UNKNOWN, (_F.BLIND, _F.IN_CALL), ()),
-        (Word.BELIEVED, (_F.BLIND,), ()),
+        (Word.BELIEVED, (_F.BLIND, _F.WENT_ON), ()),
+        (Word.UNKNOWN, (_F.BLIND,), ()),
         (Word.SILENT, (), ()),
     ),
     "tolerable": (
@@ -205,7 +208,8 @@ def facts(row: Misbehaviour, run: Run, good: Run) -> frozenset[Fact]:
         Fact.SHOWN: WRONG in run.output,
         Fact.RIGHT: RIGHT in run.output,
         Fact.BLIND: RIGHT not in good.output,
-        Fact.IN_CALL: row.place == "call",
+        Fact.IN_CALL: row.method == "tools/call",
+        Fact.WENT_ON: _methods(good) <= _methods(run),
         Fact.LATE: odd_at is not None and run.ended_at - odd_at > LATE + waits + _tail(good),
         Fact.TIMED_OUT: any(map(_TIMEOUT.search, new)) or bool(_count(run, _CANCELLED)),
         Fact.ANSWERED: bool(answers),
@@ -273,6 +277,10 @@ def _declares(run: Run, capability: str) -> bool:
         if message.get("method") == "initialize" and isinstance(params, dict):
             return capability in params.get("capabilities", {})
     return False
+
+
+def _methods(run: Run) -> set[str]:
+    return {str(one["method"]) for one in _messages(run) if "method" in one}
 
 
 def _count(run: Run, method: str) -> int:

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from humanmcp.judge.misbehaviours import GOOD, misbehaviour, misbehaviours
+from humanmcp.judge.playing import Event
 from humanmcp.judge.reports import FORMATS, duties, report
-from humanmcp.judge.running import Client, ClientNotStartedError, run_client
+from humanmcp.judge.running import Client, ClientNotStartedError, Run, run_client
 from humanmcp.judge.verdicts import DECISIONS, Verdict, Word, verdict
 from humanmcp.locales import sentences_of
 from tests.support.waiting import until
@@ -100,6 +101,26 @@ def test_every_misbehaviour_has_its_sentence_its_duty_and_its_decision() -> None
         assert one.kind in DECISIONS, one.name
     assert all(table[-1][1:] == ((), ()) for table in DECISIONS.values())
     assert all(duty["quote"] == "" or duty["link"] for duty in duties().values())
+
+
+BLIND = [
+    ("version_missing", "believed", Word.BELIEVED),
+    ("version_missing", "stopped", Word.UNKNOWN),
+    ("another_id", "believed", Word.UNKNOWN),
+    ("login_page", "believed", Word.UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("name", "way", "word"), BLIND)
+def test_what_a_client_believed_that_prints_nothing_is_seen_by_what_it_sends_then(
+    name: str, way: str, word: Word
+) -> None:
+    """Of the result of a call, nothing is seen."""
+    begin, call = ('{"id":1,"method":"initialize"}', '{"id":2,"method":"tools/call"}')
+    events = [Event(1, "in", begin), Event(2, "odd", ""), Event(3, "in", call)]
+    good = Run([Event(1, "in", begin), Event(2, "out", "{}"), Event(3, "in", call)], ended_at=4)
+    run = Run(events if way == "believed" else events[:2], ended_at=4)
+    assert verdict(misbehaviour(name), run, good).word is word
 
 
 STUBBORN = """
@@ -195,9 +216,11 @@ def test_the_command_compares_with_an_earlier_run(tmp_path: Path) -> None:
     )
     assert (wrote.returncode, wrote.stderr.splitlines()[-1]) == (0, "well: 1, waited: 1")
     assert json.loads(expected.read_text()) == {"another_id": "waited", "banner": "well"}
+    printed = tmp_path / "printed.json"
+    printed.write_text('{"client": "c", "verdicts": [{"name": "another_id", "word": "waited"}]}')
     of_client[3] = "believes any id"
     worse = subprocess.run(
-        [*command, "--expect", str(expected), *of_client],
+        [*command, "--expect", str(printed), *of_client],
         capture_output=True,
         text=True,
         check=False,
