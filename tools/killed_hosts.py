@@ -141,7 +141,8 @@ class HttpHost(CallingHost):
 
     def call(self, number: int) -> None:
         """Call a tool under this id, in 2026-07-28 or in the session."""
-        params: dict[str, Any] = {"name": "ask", "arguments": {}}
+        # The same arguments would repeat an earlier call that a killed server did not answer.
+        params: dict[str, Any] = {"name": "ask", "arguments": {"number": number}}
         if self._random.random() < 0.5:
             body, headers = modern("tools/call", number, **params)
         else:

@@ -367,7 +367,7 @@ def send(
         opened.inbox.put_aside(opened.key, reply.as_draft)
         if opened.item.draft is None or not opened.item.draft.touched:
             _keep(opened, reply)
-        return SendResult(Outcome.OVER, opened.item)
+        return SendResult(_not_sent(opened.item, reply), opened.item)
     dropped = reply.action is Action.DROP
     verdict = Verdict("", "", "")
     if not dropped:
@@ -390,8 +390,8 @@ def _submit_reply(
         opened.inbox.send(opened.key, reply)
     except TakenError as error:
         first = error.state in (ExchangeState.PENDING, ExchangeState.ANSWERED)
-        outcome = Outcome.TAKEN if first else Outcome.OVER
         item = opened.inbox.item(opened.key)
+        outcome = Outcome.TAKEN if first else _not_sent(item, reply)
         winner = item.reply.author if item.reply is not None else ""
         return SendResult(outcome, item, by=winner or error.by)
     found = await_result(lambda: result_of(opened, reply), within, wake)
@@ -428,8 +428,10 @@ def result_of(opened: OpenExchange, reply: Reply) -> SendResult | None:
 
 
 def _not_sent(item: Item, reply: Reply) -> Outcome:
-    """Return the outcome where nothing says that a reply was sent."""
-    return Outcome.UNCONFIRMED if item.reply == reply else Outcome.OVER
+    """Return the outcome where nothing says that a reply was sent, now or a first time."""
+    before = item.reply
+    is_ours = before is not None and before._replace(at=reply.at, shown_at=reply.shown_at) == reply
+    return Outcome.UNCONFIRMED if is_ours else Outcome.OVER
 
 
 def ended_twins(inbox: DeskInbox, item: Item) -> list[Item]:

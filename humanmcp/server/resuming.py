@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.inbox.contract import Answer, Order, UnknownItemError
 from humanmcp.protocol.answer_book.decision import Decision
+from humanmcp.protocol.conversation.approvals import APPROVAL, kind_of_tool
 from humanmcp.protocol.conversation.exchange import CUT, ExchangeState, Sent
 from humanmcp.protocol.conversation.transcript import DELIBERATE, HTTP, Direction, Frame
 from humanmcp.protocol.json import jsonrpc
@@ -204,6 +205,8 @@ class Resumption:
         if not self._journal.facts.http.port:  # its client has read the transcript, too
             self._journal.close(number, ExchangeState.ANSWERED, answer)
         elif by_person and not in_batch and self._journal.facts.http.visitor:
+            if item.reply and item.reply.by == frame.by:  # not too late: its client may have it
+                self._journal.inbox.take_parked(item.key)
             self._journal.close(number, ExchangeState.ABANDONED)
         else:
             self._journal.close_answered(
@@ -230,9 +233,12 @@ class Resumption:
         """Let a request wait whose stream was cut, until its client asks the same again.
 
         There are no ids of sessions or events in 2026-07-28 to come back with. A subscription is
-        begun anew by its client, and is over.
+        begun anew by its client, and is over. So is an approval: the same request may be another
+        call, of another client with the same name, and a press allows only the call that was shown.
         """
-        if methods.of(exchange.method).stays_open:
+        tools = self._session.negotiated.known_tools
+        is_approval = kind_of_tool(exchange.tool, tools) == APPROVAL
+        if methods.of(exchange.method).stays_open or is_approval:
             self._handler.hung_up(exchange.number)
             return
         timers = self._handler.timers[exchange.number]

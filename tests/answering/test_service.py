@@ -154,6 +154,20 @@ def test_a_second_answer_is_not_called_too_late_while_the_first_may_go_out(
     assert [one.text for one in result.item.kept] == ["rain"]
 
 
+def test_who_sends_again_what_may_have_arrived_is_not_told_that_it_is_too_late(room: Room) -> None:
+    """The server died while the answer was on its way; another text is too late."""
+    key = room.ask(room.session(), 3)
+    room.inbox.send(key, Reply("sunny", TextForm.TEXT, by="desk", at=ago(5)))
+    assert room.inbox.take_replies(key.session)
+    room.inbox.close(key, ExchangeState.ABANDONED)
+    opened = open_exchange_of(room.inbox, key)
+    told = [
+        service.send(opened, Reply(text, TextForm.TEXT, by="desk")).outcome
+        for text in ("sunny", "rain")
+    ]
+    assert told == [Outcome.UNCONFIRMED, Outcome.OVER]
+
+
 def test_an_answer_that_was_there_first_is_named(room: Room) -> None:
     """By whom, and its text is beside it."""
     key = room.ask(room.session(), 3)

@@ -8,8 +8,13 @@ import pytest
 from humanmcp.answering import approvals
 from humanmcp.answering.approvals import ApprovalError
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
+from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.approvals import patterns_for
+from humanmcp.protocol.conversation.approvals import as_json, patterns_for
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.model import TextForm
+from tests.support.ports import own_port
 from tests.support.serve_http import ServingHttp, modern
 from tests.support.waiting import until
 
@@ -71,3 +76,24 @@ def test_a_client_with_a_session_id_may_be_allowed_the_same_again(tmp_path: Path
         assert len({one.key.session for one in _asked(inbox, 2)}) == 2
         decided = server.ask(body=ask(11), headers=headers).json
         assert json.loads(decided["result"]["content"][0]["text"])["behavior"] == "allow"
+
+
+def test_a_press_for_a_prompt_of_a_killed_server_allows_no_later_call(tmp_path: Path) -> None:
+    """2026-07-28: the same request may be another call, so a person decides again."""
+    home = tmp_path / "inbox"
+    inbox, port, flags = FolderInbox(home), own_port(), ("--handshake", "book", "--approvals")
+    with ServingHttp(home, *flags, address=port) as server:
+        one = modern("tools/call", 1, name="approve", arguments=PROMPT)
+        server.open(one.headers, one.body)
+        (first,) = _asked(inbox, 1)
+        server.kill()
+    pressed = as_json({"behavior": "allow", "updatedInput": PROMPT["input"]})
+    inbox.send(first.key, Reply(pressed, TextForm.TEXT))
+    with ServingHttp(home, *flags, address=port) as server:
+        two = modern("tools/call", 2, name="approve", arguments=PROMPT)
+        server.open(two.headers, two.body)
+        (second,) = _asked(inbox, 1)
+        assert second.key != first.key
+        assert inbox.item(first.key).state is ExchangeState.CANCELLED
+        frames = [*inbox.frames(first.key.session)]
+        assert not any(one.direction is Direction.OUT for one in frames)
