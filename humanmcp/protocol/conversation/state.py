@@ -109,9 +109,9 @@ def after_result(
     capabilities = result.get("capabilities")
     if methods.of(request.method).introduces and isinstance(capabilities, dict):
         negotiated = negotiated._replace(server_capabilities=capabilities)
-    member = _LISTS.get(request.method, "")
-    listed = result.get(member)
-    if not isinstance(listed, list):
+    member = _LISTS.get(request.method)
+    listed = result.get(member) if member is not None else None
+    if member is None or not isinstance(listed, list):
         return negotiated
     named = {
         one["name"]: one

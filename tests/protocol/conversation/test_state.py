@@ -25,6 +25,7 @@ from humanmcp.protocol.conversation.state import (
     ConversationState,
     ObservedMessage,
     StrayCause,
+    after_result,
     may_teach,
 )
 from humanmcp.protocol.conversation.transcript import (
@@ -221,6 +222,16 @@ def test_what_the_two_say_of_themselves_is_known() -> None:
     assert (known.client_name, known.initialized, ear.version) == ("c", True, "2025-06-18")
     assert known.server_capabilities == {"tools": {}}
     assert set(known.tools or {}) == {"dice"}
+
+
+@pytest.mark.parametrize("method", ["initialize", "tools/list", "prompts/list", "ping", "x"])
+@pytest.mark.parametrize("result", [{"": []}, {"tools": {}}, {"x": [1]}, {}])
+def test_a_result_with_members_that_mean_nothing_teaches_nothing(
+    method: str, result: dict[str, Any]
+) -> None:
+    """Also one whose name is empty."""
+    before = ConversationState().negotiated
+    assert after_result(before, message(id=1, method=method), result) == before
 
 
 def test_an_answer_to_what_is_not_open_teaches_nothing() -> None:
