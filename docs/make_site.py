@@ -203,12 +203,33 @@ def _configuration(language: str) -> str:
 
 
 def build(folder: Path) -> None:
-    """Build the site of each language, English first: it stands around the other."""
+    """Build the site of each language, English first: it stands around the other.
+
+    Raises:
+        RuntimeError: the builder left out pages each time.
+    """
     for language in LANGUAGES:
-        command = [sys.executable, "-m", "zensical", "build", "--clean", "-f", f"{language}.toml"]
-        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own words
+        _build(folder, language)
     (folder / "site" / "llms.txt").write_text(summary(), encoding="utf-8")
     (folder / "site" / "llms-full.txt").write_text(whole(), encoding="utf-8")
+
+
+ATTEMPTS: Final = 3
+"""How often a language is built: the builder sometimes writes no page, and exits with 0."""
+
+
+def _build(folder: Path, language: str) -> None:
+    """Build one language. https://github.com/zensical/zensical/issues/641, and 338."""
+    command = [sys.executable, "-m", "zensical", "build", "--clean", "-f", f"{language}.toml"]
+    site = folder / "site" / ("" if language == "en" else language)
+    wanted = [site / place.with_suffix(".html") for place in pages(language)]
+    wanted.append(site / "search.json")
+    for _ in range(ATTEMPTS):
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own words
+        missing = [file for file in wanted if not file.exists()]
+        if not missing:
+            return
+    raise RuntimeError(f"Zensical left out {len(missing)} pages, such as {missing[0]}")
 
 
 class _Links(HTMLParser):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,32 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_no_link_is_dead(site: Path) -> None:
     """Neither to a page nor to a place in one."""
     assert make_site.dead_links(site) == []
+
+
+@pytest.mark.parametrize(("idle", "works"), [(0, True), (1, True), (2, True), (3, False)])
+def test_a_builder_that_writes_nothing_is_asked_again_and_named_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idle: int, *, works: bool
+) -> None:
+    """It exits with 0, whatever it wrote."""
+    monkeypatch.setattr(make_site, "pages", lambda _: {Path("index.md"): "# Here"})
+    calls: Counter[str] = Counter()
+
+    def run(command: list[str], cwd: Path, **_: object) -> None:
+        language = command[-1].removesuffix(".toml")
+        calls[language] += 1
+        if calls[language] > idle:
+            site = cwd / "site" / ("" if language == "en" else language)
+            site.mkdir(parents=True, exist_ok=True)
+            (site / "index.html").touch()
+            (site / "search.json").touch()
+
+    monkeypatch.setattr("docs.make_site.subprocess.run", run)
+    if works:
+        make_site.build(tmp_path)
+        assert set(calls.values()) == {idle + 1}
+    else:
+        with pytest.raises(RuntimeError, match=r"left out 2 pages, such as .*index\.html"):
+            make_site.build(tmp_path)
 
 
 def test_a_dead_link_is_found(tmp_path: Path) -> None:
