@@ -78,10 +78,6 @@ class Run:
     flooded: bool = False
     """True if it was ended because of what it wrote."""
     output: str = ""
-    written: int = 0
-    """Bytes that it wrote to stdout and stderr."""
-    megabytes: float = 0.0
-    cpu: float = 0.0
     left: list[str] = field(default_factory=list)
     """The command lines of processes that it left behind; they are ended."""
 
@@ -147,7 +143,7 @@ def run_client(client: Client, row: Misbehaviour, stopped: threading.Event) -> R
             finally:
                 run.events = events(folder)
                 run.left = _end_all(process, mark, run)
-                run.output, run.written = output.text(), output.size
+                run.output = output.text()
                 process.stdout.close()
                 run.events = events(folder)
             return run
@@ -195,22 +191,16 @@ class _Watch:
         threading.Thread(target=self._wait, daemon=True).start()
 
     def _wait(self) -> None:
-        run = self._run
-        if sys.platform == "win32":
-            run.status = self._process.wait()
-        else:
-            _, status, used = os.wait4(self._process.pid, 0)
-            run.status = self._process.returncode = os.waitstatus_to_exitcode(status)
-            run.megabytes = used.ru_maxrss / (1024 * 1024 if sys.platform == "darwin" else 1024)
-            run.cpu = used.ru_utime + used.ru_stime
-        run.ended_at = time.time()
+        self._run.status = self._process.wait()
+        self._run.ended_at = time.time()
         self._ended.set()
 
     def until_ended(self, client: Client, stopped: threading.Event) -> None:
         """Return when it has ended; end it when its seconds are over, or when it floods."""
         run, started = self._run, time.time()
         while not self._ended.wait(_LOOK_EVERY):
-            run.events = events(self._folder)
+            if run.odd_at is None:  # afterwards, a flood would be read again at each look
+                run.events = events(self._folder)
             limit = started + client.most if run.odd_at is None else run.odd_at + client.seconds
             run.flooded = self._output.size > MOST_OUTPUT
             if run.flooded or stopped.is_set() or time.time() > limit:
