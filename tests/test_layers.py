@@ -56,6 +56,7 @@ SHARED: Final = {
     "common/settings": ("locales", "common/parsing"),
     "common/terminal": ("protocol",),
     "common/toml_edit": (),
+    "common/web_folder": (),
     "setup/hosts": ("protocol", "common/settings", "common/toml_edit"),
 }
 """Below every layer: small modules that many packages use, each with what it may import."""

@@ -22,6 +22,7 @@ from starlette.responses import Response
 
 from humanmcp import __version__
 from humanmcp.answering.schema import INTERFACE
+from humanmcp.common.web_folder import web_folder
 from humanmcp.desk import context
 from humanmcp.desk.api import read_calls, write_calls
 from humanmcp.desk.book import book_page
@@ -31,7 +32,7 @@ from humanmcp.desk.guard import Guard, cookie_of, header
 from humanmcp.desk.history import history_page
 from humanmcp.desk.inbox import inbox_page
 from humanmcp.desk.login import linked
-from humanmcp.desk.rendering import edition, language_of, render, web_folder
+from humanmcp.desk.rendering import edition, language_of, render
 from humanmcp.desk.routing import CallRoute, DeskRoute, RefusedError
 from humanmcp.desk.send import send_page
 from humanmcp.desk.server import server_page

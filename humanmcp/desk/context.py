@@ -20,12 +20,13 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from humanmcp.common.own_process import FORMAT, LogFile
+from humanmcp.common.web_folder import web_folder
 from humanmcp.desk import rendering
 from humanmcp.desk.book.rules import rules_on
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.guard import API
 from humanmcp.desk.login import linked
-from humanmcp.desk.rendering import SECTION, render, web_folder
+from humanmcp.desk.rendering import SECTION, render
 from humanmcp.desk.rights import PUBLIC
 from humanmcp.desk.routing import DeskRoute, JsonText, RefusedError, json_text
 from humanmcp.inbox.contract import named_author

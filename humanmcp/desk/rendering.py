@@ -11,8 +11,6 @@ import hashlib
 import json
 import re
 from functools import cache
-from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -21,6 +19,7 @@ from markupsafe import Markup
 from humanmcp.answering.schema import TypedDict
 from humanmcp.answering.summary import INLINE, row_title
 from humanmcp.common.timestamps import clock
+from humanmcp.common.web_folder import web_folder
 from humanmcp.locales import LANGUAGES, say, sentences_of, spoken_language, who
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.json.jsonrpc import DEEPEST_INCOMING, deeper_than, has_many_values
@@ -123,12 +122,6 @@ SCRIPT: Final = "js."
 
 
 @cache
-def web_folder() -> Path:
-    """Return the folder of templates and static files, in the wheel or in a checkout."""
-    installed = Path(str(resources.files("humanmcp"))) / "web"
-    return installed if installed.is_dir() else Path(__file__).parents[2] / "web"
-
-
 @cache
 def edition() -> str:
     """Return a name that changes with each of the static files."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.summary import GIST, LineKind
 from humanmcp.common.timestamps import log_time
+from humanmcp.common.web_folder import web_folder
 from humanmcp.export import timeline
 from humanmcp.export.recording import ANSWERING, ASKING, NOTED, build_conversation
 from humanmcp.locales import describe, say, spoken_language
@@ -274,8 +275,9 @@ def _page(conversation: RecordedConversation, options: ExportOptions) -> Iterato
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>{title}</title>"
-    style = resources.files("humanmcp.export").joinpath("html.css").read_text("utf-8")
-    yield f"<style>\n{style}</style></head>"
+    own = resources.files("humanmcp.export").joinpath("html.css").read_text("utf-8")
+    of_plots = (web_folder() / "static" / "timeline.css").read_text("utf-8")
+    yield f"<style>\n{own}{of_plots}</style></head>"
     yield f"<body><h1>{title}</h1>"
     yield from _facts(conversation, options)
     yield from _plots(conversation)

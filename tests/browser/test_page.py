@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Error, Page, Playwright, expect
 
-from humanmcp.desk.rendering import web_folder
+from humanmcp.common.web_folder import web_folder
 from tests.browser.chromium import NPM, launch
 from tests.browser.seats import (
     INITIALIZE,

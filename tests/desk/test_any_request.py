@@ -16,8 +16,8 @@ from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from humanmcp.common.web_folder import web_folder
 from humanmcp.desk.app import CALLS, PAGES, describe
-from humanmcp.desk.rendering import web_folder
 from humanmcp.desk.rights import TABLE
 from humanmcp.inbox.contract import Item, Key, Purpose, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox

@@ -13,9 +13,9 @@ from urllib.parse import urlencode
 
 import pytest
 
+from humanmcp.common.web_folder import web_folder
 from humanmcp.desk import rights
 from humanmcp.desk.app import CALLS, PAGES
-from humanmcp.desk.rendering import web_folder
 from humanmcp.desk.rights import TABLE, Who
 from humanmcp.desk.routing import DeskRoute
 from humanmcp.inbox.contract import Order

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.desk.rendering import web_folder
+from humanmcp.common.web_folder import web_folder
 
 SCRIPTS: Final = sorted((web_folder() / "static").glob("*.js"))
 TEMPLATES: Final = sorted((web_folder() / "templates").rglob("*.html"))

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from humanmcp.cli import main
+from humanmcp.common.web_folder import web_folder
 from humanmcp.desk import rendering
 from humanmcp.locales import LANGUAGES
 
@@ -187,7 +188,7 @@ def _main() -> NoReturn:
     """Load everything, wait for requests, and be `humanmcp` in each child."""
     for module in ("humanmcp.desk.app", "humanmcp.server.http.sessions", "humanmcp.room.command"):
         importlib.import_module(module)
-    templates = rendering.web_folder() / "templates"
+    templates = web_folder() / "templates"
     for page in templates.rglob("*.html"):
         rendering.template(page.relative_to(templates).as_posix())
     for language in LANGUAGES:

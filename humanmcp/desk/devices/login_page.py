@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from humanmcp.answering.schema import TypedDict
 from humanmcp.common import qr_code
 from humanmcp.common.timestamps import stamp
+from humanmcp.common.web_folder import web_folder
 from humanmcp.desk.context import (
     LONGEST_CALLED,
     QUIET,
@@ -27,7 +28,7 @@ from humanmcp.desk.context import (
 )
 from humanmcp.desk.guard import is_near
 from humanmcp.desk.login import LONGEST, login_path_of, parts_of
-from humanmcp.desk.rendering import edition, render, web_folder
+from humanmcp.desk.rendering import edition, render
 from humanmcp.desk.routing import CallRoute, DeskRoute, FormValues
 from humanmcp.locales import LANGUAGES, say
 

@@ -16,9 +16,9 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+from humanmcp.common.web_folder import web_folder
 from humanmcp.desk.app import _forget_draft
 from humanmcp.desk.desk import Desk
-from humanmcp.desk.rendering import web_folder
 from humanmcp.desk.rights import Who
 from humanmcp.inbox import form_drafts
 from humanmcp.inbox.contract import Key, UnknownItemError
