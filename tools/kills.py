@@ -234,10 +234,12 @@ class Kills:
         is_unheard = self._calls is HttpHost and victim in ("client", "host")
 
         def settled() -> Tap | None:
+            # What its process could not write down while the inbox was away stays open for ever.
+            lives = self._inbox.facts(key.session).is_open
             phone = Phone(self._desk, key, tap, saves=False)
             phone.run()
             now = phone.tap
-            is_open = self._item(key).state is ExchangeState.PENDING
+            is_open = lives and self._item(key).state is ExchangeState.PENDING
             if is_open and is_unheard and now.told:
                 return now
             if now.told in ("taken", "over", "not confirmed") and is_open:

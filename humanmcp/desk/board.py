@@ -47,6 +47,13 @@ MOST_MISSED: Final = 256
 MOST_LONG: Final = 256
 """The maximum number of cached rows of long lines: each is as small as any other row."""
 
+LOOK_ONCE_MORE: Final = 2.5
+"""The seconds after which what has gone is looked for once more.
+
+The folder of an inbox may be away for a moment, and then everything in it seems to have gone. A
+longer absence, and the return, are found by the poll of the watch, which is more frequent.
+"""
+
 LATEST: Final = ("~", 0)
 """A place after every line with a time stamp."""
 
@@ -112,6 +119,8 @@ class Board:
     # connected before reads everything again.
     _writers: Mapping[Key, tuple[Writer, ...]] = field(default_factory=dict)
     _shown: dict[Key, str] = field(default_factory=dict)
+    _less: dict[str, float] = field(default_factory=dict)
+    # When to look once more at a session of which less was found than before.
     _listening: set[Key] = field(default_factory=set)
     _listeners: list[Callable[[], None]] = field(default_factory=list)
     _away: str = ""
@@ -140,12 +149,29 @@ class Board:
     def refresh(self, session: str, number: int | None = None) -> None:
         """Read a session again; with a number only that exchange, with 0 no exchange."""
         with self._reading:
-            before = self._version
+            before, shown = self._version, self._extent(session)
             try:
                 self._refresh(self.inbox.facts(session), number)
             except UnknownItemError:
                 self._forget(session)
+            if self._extent(session) < shown:
+                self._less[session] = time.monotonic() + LOOK_ONCE_MORE
         self._tell(before)
+
+    def _extent(self, session: str) -> tuple[bool, bool, int]:
+        seen = self._sessions.get(session)
+        if seen is None:
+            return False, False, 0
+        return True, seen.view.facts.is_open, len(seen.rows)
+
+    def look_once_more(self) -> None:
+        """Read the sessions again of which less was found a moment ago."""
+        with self._reading:
+            due = [one for one, at in self._less.items() if at <= time.monotonic()]
+            for session in due:
+                del self._less[session]
+        for session in due:
+            self.refresh(session)
 
     def _forget(self, session: str) -> None:
         with self._lock:
@@ -163,7 +189,8 @@ class Board:
         known = seen is not None
         asker = asker_of(facts)
         seen = seen or _Seen(SessionView(facts, badge_of(facts), asker))
-        same = known and seen.view.asker == asker  # every row says who asks
+        # Every row says who asks, and what waits at the end of a session waits when it goes on.
+        same = known and (seen.view.asker, seen.view.facts.life) == (asker, facts.life)
         found = self._look(seen, facts, number if same else None)
         missed = self._missed(seen, facts.name, found, number, known=known)
         last = self.inbox.last_frames_before(facts.name, 0, 1) if facts.is_open else ()
@@ -529,6 +556,7 @@ class Following:
             for one in tuple(self._boards):
                 with suppress(InboxError):
                     one.look_at_writers()
+                    one.look_once_more()
             for board, session, number in sorted(marked):
                 self._read(self._boards[board], session, number)
 

@@ -354,8 +354,8 @@ def _is_ours(path: Path) -> bool:
     return (found.st_dev, found.st_ino) in _HELD
 
 
-def is_held(path: Path) -> bool:
-    """Return True if a living process holds the lock.
+def is_held(path: Path) -> bool | None:
+    """Return True if a living process holds the lock; None if there is none, for now or for ever.
 
     Where that cannot be found out (too many open files) it counts as held: no process is
     declared dead for a trouble of our own.
@@ -365,7 +365,7 @@ def is_held(path: Path) -> bool:
     try:
         descriptor = open_private(path, os.O_RDWR)
     except OSError as error:
-        return error.errno not in _FREE_ERRORS
+        return None if error.errno in _FREE_ERRORS else True
     try:
         _lock(descriptor, shared=True)
     except OSError:

@@ -79,14 +79,19 @@ class SessionCache:
         if facts is None or facts.life is not Life.OPEN:
             return facts
         if self._gone.get(name) is not facts:
-            if is_held(self._path / name / records.LOCK):
+            lock = self._path / name / records.LOCK
+            held = is_held(lock)
+            if held:
                 return facts
             # A server that ends writes first and lets go then: what was read may be old by now.
             facts = self._read(name)
             if facts is None or facts.life is not Life.OPEN:
                 return facts
+            if held is None and is_held(lock):  # the folder was away for a moment
+                return facts
             # Who takes the lock that was given up writes the record anew: nobody has, until then.
-            self._gone[name] = facts
+            if held is False:
+                self._gone[name] = facts
         return facts._replace(life=Life.GONE)
 
     def _read(self, name: str) -> SessionFacts | None:

@@ -221,7 +221,7 @@ class _Snapshotter:
         self._path = path
         self._seen: Mapping[str, _Snapshot] = {}
         self._turn = 0
-        self._dead: set[str] = set()
+        self._dead: dict[str, Signature] = {}
 
     def changed(self, *, gently: bool = False, most: int = 0) -> dict[str, set[int]]:
         """Return the sessions that changed since the last call, also new and removed ones.
@@ -263,13 +263,15 @@ class _Snapshotter:
 
     def _lives(self, name: str) -> bool:
         """Return True if its process lives. A process that died changes no file."""
-        if name in self._dead:
+        record = signature(self._path / name / records.SESSION)
+        if record is not None and self._dead.get(name) == record:
             return False
-        if is_held(self._path / name / records.LOCK):
-            return True
-        if (self._path / name / records.SESSION).exists():  # its lock was taken before that
-            self._dead.add(name)
-        return False
+        held = is_held(self._path / name / records.LOCK)
+        # Whoever takes the lock writes the record anew, then or later. A lock that is missing may
+        # come back: its folder was moved away.
+        if held is False and record is not None:
+            self._dead[name] = record
+        return bool(held)
 
 
 def _folders(path: Path) -> frozenset[tuple[str, Signature]]:

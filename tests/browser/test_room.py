@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, FilePayload, Page, expect
 from tests.browser.seats import PHONE
 from tests.browser.test_page import AXE, violations
 from tests.room.test_teaching import rows_of
-from tests.support.room_process import Rooming, on_own_port
+from tests.support.room_process import Rooming
 from tests.support.waiting import PATIENCE, until
 
 TOOL_NAME: Final = '[data-pointer="/result/tools/0/name"]'
@@ -260,8 +260,8 @@ def test_what_is_typed_while_the_room_is_down_is_in_the_page_and_at_the_desk_aft
     tmp_path: Path, open_page: Callable[..., Page]
 ) -> None:
     """The page that was open goes on with it, and so does another browser at the same seat."""
-    home, port = tmp_path / "home", on_own_port()
-    with Rooming(home, *port) as room:
+    home = tmp_path / "home"
+    with Rooming(home) as room:
         learner = open_page(f"http://127.0.0.1:{room.port}/?code={room.code}")
         join(learner, "Yuki")
         learner.locator("#send").click()
@@ -277,7 +277,7 @@ def test_what_is_typed_while_the_room_is_down_is_in_the_page_and_at_the_desk_aft
         name = learner.locator(TOOL_NAME)
         name.fill("forecast-of-yuki")
         expect(learner.locator("#saved-at")).to_contain_text("saved in this browser")
-    with Rooming(home, *port):
+    with Rooming(home):
         expect(learner.locator("#live")).to_have_text("Live")
         expect(name).to_have_value("forecast-of-yuki")
         assert learner.url == address

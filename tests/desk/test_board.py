@@ -1,6 +1,7 @@
 """The desk's view of all sessions: what waits, what changed, who writes."""
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -8,7 +9,8 @@ import pytest
 
 from humanmcp.answering.standing import Urgency
 from humanmcp.answering.summary import Row, row
-from humanmcp.desk.board import Board, opens_next
+from humanmcp.desk.board import Board, Following, opens_next
+from humanmcp.inbox import shelves
 from humanmcp.inbox.contract import (
     FOLLOWS,
     SUBSCRIBED,
@@ -16,6 +18,7 @@ from humanmcp.inbox.contract import (
     Draft,
     Item,
     Key,
+    Life,
     Parked,
     Purpose,
     Reply,
@@ -26,7 +29,7 @@ from humanmcp.inbox.contract import (
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.json import jsonrpc
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, until
 
 AT = "2026-11-20T18:49:07.123Z"
 
@@ -181,6 +184,24 @@ def test_what_a_session_leaves_behind_waits_for_nobody(inbox: FolderInbox) -> No
     assert [one.facts.name for one in board.sessions()] == [name]
 
 
+def test_what_waited_when_a_server_was_killed_waits_again_when_it_goes_on(
+    inbox: FolderInbox,
+) -> None:
+    """Whoever reads only that the session goes on reads with it what waits there."""
+    name = inbox.begin_session(SessionFacts("", AT))
+    key = deliver(inbox, name, 1)
+    following = FolderInbox(inbox.home)
+    board = Board(FolderInbox(inbox.home))
+    board.refresh_all()
+    inbox.leave_session(name)
+    board.refresh(name, 0)
+    assert board.waiting() == []
+    following.resume(name)
+    board.refresh(name, 0)
+    assert [row.key for row in board.waiting()] == [key]
+    following.end(name)
+
+
 def test_a_probe_is_no_session_until_it_speaks(inbox: FolderInbox) -> None:
     """A process that was only asked what it speaks is not shown."""
     facts = SessionFacts("", AT, probe=True)
@@ -309,3 +330,31 @@ def test_a_line_is_decoded_once(inbox: FolderInbox, monkeypatch: pytest.MonkeyPa
     board.refresh(name)
     board.refresh(*keys[0])
     assert len(decoded) == 2
+
+
+@pytest.mark.parametrize("reading", ["facts", "items", "item", "last_frames_before", "is_held"])
+def test_a_folder_that_is_away_for_a_moment_takes_nothing_from_a_page(
+    reading: str, inbox: FolderInbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is away while a desk reads, and back before the next look; the session lives on."""
+    session = inbox.begin_session(SessionFacts("", AT))
+    key = deliver(inbox, session, 1)
+    board = Board(FolderInbox(inbox.home))
+    where: Any = shelves if reading == "is_held" else board.inbox
+    real: Callable[..., object] = getattr(where, reading)
+
+    def away_once(*given: object) -> object:
+        monkeypatch.undo()
+        inbox.home.rename(tmp_path / "aside")
+        try:
+            return real(*given)
+        finally:
+            (tmp_path / "aside").rename(inbox.home)
+
+    with Following(board):
+        monkeypatch.setattr(where, reading, away_once)
+        board.refresh(session, 1 if reading == "item" else None)
+        assert getattr(where, reading) != away_once
+        until(lambda: [row.key for row in board.waiting()] == [key], "it is shown")
+        assert [one.facts.life for one in board.sessions()] == [Life.OPEN]
+    inbox.end(session)

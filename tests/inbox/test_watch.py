@@ -125,6 +125,20 @@ def test_a_death_wakes_although_it_changes_no_file(scene: Scene) -> None:
         scene.expect_wake(scene.server._own[scene.session].lock.release, "death")
 
 
+def test_a_session_that_went_on_after_a_death_can_die_again(scene: Scene) -> None:
+    """Whoever began to look while it was dead finds that, too."""
+    scene.server._own[scene.session].lock.release()
+    look, following = watch._Snapshotter(scene.home / "sessions"), FolderInbox(scene.home)
+    assert look.changed()
+    following.resume(scene.session)
+    assert look.changed() == {scene.session: {0}}
+    assert look.changed() == {}
+    owned = following._own[scene.session]
+    owned.lock.release()
+    assert look.changed() == {scene.session: {0}}
+    owned.transcript.close()
+
+
 def test_a_look_of_many_sessions_reads_a_part_of_them_and_every_life(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:

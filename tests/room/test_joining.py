@@ -19,7 +19,7 @@ from humanmcp.room import records
 from humanmcp.room.classroom import MOST_SEATS
 from humanmcp.room.records import JOINS, RateLimit, RoomDoor, Visitor, VisitorKind, fits, login
 from humanmcp.room.seat import ANIMALS, COLOURS, mark_of
-from tests.support.room_process import FORM, Rooming, on_own_port
+from tests.support.room_process import FORM, Rooming
 from tests.support.serve_http import initialize
 from tests.support.waiting import until
 
@@ -312,8 +312,7 @@ def test_a_wrong_code_keeps_the_name(room: Rooming) -> None:
 
 def test_a_removed_seat_opens_nothing_until_its_person_is_given_it_back(tmp_path: Path) -> None:
     """Neither its link nor its host's address, also after a restart; what was typed is kept."""
-    port = on_own_port()
-    with Rooming(tmp_path / "home", *port) as room:
+    with Rooming(tmp_path / "home") as room:
         gone, stays = room.learner("gone"), room.learner("stays")
         gone.answer_as_offered("initialize")
         asked, link = gone.question("tools/list"), gone.link
@@ -333,7 +332,7 @@ def test_a_removed_seat_opens_nothing_until_its_person_is_given_it_back(tmp_path
         assert room.visitor().ask("POST", f"{address}/mcp", b"{}").status == 404
         stays.answer_as_offered("initialize")
         assert room.learner("new").login_path != gone.login_path
-    with Rooming(tmp_path / "home", *port) as room:
+    with Rooming(tmp_path / "home") as room:
         page = teacher.get("/room").text
         assert sorted(re.findall(r'/room/seat/(\d+)"', page)) == ["2", "3"]
         assert gone.get("/").headers["location"].endswith("/login")

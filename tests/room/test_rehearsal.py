@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.room.test_teaching import at_seat, table_of, without_running_clock
-from tests.support.room_process import Rooming, Visitor, is_over, on_own_port
+from tests.support.room_process import Rooming, Visitor, is_over
 from tests.support.serve_http import initialize
 from tests.support.waiting import until
 
@@ -445,8 +445,8 @@ def act(people: list[Learner]) -> None:
 
 def test_a_class_is_counted_twice_and_killed_in_each_step(tmp_path: Path) -> None:
     """Every cell is the same, at once after each kill; nothing typed is lost, no page an error."""
-    people, port = make_class(), on_own_port()
-    room = Rooming(tmp_path / "home", *port)
+    people = make_class()
+    room = Rooming(tmp_path / "home")
     teacher = room.teacher()
     watching = Watching(room.teacher())
     here: list[Learner] = []
@@ -463,7 +463,7 @@ def test_a_class_is_counted_twice_and_killed_in_each_step(tmp_path: Path) -> Non
         wait_until_equal(teacher, here, f"step {step}, before the kill")
         before = clockless(teacher)
         room.kill()
-        room = Rooming(tmp_path / "home", *port)
+        room = Rooming(tmp_path / "home")
         for one in here:
             one.room = room
         assert clockless(teacher) == before, f"step {step}, at once after the kill"

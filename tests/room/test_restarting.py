@@ -24,7 +24,7 @@ from humanmcp.room.classroom import Classroom
 from humanmcp.room.pages import page_context
 from humanmcp.room.practice import StepOutcome
 from tests.room.test_teaching import rows_of, table_of, without_running_clock
-from tests.support.room_process import Rooming, Visitor, on_own_port
+from tests.support.room_process import Rooming, Visitor
 from tests.support.serve_http import initialize
 from tests.support.waiting import until
 
@@ -66,8 +66,8 @@ def test_a_room_that_has_ended_has_let_go_of_every_session(tmp_path: Path) -> No
 
 def test_a_killed_room_is_back_with_every_seat_and_what_was_typed(tmp_path: Path) -> None:
     """The same code, links, steps, draft; nobody has to join again."""
-    home, port = tmp_path / "home", on_own_port()
-    with Rooming(home, *port) as room:
+    home = tmp_path / "home"
+    with Rooming(home) as room:
         learners = [room.learner(f"L{number}") for number in range(4)]
         for one in learners[:2]:
             one.answer_as_offered("initialize")
@@ -77,7 +77,7 @@ def test_a_killed_room_is_back_with_every_seat_and_what_was_typed(tmp_path: Path
         hello = learners[2].host(initialize("2025-11-25"))
         before = room.code, room.port, room.teacher_link
         room.kill()
-    with Rooming(home, *port) as room:
+    with Rooming(home) as room:
         assert (room.code, room.port, room.teacher_link) == before
         again = learners[0].question("tools/list")
         shown = until(
@@ -107,8 +107,8 @@ def test_an_open_request_is_the_same_after_a_restart_for_the_pages_that_show_it(
     tmp_path: Path, end: Callable[[Rooming], None]
 ) -> None:
     """Session, number, draft and its name in the browser, tries, and since when it waits."""
-    home, port = tmp_path / "home", on_own_port()
-    with Rooming(home, *port) as room:
+    home = tmp_path / "home"
+    with Rooming(home) as room:
         ann, teacher = room.learner("Ann"), room.teacher()
         ann.answer_as_offered("initialize")
         asked = ann.question("tools/list")
@@ -116,7 +116,7 @@ def test_an_open_request_is_the_same_after_a_restart_for_the_pages_that_show_it(
         keep(ann, asked, "half a list")
         name, before = draft_name(ann, asked), table_of(teacher)["Ann"]
         end(room)
-    with Rooming(home, *port):
+    with Rooming(home):
         again = ann.question("tools/list")
         assert (again["session"], again["number"]) == (asked["session"], asked["number"])
         assert again["arrived"] == asked["arrived"]
@@ -129,8 +129,8 @@ def test_an_open_request_is_the_same_after_a_restart_for_the_pages_that_show_it(
 
 def test_who_had_finished_has_finished_in_the_first_page_after_a_restart(tmp_path: Path) -> None:
     """Nothing is asked again, and the table is right at once."""
-    home, port = tmp_path / "home", on_own_port()
-    with Rooming(home, *port, "--lesson", "first-answer") as room:
+    home = tmp_path / "home"
+    with Rooming(home, "--lesson", "first-answer") as room:
         learners, teacher = [room.learner(f"L{number}") for number in range(3)], room.teacher()
         for one in learners:
             one.answer_as_offered("initialize")
@@ -138,7 +138,7 @@ def test_who_had_finished_has_finished_in_the_first_page_after_a_restart(tmp_pat
             one.answer_as_offered("ping")
         until(lambda: "Finished: 2" in teacher.get("/room").text, "two at the end")
         room.kill()
-    with Rooming(home, *port):
+    with Rooming(home):
         page = teacher.get("/room").text
         assert "Finished: 2" in page
         assert "At step 2: 1" in page
@@ -173,8 +173,8 @@ def test_what_was_typed_at_a_step_is_there_when_the_step_is_asked_again(tmp_path
 
 def test_the_mistakes_of_a_draft_and_the_clock_of_a_step_go_on(tmp_path: Path) -> None:
     """The teacher sees who needs help as before, also where no page is open."""
-    home, port = tmp_path / "home", on_own_port()
-    with Rooming(home, *port) as room:
+    home = tmp_path / "home"
+    with Rooming(home) as room:
         ann, teacher = room.learner("Ann"), room.teacher()
         ann.answer_as_offered("initialize")
         asked = ann.question("tools/list")
@@ -182,7 +182,7 @@ def test_the_mistakes_of_a_draft_and_the_clock_of_a_step_go_on(tmp_path: Path) -
         ann.call(f"{path_of(asked)}/check", {"text": WRONG})
         now = until(lambda: re.findall(r"now in 1, sent by 0", teacher.get("/room").text), "it")
         room.kill()
-    with Rooming(home, *port):
+    with Rooming(home):
         page = teacher.get("/room").text
         assert re.findall(r"now in 1, sent by 0", page) == now
     classroom = Classroom(home / "rooms" / "class", "en", page_context)
@@ -201,7 +201,7 @@ def test_what_a_learner_saw_as_kept_is_there_after_a_kill_at_any_moment(
 ) -> None:
     """Drafts that were saved, and answers that were sent: while a learner types and sends."""
     chance, steps = random.Random(seed), find_lesson("weather")("en")
-    home, port = tmp_path / "home", on_own_port()
+    home = tmp_path / "home"
     right = [json.dumps((step.example or {}).get("result", {})) for step in steps.requests]
     kept: dict[tuple[str, int], list[str]] = {}
     """The text of each exchange that was saved last, and those that may have been saved since."""
@@ -226,7 +226,7 @@ def test_what_a_learner_saw_as_kept_is_there_after_a_kill_at_any_moment(
             elif turn % 11 == 10:
                 learner.submit("/own", act="begin")
 
-    room = Rooming(home, *port)
+    room = Rooming(home)
     ann = room.learner("Ann")
     for _ in range(6):
         typing = threading.Thread(target=partial(_until_it_is_killed, type_and_send, ann))
@@ -234,7 +234,7 @@ def test_what_a_learner_saw_as_kept_is_there_after_a_kill_at_any_moment(
         time.sleep(chance.uniform(0.05, 0.9))  # the moment is what is tried
         room.kill()
         typing.join()
-        room = Rooming(home, *port)
+        room = Rooming(home)
         for (session, number), texts in kept.items():
             shown = ann.get(f"/api/exchanges/{session}/{number}").json
             if shown["state"] != "answered":

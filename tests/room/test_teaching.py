@@ -19,7 +19,7 @@ from humanmcp.demo.lesson import find_lesson
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.room.pages import _urgency
 from humanmcp.room.practice import LessonStanding
-from tests.support.room_process import Rooming, Visitor, is_over, on_own_port
+from tests.support.room_process import Rooming, Visitor, is_over
 from tests.support.serve_http import initialize
 from tests.support.waiting import until
 
@@ -265,7 +265,7 @@ def test_what_the_teacher_sends_at_a_seat_is_given_and_nobodys_try_also_after_a_
     tmp_path: Path,
 ) -> None:
     """What the teacher left in the box is no mistake; hints, hands and seconds are counted."""
-    with Rooming(tmp_path / "home", *on_own_port()) as room:
+    with Rooming(tmp_path / "home") as room:
         learner, teacher = room.learner("Ann"), room.teacher()
         learner.answer_as_offered("initialize")
         listed = learner.question("tools/list")
@@ -454,10 +454,9 @@ def test_a_lesson_is_added_while_the_room_runs_and_a_wrong_one_says_what_is_wron
     tmp_path: Path,
 ) -> None:
     """It is there after a restart, too."""
-    port = on_own_port()
     text = LESSON.read_text("utf-8").replace("Your first answer", "Lunch")
     http = Path("samples/lessons/9-over-http.toml").read_text("utf-8")
-    with Rooming(tmp_path / "home", *port) as room:
+    with Rooming(tmp_path / "home") as room:
         learner, teacher = room.learner("Ann"), room.teacher()
         learner.question()
         for wrong, why in (
@@ -477,7 +476,7 @@ def test_a_lesson_is_added_while_the_room_runs_and_a_wrong_one_says_what_is_wron
         assert learner.question()["method"] == "initialize"
         teacher.order(act="lesson", lesson=name)
         until(lambda: "step 1 of 2" in card(teacher, "Ann"), "its first step")
-    with Rooming(tmp_path / "home", *port):
+    with Rooming(tmp_path / "home"):
         assert "step 1 of 2" in card(teacher, "Ann")
         assert rows_of(teacher)[-1]["lesson"] == name
 
@@ -518,7 +517,7 @@ SECRET: Final = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
 
 def test_a_learner_hands_in_and_the_zip_has_the_final_text_of_each_step(tmp_path: Path) -> None:
     """The teacher sees it; a draft that was not sent, and what a restart left behind, are there."""
-    with Rooming(tmp_path / "home", *on_own_port()) as room:
+    with Rooming(tmp_path / "home") as room:
         learner, teacher = room.learner("Ann"), room.teacher()
         learner.answer_as_offered("initialize")
         asked = learner.question("tools/list")

@@ -22,7 +22,7 @@ FORM: Final = "application/x-www-form-urlencoded"
 
 
 class Rooming:
-    """One room on loopback. `home` is its inbox folder."""
+    """One room on loopback. `home` is its inbox folder; a room keeps its port."""
 
     def __init__(
         self, home: Path, *flags: str, environment: Mapping[str, str] | None = None
@@ -38,7 +38,9 @@ class Rooming:
             self._err.open("wb") as err,
         ):
             files = (null.fileno(), out.fileno(), err.fileno())
-            words = ["room", "--home", str(home), *flags]
+            is_new = not (home / "rooms").exists()
+            port = ("--port", str(own_port())) if is_new else ()
+            words = ["room", "--home", str(home), *port, *flags]
             variables = dict(environment or bare_environment(home.parent))
             self.process = start(words, files, variables, home.parent)
         found = until(lambda: self._dead() or self._links(), "the links of the room")
@@ -91,11 +93,6 @@ class Rooming:
     def learner(self, name: str = "") -> Visitor:
         """Return a browser that has joined."""
         return self.visitor().join(self.code, name)
-
-
-def on_own_port() -> tuple[str, str]:
-    """Return the flag of a port that is free after a restart, too."""
-    return "--port", str(own_port())
 
 
 class Visitor:
