@@ -102,6 +102,7 @@ LIBRARIES: Final = {
     ),
     "host": ("anthropic", "openai"),
     "http": ("starlette", "uvicorn"),
+    "common/block_yaml": ("yaml",),
     "common/toml_edit": ("tomlkit",),
     "pytest": ("pytest",),
     "common/qr_code": ("segno",),

@@ -210,7 +210,7 @@ def test_one_bad_entry_of_goose_stops_only_itself() -> None:
 def test_yaml_that_is_not_understood_is_named_by_its_line() -> None:
     """Nothing is guessed: another command would be started."""
     with pytest.raises(HostConfigError, match="line 3"):
-        parse("extensions:\n  a:\n    cmd: &x b\n", "c.yaml")
+        parse("extensions:\n  a:\n    cmd: !x b\n", "c.yaml")
 
 
 def test_a_file_that_is_missing_is_an_error_that_names_it(tmp_path: Path) -> None:
