@@ -137,8 +137,10 @@ class _Key(NamedTuple):
 
 def elapsed() -> float:
     """Return the seconds of a clock that cannot be set, including sleep if the system counts it."""
-    boot = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if boot is None else time.clock_gettime(boot)
+    try:
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    except (AttributeError, OSError):  # macOS and Windows have none; a browser's always fails
+        return time.monotonic()
 
 
 @dataclass

@@ -222,11 +222,12 @@ def _give_name(written: Path, path: Path) -> None:
         return
     try:
         path.hardlink_to(written)
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
+    except (OSError, NotImplementedError) as error:
+        if isinstance(error, OSError) and error.errno not in _NO_LINKS:
             raise
-        # exFAT and some network drives have no links. Creating exclusively decides the race as
-        # well; only a crash right here would leave a torn file, which its readers set aside.
+        # exFAT, some network drives and Python in a browser have no links. Creating exclusively
+        # decides the race as well; only a crash right here would leave a torn file, which its
+        # readers set aside.
         write_new(path, read_file(written), durable=True)
 
 

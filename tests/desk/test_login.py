@@ -1,8 +1,12 @@
 """Who may use the desk: keys, codes, login sessions."""
 
+import errno
+import time
 from pathlib import Path
 
-from humanmcp.desk.login import IDLE, KEY_LIFE, LONGEST, PAUSE, TRIES, Door
+import pytest
+
+from humanmcp.desk.login import IDLE, KEY_LIFE, LONGEST, PAUSE, TRIES, Door, elapsed
 from tests.support.desk_process import Desking
 from tests.support.waiting import until
 
@@ -17,6 +21,19 @@ class Clock:
     def __call__(self) -> float:
         """Return this moment."""
         return self.now
+
+
+def test_a_system_whose_clock_with_sleep_fails_has_the_other_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Python in a browser names `CLOCK_BOOTTIME`, and refuses it."""
+
+    def refuse(_clock: int) -> float:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(time, "clock_gettime", refuse)
+    before = time.monotonic()
+    assert before <= elapsed() <= time.monotonic()
 
 
 def test_a_key_opens_once() -> None:

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from humanmcp.common.settings import UnsafeFolderError
-from humanmcp.inbox import records, transcripts
+from humanmcp.inbox import atomic, records, transcripts
 from humanmcp.inbox.contract import (
     Answer,
     Draft,
@@ -73,6 +73,19 @@ def store(tmp_path: Path) -> FolderStore:
 
 class TestFolderInbox(InboxContract):
     """The folder passes what every inbox passes."""
+
+
+class TestFolderInboxOnABareSystem(InboxContract):
+    """It does so without links, FIFOs and locks within a process: Python in a browser has none."""
+
+    @pytest.fixture(autouse=True)
+    def _bare(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(path: Path, _target: Path) -> None:
+            raise NotImplementedError(path)
+
+        monkeypatch.setattr(Path, "hardlink_to", refuse)
+        monkeypatch.setattr(atomic, "_lock", lambda *_, **__: None)
+        monkeypatch.delattr(os, "mkfifo", raising=False)
 
 
 @pytest.fixture
