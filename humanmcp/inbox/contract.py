@@ -534,7 +534,7 @@ class Watching(Protocol):
         """Stop watching. `wake` is not called after this."""
 
 
-class SessionInbox(Protocol):
+class SharedInbox(Protocol):
     """The part of an inbox that server and desks share."""
 
     def negotiated(self, session: str) -> NegotiatedState:
@@ -566,7 +566,7 @@ class SessionInbox(Protocol):
         """Save the person's draft, even after the exchange was closed."""
 
 
-class ServerInbox(SessionInbox, Protocol):
+class ServerInbox(SharedInbox, Protocol):
     """The inbox as its process uses it: it begins sessions and delivers exchanges."""
 
     def begin_session(self, facts: SessionFacts) -> str:
@@ -672,7 +672,7 @@ class ServerInbox(SessionInbox, Protocol):
         """Close a session in order. What is still pending and not parked becomes abandoned."""
 
 
-class DeskInbox(SessionInbox, Protocol):
+class DeskInbox(SharedInbox, Protocol):
     """The inbox as desks use it: they read what waits, and write what a person decided."""
 
     @property
