@@ -19,7 +19,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.answering.schema import (
     CheckedShape,
@@ -74,6 +74,8 @@ if TYPE_CHECKING:
 
 
 SECTION: Final = "check"
+_Checked: TypeAlias = "tuple[int, Mapping[str, Any] | None]"
+"""The exit status of one file, and its JSON; None if what is wrong was printed as text."""
 _CHUNK: Final = 1 << 18
 
 
@@ -233,18 +235,31 @@ def _every(arguments: argparse.Namespace, settings: Settings) -> int:
     """Check each file. Returns the highest exit status."""
     if not arguments.files:
         raise CaseError("no file")
-    found = (file for name in arguments.files for file in _files_of(name))
-    arguments.files = list(dict.fromkeys(found))
-    if arguments.fix and len(arguments.files) > 1:
+    files = list(dict.fromkeys(file for name in arguments.files for file in _files_of(name)))
+    if arguments.fix and len(files) > 1:
         raise CaseError("one file")
-    arguments.checked = []
-    status = max([_checked(file, arguments, settings) for file in arguments.files])
-    if arguments.format in GATES:
-        raw_to_stdout(GATES[arguments.format](arguments.checked))
-    return status
+    gate, statuses, shapes = GATES.get(arguments.format), [], []
+    for file in files:
+        try:
+            status, shape = _one(file, arguments, settings)
+        except StopError as error:  # one that cannot be checked hides nothing of the others
+            if gate is None and len(files) == 1:
+                raise
+            to_stderr("humanmcp: ", error.sentence())
+            status, shape = error.status, unchecked(error.sentence()) if gate else None
+        statuses.append(status)
+        if shape is not None:
+            named = {**shape, "file": _name(file)}
+            if gate is not None:
+                shapes.append(named)
+            else:
+                json_to_stdout(named if len(files) > 1 else shape)
+    if gate is not None:
+        raw_to_stdout(gate(shapes))
+    return max(statuses)
 
 
-_CHECKED: Final = (".har", ".json", ".jsonl", ".log", ".txt")
+_ENDINGS: Final = (".har", ".json", ".jsonl", ".log", ".txt")
 """How files end that are checked in a folder."""
 
 
@@ -260,34 +275,11 @@ def _files_of(name: str) -> list[str]:
     found = [
         str(one)
         for one in sorted(folder.rglob("*"))
-        if one.suffix in _CHECKED and (one.is_file() or not one.exists())  # no folder, no pipe
+        if one.suffix in _ENDINGS and (one.is_file() or not one.exists())  # no folder, no pipe
     ]
     if not found:
         raise CaseError("no file in", folder=name)
     return found
-
-
-def _checked(file: str, arguments: argparse.Namespace, settings: Settings) -> int:
-    """Check one file; one that cannot be checked hides nothing of the others."""
-    try:
-        return _one(file, arguments, settings)
-    except StopError as error:
-        if arguments.format in GATES:
-            _emit(unchecked(error.sentence()), _name(file), arguments)
-        elif len(arguments.files) == 1:
-            raise
-        to_stderr("humanmcp: ", error.sentence())
-        return error.status
-
-
-def _emit(shape: Mapping[str, Any], name: str, arguments: argparse.Namespace) -> None:
-    """Print the JSON of one file, or keep it for the form that needs all of them."""
-    if arguments.format in GATES:
-        arguments.checked.append({**shape, "file": name})
-    elif len(arguments.files) > 1:
-        json_to_stdout({**shape, "file": name})
-    else:
-        json_to_stdout(shape)
 
 
 def _status(found: Iterable[Diagnostic], arguments: argparse.Namespace) -> int:
@@ -296,8 +288,8 @@ def _status(found: Iterable[Diagnostic], arguments: argparse.Namespace) -> int:
     return REFUSED if any(one.severity in failing for one in found) else 0
 
 
-def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> int:
-    """Check one file, and print what is wrong with it."""
+def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> _Checked:
+    """Check one file, and print what is wrong with it as text, if that is the form."""
     content = _content(file, settings)
     name = _name(file)
     is_answer = _is_answer(arguments)
@@ -315,18 +307,18 @@ def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> int:
         return _print_judged(found, arguments, name, alone=True)
     opened = _case(text, arguments)
     if arguments.fix:
-        return _fixed(opened)
+        return _fixed(opened), None
     verdict = opened.verdict()
     clients = told_reactions(verdict.diagnostics, verdict.kind)
     verdict = verdict._replace(diagnostics=(*notes, *verdict.diagnostics, *clients))
     if arguments.no_hosts:
         verdict = verdict._replace(diagnostics=_without_hosts(verdict.diagnostics))
+    status = _status(verdict.diagnostics, arguments) if verdict.sendable else REFUSED
     if arguments.format != "text":
-        _emit(checked_shape(verdict, method=opened.exchange.method), name, arguments)
-    else:
-        guessed = arguments.method is None and arguments.request is None
-        _print(opened, verdict, name, guessed=guessed)
-    return _status(verdict.diagnostics, arguments) if verdict.sendable else REFUSED
+        return status, checked_shape(verdict, method=opened.exchange.method)
+    guessed = arguments.method is None and arguments.request is None
+    _print(opened, verdict, name, guessed=guessed)
+    return status, None
 
 
 _OTHER_FILES: Final = (
@@ -602,8 +594,8 @@ def _is_request(text: str) -> bool:
 
 def judge_captured(
     captured: Sequence[CapturedLine], arguments: argparse.Namespace, name: str
-) -> int:
-    """Print the problems of a conversation. Returns the exit status.
+) -> _Checked:
+    """Print the problems of a conversation as text, if that is the form.
 
     Raises:
         CaseError: nothing in the file is a message.
@@ -673,15 +665,15 @@ def _print_words(words: Sequence[CapturedLine]) -> None:
 
 def _print_judged(
     found: Sequence[Judged], arguments: argparse.Namespace, name: str, *, alone: bool = False
-) -> int:
+) -> _Checked:
     if arguments.no_hosts:
         found = [one._replace(diagnostics=_without_hosts(one.diagnostics)) for one in found]
     diagnostics = [diagnostic for judged in found for diagnostic in judged.diagnostics]
+    status = _status(diagnostics, arguments)
     if arguments.format != "text":
-        _emit(_conversation_shape(found), name, arguments)
-    else:
-        _print_conversation(found, diagnostics, name, alone=alone)
-    return _status(diagnostics, arguments)
+        return status, _conversation_shape(found)
+    _print_conversation(found, diagnostics, name, alone=alone)
+    return status, None
 
 
 def _without_hosts(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
