@@ -1,5 +1,6 @@
 """What somebody has written down of a conversation is read, whoever wrote it."""
 
+import base64
 import itertools
 import json
 from typing import Final, TypeAlias
@@ -122,6 +123,10 @@ CAPTURES: Final[dict[str, tuple[str, Lines]]] = {
         f'{{"dir":"send","message":{json.dumps(CALL)}}}\n{{"dir":"recv","message":{json.dumps(DONE)}}}',
         BOTH,
     ),
+    "an envelope with something that is no message": (
+        f'{{"ts":"t","direction":"c2s","raw":{CALL}}}\n{{"direction":"s2c","data":"{{ torn"}}',
+        [(IN, CALL), (OUT, "{ torn")],
+    ),
     "the direction in _meta": (
         logged(
             (CALL[:-1], ',"_meta":{"direction":"send","ts":"t"}}'),
@@ -160,6 +165,26 @@ CAPTURES: Final[dict[str, tuple[str, Lines]]] = {
                         {
                             "request": {"postData": {"text": CALL}},
                             "response": {"content": {"text": f"event: message\ndata: {DONE}\n\n"}},
+                        }
+                    ]
+                }
+            }
+        ),
+        BOTH,
+    ),
+    "an HTTP archive with a body in base64": (
+        json.dumps(
+            {
+                "log": {
+                    "entries": [
+                        {
+                            "request": {"postData": {"text": CALL}},
+                            "response": {
+                                "content": {
+                                    "text": base64.b64encode(DONE.encode()).decode(),
+                                    "encoding": "base64",
+                                }
+                            },
                         }
                     ]
                 }
