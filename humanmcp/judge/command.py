@@ -16,9 +16,11 @@ from humanmcp.common.terminal import is_terminal, raw_to_stdout, rewrite, to_std
 from humanmcp.judge.misbehaviours import GOOD, Misbehaviour, misbehaviours
 from humanmcp.judge.reports import FORMATS, report, said, summary
 from humanmcp.judge.running import Client, run_client
+from humanmcp.judge.serving import serve
 from humanmcp.judge.verdicts import Verdict, Word, verdict
 from humanmcp.locales import say
 from humanmcp.locales.stop import USAGE_ERROR, StopError
+from humanmcp.setup.hosts import BY_NAME
 
 if TYPE_CHECKING:
     import argparse
@@ -43,6 +45,8 @@ _MARKS: Final = {
 def add_arguments(parser: Parser) -> None:
     flag = parser.flags(SECTION)
     flag("client", nargs="*", metavar="CLIENT", said=_MARKS)
+    flag("--serve", metavar="PORT", nargs="?", type=from_one, const=0)
+    flag("--host", metavar="HOST", choices=tuple(BY_NAME), default="claude-desktop")
     flag("--list", action="store_true")
     flag("--only", metavar="NAMES")
     flag("--tool", metavar="NAME", action="append")
@@ -63,12 +67,17 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     if arguments.list:
         raw_to_stdout("\n".join(_listed(chosen)))
         return 0
-    if not arguments.client:
+    is_served = arguments.serve is not None
+    if not arguments.client and not is_served:
         to_stderr("humanmcp: ", say(SECTION, "no client", words=_MARKS["words"]))
         return USAGE_ERROR
     expected = _expected(arguments.expect)
-    client = Client(tuple(arguments.client), tuple(arguments.tool or ("t",)), arguments.timeout)
-    verdicts, interrupted = _judge(client, chosen, arguments.jobs)
+    tools = tuple(arguments.tool or ("t",))
+    client = Client(tuple(arguments.client), tools, arguments.host, arguments.timeout)
+    if is_served:
+        verdicts, interrupted = _served(client, chosen, arguments.serve), False
+    else:
+        verdicts, interrupted = _judge(client, chosen, arguments.jobs)
     raw_to_stdout(report(arguments.format, verdicts, client.words))
     to_stderr(summary(verdicts))
     if interrupted:
@@ -153,11 +162,13 @@ def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[
     stopped = threading.Event()
     good = run_client(client, GOOD, stopped)
     if good.killed:
-        raise _JudgeError("good hangs", seconds=f"{client.most:g}")
+        code = "good floods" if good.flooded else "good hangs"
+        raise _JudgeError(code, seconds=f"{client.most:g}")
+    printed = (good.output or "")[-500:].strip()
     if not any(one.what == "in" for one in good.events):
-        raise _JudgeError("not connected", words=_MARKS["words"], output=good.output[-500:].strip())
+        raise _JudgeError("not connected", words=_MARKS["words"], output=printed)
     if good.status:
-        to_stderr(say(SECTION, "good fails", status=good.status, output=good.output[-500:].strip()))
+        to_stderr(say(SECTION, "good fails", status=good.status, output=printed))
     played = [one for one in chosen if one.transport in ("", client.transport)]
     verdicts: dict[str, Verdict] = {}
     interrupted = False
@@ -176,6 +187,18 @@ def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[
                 one.cancel()
     _progress(0, 0, "")
     return [verdicts[one.name] for one in played if one.name in verdicts], interrupted
+
+
+def _served(client: Client, chosen: list[Misbehaviour], port: int) -> list[Verdict]:
+    """Play all of them for a client that a person connects.
+
+    Raises:
+        StopError: the port is in use.
+    """
+    try:
+        return serve(client, chosen, port)
+    except (OSError, OverflowError) as error:
+        raise _JudgeError("no port", port=port, why=error) from error
 
 
 def _progress(count: int, total: int, name: str) -> None:

@@ -1,9 +1,10 @@
 """The server that does one thing wrong: over stdio as a program, over HTTP inside `humanmcp judge`.
 
-    python -m humanmcp.judge.playing FOLDER SECONDS TOOL,TOOL… NAME
+    python -m humanmcp.judge.playing FOLDER SECONDS TOOL,TOOL… [NAME]
 
 Whatever it reads and writes goes into FOLDER, a file for each start, so that what the client did
-can be read there. It ends after SECONDS, whatever happens.
+can be read there. It ends after SECONDS, whatever happens. Without NAME, FOLDER has a `queue`, of
+which it takes the next.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from humanmcp.judge.misbehaviours import RIGHT, Misbehaviour, misbehaviour, tool, written
+from humanmcp.judge.misbehaviours import GOOD, RIGHT, Misbehaviour, misbehaviour, tool, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+SERVER: Final = "humanmcp.judge.playing"
+"""The module that is run as a server: by it, its processes are found."""
 KEPT: Final = {"in": 20_000}
 """Characters of a line that are kept: what the client says is read again, the rest only shown."""
 _KEPT: Final = 500
@@ -75,6 +78,25 @@ def events(folder: Path) -> list[Event]:
             with suppress(ValueError):  # killed in the middle of a line
                 found.append(Event(*json.loads(line)))
     return sorted(found)
+
+
+def take_next(base: Path, transport: str) -> tuple[Misbehaviour, Path]:
+    """Take the next misbehaviour that this transport can have, and the folder of its record.
+
+    `base/queue` has a folder for each, named NUMBER-NAME. It moves to `base/taken`, so that each is
+    taken once, by whichever process. After the last one, the server does nothing wrong.
+
+    Raises:
+        FileNotFoundError: the folder is gone, because `humanmcp judge` has ended.
+    """
+    for folder in sorted((base / "queue").iterdir()):
+        row = misbehaviour(folder.name.partition("-")[2])
+        if row.transport in ("", transport):
+            with suppress(FileNotFoundError):  # another process was quicker
+                return row, folder.rename(base / "taken" / folder.name)
+    after = base / "after"
+    after.mkdir(exist_ok=True)
+    return GOOD, after
 
 
 class Player:
@@ -232,12 +254,23 @@ class StdioServer:
 # -- over HTTP -----------------------------------------------------------------------------------
 
 
-class HttpServer:
-    """The same server at an address of this machine, on threads of this process."""
+class HttpSession(NamedTuple):
+    """Who answers the requests of one session, and where they are written down."""
 
-    def __init__(self, player: Player, record: Record) -> None:
-        handler = type("Handler", (_Handler,), {"player": player, "record": record})
-        self._server = _Quiet(("127.0.0.1", 0), handler)
+    player: Player
+    record: Record
+    name: str = "judged"
+
+
+class HttpServer:
+    """The same server at an address of this machine, on threads of this process.
+
+    `session_of` returns the session of a request, by its method and its session id.
+    """
+
+    def __init__(self, session_of: Callable[[str, str], HttpSession], port: int = 0) -> None:
+        handler = type("Handler", (_Handler,), {"session_of": staticmethod(session_of)})
+        self._server = _Quiet(("127.0.0.1", port), handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/mcp"
         handler.url = self.url  # type: ignore[attr-defined] # the class that was made above
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
@@ -258,9 +291,38 @@ class _Quiet(ThreadingHTTPServer):
         """Leave it: a client may close its connection whenever it likes."""
 
 
+class NextSessions:
+    """Gives each new session the next misbehaviour."""
+
+    def __init__(self, base: Path, tools: Sequence[str]) -> None:
+        self._base = base
+        self._tools = tools
+        self._sessions: dict[str, HttpSession] = {}
+        self._latest: HttpSession | None = None
+        self._lock = threading.Lock()
+        self._probed = False
+
+    def __call__(self, method: str, name: str) -> HttpSession:
+        """Return the session; one without an id is the latest."""
+        with self._lock:
+            known = self._sessions.get(name, self._latest)
+            is_after_probe = method == "initialize" and self._probed
+            if (method in _BEGINNINGS and not is_after_probe) or known is None:
+                row, folder = take_next(self._base, "http")
+                name = f"{folder.name}-{len(self._sessions)}"
+                known = HttpSession(Player(row, self._tools), Record(folder), name)
+                self._sessions[name] = self._latest = known
+            if method in _BEGINNINGS:
+                self._probed = method == "server/discover"
+            return known
+
+
+_BEGINNINGS: Final = ("initialize", "server/discover")
+
+
 class _Handler(BaseHTTPRequestHandler):
-    player: ClassVar[Player]
-    record: ClassVar[Record]
+    session_of: ClassVar[staticmethod[[str, str], HttpSession]]
+    session: HttpSession
     url: ClassVar[str]
     protocol_version = "HTTP/1.1"
 
@@ -268,59 +330,60 @@ class _Handler(BaseHTTPRequestHandler):
         """Print nothing."""
 
     def do_GET(self) -> None:
-        self._note("GET")
-        if self.player.is_odd({"method": "GET"}):
+        self._note("GET", "GET")
+        if self.session.player.is_odd({"method": "GET"}):
             return self._odd({})
         return self._respond(405, b"", ("Allow", "POST, DELETE"))
 
     def do_DELETE(self) -> None:
-        self._note("DELETE")
-        if self.player.is_odd({"method": "DELETE"}):
+        self._note("DELETE", "DELETE")
+        if self.session.player.is_odd({"method": "DELETE"}):
             return self._odd({})
         return self._respond(200, b"")
 
     def do_POST(self) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
-        text = self.rfile.read(length).decode("utf-8", "replace")
-        self._note(text)
+        text = self._body().decode("utf-8", "replace")
         try:
             message = json.loads(text)
         except ValueError:
+            message = None
+        is_message = isinstance(message, dict)
+        self._note(str(message.get("method", "")) if is_message else "", text)
+        if not is_message:
             return self._respond(400, b"")
-        if not isinstance(message, dict):
-            return self._respond(400, b"")
-        steps, is_odd = self.player.steps(message)
+        steps, is_odd = self.session.player.steps(message)
         if is_odd:
             return self._odd(message, steps)
         if not steps:
             if "id" in message and "method" in message:
                 return self._hang()
             return self._respond(202, b"")
-        right = self.player.right(message)
-        self.record.add("out", right)
-        extra = (("Mcp-Session-Id", "judged"),) if message.get("method") == "initialize" else ()
+        right = self.session.player.right(message)
+        self.session.record.add("out", right)
+        is_first = message.get("method") == "initialize"
+        extra = (("Mcp-Session-Id", self.session.name),) if is_first else ()
         return self._respond(200, right.encode(), ("Content-Type", "application/json"), *extra)
 
     def _odd(self, message: dict[str, Any], steps: Sequence[dict[str, Any]] = ()) -> None:
         """Answer wrongly: by the whole response of the row, or by its lines, as events."""
         self.close_connection = True
-        row = self.player.row
+        row = self.session.player.row
         if row.response is not None:
             head, blank, body = row.response.partition("\n\n")
-            text = self.player.filled(body, message)
+            text = self.session.player.filled(body, message)
             head = head.replace("\n", "\r\n").replace("URL", self.url)
             head += "\r\nConnection: close" if blank else ""
-            self.record.add("odd", (row.response.partition("\n")[0] + " " + text).strip())
+            self.session.record.add("odd", (row.response.partition("\n")[0] + " " + text).strip())
             self.wfile.write((head + blank.replace("\n", "\r\n") + text).encode())
             return None
         if not steps:
-            self.record.add("odd", "")
+            self.session.record.add("odd", "")
             return self._hang()
         if steps[0].keys() == {"wait"}:
             time.sleep(steps[0]["wait"])
         lines = tuple(self._lines(message, steps))
         for line in lines:
-            self.record.add("odd", line)
+            self.session.record.add("odd", line)
         if len(lines) == 1 and "\n" not in lines[0]:
             return self._respond(200, lines[0].encode(), ("Content-Type", "application/json"))
         self.send_response(200)
@@ -337,9 +400,9 @@ class _Handler(BaseHTTPRequestHandler):
         for step in steps:
             for number in _numbers(step):
                 if "line" in step:
-                    yield self.player.filled(step["line"], message, number)
+                    yield self.session.player.filled(step["line"], message, number)
                 elif "right" in step:
-                    yield self.player.right(message)
+                    yield self.session.player.right(message)
                 time.sleep(step.get("pause", 0))
 
     def _hang(self) -> None:
@@ -356,18 +419,31 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _note(self, text: str) -> None:
-        self.record.add("in", text)
+    def _note(self, method: str, text: str) -> None:
+        self.session = self.session_of(method, self.headers.get("Mcp-Session-Id") or "")
+        self.session.record.add("in", text)
+
+    def _body(self) -> bytes:
+        if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        pieces = []
+        while size := int(self.rfile.readline().partition(b";")[0] or b"0", 16):
+            pieces.append(self.rfile.read(size))
+            self.rfile.readline()
+        while self.rfile.readline().strip():  # trailers, up to the blank line
+            pass
+        return b"".join(pieces)
 
 
-def main(folder: str, seconds: str, tools: str, name: str) -> None:
+def main(folder: str, seconds: str, tools: str, name: str = "") -> None:
     """Serve one client over stdio."""
+    base = Path(folder)
+    row, kept_in = (misbehaviour(name), base) if name else take_next(base, "stdio")
     timer = threading.Timer(float(seconds), os._exit, (0,))
     timer.daemon = True
     timer.start()
-    player = Player(misbehaviour(name), tools.split(","))
     with suppress(BrokenPipeError):
-        StdioServer(player, Record(Path(folder))).run()
+        StdioServer(Player(row, tools.split(",")), Record(kept_in)).run()
 
 
 if __name__ == "__main__":

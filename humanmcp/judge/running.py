@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import secrets
 import shlex
@@ -17,13 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
-from humanmcp.judge.playing import Event, HttpServer, Player, Record, events
+from humanmcp.judge.playing import SERVER, Event, HttpServer, HttpSession, Player, Record, events
 from humanmcp.locales.stop import StopError
+from humanmcp.setup.hosts import BY_NAME, HostCommand, local_entry, snippet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from humanmcp.judge.misbehaviours import Misbehaviour
+    from humanmcp.setup.hosts import Host
 
 KEPT: Final = 100_000
 """Bytes of a client's output that are kept of its beginning, and of its end."""
@@ -49,12 +50,13 @@ class Client:
     """How to start the client, and how long to wait for it.
 
     In `words`, `{server}` is the command of the server as one word, `{server...}` as several,
-    `{url}` its address, `{config}` a file in the form `mcpServers`. Without any of them it is in
-    the variable HUMANMCP_SERVER. `seconds` count from the misbehaviour, `most` from the start.
+    `{url}` its address, `{config}` a file in the form of `host`. Without any of them it is in the
+    variable HUMANMCP_SERVER. `seconds` count from the misbehaviour, `most` from the start.
     """
 
     words: tuple[str, ...]
     tools: tuple[str, ...] = ("t",)
+    host: str = "claude-desktop"
     seconds: float = 10.0
     most: float = 60.0
 
@@ -70,14 +72,15 @@ class Run:
 
     events: list[Event]
     """What its server read and wrote."""
-    status: int = 0
-    """The exit status; the number of a signal below 0."""
+    status: int | None = 0
+    """The exit status; the number of a signal below 0; None if a person runs the client."""
     ended_at: float = 0.0
     killed: bool = False
     """True if it had to be ended: it did nothing more within its seconds."""
     flooded: bool = False
     """True if it was ended because of what it wrote."""
-    output: str = ""
+    output: str | None = ""
+    """What it printed; None if that is not known."""
     left: list[str] = field(default_factory=list)
     """The command lines of processes that it left behind; they are ended."""
 
@@ -155,15 +158,15 @@ def _words(
 ) -> Iterator[tuple[list[str], list[str]]]:
     """Yield the command line of the client, and of the server. Over HTTP, the server runs."""
     life = client.seconds + client.most + 2 * GRACE
-    server = [sys.executable, "-m", _SERVER, str(folder), str(life)]
-    server += [",".join(client.tools), row.name]
-    config = folder / "config.json"
-    entry = {"command": server[0], "args": server[1:]}
-    config.write_text(json.dumps({"mcpServers": {"judge": entry}}), "utf-8")
+    server = server_command(folder, life, client.tools, row.name)
+    host = BY_NAME[client.host]
+    config = folder / f"config.{host.format.value}"
+    config.write_text(configuration(host, server), "utf-8")
     fillings = {"{server}": shlex.join(server), "{config}": str(config)}
     with contextlib.ExitStack() as stack:
         if client.transport == "http":
-            http = HttpServer(Player(row, client.tools), Record(folder))
+            session = HttpSession(Player(row, client.tools), Record(folder))
+            http = HttpServer(lambda _method, _name: session)
             stack.callback(http.close)
             fillings["{url}"] = http.url
         words: list[str] = []
@@ -175,6 +178,19 @@ def _words(
                 word = word.replace(mark, meaning)  # noqa: PLW2901 - the word is filled step by step
             words.append(word)
         yield words, server
+
+
+def server_command(folder: Path, life: float, tools: Sequence[str], *name: str) -> list[str]:
+    """Return the command of a server: the next one without a name."""
+    # -P: a mcp.py or json.py in the client's folder is not ours
+    words = [sys.executable, "-P", "-m", SERVER, str(folder), str(life), ",".join(tools)]
+    return [*words, *name]
+
+
+def configuration(host: Host, server: Sequence[str]) -> str:
+    """Return the configuration of a host that starts this server."""
+    command = HostCommand(server[0], tuple(server[1:]))
+    return snippet(host, "judge", local_entry(host, command, 0))
 
 
 class _Watch:
@@ -223,16 +239,28 @@ def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
             os.killpg(process.pid, number)
 
 
+def end_servers(runs: Iterable[Run]) -> None:
+    """End the servers that still run."""
+    for pid in filter(_is_server, (pid for run in runs for pid in _servers(run))):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, _KILL)
+
+
+def leaves_server(run: Run) -> bool:
+    """Return True if a server of this run still runs."""
+    return any(map(_is_server, _servers(run)))
+
+
 def _end_all(process: subprocess.Popen[bytes], mark: str, run: Run) -> list[str]:
     """End what the client started and left, also outside its group. Return the command lines."""
     left: dict[int, str] = {}
     end = time.monotonic() + _LAST_WORDS
-    while any(map(_is_server, _servers(run))) and time.monotonic() < end:
+    while leaves_server(run) and time.monotonic() < end:
         time.sleep(_LOOK_EVERY)  # the client may have ended them in its last moment
     end = time.monotonic() + GRACE
     while time.monotonic() < end:
         alive = {pid: words for pid, words in _marked(mark) if pid != process.pid}
-        alive |= {pid: _SERVER for pid in _servers(run) if pid not in alive and _is_server(pid)}
+        alive |= {pid: SERVER for pid in _servers(run) if pid not in alive and _is_server(pid)}
         left |= alive
         for pid in alive:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -242,9 +270,6 @@ def _end_all(process: subprocess.Popen[bytes], mark: str, run: Run) -> list[str]
         time.sleep(_LOOK_EVERY)  # what forks all the time may be quicker than one look
     _signal_group(process, _KILL)
     return sorted(left.values())
-
-
-_SERVER: Final = "humanmcp.judge.playing"
 
 
 def _servers(run: Run) -> list[int]:
@@ -265,5 +290,5 @@ def _marked(mark: str) -> Iterator[tuple[int, str]]:
 def _is_server(pid: int) -> bool:
     """Return True if this is a server of ours; the SDKs give theirs none of our variables."""
     with contextlib.suppress(OSError):
-        return _SERVER.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return SERVER.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
     return False

@@ -8,10 +8,12 @@ from __future__ import annotations
 import enum
 import json
 import re
+import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.judge.misbehaviours import RIGHT, WRONG
+from humanmcp.judge.playing import SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,6 +64,8 @@ class Fact(enum.Enum):
     """Its output has the text of the wrong result."""
     RIGHT = enum.auto()
     """Its output has the text of the right result."""
+    UNSEEN = enum.auto()
+    """Only its server saw it, and nobody said what it showed."""
     BLIND = enum.auto()
     """It does not print results, also not those of the good server."""
     IN_CALL = enum.auto()
@@ -85,12 +89,13 @@ _Decision = tuple[Word, tuple[Fact, ...], tuple[Fact, ...]]
 _ALWAYS: Final[tuple[_Decision, ...]] = (
     (Word.UNKNOWN, (_F.UNREACHED,), ()),
     (Word.HUNG, (_F.KILLED,), ()),
-    (Word.DIED, (_F.SIGNALLED,), ()),
+    (Word.DIED, (_F.SIGNALLED, _F.FAILED), ()),
     (Word.DIED, (_F.CRASHED, _F.FAILED), ()),
 )
 _GAVE_UP: Final[tuple[_Decision, ...]] = (
     (Word.WAITED, (_F.LATE, _F.TIMED_OUT, _F.SAID), ()),
     (Word.WAITED, (_F.LATE, _F.TIMED_OUT, _F.FAILED, _F.SPOKE), ()),
+    (Word.WAITED, (_F.LATE, _F.TIMED_OUT, _F.UNSEEN), ()),
 )
 _COMPLAINED: Final[tuple[_Decision, ...]] = (
     (Word.TOLD, (_F.FAILED, _F.SPOKE), ()),
@@ -116,6 +121,9 @@ DECISIONS: Final[Mapping[str, tuple[_Decision, ...]]] = {
         (Word.WELL, (_F.RIGHT,), (_F.FAILED,)),
         *_GAVE_UP,
         *_COMPLAINED,
+        (Word.UNKNOWN, (_F.UNSEEN, _F.IN_CALL), ()),
+        (Word.WELL, (_F.UNSEEN, _F.WENT_ON), ()),
+        (Word.UNKNOWN, (_F.UNSEEN,), ()),
         (Word.WELL, (_F.BLIND,), (_F.FAILED,)),
         (Word.SILENT, (), ()),
     ),
@@ -139,6 +147,7 @@ DECISIONS: Final[Mapping[str, tuple[_Decision, ...]]] = {
         (Word.SILENT, (), ()),
     ),
     "staying": (
+        (Word.UNKNOWN, (_F.UNSEEN, _F.UNREACHED), ()),
         (Word.HUNG, (_F.KILLED,), ()),
         (Word.SILENT, (_F.SERVER_LEFT,), ()),
         (Word.WELL, (), (_F.FAILED,)),
@@ -192,7 +201,8 @@ _SHOWN_LINES: Final = 8
 def facts(row: Misbehaviour, run: Run, good: Run) -> frozenset[Fact]:
     """Return what was seen of a run, compared with that against a good server."""
     odd_at = run.odd_at
-    new = _new_lines(run.output, good.output)
+    output, before = run.output or "", good.output or ""
+    new = _new_lines(output, before)
     answers = list(_answers(run))
     wrong_answer = "result" if row.answer == "error" else "error"
     waits = sum(step.get("wait", 0) for step in row.steps)
@@ -200,21 +210,22 @@ def facts(row: Misbehaviour, run: Run, good: Run) -> frozenset[Fact]:
         Fact.UNREACHED: odd_at is None and not (run.killed and row.unanswered),
         Fact.DECLARED: bool(row.declares) and _declares(run, row.declares),
         Fact.KILLED: run.killed,
-        Fact.SIGNALLED: run.status < 0 and not run.killed,
+        Fact.SIGNALLED: _is_signal(run.status or 0) and not run.killed,
         Fact.CRASHED: any(map(_CRASH.search, new)),
         Fact.FAILED: run.status != good.status,
         Fact.SAID: any(map(_MISTAKE.search, new)),
         Fact.SPOKE: bool(new),
-        Fact.SHOWN: WRONG in run.output,
-        Fact.RIGHT: RIGHT in run.output,
-        Fact.BLIND: RIGHT not in good.output,
+        Fact.SHOWN: WRONG in output,
+        Fact.RIGHT: RIGHT in output,
+        Fact.UNSEEN: run.output is None,
+        Fact.BLIND: run.output is None or RIGHT not in before,
         Fact.IN_CALL: row.method == "tools/call",
-        Fact.WENT_ON: _methods(good) <= _methods(run),
+        Fact.WENT_ON: _methods(good) <= _methods(run) and _said_after(run),
         Fact.LATE: odd_at is not None and run.ended_at - odd_at > LATE + waits + _tail(good),
         Fact.TIMED_OUT: any(map(_TIMEOUT.search, new)) or bool(_count(run, _CANCELLED)),
         Fact.ANSWERED: bool(answers),
         Fact.ANSWERED_WELL: bool(answers) and not any(wrong_answer in one for one in answers),
-        Fact.SERVER_LEFT: any("humanmcp.judge.playing" in one for one in run.left),
+        Fact.SERVER_LEFT: any(SERVER in one for one in run.left),
     }
     return frozenset(fact for fact, is_so in seen.items() if is_so)
 
@@ -234,11 +245,16 @@ def verdict(row: Misbehaviour, run: Run, good: Run) -> Verdict:
         *(["started again"] if _starts(run) > _starts(good) else []),
         *(["declared"] if Fact.DECLARED in seen else []),
         *(["never asked"] if Fact.UNREACHED in seen else []),
-        *(["left"] if any("humanmcp.judge.playing" not in one for one in run.left) else []),
+        *(["left"] if any(SERVER not in one for one in run.left) else []),
     ]
     begun = run.odd_at or run.ended_at
     lines = tuple(_proof(run, good))
     return Verdict(row.name, word, max(0.0, run.ended_at - begun), lines, tuple(notes))
+
+
+def _is_signal(status: int) -> bool:
+    """Return True if a program ended by a signal. A shell, and what is like one, adds 128."""
+    return status < 0 or status - 128 in signal.valid_signals()
 
 
 def _tail(good: Run) -> float:
@@ -257,7 +273,7 @@ def _worn(line: str) -> str:
     return re.sub(r"[\d\W]+", " ", line.replace(WRONG, RIGHT)).strip()
 
 
-def _messages(run: Run) -> Iterator[dict[str, Any]]:
+def messages(run: Run) -> Iterator[dict[str, Any]]:
     for event in run.events:
         if event.what == "in":
             with suppress(ValueError, RecursionError):
@@ -268,11 +284,11 @@ def _messages(run: Run) -> Iterator[dict[str, Any]]:
 
 def _answers(run: Run) -> Iterator[dict[str, Any]]:
     """Yield the responses of the client to requests of the server."""
-    return (one for one in _messages(run) if "method" not in one and "id" in one)
+    return (one for one in messages(run) if "method" not in one and "id" in one)
 
 
 def _declares(run: Run, capability: str) -> bool:
-    for message in _messages(run):
+    for message in messages(run):
         params = message.get("params")
         if message.get("method") == "initialize" and isinstance(params, dict):
             return capability in params.get("capabilities", {})
@@ -280,11 +296,19 @@ def _declares(run: Run, capability: str) -> bool:
 
 
 def _methods(run: Run) -> set[str]:
-    return {str(one["method"]) for one in _messages(run) if "method" in one}
+    return {str(one["method"]) for one in messages(run) if "method" in one}
+
+
+def _said_after(run: Run) -> bool:
+    """Return True if the client sent something after the misbehaviour, other than to cancel."""
+    begun = run.odd_at or 0.0
+    return any(
+        one.what == "in" and one.at > begun and _CANCELLED not in one.text for one in run.events
+    )
 
 
 def _count(run: Run, method: str) -> int:
-    return sum(one.get("method") == method for one in _messages(run))
+    return sum(one.get("method") == method for one in messages(run))
 
 
 def _starts(run: Run) -> int:
@@ -299,9 +323,10 @@ def _proof(run: Run, good: Run) -> Iterator[str]:
     for one in (*before[-1:], *after[:_SHOWN_LINES]):
         if one.what in ("in", "out", "odd"):
             yield f"{'->' if one.what == 'in' else '<-'} {one.text[:160]}"
-    marked = [line for line in run.output.splitlines() if RIGHT in line or WRONG in line]
-    told = [line for line in _new_lines(run.output, good.output) if line not in marked]
+    output = run.output or ""
+    marked = [line for line in output.splitlines() if RIGHT in line or WRONG in line]
+    told = [line for line in _new_lines(output, good.output or "") if line not in marked]
     for line in (*marked[:2], *told[-4:]):
         yield f"   {line.strip()[:200]}"
-    if not run.killed:
+    if not run.killed and run.status is not None:
         yield f"   exit {run.status}"

@@ -154,6 +154,8 @@ def main() -> int:
             return 0
         if WAY == "dies by a signal":
             os.kill(os.getpid(), signal.SIGABRT)
+        if WAY == "dies by a signal below a shell":
+            return 128 + signal.SIGABRT
         if WAY == "crashes on null":
             raise
         sys.stderr.write(f"error: {error}\n")
