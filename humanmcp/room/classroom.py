@@ -27,6 +27,7 @@ from humanmcp.inbox.attendant import Attendant
 from humanmcp.locales import language_of, spoken_language
 from humanmcp.locales.stop import stopped
 from humanmcp.room import records
+from humanmcp.room.clock import RoomClock
 from humanmcp.room.records import DoorState, RoomDoor, RoomRecord, SeatRecord, Visitor, VisitorKind
 from humanmcp.room.seat import RoomSeat, SeatParts, mark_of
 
@@ -117,7 +118,12 @@ class Classroom:
     """Everything that a room is. The methods may be called from any thread."""
 
     def __init__(
-        self, folder: Path, language: str, around: Callable[..., Any], database: str = ""
+        self,
+        folder: Path,
+        language: str,
+        around: Callable[..., Any],
+        database: str = "",
+        ticks: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open the room in `folder`, or make one. `around` returns the context of a page.
 
@@ -129,6 +135,7 @@ class Classroom:
         self.record.lesson = self.record.lesson or WEATHER
         self._lessons: dict[str, Callable[[str], LessonSteps]] = {}
         self.door = RoomDoor()
+        self.clock = RoomClock(folder / records.CLOCK_FILE, ticks)
         self.attendant = Attendant()
         self._attending = threading.Thread(
             target=partial(self.attendant.run, for_ever=True), name="attendant", daemon=True
@@ -158,6 +165,7 @@ class Classroom:
         self.wall = self._make_seat(SeatRecord(0, self.record.wall), "wall")
         self._broadcaster = Broadcaster(self._tell)
         self.attendant.attend(self._broadcaster, background=True)
+        self.attendant.attend(self.clock, background=True)
         self.door.admit(Visitor(VisitorKind.TEACHER), self.record.teacher)
         self.door.admit(Visitor(VisitorKind.GUEST), self.record.wall)
         self.keep()
@@ -254,6 +262,7 @@ class Classroom:
             record = SeatRecord(number, name=name[:LONGEST_NAME], joined=joined)
             seat = self._take_in(record)
         self.door.seen[Visitor(VisitorKind.LEARNER, number)] = seat.active_at = self.door.clock()
+        seat.taken_at = self.clock()
         seat.note()
         seat.practise()
         self._broadcaster.tell()
@@ -316,6 +325,7 @@ class Classroom:
             folder,
             SeatParts(
                 self.door,
+                self.clock,
                 self.address,
                 self.language,
                 self.attendant,
@@ -527,7 +537,7 @@ class Classroom:
             return False
         step = seat.steps.get(str(standing.step))
         tried = step is not None and step.tries >= STUCK_TRIES and not step.passed
-        return tried or 0 < standing.since < time.time() - STUCK_AFTER
+        return tried or 0 < standing.since < self.clock() - STUCK_AFTER
 
     def name_of(self, seat: RoomSeat) -> str:
         """Return how a seat is called for the teacher: a second one of a name with a number."""

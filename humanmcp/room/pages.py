@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Mapping
 from itertools import count
@@ -64,7 +63,7 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
         "handed_in": seat.handed_in,
         "pen": record.pen,
         "frozen": classroom.record.frozen,
-        "ends": classroom.record.ends if classroom.record.ends > time.time() else 0.0,
+        "ends": _end_of_count_down(classroom),
         "knocks": len(classroom.knocks) - len(classroom.granted),
         "looks_on": looks_on,
         "draft": _draft(seat) if looks_on else None,
@@ -72,6 +71,12 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
         if watching
         else "",
     }
+
+
+def _end_of_count_down(classroom: Classroom) -> float:
+    """Return when the count-down ends, in seconds since 1970; 0 for none, or if it is over."""
+    ends = classroom.record.ends
+    return classroom.clock.since_1970(ends) if ends > classroom.clock() else 0.0
 
 
 def visitor_of(request: Request) -> Visitor:
@@ -168,6 +173,7 @@ def _overview(
         "room/room.html",
         status,
         room=classroom.record,
+        ends=_end_of_count_down(classroom),
         total=len(classroom.lesson_steps().requests),
         next_step=classroom.next_step,
         projected=_on_projector(classroom),
@@ -212,9 +218,10 @@ def _lost_seat(classroom: Classroom, knock: Knock) -> int:
 def _card(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:
     """Gather what the teacher sees of a seat."""
     rows, standing = seat.board.waiting(), seat.standing
-    steps, own = seat.steps, seat.record.lesson
+    steps, own, clock = seat.steps, seat.record.lesson, classroom.clock
     step = steps.get(str(standing.step)) if standing else None
     is_stuck = classroom.is_stuck(seat)
+    arrived = rows[0].arrived if rows else 0.0
     clients = [one.facts.client for one in seat.board.sessions() if one.facts.life is Life.OPEN]
     return {
         "number": seat.record.number,
@@ -226,8 +233,8 @@ def _card(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:
         "cells": _cells(standing, steps, is_stuck=is_stuck) if standing else (),
         "stuck": is_stuck,
         "tries": step.tries if step else 0,
-        "arrived": rows[0].arrived if rows else 0.0,
-        "hand": seat.record.hand,
+        "arrived": (rows and standing and clock.since_1970(standing.since)) or arrived,
+        "hand": clock.since_1970(seat.record.hand),
         "handed_in": seat.handed_in,
         "pen": seat.record.pen,
         "hint": seat.record.hint,
@@ -382,7 +389,7 @@ def _act(classroom: Classroom, values: dict[str, str]) -> None:  # noqa: C901, P
                 one.practise(told="reset")
         case "count down":
             minutes = min(number_of(values.get("minutes", "")), LONGEST_COUNT_DOWN)
-            classroom.note(ends=time.time() + minutes * 60 if minutes else 0.0)
+            classroom.note(ends=classroom.clock() + minutes * 60 if minutes else 0.0)
 
 
 @router.get("/room/seat/{number}")

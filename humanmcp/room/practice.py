@@ -14,7 +14,6 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.answering.summary import message_in
-from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored, Noticed, WasAsked
 from humanmcp.demo.steps import LessonRun, list_again
 from humanmcp.inbox.contract import InboxError, Key, Reply, StoreError
@@ -52,22 +51,17 @@ class StepOutcome(enum.Enum):
 
 
 class StepEnd(NamedTuple):
-    """The end of step `at`, from 1. `since` is when it was first asked, both in seconds since 1970.
-
-    With `is_retold`, it happened before this process.
-    """
+    """The end of step `at`, from 1. With `is_retold`, it happened before this process."""
 
     at: int
     outcome: StepOutcome
-    since: float
-    until: float
     is_retold: bool
 
 
 class LessonStanding(NamedTuple):
     """Where a seat is in its lesson: at request `step` of `total`, from 1; `total` + 1 at its end.
 
-    `since` is when the step was first asked, in seconds since 1970.
+    `since` is when the step was first asked, by the clock of the class; 0 for not known.
     """
 
     step: int
@@ -98,8 +92,9 @@ class PracticeLine(NamedTuple):
 class Practice:
     """The host of one session.
 
-    `on_change` is called after each change, `on_end` with the end of each step; both from the
-    attendant's thread, but for what is told again.
+    `on_change` is called after each change, `on_ask` with each step that is asked for the first
+    time and whether that was before this process, `on_end` with the end of each step; all from the
+    attendant's thread, but for what is told again. `on_ask` returns since when the step is open.
     """
 
     def __init__(
@@ -107,11 +102,13 @@ class Practice:
         lesson_steps: LessonSteps,
         line: PracticeLine,
         on_change: Callable[[], object],
+        on_ask: Callable[[int, bool], float],
         on_end: Callable[[StepEnd], object],
     ) -> None:
         self._lesson_run = LessonRun(lesson_steps, lesson_steps.host())
         self._connection, self._inbox, self.session = line
         self._on_change = on_change
+        self._on_ask = on_ask
         self._on_end = on_end
         self._given: dict[int, Reply] = {}
         self._asked: tuple[DemoStep, Message] | None = None
@@ -188,7 +185,7 @@ class Practice:
             waits, said = self._list_again and message.method != LIST, ""
             self._list_again &= not waits
             while not said and self._lesson_run.left and not self._over:
-                said = self._say_next(now, seconds_of(frame.at))
+                said = self._say_next(now)
             self._list_again |= waits
             return said == message.method
         return True
@@ -213,7 +210,7 @@ class Practice:
         if now >= self._deadline and self._asked is not None:
             self._give_up(self._asked)
         while self._asked is None and not self._over and self._lesson_run.left:
-            self._say_next(now, time.time())
+            self._say_next(now)
         if self._asked is None:  # the lesson is over
             self._over = True
             self._connection.hang_up()
@@ -232,7 +229,7 @@ class Practice:
         if self._told is None:
             self._connection.say(line.encode())
 
-    def _say_next(self, now: float, since: float) -> str:
+    def _say_next(self, now: float) -> str:
         """Send the next message. Return its method; "" if the lesson goes back or cannot go on."""
         again, self._list_again = self._list_again, False
         step = list_again("en") if again else self._lesson_run.left.pop(0)
@@ -250,7 +247,7 @@ class Practice:
         if not again:
             at = len(self._lesson_run.passed) + 1
             if at not in self._steps.values():
-                self._since = since
+                self._since = self._on_ask(at, self._told is not None)
             self._steps[self._number] = at
         self._on_change()
         return step.method
@@ -315,8 +312,7 @@ class Practice:
             if author in {BY, BY_TEACHER}:
                 self._given_steps.add(at)
             outcome = self._outcome(at, passed=self._lesson_run.judge(given=author == BY))
-            until = time.time() if told is None else seconds_of(told.at)
-            self._on_end(StepEnd(at, outcome, self._since, until, told is not None))
+            self._on_end(StepEnd(at, outcome, told is not None))
         self._on_change()
 
     def _author(self) -> str:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 ROOM_FILE: Final = "room.json"
 SEAT_FILE: Final = "seat.json"
+CLOCK_FILE: Final = "clock"
 CODE_LENGTH: Final = 8
 """31^8 codes: 2,000 guesses a second for a day find one with a chance of 1 in 5,000. So guesses
 need no limit, which one visitor could use up for all others behind the same address."""
@@ -75,7 +76,7 @@ class RoomRecord:
     """A room. `lesson` is a name or a file, "" for the weather.
 
     `projected` is what the projector shows: "code", "steps", "seat NUMBER", "answer NUMBER KEY", or
-    "mistake CODE". `ends` is the end of the count-down, in seconds since 1970; 0 for none.
+    "mistake CODE". `ends` is the end of the count-down, by the clock of the class; 0 for none.
     """
 
     name: str = field(default_factory=lambda: secrets.token_hex(3))
@@ -99,9 +100,10 @@ class StepRecord:
     `tries` counts what was sent, also where the check stopped it. `mistakes` are codes that the
     check found and that stayed for a while; `sent` those that were in a sent answer; `taught` those
     that the teacher left in the draft. `asked` are the last exchanges, session/number, that asked
-    for its answer. `given`: the lesson or the teacher answered it. `seconds` is from the first
-    request to the answer that passed, or to the last one, or until the step was left without one;
-    `hints` and `hands` are counted.
+    for its answer. `given`: the lesson or the teacher answered it. `since` is when it was first
+    asked in the last session, by the clock of the class; `seconds` is from there to the answer that
+    passed, or to the last one, or until the step was left without one; `hints` and `hands` are
+    counted.
     """
 
     asked: list[str] = field(default_factory=list)
@@ -111,6 +113,7 @@ class StepRecord:
     sent: list[str] = field(default_factory=list)
     taught: list[str] = field(default_factory=list)
     given: bool = False
+    since: float = 0.0
     seconds: float | None = None
     hints: int = 0
     hands: int = 0
@@ -118,7 +121,7 @@ class StepRecord:
 
 @dataclass(slots=True)
 class SeatRecord:
-    """A seat. `hand` is since when it is raised, in seconds since 1970; 0 for not at all.
+    """A seat. `hand` is since when it is raised, by the clock of the class; 0 for not at all.
 
     With `pen`, the teacher writes here. `lesson` is the learner's choice, "" for that of
     the room. `opened` is the step that the teacher opened last. `steps` is what was done in each

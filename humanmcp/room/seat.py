@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.attendant import Attendant
     from humanmcp.inbox.contract import Draft, Inbox, Item, Reply
     from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.room.clock import RoomClock
     from humanmcp.room.records import RoomDoor, SeatRecord
     from humanmcp.server.session import ServedSession
 
@@ -111,6 +112,7 @@ class SeatParts(NamedTuple):
     """
 
     door: RoomDoor
+    clock: RoomClock
     address: Address
     language: str
     attendant: Attendant
@@ -133,7 +135,10 @@ class RoomSeat:
         self.practice: Practice | None = None
         self.active_at = -math.inf
         """When the learner did something last, by the clock of the door."""
+        self.taken_at = -math.inf
+        """When the learner joined, by the clock of the class; -inf for before this process."""
         self._parts = parts
+        self.clock = parts.clock
         self._problems: tuple[Key, dict[str, float]] | None = None
         """The problems of the current draft, each with the time since when it is there."""
         self._lock = threading.RLock()
@@ -277,8 +282,8 @@ class RoomSeat:
         lesson = self.record.sessions[session]
         self.record.steps.setdefault(lesson, {})
         line = PracticeLine(connection, self.inbox, session)
-        over = partial(self._step_is_over, lesson)
-        return Practice(self._lesson_steps, line, self._changed, over)
+        asked, over = partial(self._step_is_asked, lesson), partial(self._step_is_over, lesson)
+        return Practice(self._lesson_steps, line, self._changed, asked, over)
 
     def _attend(self, practice: Practice, make: Callable[[], ServedSession]) -> None:
         session = PracticeSession(make)
@@ -406,7 +411,7 @@ class RoomSeat:
         if step.passed or practice is None or at != practice.open_step:
             return step.seconds
         is_open = lesson == self.record.sessions[practice.session]
-        return _seconds(practice.standing.since, time.time()) if is_open else step.seconds
+        return self._seconds_since(step) if is_open else step.seconds
 
     @property
     def sent_codes(self) -> frozenset[str]:
@@ -425,11 +430,21 @@ class RoomSeat:
             steps = self.record.steps.setdefault(lesson, {})
             return steps.setdefault(str(at), StepRecord())
 
+    def _step_is_asked(self, lesson: str, at: int, is_retold: bool) -> float:  # noqa: FBT001 - one of two
+        """Return since when a step is open; what was told before it was kept begins now."""
+        step = self._step_at(lesson, at)
+        if not (is_retold and step.since):
+            step.since = self.clock()
+        return step.since
+
+    def _seconds_since(self, step: StepRecord) -> float:
+        return round(self.clock() - step.since, 1)
+
     def _step_is_over(self, lesson: str, end: StepEnd) -> None:
         """Keep what became of a step; the hint for it has done its work."""
         step, passed = self._step_at(lesson, end.at), end.outcome is StepOutcome.PASSED
         if not (step.passed or (end.is_retold and step.seconds is not None)):
-            step.seconds = _seconds(end.since, end.until)
+            step.seconds = self._seconds_since(step)
         step.passed |= passed
         step.given = end.outcome is StepOutcome.GIVEN and not step.passed
         if not end.is_retold:
@@ -452,7 +467,7 @@ class RoomSeat:
         """Note since when the learner's hand is raised."""
         if not self.record.hand:
             self._present_step.hands += 1
-            self.note(hand=time.time())
+            self.note(hand=self.clock())
 
     @property
     def handed_in(self) -> str:
@@ -526,11 +541,6 @@ class RoomSeat:
             return frozenset()
         waits = any(row.key == found[0] for row in self.board.waiting())
         return frozenset(found[1]) if waits else frozenset()
-
-
-def _seconds(since: float, until: float) -> float:
-    """Return the seconds between two times; 0 where the clock was set back meanwhile."""
-    return round(max(0.0, until - since), 1)
 
 
 def _codes(diagnostics: Iterable[Diagnostic]) -> frozenset[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import Any, Final
 
 from fastapi import Request
@@ -12,7 +11,6 @@ from starlette.responses import HTMLResponse
 from humanmcp.answering import service
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.common import mistakes, qr_code
-from humanmcp.common.timestamps import seconds_of
 from humanmcp.desk.context import page, page_router
 from humanmcp.desk.history.history_page import stage
 from humanmcp.inbox.contract import Key, Life
@@ -112,5 +110,5 @@ def _bars(classroom: Classroom) -> list[tuple[str, int]]:
 
 def _arrival(seat: RoomSeat) -> tuple[SeatMark, str, bool]:
     """Return a seat's mark, in words, and whether it has just come."""
-    is_new = time.time() - seconds_of(seat.record.joined) < JUST_COME
+    is_new = seat.clock() - seat.taken_at < JUST_COME
     return seat.mark, seat.mark.words(), is_new

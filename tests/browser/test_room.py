@@ -343,7 +343,7 @@ def test_back_after_an_order_leads_to_a_page_and_orders_nothing(
 def test_the_time_left_is_right_on_a_device_whose_clock_is_wrong(
     room: Rooming, open_page: Callable[..., Page]
 ) -> None:
-    """It is counted by the clock of the room."""
+    """It is counted by the clock of the room, also after the device's clock was set."""
     learner = open_page(f"http://127.0.0.1:{room.port}/?code={room.code}")
     learner.clock.install(time=time.time() + 600)
     learner.reload()
@@ -351,6 +351,11 @@ def test_the_time_left_is_right_on_a_device_whose_clock_is_wrong(
     room.teacher().submit("/room", act="count down", minutes=5)
     left = learner.locator("#around [data-until]")
     expect(left).to_have_text(re.compile("4:5|5:00"))
+    learner.clock.set_system_time(time.time() - 3600)
+    room.teacher().submit("/room", act="hint", hint="Read the task again")
+    expect(learner.locator("#around")).to_contain_text("Read the task again")
+    learner.clock.run_for(1000)
+    expect(left).to_have_text(re.compile("4:[45]"))
 
 
 def test_send_on_a_mistake_is_a_try(room: Rooming, open_page: Callable[..., Page]) -> None:

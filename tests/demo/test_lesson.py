@@ -127,7 +127,9 @@ class Seat:
         self.line = MemoryConnection()
         self.frames: list[Frame] = []
         where = PracticeLine(self.line, cast("Inbox", EmptyInbox()), "s")
-        self.practice = Practice(self.lesson_steps, where, lambda: None, lambda _end: None)
+        self.practice = Practice(
+            self.lesson_steps, where, lambda: None, lambda *_: 0.0, lambda _: None
+        )
         self.now = 0.0
         self.heard: list[dict[str, Any]] = []
         self.go()

@@ -2,7 +2,6 @@
 
 import html
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -115,20 +114,6 @@ def test_who_looks_at_the_page_is_not_gone(class_of_three: tuple[Classroom, Cloc
     values = {"act": "reset"}
     assert at_work(classroom, values) == [1]
     assert not classroom.is_unused(classroom.seats[0])
-
-
-def test_a_clock_that_is_set_back_makes_no_negative_time(
-    class_of_three: tuple[Classroom, Clock], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither in the table nor as somebody who is stuck; set forward, everybody is."""
-    classroom, _ = class_of_three
-    first, now = classroom.seats[0], time.time()
-    monkeypatch.setattr(time, "time", lambda: now - 3600)
-    assert first.seconds_at("weather", 1) == 0.0
-    assert not classroom.is_stuck(first)
-    monkeypatch.setattr(time, "time", lambda: now + 3600)
-    assert first.seconds_at("weather", 1) == pytest.approx(3600, abs=60)
-    assert classroom.is_stuck(first)
 
 
 @pytest.fixture

@@ -181,6 +181,8 @@ def test_the_mistakes_of_a_draft_and_the_clock_of_a_step_go_on(tmp_path: Path) -
         keep(ann, asked, WRONG)
         ann.call(f"{path_of(asked)}/check", {"text": WRONG})
         now = until(lambda: re.findall(r"now in 1, sent by 0", teacher.get("/room").text), "it")
+        (kept,) = room.folder.glob("seats/001/seat.json")
+        since = json.loads(kept.read_text("utf-8"))["steps"]["weather"]["2"]["since"]
         room.kill()
     with Rooming(home):
         page = teacher.get("/room").text
@@ -188,11 +190,11 @@ def test_the_mistakes_of_a_draft_and_the_clock_of_a_step_go_on(tmp_path: Path) -
     classroom = Classroom(home / "rooms" / "class", "en", page_context)
     classroom.open(Address(1), "http://127.0.0.1:1")
     classroom.run()
-    standing = classroom.seats[0].standing
+    standing, before = classroom.seats[0].standing, classroom.seats[0].record.steps["weather"]["2"]
     classroom.close()
     assert standing
     assert (standing.step, standing.outcomes) == (2, (StepOutcome.PASSED,))
-    assert standing.since == pytest.approx(asked["arrived"], abs=0.5)
+    assert 1.0 < standing.since == before.since == since
 
 
 @pytest.mark.parametrize("seed", range(3))

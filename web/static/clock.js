@@ -7,8 +7,16 @@ const SPOKEN = [30, 10]; // seconds left that are said aloud, and only those
 const SOON = 15;
 const ARRIVES_WITHIN = 10; // seconds: a smaller difference may be the way of the page
 
-const difference = Date.now() / 1000 - Number(document.body.dataset.now);
-const ahead = Math.abs(difference) > ARRIVES_WITHIN ? difference : 0; // of a device whose clock is wrong
+let ahead = 0; // of a device whose clock is wrong
+
+/** @param {Document} page as it has just come: either clock may have been set since the last one */
+export function compareClocks({ body }) {
+  if (!body?.dataset.now) return;
+  const difference = Date.now() / 1000 - Number(body.dataset.now);
+  ahead = Math.abs(difference) > ARRIVES_WITHIN ? difference : 0;
+}
+
+compareClocks(document);
 
 /** @param {number} seconds */
 export function clock(seconds) {

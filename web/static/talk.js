@@ -1,5 +1,6 @@
 // Speak with the desk: JSON calls, parts of pages that it rendered, and no more often than needed.
 
+import { compareClocks } from "./clock.js";
 import { all, first } from "./dom.js";
 import { at, loginPath } from "./loginpath.js";
 
@@ -49,6 +50,7 @@ export function part(path, form) {
     request.onload = () => {
       if (request.status === 401) location.assign(at("/login"));
       unanswered ||= request.status === 503;
+      if (request.response) compareClocks(request.response);
       done(request.status === 200 ? request.response : null);
     };
     request.onerror = request.ontimeout = () => {
