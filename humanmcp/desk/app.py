@@ -148,7 +148,14 @@ def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
     return app
 
 
-def guarded(app: ASGIApp, desk: Desk, stranger: str = "devices/stranger.html") -> Guard:
+def refusal_sentence(place: str, code: str) -> str:
+    """Return why a request is refused, and what to open at this place ("desk", "room")."""
+    return say("refusal", code, open=say("refusal", f"open.{place}"))
+
+
+def guarded(
+    app: ASGIApp, desk: Desk, stranger: str = "devices/stranger.html", place: str = "desk"
+) -> Guard:
     """Return `app` behind the guard; unknown browsers get the page `stranger`."""
 
     def page(scope: Scope, why: str, status: int) -> bytes:
@@ -160,7 +167,7 @@ def guarded(app: ASGIApp, desk: Desk, stranger: str = "devices/stranger.html") -
         address=desk.address,
         door=desk.door,
         page=page,
-        tell=partial(say, "refusal"),
+        tell=partial(refusal_sentence, place),
         note=context.note,
     )
 

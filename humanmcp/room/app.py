@@ -50,7 +50,7 @@ def make_app(classroom: Classroom, hosts: HostSeats) -> ASGIApp:
     desk = classroom.teacher.desk
     pages = desk_app.make_pages(desk, _ROUTERS)
     pages.state.room = classroom
-    guarded = desk_app.guarded(Roles(pages, classroom), desk, "room/outside.html")
+    guarded = desk_app.guarded(Roles(pages, classroom), desk, "room/outside.html", "room")
     return desk_app.Speaking(Entrance(guarded, classroom, hosts), desk.language)
 
 
@@ -80,8 +80,8 @@ class Entrance:
 
     async def _by_key(self, rest: str, scope: Scope, receive: Receive, send: Send) -> None:
         if wrong_host(scope["headers"], self._classroom.address) is not None:
-            refused = PlainTextResponse(say("refusal", WRONG_HOST.code, "en"), WRONG_HOST.status)
-            await refused(scope, receive, send)
+            why = desk_app.refusal_sentence("room", WRONG_HOST.code)
+            await PlainTextResponse(why, WRONG_HOST.status)(scope, receive, send)
             return
         key, _, what = rest.partition("/")
         visitor = self._classroom.door.holder(key)

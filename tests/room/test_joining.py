@@ -183,6 +183,30 @@ def test_another_name_for_this_computer_is_refused(room: Rooming) -> None:
         assert page.status == 421, path
 
 
+@pytest.mark.parametrize(
+    ("path", "headers", "said"),
+    [
+        ("//", {}, "This path does not exist."),
+        ("/room/..%2f", {}, "This path does not exist."),
+        ("/room", {"Host": "evil.example"}, "This is not the address of this page."),
+        ("/s/x", {"Host": "evil.example"}, "This is not the address of this page."),
+        ("/room", {"Sec-Fetch-Site": "cross-site"}, "Another site sent this request"),
+        ("/api/state", {}, "You are not logged in."),
+    ],
+)
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_a_refusal_in_a_room_names_what_is_there(
+    room: Rooming, path: str, headers: dict[str, str], said: str, lang: str
+) -> None:
+    """Learners have a link and a projector; nobody there runs the command of a desk."""
+    page = room.visitor().ask("GET", path, headers={**headers, "Accept-Language": lang})
+    text = str(page.json["detail"]) if path.startswith("/api") else page.text
+    assert page.status in {400, 401, 403, 421}
+    assert (said in text) is (lang == "en")
+    assert ("projector" if lang == "en" else "プロジェクター") in text
+    assert "humanmcp desk" not in text
+
+
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
 def test_a_room_with_a_certificate_speaks_https_and_its_cookies_go_nowhere_else(
     tmp_path: Path,
