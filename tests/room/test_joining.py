@@ -408,7 +408,8 @@ def test_a_learner_that_never_came_back_is_shown_as_gone(room: Rooming) -> None:
     teacher = room.teacher()
     shown = until(
         lambda: re.search(
-            r'<li class="seat (\w+)[^>]*>\s*<a class="who"[^\n]*fresh', teacher.get("/room").text
+            r'<li class="seat (\w+)[^>]*>\s*<a class="learner"[^\n]*fresh',
+            teacher.get("/room").text,
         ),
         "the seat",
     )
