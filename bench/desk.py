@@ -20,6 +20,7 @@ from bench.many_sessions import FILES_EACH
 from humanmcp import launch
 from humanmcp.inbox.contract import Draft, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Desk:
         )
         facts = launch.wait_for_facts(home, 30)
         if facts is None:
-            raise launch.NoDeskError("no start", log=home / launch.LOG_NAME)
+            raise stopped("no_desk", "no start", REFUSED, log=home / launch.LOG_NAME)
         self.port = int(facts.address.rstrip("/").rpartition(":")[2])
         self.headers = {"Authorization": f"Bearer {facts.token}"}
 

@@ -26,7 +26,7 @@ from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.atomic import is_held, write_private
 from humanmcp.locales import language_of, say, speak
-from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.locales.stop import REFUSED, StopError, sentence_of, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,12 +41,6 @@ START_WITHIN: Final = 10.0
 END_WITHIN: Final = 3.0
 STOPS_WITHIN: Final = 20.0
 _LOOK_EVERY: Final = 0.02
-
-
-class NoDeskError(StopError):
-    """A desk did not start, or gave no key."""
-
-    section = "no_desk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +74,7 @@ def find_or_start(home: Path, *flags: str, stdin: int = subprocess.DEVNULL) -> D
         _start(folder, flags, stdin)
         facts = wait_for_facts(folder, dead=before)
     if facts is None:
-        raise NoDeskError("no start", log=folder / LOG_NAME)
+        raise stopped("no_desk", "no start", REFUSED, log=folder / LOG_NAME)
     return facts
 
 
@@ -169,7 +163,7 @@ def end(folder: Path) -> bool:
     Returns False if none ran.
 
     Raises:
-        NoDeskError: it did not end.
+        StopError: it did not end.
     """
     facts = wait_for_facts(folder, END_WITHIN) if is_held(folder / LOCK_NAME) else None
     if facts is None:
@@ -184,7 +178,7 @@ def _wait_for_end(folder: Path, facts: DeskFacts) -> None:
     until = time.monotonic() + STOPS_WITHIN
     while is_held(folder / LOCK_NAME):
         if time.monotonic() > until:
-            raise NoDeskError("no end", pid=facts.pid)
+            raise stopped("no_desk", "no end", REFUSED, pid=facts.pid)
         time.sleep(_LOOK_EVERY)
 
 
@@ -207,7 +201,7 @@ def login_address(facts: DeskFacts, session: str = "") -> str:
     With a session, the key only opens that session.
 
     Raises:
-        NoDeskError: it gives no key.
+        StopError: it gives no key.
         OSError: the desk does not answer.
     """
     return ways_in(facts, session)[0]
@@ -220,7 +214,7 @@ def ways_in(facts: DeskFacts, session: str = "", device: str = "") -> tuple[str,
     fragment, which browsers do not send, so it is in no log and no Referer.
 
     Raises:
-        NoDeskError: it gives no key.
+        StopError: it gives no key.
         OSError: the desk does not answer.
     """
     host, _, port = facts.address.removeprefix("http://").rstrip("/").rpartition(":")
@@ -238,7 +232,7 @@ def ways_in(facts: DeskFacts, session: str = "", device: str = "") -> tuple[str,
         response = connection.getresponse()
         body = response.read()
     if response.status != 200:
-        raise NoDeskError("no key", status=response.status)
+        raise stopped("no_desk", "no key", REFUSED, status=response.status)
     record = json.loads(body)
     address = f"{facts.elsewhere}/" if device else facts.address
     return f"{address}login#k={record['key']}", str(record.get("code", ""))

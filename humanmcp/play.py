@@ -20,7 +20,7 @@ from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.host.table import ROLES, Plan, Table
 from humanmcp.inbox import open_inbox
 from humanmcp.locales import say
-from humanmcp.locales.stop import USAGE_ERROR, StopError, sentence_of
+from humanmcp.locales.stop import StopError, sentence_of, stopped
 
 if TYPE_CHECKING:
     import argparse
@@ -34,13 +34,6 @@ if TYPE_CHECKING:
 
 SECTION: Final = "play"
 DEFAULT: Final = "model,server"
-
-
-class PlayError(StopError):
-    """The roles cannot be played."""
-
-    section = SECTION
-    status = USAGE_ERROR
 
 
 def add_arguments(parser: Parser) -> None:
@@ -70,7 +63,7 @@ def people_of(text: str) -> frozenset[Role]:
     """Parse the roles that people play.
 
     Raises:
-        PlayError: there is no such role.
+        StopError: there is no such role.
     """
     names = {one.value: one for one in ROLES}
     wanted = [word.strip() for word in text.split(",") if word.strip() and text != "nobody"]
@@ -78,7 +71,7 @@ def people_of(text: str) -> frozenset[Role]:
         return frozenset(ROLES)
     unknown = [word for word in wanted if word not in names]
     if unknown:
-        raise PlayError("no such role", name=unknown[0], names=", ".join(names))
+        raise stopped(SECTION, "no such role", name=unknown[0], names=", ".join(names))
     return frozenset(names[word] for word in wanted)
 
 

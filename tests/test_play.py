@@ -14,7 +14,8 @@ from humanmcp.cli import main
 from humanmcp.host.table import ROLES
 from humanmcp.inbox.contract import Item, Life, OutgoingResult, Reply, Role
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.play import PlayError, people_of
+from humanmcp.locales.stop import StopError
+from humanmcp.play import people_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.support.desk_process import Desking
@@ -249,7 +250,7 @@ def test_seats_are_named_and_mistyped_ones_are_explained() -> None:
     assert people_of("all") == frozenset(ROLES)
     assert people_of("nobody") == frozenset()
     assert people_of("model, server") == {Role.MODEL, Role.SERVER}
-    with pytest.raises(PlayError, match="the roles are host, client, server, model"):
+    with pytest.raises(StopError, match="the roles are host, client, server, model"):
         people_of("modle")
 
 

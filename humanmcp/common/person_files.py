@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.locales.stop import StopError, stopped
+from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.repair.reading import decode_file
 
@@ -206,12 +206,6 @@ def decoded(content: bytes, name: str) -> str:
 # -- a key for a service -------------------------------------------------------------------------
 
 
-class KeyFileError(StopError):
-    """A key cannot be used."""
-
-    section = "host"
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class ApiKey:
     """A key. Only `secret` reveals it."""
@@ -230,7 +224,7 @@ def find_key(name: str, file: str, environment: Mapping[str, str] = os.environ) 
     """Return the key in the file, else that of the environment variable, else None.
 
     Raises:
-        KeyFileError: the file cannot be read, or other users can read it.
+        StopError: the file cannot be read, or other users can read it.
     """
     if file:
         return _from_file(Path(file).expanduser())
@@ -243,7 +237,7 @@ def _from_file(path: Path) -> ApiKey:
         with path.open(encoding="utf-8") as stream:
             mode = os.fstat(stream.fileno()).st_mode
             if os.name != "nt" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise KeyFileError("key file is open", path=path)
+                raise stopped("host", "key file is open", REFUSED, path=path)
             return ApiKey(stream.read().strip())
     except (OSError, UnicodeDecodeError) as error:
-        raise KeyFileError("unreadable key", path=path, why=error) from error
+        raise stopped("host", "unreadable key", REFUSED, path=path, why=error) from error

@@ -41,7 +41,7 @@ from humanmcp.inbox import open_inbox
 from humanmcp.inbox.atomic import LifeLock, is_held
 from humanmcp.launch import DeskFacts
 from humanmcp.locales import say
-from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.locales.stop import REFUSED, StopError, sentence_of, stopped
 
 if TYPE_CHECKING:
     import argparse
@@ -148,11 +148,11 @@ def _point_to(home: Path, arguments: argparse.Namespace) -> int:
     """
     facts = launch.wait_for_facts(home)
     if facts is None:
-        raise launch.NoDeskError("no start", log=home / launch.LOG_NAME)
+        raise stopped("no_desk", "no start", REFUSED, log=home / launch.LOG_NAME)
     wanted = outside_of(arguments.url)
     reached = facts.elsewhere in wanted if wanted else facts.elsewhere
     if (arguments.lan or wanted) and not reached:
-        raise launch.NoDeskError("elsewhere", address=facts.elsewhere or facts.address)
+        raise stopped("no_desk", "elsewhere", REFUSED, address=facts.elsewhere or facts.address)
     address, code = launch.ways_in(facts)
     if code:
         terminal.to_stdout(say("desk", "code.now", address=facts.address, code=code))

@@ -28,7 +28,7 @@ from humanmcp.host.conversation import (
 from humanmcp.host.terminal.results import line_of, show_sampling
 from humanmcp.host.terminal.typing import FormAtTerminal
 from humanmcp.locales import say
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import objects_at
 
@@ -166,12 +166,6 @@ KINDS: Final = {"/prompts": ("prompts",), "/resources": ("resources", "templates
 """The commands that list, and what each lists."""
 
 
-class LendingError(StopError):
-    """A server does not lend what the person wants."""
-
-    section = SECTION
-
-
 class Lent:
     """The prompts and resources of all servers of one host."""
 
@@ -216,7 +210,7 @@ class Lent:
         result = self._asked(server, self._requests(server).prompt(name, rest))
         turns = turns_heard(result.get("messages"))
         if not turns:
-            raise LendingError("empty prompt", name=name)
+            raise stopped(SECTION, "empty prompt", REFUSED, name=name)
         return turns
 
     def read(self, typed: str) -> tuple[Block, ...]:
@@ -235,7 +229,7 @@ class Lent:
         found = [one for one in self.servers.running() if parts and one.name == parts[0]]
         if len(parts) < 2 or not found:
             names = ", ".join(one.name for one in self.servers.running()) or "-"
-            raise LendingError(otherwise, names=names)
+            raise stopped(SECTION, otherwise, REFUSED, names=names)
         return found[0], parts[1], parts[2] if len(parts) > 2 else ""
 
     def _requests(self, server: Server) -> Requests:

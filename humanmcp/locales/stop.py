@@ -42,10 +42,10 @@ class StopError(Exception):
         return say(self.section, self.code, **fillings)
 
 
-def stopped(section: str, code: str, **fillings: object) -> StopError:
-    """Return a usage error of a section that has no separate class."""
+def stopped(section: str, code: str, status: int = USAGE_ERROR, /, **fillings: object) -> StopError:
+    """Return an error that no code tells from others."""
     error = StopError(code, **fillings)
-    error.section, error.status = section, USAGE_ERROR
+    error.section, error.status = section, status
     return error
 
 

@@ -16,7 +16,7 @@ import subprocess
 import threading
 from typing import Final
 
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import REFUSED, stopped
 
 logger = logging.getLogger(__name__)
 
@@ -28,12 +28,6 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,127}")
 """How the name of a tool may look to be passed on: it comes from the client."""
 
 
-class NotifyError(StopError):
-    """The command cannot be understood."""
-
-    section = "setting_error"
-
-
 class CommandNotifier:
     """Announces the questions of one session."""
 
@@ -41,12 +35,12 @@ class CommandNotifier:
         """Read the command, which no shell sees.
 
         Raises:
-            NotifyError: a quote in it is not closed, or it is empty.
+            StopError: a quote in it is not closed, or it is empty.
         """
         try:
             self._words = shlex.split(command)
         except ValueError as error:
-            raise NotifyError("notify", value=command, why=error) from error
+            raise stopped("setting_error", "notify", REFUSED, value=command, why=error) from error
         self._waiting: queue.Queue[tuple[str, str, str]] = queue.Queue(MOST)
         self._thread: threading.Thread | None = None
 

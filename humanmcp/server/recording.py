@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import InboxError
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.answer_book.replay import Match, Otherwise, Replay, recorded
 from humanmcp.protocol.conversation.transcript import to_json
 from humanmcp.protocol.json.encodings import utf16_of
@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from humanmcp.protocol.conversation.transcript import Frame
-
-
-class NoReplayError(StopError):
-    """There is nothing to be replayed."""
-
-    section = "serve"
 
 
 class RecordingPlace(NamedTuple):
@@ -81,7 +75,7 @@ def read_replay(recording: RecordingPlace, match: str, otherwise: str = "hand") 
     Where the real server stands behind it, a recording may be empty, or a file that is to be made.
 
     Raises:
-        NoReplayError: there is no such recording, or no answer in it.
+        StopError: there is no such recording, or no answer in it.
     """
     begins = otherwise == Otherwise.FORWARD.value
     path = recording.path
@@ -92,9 +86,9 @@ def read_replay(recording: RecordingPlace, match: str, otherwise: str = "hand") 
         frames = () if is_new else recording.frames()
         replay = Replay(recorded(frames), Match(match), Otherwise(otherwise))
     except (OSError, InboxError) as error:
-        raise NoReplayError("no replay", path=named, why=error) from error
+        raise stopped("serve", "no replay", REFUSED, path=named, why=error) from error
     if not len(replay) and not begins:
-        raise NoReplayError("nothing to replay", path=named)
+        raise stopped("serve", "nothing to replay", REFUSED, path=named)
     return replay
 
 

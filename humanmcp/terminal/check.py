@@ -34,7 +34,7 @@ from humanmcp.common.person_files import STDIN, decoded, read_bytes, read_text, 
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr, to_stdout
 from humanmcp.locales import say, titled
-from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, to_json
@@ -84,7 +84,7 @@ def judge_lines(arguments: argparse.Namespace) -> int:
     began = time.monotonic()
     count = 0
     if len(arguments.files) > 1:
-        raise CaseError("one file")
+        raise stopped(SECTION, "one file")
     with _opened(*arguments.files) as number:
         for lines in _batches(number):
             raw_to_stdout("\n".join(_answered(line, arguments) for line in lines))
@@ -143,7 +143,7 @@ def _answered(line: bytes, arguments: argparse.Namespace) -> str:
         else:
             verdict = _line_case(record, arguments).verdict()
         answer = checked_shape(verdict)
-    except (CaseError, ValueError, RecursionError) as error:
+    except (StopError, ValueError, RecursionError) as error:
         answer = _line_error(error)
     except Exception as error:  # noqa: BLE001 - the lines after this one are answered anyway
         answer = checked_shape(failed("", error))
@@ -164,19 +164,19 @@ def _is_message(record: Any, arguments: argparse.Namespace) -> bool:  # noqa: AN
 
 def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa: ANN401 - any JSON value
     if not isinstance(record, dict):
-        raise CaseError("line no object", got=jsonrpc.json_type(record))
+        raise stopped(SECTION, "line no object", got=jsonrpc.json_type(record))
     for name in ("text", "method", "protocol_version", "form"):
         if not isinstance(record.get(name, ""), str):
-            raise CaseError("line member", got=name)
+            raise stopped(SECTION, "line member", got=name)
     if "text" not in record:
-        raise CaseError("line no text")
+        raise stopped(SECTION, "line no text")
     version = record.get("protocol_version") or arguments.protocol_version
     if version is not None and version not in versions.ALL:
-        raise CaseError("line version", got=version)
+        raise stopped(SECTION, "line version", got=version)
     forms = {form.value: form for form in TextForm}
     form = record.get("form") or arguments.form
     if form not in forms:
-        raise CaseError("line form", got=form)
+        raise stopped(SECTION, "line form", got=form)
     request = record.get("request")
     return open_exchange_of(
         record["text"],
@@ -191,7 +191,7 @@ def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa
 
 
 def _line_error(error: Exception) -> CheckedShape:
-    if isinstance(error, CaseError):
+    if isinstance(error, StopError):
         message = error.sentence()
     else:
         message = say(SECTION, "line no json", got=error)
@@ -227,17 +227,17 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return 0
     if arguments.method and arguments.method not in methods.REQUESTS:
         for guess in difflib.get_close_matches(arguments.method, methods.REQUESTS, n=1):
-            raise CaseError("no such method", got=arguments.method, guess=guess)
+            raise stopped(SECTION, "no such method", got=arguments.method, guess=guess)
     return judge_lines(arguments) if arguments.lines else _every(arguments, settings)
 
 
 def _every(arguments: argparse.Namespace, settings: Settings) -> int:
     """Check each file. Returns the highest exit status."""
     if not arguments.files:
-        raise CaseError("no file")
+        raise stopped(SECTION, "no file")
     files = list(dict.fromkeys(file for name in arguments.files for file in _files_of(name)))
     if arguments.fix and len(files) > 1:
-        raise CaseError("one file")
+        raise stopped(SECTION, "one file")
     gate, statuses, shapes = GATES.get(arguments.format), [], []
     for file in files:
         try:
@@ -267,7 +267,7 @@ def _files_of(name: str) -> list[str]:
     """Return the files below a folder that can hold messages; for anything else, the name itself.
 
     Raises:
-        CaseError: there are none.
+        StopError: there are none.
     """
     folder = Path(name)
     if name == STDIN or not folder.is_dir() or (folder / "transcript.jsonl").exists():
@@ -278,7 +278,7 @@ def _files_of(name: str) -> list[str]:
         if one.suffix in _ENDINGS and (one.is_file() or not one.exists())  # no folder, no pipe
     ]
     if not found:
-        raise CaseError("no file in", folder=name)
+        raise stopped(SECTION, "no file in", folder=name)
     return found
 
 
@@ -301,7 +301,7 @@ def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> _Check
     text, notes = decoded(content, name), decode_file(content)[1]
     other = next((code for code, begins in _OTHER_FILES if begins.match(text)), "")
     if other and not is_answer:
-        raise CaseError(other, name=name)
+        raise stopped(SECTION, other, name=name)
     if not is_answer and _is_request(text):
         found = tuple(_alone(encoded(text), arguments.protocol_version or ""))
         return _print_judged(found, arguments, name, alone=True)
@@ -435,13 +435,6 @@ def _known_alone(
     return known, (kinds.seen_alone().unplaced(),) if known != diagnostics else ()
 
 
-class CaseError(StopError):
-    """The input cannot be checked, such as a line of `--lines` that is not an object."""
-
-    section = "check"
-    status = USAGE_ERROR
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What is known of the request that an answer belongs to; each part may be missing."""
@@ -459,7 +452,7 @@ def open_exchange_of(text: str, form: TextForm, asked: Asked) -> TypedCase:
     the id of the answer itself.
 
     Raises:
-        CaseError: the request is not a request.
+        StopError: the request is not a request.
     """
     if asked.request is None:
         message = _made_up(text, asked)
@@ -467,7 +460,7 @@ def open_exchange_of(text: str, form: TextForm, asked: Asked) -> TypedCase:
         one_line = jsonrpc.encoded(jsonrpc.compact(asked.request))
         found = jsonrpc.read(one_line)
         if not isinstance(found, jsonrpc.Message) or found.kind is not jsonrpc.Kind.REQUEST:
-            raise CaseError("no request")
+            raise stopped(SECTION, "no request")
         message = found
     version = asked.version or versions.stated_in(message) or _asked_for(message)
     is_alone = asked.request is None
@@ -492,7 +485,7 @@ def _made_up(text: str, asked: Asked) -> jsonrpc.Message:
         f'{{"jsonrpc":"2.0","id":{token},"method":{json.dumps(name)},"params":{{}}}}'.encode()
     )
     if not isinstance(made, jsonrpc.Message) or made.id is None:
-        raise CaseError("no id", got=token)
+        raise stopped(SECTION, "no id", got=token)
     return made
 
 
@@ -520,7 +513,7 @@ def explain(codes: Sequence[str]) -> None:
     """Explain some kinds of mistakes; without a code, list all kinds.
 
     Raises:
-        CaseError: one of them does not exist.
+        StopError: one of them does not exist.
     """
     if not codes:
         for code in mistakes.codes():
@@ -535,7 +528,7 @@ def explain(codes: Sequence[str]) -> None:
 def _found(code: str) -> Mistake:
     mistake = mistakes.find_mistake(code)
     if mistake is None:
-        raise CaseError("no such code", got=code)
+        raise stopped(SECTION, "no such code", got=code)
     return mistake
 
 
@@ -598,7 +591,7 @@ def judge_captured(
     """Print the problems of a conversation as text, if that is the form.
 
     Raises:
-        CaseError: nothing in the file is a message.
+        StopError: nothing in the file is a message.
     """
     version, has_requests = arguments.protocol_version or "", _is_two_sided(captured)
     if captured[0].frame is not None:
@@ -612,7 +605,7 @@ def judge_captured(
     words = [one for one in captured if one.direction is Direction.NOTE and one.frame is None]
     if not found:
         said = " / ".join(one_line(one.text, _WIDTH) for one in words if one.level == "error")
-        raise CaseError("no messages but" if said else "no messages", name=name, words=said)
+        raise stopped(SECTION, "no messages but" if said else "no messages", name=name, words=said)
     if arguments.format == "text":
         _print_words(words)
         if cut := [one.number for one in captured if one.is_cut]:

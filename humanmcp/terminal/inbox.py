@@ -36,7 +36,7 @@ from humanmcp.common.terminal import (
 from humanmcp.common.timestamps import clock, read_stamp
 from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales import find_sentence, say
-from humanmcp.locales.stop import USAGE_ERROR, StopError
+from humanmcp.locales.stop import StopError, stopped
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.visible import one_line
@@ -336,13 +336,6 @@ def kept_waiting(item: Item) -> str:
     return find_sentence("waiting", reason) or reason if reason else ""
 
 
-class ChoiceError(StopError):
-    """The name on the command line matches no exchange, or several."""
-
-    section = "choose"
-    status = USAGE_ERROR
-
-
 def open_inbox(settings: Settings) -> DeskInbox:
     # The import is here, so that `--help` and `check` do not pay for it.
     from humanmcp.inbox import open_inbox  # noqa: PLC0415 - see above
@@ -368,14 +361,14 @@ def choose(inbox: DeskInbox, wanted: str) -> OpenExchange:
     else one of the newest closed session.
 
     Raises:
-        ChoiceError: no match, or several.
+        StopError: no match, or several.
     """
     everybody = listed_sessions(inbox)
     name, slash, number = wanted.rpartition("/")
     if not wanted:
         return _the_only_one(inbox, everybody)
     if not (number.isascii() and number.isdigit()):
-        raise ChoiceError("no number", wanted=wanted)
+        raise stopped("choose", "no number", wanted=wanted)
     if slash:
         return _in_session(inbox, _session(everybody, name, wanted), int(number), wanted)
     anywhere = _with_number(inbox, everybody, int(number))
@@ -384,7 +377,7 @@ def choose(inbox: DeskInbox, wanted: str) -> OpenExchange:
     if not found and anywhere:
         found = anywhere[-1:]
     if not found:
-        raise ChoiceError("unknown", wanted=wanted)
+        raise stopped("choose", "unknown", wanted=wanted)
     if len(found) > 1:
         raise _several(wanted, number, [one.facts for one in found])
     return found[0]
@@ -394,7 +387,7 @@ def choose_session(inbox: DeskInbox, wanted: str) -> SessionFacts:
     """Find a session by its name on the command line; without a name, the only live one.
 
     Raises:
-        ChoiceError: no match, or several.
+        StopError: no match, or several.
     """
     everybody = listed_sessions(inbox)
     if wanted:
@@ -403,7 +396,7 @@ def choose_session(inbox: DeskInbox, wanted: str) -> SessionFacts:
     if len(live) == 1:
         return live[0]
     choices = ", ".join(one.letter for one in live)
-    raise ChoiceError("which session" if live else "nobody", choices=choices)
+    raise stopped("choose", "which session" if live else "nobody", choices=choices)
 
 
 def _the_only_one(inbox: DeskInbox, everybody: Sequence[SessionFacts]) -> OpenExchange:
@@ -415,10 +408,10 @@ def _the_only_one(inbox: DeskInbox, everybody: Sequence[SessionFacts]) -> OpenEx
     ]
     waiting = [one for one in open_ones if one.standing.urgency is Urgency.NOW] or open_ones
     if not waiting:
-        raise ChoiceError("nothing waits")
+        raise stopped("choose", "nothing waits")
     if len(waiting) > 1:
         names = [label(one.facts, one.key.number, everybody) for one in waiting]
-        raise ChoiceError("which", choices=", ".join(names))
+        raise stopped("choose", "which", choices=", ".join(names))
     return waiting[0]
 
 
@@ -429,12 +422,12 @@ def _session(everybody: Sequence[SessionFacts], name: str, wanted: str) -> Sessi
     if found:
         raise _several(wanted, wanted.rpartition("/")[2], found)
     live = ", ".join(one.letter for one in everybody if one.is_open)
-    raise ChoiceError("no session" if live else "no live session", wanted=name, choices=live)
+    raise stopped("choose", "no session" if live else "no live session", wanted=name, choices=live)
 
 
-def _several(wanted: str, number: str, found: Iterable[SessionFacts]) -> ChoiceError:
+def _several(wanted: str, number: str, found: Iterable[SessionFacts]) -> StopError:
     choices = ", ".join(f"{one.letter}/{number}" for one in found)
-    return ChoiceError("several", wanted=wanted, choices=choices)
+    return stopped("choose", "several", wanted=wanted, choices=choices)
 
 
 def _in_session(inbox: DeskInbox, facts: SessionFacts, number: int, wanted: str) -> OpenExchange:
@@ -444,7 +437,7 @@ def _in_session(inbox: DeskInbox, facts: SessionFacts, number: int, wanted: str)
         for item in answered_at_once(inbox, facts, ()):
             if item.key.number == number:
                 return OpenExchange(inbox, item, facts)
-        raise ChoiceError("unknown", wanted=wanted) from error
+        raise stopped("choose", "unknown", wanted=wanted) from error
 
 
 def _with_number(

@@ -63,7 +63,7 @@ def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace) -> None:
     """Show the last line of a session that could not be read, and why.
 
     Raises:
-        ChoiceError: there is no such session, or there are several.
+        StopError: there is no such session, or there are several.
         StopError: there is no such line.
     """
     facts = choose_session(inbox, arguments.number)
@@ -140,7 +140,7 @@ def shown_of(inbox: DeskInbox, wanted: str) -> ShownExchange:
     """Find an exchange by its name on the command line.
 
     Raises:
-        ChoiceError: no match, or several.
+        StopError: no match, or several.
     """
     opened = choose(inbox, wanted)
     item = opened.item

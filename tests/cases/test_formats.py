@@ -10,9 +10,10 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.export.recording import ANSWERING, build_conversation, find_recording
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.answer_book.replay import recorded
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
-from humanmcp.server.recording import NoReplayError, RecordingPlace, read_frames, read_replay
+from humanmcp.server.recording import RecordingPlace, read_frames, read_replay
 
 SAID: Final[tuple[dict[str, Any], ...]] = (
     {
@@ -260,5 +261,5 @@ def test_one_side_alone_is_no_conversation_but_read(
     assert main(["export", str(file)]) == 0
     assert main(["diff", str(file), str(file)]) == 0
     capsys.readouterr()
-    with pytest.raises(NoReplayError):
+    with pytest.raises(StopError):
         read_replay(RecordingPlace.find(str(file), tmp_path), "exact")

@@ -12,9 +12,10 @@ from humanmcp.common.child import ChildCommand
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.config import ServerEntry
 from humanmcp.host.conversation import TextBlock, Turn, TurnRole
-from humanmcp.host.sampling import LendingError, Lent
+from humanmcp.host.sampling import Lent
 from humanmcp.host.servers import Servers
 from humanmcp.host.terminal.typing import Typist
+from humanmcp.locales.stop import StopError
 from tests.host.hosting import DICE, configuration, entry, says
 from tests.host.test_host import chat, recorded, words
 
@@ -71,9 +72,9 @@ def test_a_resource_becomes_what_is_shown(lent: Lent) -> None:
 @pytest.mark.parametrize("typed", ["", "library", "nobody greeting"])
 def test_what_is_left_out_is_said_with_the_names_of_the_servers(lent: Lent, typed: str) -> None:
     """A sentence, no error of a server."""
-    with pytest.raises(LendingError, match="servers: dice, library"):
+    with pytest.raises(StopError, match="servers: dice, library"):
         lent.prompt(typed)
-    with pytest.raises(LendingError, match="servers: dice, library"):
+    with pytest.raises(StopError, match="servers: dice, library"):
         lent.read(typed)
 
 

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from humanmcp.common.person_files import ApiKey, KeyFileError, find_key
+from humanmcp.common.person_files import ApiKey, find_key
 from humanmcp.host.conversation import (
     ModelTool,
     StopReason,
@@ -18,10 +18,11 @@ from humanmcp.host.conversation import (
     TurnRole,
 )
 from humanmcp.host.models import Model, ModelError, OverloadedError
-from humanmcp.host.models.choose import ModelChoice, ModelChoiceError, key_kept_back, make_model
-from humanmcp.host.models.script import ScriptError, ScriptModel, ScriptRecorder
+from humanmcp.host.models.choose import ModelChoice, key_kept_back, make_model
+from humanmcp.host.models.script import ScriptModel, ScriptRecorder
 from humanmcp.host.models.services import AnthropicModel, OpenAIModel
 from humanmcp.host.terminal.chat import ending_of
+from humanmcp.locales.stop import StopError
 from tests.host.hosting import table
 from tests.host.services import DONE, Say, chunk, error, message, piece, service
 
@@ -261,13 +262,13 @@ def test_a_key_file_must_be_private(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text("sk-file\n", encoding="utf-8")
     file.chmod(0o644)
-    with pytest.raises(KeyFileError, match="chmod 600"):
+    with pytest.raises(StopError, match="chmod 600"):
         find_key("X", str(file), {})
     file.chmod(0o600)
     assert find_key("X", str(file), {"X": "other"}) == ApiKey("sk-file")
     assert find_key("X", "", {"X": " sk-env "}) == ApiKey("sk-env")
     assert find_key("X", "", {}) is None
-    with pytest.raises(KeyFileError, match="cannot be read"):
+    with pytest.raises(StopError, match="cannot be read"):
         find_key("X", str(tmp_path / "none"), {})
 
 
@@ -288,22 +289,22 @@ def test_models_are_named_by_one_word(tmp_path: Path, monkeypatch: pytest.Monkey
         assert isinstance(model, kind)
         model.close()
     for word in ("gpt", "openai:", "script:", ""):
-        with pytest.raises(ModelChoiceError, match="write human, script:FILE"):
+        with pytest.raises(StopError, match="write human, script:FILE"):
             seat(word)
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     for word in ("openai:gpt", "anthropic:claude"):
-        with pytest.raises(ModelChoiceError, match="no key"):
+        with pytest.raises(StopError, match="no key"):
             seat(word)
     seat("openai:local", base_url="http://localhost:1/v1").close()
-    with pytest.raises(ScriptError, match="cannot be read"):
+    with pytest.raises(StopError, match="cannot be read"):
         seat(f"script:{tmp_path / 'none'}")
 
 
 def test_a_missing_library_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """The extra is optional: a person or a script needs neither library."""
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    with pytest.raises(ModelChoiceError, match=r"pip install 'humanmcp\[host\]'"):
+    with pytest.raises(StopError, match=r"pip install 'humanmcp\[host\]'"):
         make_model(ModelChoice("openai:gpt", lambda: pytest.fail("no desk")))
 
 
@@ -334,7 +335,7 @@ def test_a_recorded_model_with_a_slip_is_explained(tmp_path: Path, line: str) ->
     """By file and line."""
     file = tmp_path / "model.jsonl"
     file.write_text(f'# a comment\n{{"text": "hello"}}\n{line}\n', encoding="utf-8")
-    with pytest.raises(ScriptError, match=r"line 3[,:].* turn of the model"):
+    with pytest.raises(StopError, match=r"line 3[,:].* turn of the model"):
         make_model(ModelChoice(f"script:{file}", lambda: pytest.fail("no desk")))
 
 
@@ -350,7 +351,7 @@ def test_a_recorded_turn_may_hold_any_text(tmp_path: Path) -> None:
 
 def test_a_record_that_cannot_be_written_is_said_before_anything_begins(tmp_path: Path) -> None:
     """By name and reason; and a disk that fills up later does not end the conversation."""
-    with pytest.raises(ScriptError, match=r"cannot be written to .*nowhere.*: there is no such"):
+    with pytest.raises(StopError, match=r"cannot be written to .*nowhere.*: there is no such"):
         ScriptRecorder(ScriptModel([]), tmp_path / "nowhere" / "x.jsonl")
     recorder = ScriptRecorder(ScriptModel([{"text": "hello"}]), tmp_path / "x.jsonl")
     recorder.path = tmp_path
@@ -411,7 +412,7 @@ def test_another_address_gets_the_key_that_was_named_for_it(
     sent = headers_of(ModelChoice(word, no_desk, key_file=str(file)))
     assert "sk-file" in str(sent)
     assert SECRET not in str(sent)
-    with pytest.raises(ModelChoiceError, match="--key-variable NOWHERE"):
+    with pytest.raises(StopError, match="--key-variable NOWHERE"):
         make_model(ModelChoice(word, no_desk, key_variable="NOWHERE"))
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.server.notifier import CommandNotifier, NotifyError
+from humanmcp.locales.stop import StopError
+from humanmcp.server.notifier import CommandNotifier
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
 
@@ -66,5 +67,5 @@ def test_a_command_that_cannot_be_started_ends_nothing(tmp_path: Path) -> None:
 
 def test_an_open_quote_is_told() -> None:
     """Before anything starts."""
-    with pytest.raises(NotifyError, match="Close every quote"):
+    with pytest.raises(StopError, match="Close every quote"):
         CommandNotifier("notify-send 'hello")

@@ -7,8 +7,9 @@ import pytest
 
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import SessionFacts
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
-from humanmcp.server.recording import NoReplayError, RecordingPlace, read_replay
+from humanmcp.server.recording import RecordingPlace, read_replay
 from tests.support.postgres_server import PostgresServer
 from tests.support.serve_process import Serving
 
@@ -77,7 +78,7 @@ def test_a_session_of_a_database_is_named_like_any_other(
     with Serving(home, "--inbox", where, "--replay", name) as serving:
         serving.send(ASKED.replace("36", "5"))
         assert serving.hear() == ANSWER.replace("36", "5")
-    with pytest.raises(NoReplayError, match="20260101T000000Z-0000"):
+    with pytest.raises(StopError, match="20260101T000000Z-0000"):
         read_replay(RecordingPlace.find("20260101T000000Z-0000", home, where), "exact")
 
 
@@ -261,5 +262,5 @@ def test_a_recording_that_is_none_is_said(tmp_path: Path) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.write_text("hello\n", encoding="utf-8")
     for path in (empty, tmp_path / "nowhere.jsonl"):
-        with pytest.raises(NoReplayError, match="Give a transcript"):
+        with pytest.raises(StopError, match="Give a transcript"):
             read_replay(RecordingPlace.find(str(path), tmp_path), "exact")

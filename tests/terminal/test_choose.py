@@ -2,15 +2,16 @@
 
 import pytest
 
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.terminal.inbox import ChoiceError, choose, label, listed_sessions
+from humanmcp.terminal.inbox import choose, label, listed_sessions
 from tests.support.inbox_folder import Room
 from tests.support.speaking import said_in
 
 
-def why(room: Room, wanted: str) -> ChoiceError:
+def why(room: Room, wanted: str) -> StopError:
     """Return why a name names no exchange."""
-    with pytest.raises(ChoiceError) as caught:
+    with pytest.raises(StopError) as caught:
         choose(room.inbox, wanted)
     return caught.value
 

@@ -29,7 +29,7 @@ from humanmcp.desk.routing import FormValues
 from humanmcp.desk.server import server_definition
 from humanmcp.inbox.contract import Draft, Key, UnknownItemError
 from humanmcp.locales import spoken_language
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.answer_book.book import Book
 from humanmcp.protocol.answer_book.placeholders import fill_answer
 from humanmcp.protocol.conversation.transcript import Direction
@@ -126,14 +126,14 @@ def _lists_of(command: str, home: Path) -> server_definition.Lists:
     """Return the lists of a server, by its command or its address.
 
     Raises:
-        ServerDefinitionError: it does not list its definition; the sentence says why.
+        StopError: it does not list its definition; the sentence says why.
     """
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise server_definition.ServerDefinitionError("not asked", why=error) from error
+        raise stopped("server_definition", "not asked", REFUSED, why=error) from error
     if not words:
-        raise server_definition.ServerDefinitionError("no command")
+        raise stopped("server_definition", "no command", REFUSED)
     source = [words[0]] if words[0].startswith(_ADDRESSES) else ["--", *words]
     command_line = (sys.executable, "-m", "humanmcp", "book", "--lang", spoken_language())
     try:
@@ -146,10 +146,10 @@ def _lists_of(command: str, home: Path) -> server_definition.Lists:
             cwd=home,
         )
     except subprocess.TimeoutExpired as error:
-        raise server_definition.ServerDefinitionError("too slow", seconds=f"{WITHIN:g}") from error
+        raise stopped("server_definition", "too slow", REFUSED, seconds=f"{WITHIN:g}") from error
     if done.returncode:
         why = done.stderr.decode("utf-8", "replace").strip()[-500:]
-        raise server_definition.ServerDefinitionError("not asked", why=why)
+        raise stopped("server_definition", "not asked", REFUSED, why=why)
     return server_definition.of_book(parse_book(done.stdout.decode("utf-8", "replace"), home))
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.common.settings import home_folder
 from humanmcp.desk.inbox.answer_form import rows_in, values_of
 from humanmcp.locales import say, spoken_language
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.answer_book.book import ATTRIBUTES, LISTED, Book
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.tree import object_at, objects_at, pretty
@@ -48,12 +48,6 @@ HINTS: Final = {
 """The boolean annotations of a tool, with MCP's default for each."""
 SCHEMAS: Final = {"in ": "inputSchema", "out ": "outputSchema"}
 _ARGUMENTS: Final = "arg "
-
-
-class ServerDefinitionError(StopError):
-    """A typed value is not valid in a server definition."""
-
-    section = "server_definition"
 
 
 Lists = dict[str, tuple["Mapping[str, Any]", ...]]
@@ -107,7 +101,7 @@ def read_list(text: str, member: str) -> tuple[Mapping[str, Any], ...]:
     """Return a list from JSON: an array, or the result of its method.
 
     Raises:
-        ServerDefinitionError: it is not a list.
+        StopError: it is not a list.
     """
     value = _decoded(text)
     for step in ("result", member):
@@ -116,7 +110,7 @@ def read_list(text: str, member: str) -> tuple[Mapping[str, Any], ...]:
     if not isinstance(value, list) or not all(
         isinstance(one, dict) and isinstance(one.get(key), str) and one[key] for one in value
     ):
-        raise ServerDefinitionError("list", key=key)
+        raise stopped("server_definition", "list", REFUSED, key=key)
     return tuple(value)
 
 
@@ -124,7 +118,7 @@ def pasted(text: str) -> Lists:
     """Return the lists of a server from pasted results of its list methods, one per line.
 
     Raises:
-        ServerDefinitionError: it contains no list.
+        StopError: it contains no list.
     """
     found: Lists = {}
     for part in (text, *text.splitlines()):
@@ -137,7 +131,7 @@ def pasted(text: str) -> Lists:
             if isinstance(result, dict) and member in result:
                 found[member] = read_list(json.dumps(result[member]), member)
     if not found:
-        raise ServerDefinitionError("nothing pasted")
+        raise stopped("server_definition", "nothing pasted", REFUSED)
     return found
 
 
@@ -145,7 +139,7 @@ def _decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
     try:
         return json.loads(text)
     except ValueError as error:
-        raise ServerDefinitionError("json", why=error) from error
+        raise stopped("server_definition", "json", REFUSED, why=error) from error
 
 
 # -- one entry ------------------------------------------------------------------------------------
@@ -190,16 +184,16 @@ def entry_of(values: Mapping[str, str], member: str) -> JsonObject:
     """Return the entry of a form.
 
     Raises:
-        ServerDefinitionError: it is not a JSON object, or has no name.
+        StopError: it is not a JSON object, or has no name.
     """
     entry = _decoded(values.get("text") or values.get("entry") or "{}")
     if not isinstance(entry, dict):
-        raise ServerDefinitionError("object")
+        raise stopped("server_definition", "object", REFUSED)
     if not values.get("text"):
         _fill(entry, values, member)
     key = LISTED[member]
     if not isinstance(entry.get(key), str) or not entry[key]:
-        raise ServerDefinitionError("no name", key=key)
+        raise stopped("server_definition", "no name", REFUSED, key=key)
     return entry
 
 
@@ -256,14 +250,14 @@ def drafted(text: str, member: str) -> Drafted:
     """Return the list in an answer.
 
     Raises:
-        ServerDefinitionError: the answer has none, or is not JSON.
+        StopError: the answer has none, or is not JSON.
     """
     _decoded(text)
     start, inner = 0, text
     for step in ("result", member):
         span = next((one for one in jsonrpc.members(inner) if one[0] == step), None)
         if span is None:
-            raise ServerDefinitionError("no list", member=member)
+            raise stopped("server_definition", "no list", REFUSED, member=member)
         start, inner = start + span[1], inner[span[1] : span[2]]
     entries = read_list(inner, member)
     items = jsonrpc.item_spans(inner, jsonrpc.skip_space(inner, 0))

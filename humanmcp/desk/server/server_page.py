@@ -28,7 +28,7 @@ from humanmcp.desk.rendering import decoded
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.server import server_definition
 from humanmcp.inbox.contract import Draft, Key, Order, Reply, UnknownItemError
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.answer_book.book import LISTED, Book
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
@@ -103,7 +103,7 @@ class DefinitionOwner:
                 self.desk.inbox, self.session, reply, wake=self.desk.board.wait
             )
             if result.outcome is not Outcome.SENT:
-                raise server_definition.ServerDefinitionError("not taken")
+                raise stopped("server_definition", "not taken", REFUSED)
             self.desk.board.refresh(self.session, 0)
         else:
             rules.put_lists(self.desk.book, after)

@@ -54,7 +54,7 @@ from humanmcp.http.server_address import ServerAddress, add_header_flags, is_add
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Role
 from humanmcp.locales import say
-from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.tables import versions
 
@@ -75,13 +75,6 @@ EXAMPLE_ROOT: Final = "file:///example/root1"
 EXAMPLE_VERSION: Final = versions.R2025_03
 EXAMPLE_CALL: Final = {"name": "calculate", "arguments": {"first": 5, "second": [10, 20]}}
 _FLAGS_OF_A_SCRIPT: Final = "#!"
-
-
-class ClientError(StopError):
-    """The client cannot start."""
-
-    section = SECTION
-    status = USAGE_ERROR
 
 
 def add_arguments(parser: Parser) -> None:
@@ -151,7 +144,7 @@ def _variable(typed: str) -> tuple[str, str]:
     """Read `NAME=VALUE`, or `NAME` for the value that it has here."""
     name, given, value = typed.partition("=")
     if not name or (not given and name not in os.environ):
-        raise ClientError("no variable", typed=typed)
+        raise stopped(SECTION, "no variable", typed=typed)
     return name, value if given else os.environ[name]
 
 
@@ -161,14 +154,14 @@ def _server_of(arguments: argparse.Namespace) -> ServerTarget:
         if not is_address(arguments.words[0]):
             return ChildCommand(tuple(arguments.words))
         if len(arguments.words) > 1:
-            raise ClientError("only the address", url=arguments.words[0])
+            raise stopped(SECTION, "only the address", url=arguments.words[0])
         return ServerAddress.of(arguments.words[0])
     if not arguments.server:
-        raise ClientError("no server")
+        raise stopped(SECTION, "no server")
     path = Path(arguments.config or Path.home() / DEFAULT_NAME).expanduser()
     entry = find(read_config(path), arguments.server, str(path))
     if entry.target is None:  # `find` returns what can be used
-        raise ClientError("no server")
+        raise stopped(SECTION, "no server")
     return entry.target
 
 
@@ -179,13 +172,13 @@ def _script(arguments: argparse.Namespace) -> list[str]:
     try:
         lines = Path(arguments.script).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ClientError("unreadable script", path=arguments.script, why=error) from error
+        raise stopped(SECTION, "unreadable script", path=arguments.script, why=error) from error
     if lines and lines[0].startswith(_FLAGS_OF_A_SCRIPT):
         parser: Parser = arguments.parser
         try:
             words = shlex.split(lines[0].removeprefix(_FLAGS_OF_A_SCRIPT))
         except ValueError as error:
-            raise ClientError("flags of script", path=arguments.script) from error
+            raise stopped(SECTION, "flags of script", path=arguments.script) from error
         for name, value in vars(parser.parse_args(words)).items():
             if getattr(arguments, name, None) == parser.get_default(name):
                 setattr(arguments, name, value)
@@ -198,7 +191,7 @@ def identity_of(arguments: argparse.Namespace) -> Identity:
     wanted = {word.strip() for word in arguments.capabilities.split(",") if word.strip()}
     unknown = sorted(wanted - set(CAPABILITIES))
     if unknown:
-        raise ClientError("no such capability", name=unknown[0], names=", ".join(CAPABILITIES))
+        raise stopped(SECTION, "no such capability", name=unknown[0], names=", ".join(CAPABILITIES))
     capabilities: dict[str, Any] = {one: {} for one in CAPABILITIES if one in wanted}
     if "roots" in capabilities:
         capabilities["roots"] = {"listChanged": True}

@@ -14,7 +14,7 @@ from humanmcp.common.person_files import ApiKey, find_key
 from humanmcp.host.conversation import ImageBlock, TextBlock, ToolResult
 from humanmcp.host.models.script import ScriptModel, ScriptRecorder
 from humanmcp.host.models.services import AnthropicModel, OpenAIModel
-from humanmcp.locales.stop import Phrase, StopError
+from humanmcp.locales.stop import REFUSED, Phrase, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -64,12 +64,6 @@ SERVICES: Final[Mapping[str, Service]] = MappingProxyType(
         ),
     }
 )
-
-
-class ModelChoiceError(StopError):
-    """The model cannot start."""
-
-    section = SECTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +131,13 @@ def _seated(choice: ModelChoice) -> Model:
         return ScriptModel.read(Path(name).expanduser())
     if kind in SERVICES and name:
         return _service(kind, name, choice)
-    raise ModelChoiceError("no such model", word=choice.word)
+    raise stopped(SECTION, "no such model", REFUSED, word=choice.word)
 
 
 def _service(kind: str, name: str, choice: ModelChoice) -> Model:
     service = SERVICES[kind]
     if importlib.util.find_spec(service.library) is None:
-        raise ModelChoiceError("no library", library=service.library)
+        raise stopped(SECTION, "no library", REFUSED, library=service.library)
     address = _address(service, choice)
     is_home = _is_home(service, address)
     key = _key(service, choice, is_home=is_home)
@@ -179,13 +173,13 @@ def _key(service: Service, choice: ModelChoice, *, is_home: bool) -> ApiKey | No
     if choice.key_file or choice.key_variable:
         key = find_key(choice.key_variable, choice.key_file)
         if key is None:
-            raise ModelChoiceError("empty variable", name=choice.key_variable)
+            raise stopped(SECTION, "empty variable", REFUSED, name=choice.key_variable)
         return key
     if not is_home:
         return None
     key = find_key(service.key_variable, "")
     if key is None:
-        raise ModelChoiceError("no key", name=service.key_variable)
+        raise stopped(SECTION, "no key", REFUSED, name=service.key_variable)
     return key
 
 

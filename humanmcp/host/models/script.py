@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from humanmcp.common.person_files import write_whole
 from humanmcp.host.conversation import Turn, TurnError, TurnRole, blocks_of, written
 from humanmcp.host.models import ModelError, OverloadedError
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.repair.reading import read_json
 
@@ -30,12 +30,6 @@ logger = logging.getLogger(__name__)
 OVERLOADED: str = "overloaded_error"
 
 
-class ScriptError(StopError):
-    """A recorded model cannot be read."""
-
-    section = "host"
-
-
 class ScriptModel:
     """Plays the turns of a file, in order. `asked` is what it was shown each time."""
 
@@ -48,12 +42,12 @@ class ScriptModel:
         """Read the turns from a file.
 
         Raises:
-            ScriptError: it cannot be read, or a line is no turn.
+            StopError: it cannot be read, or a line is no turn.
         """
         try:
             lines = path.read_text(encoding="utf-8-sig").split("\n")  # JSON may hold other breaks
         except (OSError, UnicodeDecodeError) as error:
-            raise ScriptError("unreadable model", path=path, why=error) from error
+            raise stopped("host", "unreadable model", REFUSED, path=path, why=error) from error
         return cls(
             [
                 _turn_of(line, path, number)
@@ -87,10 +81,10 @@ def _turn_of(line: str, path: Path, number: int) -> dict[str, Any]:
     reading = read_json(line)
     errors = blocking(reading.diagnostics)
     if errors:
-        raise ScriptError("no turn", path=path, line=number, why=errors[0])
+        raise stopped("host", "no turn", REFUSED, path=path, line=number, why=errors[0])
     found = reading.value
     if not isinstance(found, dict) or not {"text", "content", "error"} & set(found):
-        raise ScriptError("no such turn", path=path, line=number)
+        raise stopped("host", "no such turn", REFUSED, path=path, line=number)
     return found
 
 
@@ -101,7 +95,7 @@ class ScriptRecorder:
         """Write into this file, from its beginning.
 
         Raises:
-            ScriptError: it cannot be written.
+            StopError: it cannot be written.
         """
         self.model = model
         self.path = path
@@ -110,7 +104,7 @@ class ScriptRecorder:
         try:
             write_whole(path, b"")
         except OSError as error:
-            raise ScriptError("unwritable model", path=path, why=error) from error
+            raise stopped("host", "unwritable model", REFUSED, path=path, why=error) from error
 
     def turn(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:
         """Take the other's turn, and keep it."""

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from humanmcp.desk.server import server_definition
-from humanmcp.desk.server.server_definition import ServerDefinitionError, entry_of, fields_of
+from humanmcp.desk.server.server_definition import entry_of, fields_of
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.answer_book.book import ASK_TOOL
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 
@@ -52,7 +53,7 @@ def test_what_rows_cannot_show_is_written_as_json() -> None:
 @pytest.mark.parametrize("values", [{"text": "{"}, {"text": "[]"}, {"name": ""}])
 def test_what_can_not_be_offered_is_told(values: dict[str, str]) -> None:
     """No JSON, no object, no name."""
-    with pytest.raises(ServerDefinitionError):
+    with pytest.raises(StopError):
         entry_of(values, "tools")
 
 
@@ -85,5 +86,5 @@ def test_an_answer_keeps_every_byte_around_its_list() -> None:
         " ", ""
     )
     for broken in ("{", '{"id":1}', '{"result":{"tools":{}}}'):
-        with pytest.raises(ServerDefinitionError):
+        with pytest.raises(StopError):
             server_definition.drafted(broken, "tools")
