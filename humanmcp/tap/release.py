@@ -45,8 +45,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         found = _meant(inbox, arguments.numbers, arguments.session)
         for number in sorted({*arguments.numbers} - {one.key.number for one in found}):
             to_stderr(say("release", "not held", number=number))
-        if not arguments.numbers and not arguments.drop:
-            found = _agreed(found)
+        if not arguments.numbers:
+            found = _agreed(found, drop=arguments.drop)
         done = sum(_settle(opened, drop=arguments.drop) for opened in found)
     except StopError as error:
         to_stderr(error.sentence())
@@ -64,13 +64,14 @@ def _meant(inbox: DeskInbox, numbers: Sequence[int], session: str) -> list[OpenE
     return [open_exchange_of(inbox, one) for one in keys if not numbers or one.number in numbers]
 
 
-def _agreed(found: Sequence[OpenExchange]) -> list[OpenExchange]:
-    """Show all of each message and ask. Return those to release: what was shown."""
+def _agreed(found: Sequence[OpenExchange], *, drop: bool) -> list[OpenExchange]:
+    """Show all of each message and ask. Return those to release or drop: what was shown."""
     shown = [opened for opened in found if _show(opened)]
-    answer = asked_whether(say("release", "all?", count=len(shown))) if shown else False
+    question = say("release", "drop all?" if drop else "all?", count=len(shown))
+    answer = asked_whether(question) if shown else False
     if answer is None:
-        numbers = " ".join(str(one.key.number) for one in shown)
-        to_stderr(say("release", "which", numbers=numbers))
+        words = [*(str(one.key.number) for one in shown), *(["--drop"] if drop else [])]
+        to_stderr(say("release", "which", words=" ".join(words)))
     return shown if answer else []
 
 

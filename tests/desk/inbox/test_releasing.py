@@ -94,6 +94,40 @@ def test_a_command_releases_what_it_has_shown_or_what_is_named(
     assert ("too long to be shown" in ran.err) == (words == ("5",))
 
 
+@pytest.mark.parametrize(
+    "case",
+    [((), True, [1, 2]), ((), False, []), ((), None, []), (("2",), None, [2]), (("3",), None, [3])],
+    ids=["agreed", "not agreed", "nobody to ask", "named", "a long call"],
+)
+def test_a_command_drops_what_it_has_shown_or_what_is_named(
+    room: Room,
+    shell: Shell,
+    monkeypatch: pytest.MonkeyPatch,
+    case: tuple[tuple[str, ...], bool | None, list[int]],
+) -> None:
+    """Without a number it shows the messages and asks, as it does before it releases them."""
+    words, answer, expected = case
+    keys = hold(room, CALL, TWICE, LONG)
+    asked = []
+
+    def ask(question: str) -> bool | None:
+        asked.append(question)
+        return answer
+
+    monkeypatch.setattr(release, "asked_whether", ask)
+    ran = shell("release", *words, "--drop")
+    items = [room.inbox.item(key) for key in keys]
+    replies = {item.key.number: item.reply for item in items if item.reply is not None}
+    assert list(replies) == expected
+    assert {reply.action for reply in replies.values()} <= {Action.DROP}
+    assert f"{len(expected)} dropped" in ran.out
+    assert [one.split("?")[0] for one in asked] == ([] if words else ["Drop these 2 messages"])
+    if not words:
+        assert "東京" in ran.out
+        assert TWICE in ran.out
+        assert ("after `humanmcp release`: 1 2 --drop" in ran.err) == (answer is None)
+
+
 def test_a_long_call_is_released_with_the_digest_that_was_printed(room: Room, shell: Shell) -> None:
     """As a long approval is; `--as-is` needs it, too."""
     keys = hold(room, LONG)
