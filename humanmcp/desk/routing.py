@@ -12,7 +12,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, TypeVarTuple
 from urllib.parse import unquote_to_bytes
 
 from fastapi import Depends, HTTPException, Request
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
     from humanmcp.desk.rights import Entry
+
+_Given = TypeVarTuple("_Given")
+_Found = TypeVar("_Found")
 
 MOST_FIELDS: Final = 500
 """The maximum number of fields of a form or a large record: our longest has 80 rows of five."""
@@ -121,6 +124,13 @@ def _in_json(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 class ReadRequest(Request):
     """A request whose JSON is read in short steps; the guard bounds its size."""
 
+    async def body(self) -> bytes:
+        """Return the body, with its parts joined aside: that is one call of C, too."""
+        if not hasattr(self, "_body"):  # where Starlette looks for it
+            parts = [part async for part in self.stream()]
+            self._body = await _aside(sum(map(len, parts)), b"".join, parts)
+        return self._body
+
     async def json(self) -> Any:  # noqa: ANN401 - any JSON value
         """Return the body.
 
@@ -129,7 +139,9 @@ class ReadRequest(Request):
         """
         if "record" not in self.scope["state"]:
             try:
-                record = await _in_steps(await self.body(), json.loads, read_record)
+                body = await self.body()
+                read = json.loads if len(body) <= SMALL else read_record
+                record = await _aside(len(body), read, body)
             except (ValueError, RecursionError) as error:
                 raise json.JSONDecodeError(str(error), "", 0) from error
             self.scope["state"]["record"] = record
@@ -155,10 +167,12 @@ async def _check(request: Request, entry: Entry) -> None:
     if "body" in state:
         state["body"].limit(entry.largest(who))
     is_call = request.url.path.startswith("/api/")
+    body = await request.body()
     if not is_call:
-        state["form"] = await _in_steps(await request.body(), read_form, read_form)
+        state["form"] = await _aside(len(body), read_form, body)
     record = await _record(request) if is_call else state["form"]
-    if is_heavy(record, MOST_OWN_VALUES if who & rights.HERE else MOST_VALUES):
+    most = MOST_OWN_VALUES if who & rights.HERE else MOST_VALUES
+    if await _aside(len(body), is_heavy, record, most):
         raise HTTPException(413, say("refusal", "heavy"))
     if not entry.acts:
         return
@@ -199,13 +213,11 @@ def _refused(who: Who) -> RefusedError:
 # -- bodies ---------------------------------------------------------------------------------------
 
 
-async def _in_steps(
-    body: bytes, at_once: Callable[[bytes], Any], slowly: Callable[[bytes], Any]
-) -> Any:  # noqa: ANN401 - any JSON value
-    """Read a small body here, and a large one in the thread."""
-    if len(body) <= SMALL:
-        return at_once(body)
-    return await asyncio.get_running_loop().run_in_executor(_READING, slowly, body)
+async def _aside(size: int, read: Callable[[*_Given], _Found], *given: *_Given) -> _Found:
+    """Call a function about a small body here, and about a large one in the thread."""
+    if size <= SMALL:
+        return read(*given)
+    return await asyncio.get_running_loop().run_in_executor(_READING, read, *given)
 
 
 async def form_values(request: Request) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlencode
@@ -16,6 +17,7 @@ from humanmcp.desk.api import read_calls
 from humanmcp.desk.app import CALLS
 from humanmcp.desk.routing import MOST_FIELDS, MOST_OWN_VALUES, SMALL, read_form, read_record
 from humanmcp.http.bodies import Bodies, BodyError
+from humanmcp.inbox.contract import UnknownItemError
 from tests.desk.devices.test_devices import Browser, link_of
 from tests.desk.test_guard import flat
 from tests.support.desk_process import JSON, Desking
@@ -132,18 +134,38 @@ def test_the_thread_of_a_call_writes_its_result() -> None:
     assert (type(written), written) == (routing.JsonText, '{"sessions":[]}')
 
 
-def test_a_large_body_is_read_in_the_one_thread_for_it() -> None:
+@pytest.mark.parametrize("size", [SMALL, SMALL + 1])
+@pytest.mark.parametrize("path", ["/m/{name}/{number}", "/api/exchanges/{session}/{number}/reply"])
+def test_a_large_body_is_read_and_weighed_in_the_one_thread_for_it(
+    monkeypatch: pytest.MonkeyPatch, path: str, size: int
+) -> None:
     """A small one is there before a thread would be."""
+    body = json.dumps({"text": "x" * size}).encode()[:size]
+    where = {}
 
-    def where(_body: bytes) -> str:
-        return threading.current_thread().name
+    def noted(name: str) -> object:
+        real = getattr(routing, name)
 
-    async def play() -> None:
-        assert await routing._in_steps(b"x" * SMALL, where, where) == "MainThread"
-        larger = [routing._in_steps(b"x" * (SMALL + 1), where, where) for _ in range(5)]
-        assert set(await asyncio.gather(*larger)) == {"reading_0"}
+        def run(*given: object) -> object:
+            where[name] = threading.current_thread().name
+            return real(*given)
 
-    asyncio.run(play())
+        return run
+
+    for name in ("read_form", "read_record", "is_heavy"):
+        monkeypatch.setattr(routing, name, noted(name))
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    scope: dict[str, object] = {"type": "http", "method": "POST", "path": path, "headers": []}
+    scope["state"] = {"who": rights.Who.OWNER}
+    request = routing.ReadRequest(scope, receive)
+    entry = rights.TABLE[f"POST {path}"]
+    with suppress(UnknownItemError):
+        asyncio.run(routing._check(request, entry))
+    assert set(where) >= {"is_heavy"}
+    assert set(where.values()) == {"MainThread" if size <= SMALL else "reading_0"}
 
 
 def test_a_body_that_says_that_it_is_too_large_is_not_read() -> None:
