@@ -26,6 +26,7 @@ from humanmcp.protocol.conversation.exchange import (
     watches,
 )
 from humanmcp.protocol.conversation.parking import ParkedAs, ParkedCall, Ticket
+from humanmcp.protocol.conversation.timeouts import REPEAT_WITHIN
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
@@ -136,7 +137,7 @@ class ParkedCalls(Capability):
         if line is None:
             timers.timeouts = timers.timeouts._replace(retry_at=None)
         else:
-            timers.retry_awaited_since = now
+            timers.retry_until = now + REPEAT_WITHIN
             self._journal.write(line, exchange.number, by=BY_US, note=RETRY)
 
     def _park(self, number: int) -> None:

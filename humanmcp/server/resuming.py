@@ -18,13 +18,13 @@ goes on. Over HTTP a client comes again by itself; nothing here knows of streams
 from __future__ import annotations
 
 import logging
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.inbox.contract import Answer, Order, UnknownItemError
 from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation.approvals import APPROVAL, kind_of_tool
 from humanmcp.protocol.conversation.exchange import CUT, ExchangeState, Sent
+from humanmcp.protocol.conversation.timeouts import REISSUE_WITHIN, REPEAT_WITHIN
 from humanmcp.protocol.conversation.transcript import DELIBERATE, HTTP, Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Message
@@ -230,7 +230,7 @@ class Resumption:
             self._session.cancelled(exchange.number)
 
     def _is_cut(self, exchange: Exchange) -> None:
-        """Let a request wait whose stream was cut, until its client asks the same again.
+        """Let a request wait whose stream was cut until its client asks the same, or for minutes.
 
         There are no ids of sessions or events in 2026-07-28 to come back with. A subscription is
         begun anew by its client, and is over. So is an approval: the same request may be another
@@ -243,11 +243,11 @@ class Resumption:
             return
         timers = self._handler.timers[exchange.number]
         if exchange.awaiting_retry not in ("", CUT):
-            timers.retry_awaited_since = self._journal.clock.now()
+            timers.retry_until = self._journal.clock.now() + REPEAT_WITHIN
             return
         self._journal.record(Direction.NOTE, b"", exchange.number, note=CUT_OFF)
         self._session.held(exchange.number, CUT)
-        timers.retry_awaited_since = math.inf
+        timers.retry_until = self._journal.clock.now() + REISSUE_WITHIN
         timers.timeouts = timers.timeouts._replace(limit=None, keepalive="", why_not=CUT)
         self._journal.update(self._session.exchanges[exchange.number], timers.waiting())
 

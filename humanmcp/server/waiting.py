@@ -14,7 +14,6 @@ from humanmcp.inbox.contract import FOLLOWS, SUBSCRIBED, Parked, Waiting
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
 from humanmcp.protocol.conversation.timeouts import (
     PROGRESS_EVERY,
-    REPEAT_WITHIN,
     STATUS_WITHIN,
     TimeoutPlan,
 )
@@ -77,7 +76,8 @@ class PendingTimers:
         self.ticket_at = ""
         self.status_open = False
         """Whether it came over HTTP, and nothing has gone out yet."""
-        self.retry_awaited_since: float | None = None
+        self.retry_until: float | None = None
+        """When its client must have sent it again; None where it need not."""
         self.steps = 0
         """How many progress notifications were due in all: the value of the last one."""
         self.steps_this_time = 0
@@ -85,8 +85,8 @@ class PendingTimers:
 
     def _duties(self) -> Iterator[tuple[float, DueAction]]:
         """Yield what is to be done, and when, the most urgent first. A draft may change it."""
-        if self.retry_awaited_since is not None:
-            yield self.retry_awaited_since + REPEAT_WITHIN, DueAction.GIVE_UP
+        if self.retry_until is not None:
+            yield self.retry_until, DueAction.GIVE_UP
             return
         after = self.decision.after
         if after is not None and self.decision.due(after, touched=self._stopped):
@@ -133,7 +133,7 @@ class PendingTimers:
 
     def repeated(self, now: float) -> None:
         """Note that the client retried."""
-        self.retry_awaited_since = None
+        self.retry_until = None
         self.last_arrived = now
         self.steps_this_time = 0
 

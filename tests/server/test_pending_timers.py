@@ -60,7 +60,7 @@ def test_a_hold_parks_the_request_and_a_repeat_starts_the_clock_again() -> None:
     for _ in range(10):
         timers.progressed()
     assert timers.due(55.0) is DueAction.RETRY
-    timers.retry_awaited_since = 55.0
+    timers.retry_until = 85.0
     assert timers.due(56.0) is None
     timers.repeated(55.2)
     assert timers.due(60.1) is None
@@ -73,7 +73,7 @@ def test_a_hold_parks_the_request_and_a_repeat_starts_the_clock_again() -> None:
 def test_a_client_that_never_repeats_is_given_up() -> None:
     """Nobody waits for an answer any more."""
     timers = PendingTimers(0.0, Decision(), NOTHING)
-    timers.retry_awaited_since = 10.0
+    timers.retry_until = 40.0
     assert timers.due(39.9) is None
     assert timers.due(40.1) is DueAction.GIVE_UP
 
@@ -88,7 +88,7 @@ def test_nothing_is_due_before_the_moment_that_is_named() -> None:
     assert timers.next() == 105.0
     timers.progressed()
     assert timers.next() == 107.0
-    timers.retry_awaited_since = 107.0
+    timers.retry_until = 137.0
     assert timers.due(timers.next() - 0.001) is None
     assert timers.due(timers.next() + 0.001) is DueAction.GIVE_UP
 

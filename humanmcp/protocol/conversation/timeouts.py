@@ -266,6 +266,13 @@ REPEAT_WITHIN: Final = 30.0
 Measured clients need 0.3 s at most; a suspended laptop needs longer.
 """
 
+REISSUE_WITHIN: Final = 300.0
+"""The seconds within which the request of a server that was killed must come again (2026-07-28).
+
+"A broken response stream loses the in-flight request; clients MUST re-issue it as a new request
+with a new request ID": nothing in it says that it is the same, so a later one is another call.
+"""
+
 PROGRESS: Final = "progress"
 RETRY: Final = "retry"
 ALL_KEEPALIVES: Final = frozenset({PROGRESS, RETRY})

@@ -2,15 +2,22 @@
 
 import json
 import signal
+import sys
 from pathlib import Path
+from typing import Final
 
 import pytest
 
+from humanmcp.answering import service
 from humanmcp.answering.open_exchange import open_exchange_of
+from humanmcp.answering.service import Outcome
+from humanmcp.common.timestamps import now
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import part_in
 from humanmcp.protocol.tables import versions
 from tests.server.test_replaying import recorded_at
@@ -432,6 +439,69 @@ def test_a_client_of_2026_asks_again_after_a_stop_and_after_a_kill_and_gets_the_
         server.process.terminate()
         server.process.wait(PATIENCE)
     assert len(list(home.glob("sessions/*"))) == 1
+
+
+def _asked_until_killed(server: ServingHttp, ask: Modern) -> Key:
+    """Send a request, and kill the server when a person can see it."""
+    inbox = FolderInbox(server.home)
+    server.open(ask.headers, ask.body)
+    (found,) = until(
+        lambda: [item for one in inbox.sessions() for item in inbox.items(one.name)], "the request"
+    )
+    server.kill()
+    return found.key
+
+
+BRIEF: Final = (
+    sys.executable,
+    "-c",
+    (
+        "import sys; from humanmcp.server import resuming; resuming.REISSUE_WITHIN = 0.2; "
+        "from humanmcp.cli import main; sys.exit(main())"
+    ),
+)
+"""A server that waits for less than five minutes for the request of the one before."""
+
+
+def test_a_later_call_gets_no_answer_that_was_kept_for_a_cut_one(home: Path) -> None:
+    """2026-07-28: a request that comes again has a new id, so only the time tells them apart."""
+    ask = modern("tools/call", 2, name="ask_human", arguments={"question": "?"})
+    port = own_port()
+    with ServingHttp(home, "--handshake", "book", address=port) as server:
+        key = _asked_until_killed(server, ask)
+    inbox, session = FolderInbox(home), key.session
+    inbox.send(key, Reply("sunny", TextForm.TEXT))
+    with ServingHttp(home, "--handshake", "book", address=port, command=BRIEF) as server:
+        over = until(lambda: inbox.items(session, ExchangeState.ABANDONED), "the end of the first")
+        assert [one.reason for one in over] == ["quiet"]
+        assert over[0].reply is not None
+        assert over[0].reply.text == "sunny"
+        again = server.open(ask.headers, ask.body)
+        until(lambda: [one for one in inbox.items(session) if one.key.number == 2], "another call")
+        server.answer(2, "rain")
+        assert answer_in(json.loads(again.response.read())) == "rain"
+
+
+def test_an_answer_that_may_have_arrived_is_not_confirmed_after_a_kill(home: Path) -> None:
+    """2026-07-28: the line went out, and no client said that it came. It was not too late."""
+    ask = modern("tools/call", 2, name="ask_human", arguments={"question": "?"})
+    port = own_port()
+    with ServingHttp(home, "--handshake", "book", address=port) as server:
+        key = _asked_until_killed(server, ask)
+    inbox, killed, session = FolderInbox(home), FolderInbox(home), key.session
+    reply = Reply("sunny", TextForm.TEXT, by="desk")
+    inbox.send(key, reply)
+    killed.resume(session)
+    assert killed.take_replies(session)
+    seq = [frame.seq for frame in inbox.frames(session)][-1] + 1
+    line = b'{"jsonrpc":"2.0","id":2,"result":%s}' % ANSWER.encode()
+    killed.record(session, Frame(seq, now(), Direction.OUT, line, 1, "desk"), durable=True)
+    killed.leave_session(session)
+    with ServingHttp(home, "--handshake", "book", address=port):
+        (over,) = until(lambda: inbox.items(session, ExchangeState.ABANDONED), "its end")
+        assert (over.reply, over.kept) == (reply, ())
+        told = service.send(open_exchange_of(inbox, key), reply)
+        assert told.outcome is Outcome.UNCONFIRMED
 
 
 def test_nothing_is_said_on_stdout(home: Path) -> None:
