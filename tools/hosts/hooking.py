@@ -141,7 +141,7 @@ def decide(room: Room, item: Item, case: Case) -> Iterator[str]:
     if not case.words:
         return
     named = f"{item.key.session}/{item.key.number}"
-    changed: Any = {"command": "echo changed", "description": "Touch"}
+    changed: Any = {"command": "touch changed.txt; echo changed", "description": "Touch"}
     ran = subprocess.run(
         [*HUMANMCP, "answer", named, *case.words, "--home", str(room.inbox)],
         env=room.environment(),

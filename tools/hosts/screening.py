@@ -3,6 +3,7 @@
 No key is pressed after a time, only at a text on the screen: some screens never rest.
 """
 
+import enum
 import fcntl
 import json
 import os
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -60,11 +62,27 @@ def _opencode_asks(room: Room) -> None:
     path.write_text(json.dumps({**settings, "permission": {"bash": "ask"}}), "utf-8")
 
 
+def _copilot_trusts(room: Room) -> None:
+    """Let Copilot trust the folder, which it asks about in each new one."""
+    path = room.home / ".copilot" / "config.json"
+    path.write_text(json.dumps({"trusted_folders": [str(room.project)]}), "utf-8")
+
+
+class End(enum.Enum):
+    """What becomes of the command, as a person at the screen meets it."""
+
+    RUNS = "runs"
+    ASKS = "asks"
+    """The host asks in its own dialog."""
+    DENIED = "denied"
+
+
 class Screen(NamedTuple):
     """How a host is started at a screen, and its tool for commands.
 
     `ready` is on the screen when a person can type, `dialog` in the host's own question, whose
-    first choice allows. `asks_first` is a text on the screen, and the key to press there.
+    first choice allows. `asks_first` is a text on the screen, and the key to press there. `ends`
+    are the cases that end otherwise here than in `CASES`.
     """
 
     words: tuple[str, ...]
@@ -77,43 +95,95 @@ class Screen(NamedTuple):
     beside: bool = False
     """Whether its dialog is open while the hook waits. If not, the keyboard is locked."""
     changes: bool = False
+    ends: Mapping[str, End] = {}
+    mode: str = ""
+    """What is said of this screen where a host has two."""
 
 
 _TOUCH: Final = "touch made.txt; echo done"
-SCREENS: Final[Mapping[str, Screen]] = {
-    "claude-code": Screen(
-        ("--permission-mode", "manual"),
-        "Bash",
-        {"command": _TOUCH, "description": "Touch"},
-        "for shortcuts",
-        "Do you want to proceed?",
-        prepare=_claude_is_known,
-        beside=True,
-        changes=True,
+_GEMINI: Final = Screen(
+    ("--yolo", "--model", "gemini-2.5-flash"),
+    "run_shell_command",
+    {"command": _TOUCH, "description": "Touch"},
+    "Type your message",
+    "Allow execution of",
+    changes=True,
+    ends={
+        "hand back": End.DENIED,
+        "nobody": End.DENIED,
+        "killed": End.RUNS,
+        "missing": End.DENIED,
+    },
+    mode=" --yolo",
+)
+SCREENS: Final[Mapping[str, tuple[Screen, ...]]] = {
+    "claude-code": (
+        Screen(
+            ("--permission-mode", "manual"),
+            "Bash",
+            {"command": _TOUCH, "description": "Touch"},
+            "for shortcuts",
+            "Do you want to proceed?",
+            prepare=_claude_is_known,
+            beside=True,
+            changes=True,
+        ),
     ),
-    "codex": Screen(
-        ("--ask-for-approval", "on-request", "--sandbox", "workspace-write"),
-        "exec_command",
-        {"cmd": _TOUCH, "sandbox_permissions": "require_escalated", "justification": "May I?"},
-        "Ask Codex to do anything",
-        "Would you like to run the following command?",
-        asks_first=("Hooks need review", f"2{ENTER}"),
+    "codex": (
+        Screen(
+            ("--ask-for-approval", "on-request", "--sandbox", "workspace-write"),
+            "exec_command",
+            {"cmd": _TOUCH, "sandbox_permissions": "require_escalated", "justification": "May I?"},
+            "Ask Codex to do anything",
+            "Would you like to run the following command?",
+            asks_first=("Hooks need review", f"2{ENTER}"),
+        ),
     ),
-    "opencode": Screen(
-        (),
-        "bash",
-        {"command": _TOUCH, "description": "Touch"},
-        "Ask anything",
-        "Permission required",
-        prepare=_opencode_asks,
-        beside=True,
+    "copilot-cli": (
+        Screen(
+            ("--no-color",),
+            "bash",
+            {"command": _TOUCH, "description": "Touch"},
+            "Manual Approval",
+            "Do you want to run this command?",
+            prepare=_copilot_trusts,
+            ends={"killed": End.DENIED, "missing": End.DENIED},
+        ),
     ),
-    "qwen-code": Screen(
-        ("--approval-mode", "default"),
-        "run_shell_command",
-        {"command": _TOUCH, "description": "Touch", "is_background": False},
-        "Type your message",
-        "Allow execution of",
+    "gemini-cli": (
+        _GEMINI,
+        _GEMINI._replace(
+            words=_GEMINI.words[1:],
+            ends={
+                **_GEMINI.ends,
+                "allow": End.ASKS,
+                "change": End.ASKS,
+                "killed": End.ASKS,
+                "keyboard": End.ASKS,
+            },
+            mode="",
+        ),
+    ),
+    "opencode": (
+        Screen(
+            (),
+            "bash",
+            {"command": _TOUCH, "description": "Touch"},
+            "Ask anything",
+            "Permission required",
+            prepare=_opencode_asks,
+            beside=True,
+        ),
+    ),
+    "qwen-code": (
+        Screen(
+            ("--approval-mode", "default"),
+            "run_shell_command",
+            {"command": _TOUCH, "description": "Touch", "is_background": False},
+            "Type your message",
+            "Allow execution of",
+            changes=True,
+        ),
     ),
 }
 CASES: Final = (
@@ -128,12 +198,20 @@ CASES: Final = (
 )
 
 
+class _Screen(pyte.Screen):
+    """A screen that takes a colour in the private form of xterm as well, and leaves it out."""
+
+    def select_graphic_rendition(self, *attributes: int, private: bool = False) -> None:
+        if not private:
+            super().select_graphic_rendition(*attributes)
+
+
 class Terminal:
     """A terminal with a host in it, and what it shows."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._screen = pyte.Screen(COLUMNS, LINES)
+        self._screen = _Screen(COLUMNS, LINES)
         self._lock = threading.Lock()
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -172,11 +250,11 @@ class Terminal:
 
 @contextmanager
 def at_terminal(
-    host: RealHost, installed: Installed, model: Model, room: Room, *flags: str
+    host: RealHost, own: Screen, installed: Installed, model: Model, room: Room, *flags: str
 ) -> Iterator[Terminal]:
     """Start a host at a terminal. It and what it left in its room end with the context."""
     environment = configured(host, installed, model, room, *flags)
-    SCREENS[host.name].prepare(room)
+    own.prepare(room)
     pid, descriptor = pty.fork()
     if pid == 0:  # pragma: no cover - the child
         os.chdir(room.project)
@@ -204,15 +282,16 @@ def _started_in(room: Room) -> Iterator[int]:
 
 def screen(host: RealHost, installed: Installed, folder: Path) -> Iterator[Measured]:
     """Play every case with one host at a terminal."""
-    for case in CASES:
-        room = Room(folder / f"screen-{case.name.replace(' ', '-')}")
-        faults = tuple(_play(host, installed, room, case))
-        ran = (room.project / "made.txt").exists()
-        yield Measured(f"screen, {case.name}", ran, faults)
+    for own, case in product(SCREENS[host.name], CASES):
+        name = f"screen{own.mode}, {case.name}"
+        room = Room(folder / name.replace(" ", "-").replace(",", ""))
+        faults = tuple(_play(host, own, installed, room, case))
+        yield Measured(name, (room.project / "made.txt").exists(), faults)
 
 
-def _play(host: RealHost, installed: Installed, room: Room, case: Case) -> Iterator[str]:
-    own = SCREENS[host.name]
+def _play(
+    host: RealHost, own: Screen, installed: Installed, room: Room, case: Case
+) -> Iterator[str]:
     flags = ["--approvals", "--user"]
     if case.name == "nobody":
         flags += ["--wait", str(SOON)]
@@ -220,7 +299,7 @@ def _play(host: RealHost, installed: Installed, room: Room, case: Case) -> Itera
     asking = replace(host, words=own.words, prepare=prepare)
     with (
         Model([(own.tool, own.given)]) as model,
-        at_terminal(asking, installed, model, room, *flags) as terminal,
+        at_terminal(asking, own, installed, model, room, *flags) as terminal,
     ):
         for text, keys in ((own.ready, TYPED), (TYPED, ENTER)):
             if not terminal.shows(text):
@@ -240,24 +319,30 @@ def _play(host: RealHost, installed: Installed, room: Room, case: Case) -> Itera
         if _waits(room):
             yield "the prompt still waits"
     ran = (room.project / "made.txt").exists()
-    if ran is not case.runs:
+    if ran is not (_end(own, case) is End.RUNS):
         yield f"the command ran: {ran}"
+
+
+def _end(own: Screen, case: Case) -> End:
+    """Return what has to become of the command."""
+    usual = End.RUNS if case.runs else End.DENIED if case.reads else End.ASKS
+    return own.ends.get(case.name, usual)
 
 
 def _result(own: Screen, model: Model, terminal: Terminal, case: Case) -> Iterator[str]:
     """Wait until the model reads the result, or the host asks itself; yield what does not come."""
-    words = "changed" if case.name == "change" and not own.changes else case.reads
-    if words:
-        wait(lambda: _reads(model, words), COMES_WITHIN)
-        if not _reads(model, words):
-            yield f"the model read {[one.result for one in model.turns][-1:]}"
-    elif not terminal.shows(own.dialog):
-        yield "its own dialog never opened"
+    if _end(own, case) is End.ASKS:
+        if not terminal.shows(own.dialog):
+            yield "its own dialog never opened"
+        return
+    wait(lambda: _reads(model, case.reads), COMES_WITHIN)
+    if not _reads(model, case.reads):
+        yield f"the model read {[one.result for one in model.turns][-1:]}"
 
 
 def _reads(model: Model, words: str) -> bool:
     """Return True if the model has read these words; Codex puts them into quotes, twice."""
-    return any(words in one.result.replace("\\", "") for one in model.turns)
+    return any(one.result and words in one.result.replace("\\", "") for one in model.turns)
 
 
 def _waits(room: Room) -> bool:
