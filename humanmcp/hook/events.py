@@ -90,7 +90,7 @@ EVENTS: Final = (
     HookEvent(_GEMINI, "BeforeTool", _GEMINI_FORM, Lost.DENY, changes=True),
     HookEvent(_COPILOT, "permissionRequest", _BEHAVIOR, Lost.NOTHING),
     HookEvent(_COPILOT, "preToolUse", _COPILOT_FORM, Lost.DENY, changes=True),
-    HookEvent(_QWEN, "PermissionRequest", _DECISION, Lost.NOTHING),
+    HookEvent(_QWEN, "PermissionRequest", _DECISION, Lost.NOTHING, changes=True),
     HookEvent(_QWEN, "PreToolUse", _PERMISSION, Lost.DENY),
     HookEvent(_OPENCODE, "permission.asked", _BEHAVIOR, Lost.NOTHING, locks=False),  # to our plugin
     HookEvent(_VSCODE, "PreToolUse", _PERMISSION, Lost.ASK, locks=None),

@@ -178,6 +178,9 @@ CHANGES: Final[dict[tuple[str, str], Any]] = {
         "hookSpecificOutput": {"hookEventName": "BeforeTool", "tool_input": CHANGED},
     },
     ("copilot-cli", "preToolUse"): {"permissionDecision": "allow", "modifiedArgs": CHANGED},
+    ("qwen-code", "PermissionRequest"): decision(
+        "PermissionRequest", behavior="allow", updatedInput=CHANGED
+    ),
 }
 """What is said for a changed input, where the agent was seen to run it; nowhere else."""
 
