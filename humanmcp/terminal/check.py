@@ -17,10 +17,17 @@ import re
 import sys
 import time
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from humanmcp.answering.alone import (
+    Asked,
+    TypedCase,
+    is_two_sided,
+    judge_captured,
+    known_alone,
+    open_exchange_of,
+)
 from humanmcp.answering.schema import (
     CheckedShape,
     ConversationShape,
@@ -35,28 +42,21 @@ from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr, to_stdout
 from humanmcp.locales import say, titled
 from humanmcp.locales.stop import REFUSED, StopError, stopped
-from humanmcp.protocol.conversation.exchange import Exchange
-from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, to_json
-from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.autofix import autofix
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict, blocking
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.encodings import utf16_of
-from humanmcp.protocol.json.jsonrpc import Message, compact, encoded
-from humanmcp.protocol.json.tree import text_at
+from humanmcp.protocol.json.jsonrpc import compact, encoded
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.repair.reading import decode_file
 from humanmcp.protocol.tables import methods, versions
-from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.captures import decode_lines, read_capture, speaker
+from humanmcp.protocol.validation.captures import decode_lines, read_capture
 from humanmcp.protocol.validation.envelope import failed
 from humanmcp.protocol.validation.whole_conversation import (
     ConversationJudge,
     Judged,
-    judge_capture,
-    judge_frames,
     told_reactions,
 )
 from humanmcp.terminal.gates import GATES, unchecked
@@ -297,7 +297,7 @@ def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> _Check
     if captured:
         if arguments.format == "text" and utf16_of(content)[0]:
             to_stdout(Painted(titled(decode_file(content)[1][0]), "dim"))
-        return judge_captured(captured, arguments, name)
+        return _print_captured(captured, arguments, name)
     text, notes = decoded(content, name), decode_file(content)[1]
     other = next((code for code, begins in _OTHER_FILES if begins.match(text)), "")
     if other and not is_answer:
@@ -400,115 +400,6 @@ def _print(opened: TypedCase, verdict: Verdict, name: str, *, guessed: bool) -> 
         to_stdout(Painted(say(SECTION, "not sendable", counted=counted), "red"))
 
 
-# -- an answer to judge, and the request that it answers, made up where it is not given ----------
-
-
-@dataclass(frozen=True, slots=True)
-class TypedCase:
-    """One answer to judge, and the request that it answers."""
-
-    exchange: Exchange
-    text: str
-    form: TextForm
-    is_alone: bool = False
-    """The request is made up."""
-
-    def verdict(self) -> Verdict:
-        """Judge it."""
-        return self.judge(self.text)
-
-    def judge(self, text: str) -> Verdict:
-        """Judge another text in its place."""
-        verdict = check.check(self.exchange, text, self.form)
-        known, hint = _known_alone(verdict.diagnostics)
-        if not self.is_alone or not hint:
-            return verdict
-        line = verdict.line if blocking(known) else verdict.forced
-        return verdict._replace(line=line, diagnostics=(*known, *hint))
-
-
-def _known_alone(
-    diagnostics: tuple[Diagnostic, ...],
-) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
-    """Return the problems that a message has without a session, and a hint if it may have more."""
-    known = tuple(one for one in diagnostics if one.code not in kinds.OF_THE_SESSION)
-    return known, (kinds.seen_alone().unplaced(),) if known != diagnostics else ()
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is known of the request that an answer belongs to; each part may be missing."""
-
-    request: str | None = None
-    method: str | None = None
-    version: str | None = None
-    id: Any = None
-
-
-def open_exchange_of(text: str, form: TextForm, asked: Asked) -> TypedCase:
-    """Combine an answer with the request that it answers.
-
-    Without a request, one is made up: with the method (or the one that the answer looks like) and
-    the id of the answer itself.
-
-    Raises:
-        StopError: the request is not a request.
-    """
-    if asked.request is None:
-        message = _made_up(text, asked)
-    else:
-        one_line = jsonrpc.encoded(jsonrpc.compact(asked.request))
-        found = jsonrpc.read(one_line)
-        if not isinstance(found, jsonrpc.Message) or found.kind is not jsonrpc.Kind.REQUEST:
-            raise stopped(SECTION, "no request")
-        message = found
-    version = asked.version or versions.stated_in(message) or _asked_for(message)
-    is_alone = asked.request is None
-    return TypedCase(Exchange(1, message, version), text, form, is_alone=is_alone)
-
-
-def _asked_for(request: jsonrpc.Message) -> str:
-    """Return the version of a request that states none: what it asks for, else the newest."""
-    wanted = request.params.get("protocolVersion") if request.method == "initialize" else None
-    if request.method == "server/discover":
-        return versions.LATEST_STATELESS
-    return wanted if wanted in versions.HANDSHAKE else versions.LATEST_HANDSHAKE
-
-
-def _made_up(text: str, asked: Asked) -> jsonrpc.Message:
-    """Make up a request for an answer that comes without its request."""
-    reading = json_reading.read_json(text)  # also reads JSON with small mistakes
-    value = reading.value if reading.readable else None
-    token = _own_id(reading.json, value) if asked.id is None else json.dumps(asked.id)
-    name = asked.method or guessed_method(value)
-    made = jsonrpc.read(
-        f'{{"jsonrpc":"2.0","id":{token},"method":{json.dumps(name)},"params":{{}}}}'.encode()
-    )
-    if not isinstance(made, jsonrpc.Message) or made.id is None:
-        raise stopped(SECTION, "no id", got=token)
-    return made
-
-
-def _own_id(text: str, value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Return the token of the answer's own id where it can be one, else 1."""
-    if not isinstance(value, dict) or isinstance(value.get("id"), (bool, float)):
-        return "1"
-    if not isinstance(value.get("id"), (str, int)):
-        return "1"
-    return jsonrpc.member(text, "id") or "1"
-
-
-def guessed_method(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Guess from a result what it answers; `tools/call` where it may be anything."""
-    if isinstance(value, dict) and isinstance(value.get("result"), dict):
-        value = value["result"]
-    if isinstance(value, dict):
-        for one in methods.REQUESTS.values():
-            if not value.keys().isdisjoint(one.gives_away):
-                return one.name
-    return "tools/call"
-
-
 def explain(codes: Sequence[str]) -> None:
     """Explain some kinds of mistakes; without a code, list all kinds.
 
@@ -585,7 +476,7 @@ def _is_request(text: str) -> bool:
     return isinstance(value, dict) and isinstance(value.get("method"), str)
 
 
-def judge_captured(
+def _print_captured(
     captured: Sequence[CapturedLine], arguments: argparse.Namespace, name: str
 ) -> _Checked:
     """Print the problems of a conversation as text, if that is the form.
@@ -593,15 +484,8 @@ def judge_captured(
     Raises:
         StopError: nothing in the file is a message.
     """
-    version, has_requests = arguments.protocol_version or "", _is_two_sided(captured)
-    if captured[0].frame is not None:
-        found = tuple(
-            judge_frames(((one.number, one.frame) for one in captured if one.frame), version)
-        )
-    elif has_requests:
-        found = tuple(judge_capture(captured, version))
-    else:
-        found = tuple(_without_requests(captured, version))
+    has_requests = is_two_sided(captured)
+    found = tuple(judge_captured(captured, arguments.protocol_version or ""))
     words = [one for one in captured if one.direction is Direction.NOTE and one.frame is None]
     if not found:
         said = " / ".join(one_line(one.text, _WIDTH) for one in words if one.level == "error")
@@ -613,34 +497,6 @@ def judge_captured(
         if not has_requests:
             to_stdout(Painted(say(SECTION, "no requests"), "dim"))
     return _print_judged(found, arguments, name)
-
-
-def _is_two_sided(captured: Iterable[CapturedLine]) -> bool:
-    """Return True if the client says something, so that responses can be placed."""
-    before = ConversationState()
-    lines = (one for one in captured if one.direction is not Direction.NOTE)
-    return any((one.direction or speaker(before, one.raw)) is Direction.IN for one in lines)
-
-
-def _without_requests(captured: Iterable[CapturedLine], version: str) -> Iterator[Judged]:
-    """Judge the responses of a file without requests, each by its own shape."""
-    overheard = ConversationJudge(version, initialized=True)
-    for line in captured:
-        if line.direction is Direction.NOTE:
-            continue
-        found = jsonrpc.read(line.raw)
-        if not isinstance(found, Message) or not found.kind.is_answer:
-            yield from overheard.line(line.number, line.direction or Direction.OUT, line.raw)
-            continue
-        version = version or text_at(found.body, "result", "protocolVersion")
-        known = version if version in versions.ALL else None
-        opened = open_exchange_of(line.text, TextForm.MESSAGE, Asked(version=known))
-        token = found.id.token if found.id is not None else ""
-        said = tuple(
-            each for each in opened.verdict().diagnostics if each.severity is not Severity.REPAIRED
-        )
-        said = (*said, *told_reactions(said, found.kind))
-        yield Judged(line.number, Direction.OUT, line.text, opened.exchange.method, token, said)
 
 
 def _print_words(words: Sequence[CapturedLine]) -> None:
@@ -683,7 +539,7 @@ def _alone(raw: bytes, version: str) -> Iterator[Judged]:
     """Judge a message without the conversation around it: it may be any part of one."""
     overheard = ConversationJudge(version, initialized=True)
     for judged in overheard.line(1, overheard.speaker(raw), raw):
-        known, hint = _known_alone(judged.diagnostics)
+        known, hint = known_alone(judged.diagnostics)
         yield judged._replace(diagnostics=(*known, *hint))
 
 

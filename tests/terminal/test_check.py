@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import pytest
 
+from humanmcp.answering.alone import guessed_method, open_exchange_of
 from humanmcp.cli import main
-from humanmcp.terminal.check import guessed_method, open_exchange_of
 from tests.support.inbox_folder import Ran
 
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "check")

@@ -1,0 +1,178 @@
+"""Judge a message or a recording for itself: without the session, or without the requests.
+
+What `check` says of a file, the page says of a recording that it shows.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from humanmcp.locales.stop import stopped
+from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.conversation.state import ConversationState
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict, blocking
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.tree import text_at
+from humanmcp.protocol.repair import reading as json_reading
+from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.captures import speaker
+from humanmcp.protocol.validation.whole_conversation import (
+    ConversationJudge,
+    Judged,
+    judge_capture,
+    judge_frames,
+    told_reactions,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from humanmcp.protocol.validation.captures import CapturedLine
+
+
+@dataclass(frozen=True, slots=True)
+class TypedCase:
+    """One answer to judge, and the request that it answers."""
+
+    exchange: Exchange
+    text: str
+    form: TextForm
+    is_alone: bool = False
+    """The request is made up."""
+
+    def verdict(self) -> Verdict:
+        """Judge it."""
+        return self.judge(self.text)
+
+    def judge(self, text: str) -> Verdict:
+        """Judge another text in its place."""
+        verdict = check.check(self.exchange, text, self.form)
+        known, hint = known_alone(verdict.diagnostics)
+        if not self.is_alone or not hint:
+            return verdict
+        line = verdict.line if blocking(known) else verdict.forced
+        return verdict._replace(line=line, diagnostics=(*known, *hint))
+
+
+def known_alone(
+    diagnostics: tuple[Diagnostic, ...],
+) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
+    """Return the problems that a message has without a session, and a hint if it may have more."""
+    known = tuple(one for one in diagnostics if one.code not in kinds.OF_THE_SESSION)
+    return known, (kinds.seen_alone().unplaced(),) if known != diagnostics else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is known of the request that an answer belongs to; each part may be missing."""
+
+    request: str | None = None
+    method: str | None = None
+    version: str | None = None
+    id: Any = None
+
+
+def open_exchange_of(text: str, form: TextForm, asked: Asked) -> TypedCase:
+    """Combine an answer with the request that it answers.
+
+    Without a request, one is made up: with the method (or the one that the answer looks like) and
+    the id of the answer itself.
+
+    Raises:
+        StopError: the request is not a request.
+    """
+    if asked.request is None:
+        message = _made_up(text, asked)
+    else:
+        one_line = jsonrpc.encoded(jsonrpc.compact(asked.request))
+        found = jsonrpc.read(one_line)
+        if not isinstance(found, jsonrpc.Message) or found.kind is not jsonrpc.Kind.REQUEST:
+            raise stopped("check", "no request")
+        message = found
+    version = asked.version or versions.stated_in(message) or _asked_for(message)
+    is_alone = asked.request is None
+    return TypedCase(Exchange(1, message, version), text, form, is_alone=is_alone)
+
+
+def _asked_for(request: jsonrpc.Message) -> str:
+    """Return the version of a request that states none: what it asks for, else the newest."""
+    wanted = request.params.get("protocolVersion") if request.method == "initialize" else None
+    if request.method == "server/discover":
+        return versions.LATEST_STATELESS
+    return wanted if wanted in versions.HANDSHAKE else versions.LATEST_HANDSHAKE
+
+
+def _made_up(text: str, asked: Asked) -> jsonrpc.Message:
+    """Make up a request for an answer that comes without its request."""
+    reading = json_reading.read_json(text)  # also reads JSON with small mistakes
+    value = reading.value if reading.readable else None
+    token = _own_id(reading.json, value) if asked.id is None else json.dumps(asked.id)
+    name = asked.method or guessed_method(value)
+    made = jsonrpc.read(
+        f'{{"jsonrpc":"2.0","id":{token},"method":{json.dumps(name)},"params":{{}}}}'.encode()
+    )
+    if not isinstance(made, jsonrpc.Message) or made.id is None:
+        raise stopped("check", "no id", got=token)
+    return made
+
+
+def _own_id(text: str, value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return the token of the answer's own id where it can be one, else 1."""
+    if not isinstance(value, dict) or isinstance(value.get("id"), (bool, float)):
+        return "1"
+    if not isinstance(value.get("id"), (str, int)):
+        return "1"
+    return jsonrpc.member(text, "id") or "1"
+
+
+def guessed_method(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Guess from a result what it answers; `tools/call` where it may be anything."""
+    if isinstance(value, dict) and isinstance(value.get("result"), dict):
+        value = value["result"]
+    if isinstance(value, dict):
+        for one in methods.REQUESTS.values():
+            if not value.keys().isdisjoint(one.gives_away):
+                return one.name
+    return "tools/call"
+
+
+def judge_captured(captured: Sequence[CapturedLine], version: str = "") -> Iterator[Judged]:
+    """Judge the messages of a recording, each response by its own shape if no client speaks."""
+    if captured[0].frame is not None:
+        return judge_frames(((one.number, one.frame) for one in captured if one.frame), version)
+    judge = judge_capture if is_two_sided(captured) else _without_requests
+    return judge(captured, version)
+
+
+def is_two_sided(captured: Iterable[CapturedLine]) -> bool:
+    """Return True if the client says something, so that responses can be placed."""
+    before = ConversationState()
+    lines = (one for one in captured if one.direction is not Direction.NOTE)
+    return any((one.direction or speaker(before, one.raw)) is Direction.IN for one in lines)
+
+
+def _without_requests(captured: Iterable[CapturedLine], version: str) -> Iterator[Judged]:
+    """Judge the responses of a file without requests, each by its own shape."""
+    overheard = ConversationJudge(version, initialized=True)
+    for line in captured:
+        if line.direction is Direction.NOTE:
+            continue
+        found = jsonrpc.read(line.raw)
+        if not isinstance(found, Message) or not found.kind.is_answer:
+            yield from overheard.line(line.number, line.direction or Direction.OUT, line.raw)
+            continue
+        version = version or text_at(found.body, "result", "protocolVersion")
+        known = version if version in versions.ALL else None
+        opened = open_exchange_of(line.text, TextForm.MESSAGE, Asked(version=known))
+        token = found.id.token if found.id is not None else ""
+        said = tuple(
+            each for each in opened.verdict().diagnostics if each.severity is not Severity.REPAIRED
+        )
+        said = (*said, *told_reactions(said, found.kind))
+        yield Judged(line.number, Direction.OUT, line.text, opened.exchange.method, token, said)
