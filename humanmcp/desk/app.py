@@ -29,7 +29,7 @@ from humanmcp.desk.book import book_page
 from humanmcp.desk.context import AsciiJson
 from humanmcp.desk.devices import login_page
 from humanmcp.desk.guard import Guard, cookie_of, header
-from humanmcp.desk.history import history_page
+from humanmcp.desk.history import history_page, opening
 from humanmcp.desk.inbox import inbox_page
 from humanmcp.desk.login import linked
 from humanmcp.desk.rendering import edition, language_of, render
@@ -57,6 +57,7 @@ description: Final = APIRouter(
 CALLS: Final = (
     read_calls.router,
     write_calls.router,
+    opening.calls,
     read_calls.prepared,
     read_calls.helping,
     login_page.calls,
@@ -93,6 +94,7 @@ PAGES: Final = (
         inbox_page.router,
         history_page.router,
         history_page.media,
+        opening.router,
         settings_page.router,
         send_page.router,
     ),

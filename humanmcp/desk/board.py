@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from humanmcp.desk.history.rows import Step
-    from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts, Writer
+    from humanmcp.inbox.contract import Inbox, Item, SessionFacts, Writer
 
 REMEMBERED: Final = 1024
 """The number of changes that a page can catch up with; after more, it reads everything again."""
@@ -105,7 +105,7 @@ class _Seen:
 class Board:
     """All sessions of an inbox, and their changes. It can be used from several threads."""
 
-    inbox: DeskInbox
+    inbox: Inbox
     long_lines: dict[tuple[str, int, int], Step] = field(default_factory=dict)
     """The rows of long lines in the history, by session, number and hash of the line."""
     recent: tuple[int, tuple[Step, ...]] | None = None

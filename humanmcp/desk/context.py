@@ -27,8 +27,8 @@ from humanmcp.desk.desk import Desk
 from humanmcp.desk.guard import API
 from humanmcp.desk.login import linked
 from humanmcp.desk.rendering import SECTION, render
-from humanmcp.desk.rights import PUBLIC
-from humanmcp.desk.routing import DeskRoute, JsonText, RefusedError, json_text
+from humanmcp.desk.rights import OWN, OWN_TEXT, PUBLIC
+from humanmcp.desk.routing import DeskRoute, JsonText, RefusedError, json_text, who_asks
 from humanmcp.inbox.contract import named_author
 from humanmcp.launch import LOG_NAME
 from humanmcp.locales import LANGUAGES, say, spoken_language
@@ -156,6 +156,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "now": datetime.now(UTC).timestamp(),
         "session": "",
         "device": device_of(request),
+        "opens": OWN_TEXT if who_asks(request.scope) & OWN else 0,
         "notices": desk.notices,
         "rules_on": rules_on(desk.book),
         "holding": holding(desk),

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from humanmcp.desk.live import Live
     from humanmcp.desk.login import Door
     from humanmcp.desk.notices.notice_rules import Rule
-    from humanmcp.inbox.contract import DeskInbox, Reply
+    from humanmcp.inbox.contract import Inbox, Reply
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
@@ -233,7 +233,7 @@ class Desk:
     """Name the draft of an exchange in a browser: exchanges of one name ask for the same answer."""
 
     @property
-    def inbox(self) -> DeskInbox:
+    def inbox(self) -> Inbox:
         return self.board.inbox
 
     @property

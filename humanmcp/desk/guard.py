@@ -49,6 +49,8 @@ STATIC: Final = "/static/"
 _METHODS: Final = ("GET", "HEAD", "POST")
 _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
+_FILE: Final = "application/octet-stream"
+_OF_FILES: Final = frozenset({"/api/recordings"})
 _TARGET: Final = re.compile(rb"/(?!/)[A-Za-z0-9._~!$&'()*+,;=:@%/-]*\Z")
 _ESCAPED_PATH: Final = re.compile(rb"%(?:2e|2f|5c|00)", re.IGNORECASE)
 
@@ -92,6 +94,7 @@ TOO_BUSY: Final = Refusal(503, "busy")
 FOREIGN: Final = Refusal(403, "foreign")
 NOT_JSON: Final = Refusal(415, "no json")
 NOT_FORM: Final = Refusal(415, "no form")
+NOT_FILE: Final = Refusal(415, "no file")
 STRANGER: Final = Refusal(401, "stranger")
 OTHER_SESSION: Final = Refusal(403, "session")
 REMOVED: Final = Refusal(401, "removed")
@@ -215,6 +218,8 @@ def _content(scope: Scope, headers: list[tuple[bytes, bytes]]) -> Refusal | None
     if scope["method"] != "POST":
         return None
     wanted, refusal = (_JSON, NOT_JSON) if scope["path"].startswith(API) else (_FORM, NOT_FORM)
+    if scope["path"] in _OF_FILES:
+        wanted, refusal = _FILE, NOT_FILE
     kind, _, parameters = (header(headers, "content-type") or "").partition(";")
     plain = header(headers, "content-encoding") is None
     charset = parameters.strip().lower() in ("", "charset=utf-8")

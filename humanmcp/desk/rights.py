@@ -69,6 +69,8 @@ class Entry(NamedTuple):
     """The largest body of anybody but the owner, in bytes."""
     writes: bool = True
     """Whether it has to wait while somebody else writes at this seat."""
+    is_file: bool = False
+    """The body is a file: neither a form nor JSON."""
 
     def allowed(self, act: str) -> Who | None:
         """Return who may do an act; None if the table does not know it."""
@@ -118,7 +120,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     "POST /api/login": Entry(ALL, writes=False),
     # Reading.
     **_read(ANSWERING, "/", "/list", "/history", "/compare", "/taps", "/line/{name}/{seq}"),
-    **_read(ANSWERING, "/timeline/{name}"),
+    **_read(ANSWERING, "/timeline/{name}", "/check/{name}"),
     **_read(ANSWERING, "/m/{name}/{number}", "/m/{name}/{number}/line"),
     **_read(ANSWERING, "/m/{name}/{number}/status", "/m/{name}/{number}/ask"),
     **_read(ANSWERING, "/media/{name}/{where}/{number}/{at}", "/mistake/{code}", "/say/{name}"),
@@ -173,6 +175,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
         most=TEXT,
     ),
     "POST /api/exchanges/{session}/{number}/check": Entry(ANSWERING, most=TEXT, writes=False),
+    "POST /api/recordings": Entry(OWN, most=TEXT, is_file=True),
     **_write(ANSWERING, "/api/exchanges/{session}/{number}/autofix", most=TEXT),
     **_write(ANSWERING, "/api/exchanges/{session}/{number}/draft", most=TEXT),
     **_write(ANSWERING, "/api/exchanges/{session}/{number}/reply", "/api/drafts", most=TEXT),

@@ -166,11 +166,18 @@ async def _check(request: Request, entry: Entry) -> None:
         raise RefusedError("room", halted)
     if "body" in state:
         state["body"].limit(entry.largest(who))
-    is_call = request.url.path.startswith("/api/")
+    if not entry.is_file:
+        await _check_record(request, entry, who)
+
+
+async def _check_record(request: Request, entry: Entry, who: Who) -> None:
+    """Read a form or a record, and refuse what its visitor may not do."""
     body = await request.body()
-    if not is_call:
-        state["form"] = await _aside(len(body), read_form, body)
-    record = await _record(request) if is_call else state["form"]
+    if request.url.path.startswith("/api/"):
+        record = await _record(request)
+    else:
+        record = await _aside(len(body), read_form, body)
+        request.scope["state"]["form"] = record
     most = MOST_OWN_VALUES if who & rights.HERE else MOST_VALUES
     if await _aside(len(body), is_heavy, record, most):
         raise HTTPException(413, say("refusal", "heavy"))

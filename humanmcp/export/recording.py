@@ -8,6 +8,7 @@ which request.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -34,7 +35,7 @@ from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.json.tree import follow, text_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import versions
-from humanmcp.protocol.validation.captures import decode_lines, read_recording
+from humanmcp.protocol.validation.captures import decode_lines, read_recording, speaker
 from humanmcp.protocol.validation.whole_conversation import hints
 
 if TYPE_CHECKING:
@@ -101,13 +102,50 @@ def recording_of(path: Path, zone: tzinfo | None = None) -> Recording:
     elif path.name != TRANSCRIPT:
         name = path.stem
     try:
-        text = decode_lines(path.read_bytes()).removeprefix("\ufeff")
+        content = path.read_bytes()
     except OSError as error:
         raise stopped("export", "unreadable", what=path, why=error) from error
+    return Recording(name, frames_in(content, path, zone))
+
+
+def frames_in(content: bytes, name: object, zone: tzinfo | None = None) -> tuple[Frame, ...]:
+    """Return the lines of a recording, whoever wrote it, or of a file with one message.
+
+    Raises:
+        StopError: it has no messages. The sentence says what it is instead.
+    """
+    text = decode_lines(content).removeprefix("\ufeff")
     frames = tuple(read_recording(text.split("\n"), lambda time: from_log_time(time, zone)))
+    line = b"" if frames else jsonrpc.encoded(jsonrpc.compact(text))
+    if b'"jsonrpc"' in line or isinstance(jsonrpc.read(line), Message):
+        frames = (Frame(1, "", speaker(ConversationState(), line), line),)
     if not frames:
-        raise stopped("export", "nothing recorded", what=path)
-    return Recording(name, frames)
+        raise stopped("other_file", what_else(text) or "nothing recorded", name=name)
+    return frames
+
+
+_OTHERS: Final = (
+    ("a page", re.compile(r"\s*<(?:!doctype|html)\b", re.IGNORECASE)),
+    ("a diagram", re.compile(r"\s*sequenceDiagram\b")),
+    ("a program", re.compile(r'#!|(?:""".*?"""\s*)?(?:from [\w.]+ )?import \w', re.DOTALL)),
+    ("a command", re.compile(r"\s*(?:[$>%] )?(?:curl|npx|uvx|docker)\s")),
+    (
+        "a configuration",
+        re.compile(
+            r'\s*\{(?:.*"mcpServers"|[^{}]*"(?:servers|context_servers)")\s*:\s*\{'
+            r"|(?:.*\n)?\[mcp_servers\.|(?:.*\n)?extensions:\n",
+            re.DOTALL,
+        ),
+    ),
+)
+"""What people take for a recording, and how it begins."""
+
+
+def what_else(text: str) -> str:
+    """Return what a text without messages is: a code of the section `other_file`, "" if unknown."""
+    if '"jsonrpc"' in text:
+        return ""
+    return next((code for code, begins in _OTHERS if begins.match(text)), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class Bar(NamedTuple):
 
 
 def bars(conversation: RecordedConversation) -> list[Bar]:
-    """Return the exchanges of a session, in the order in which they were asked."""
+    """Return the exchanges whose times are known, in the order in which they were asked."""
     frames = [entry.frame for entry in conversation.entries]
     held, last = _held(frames), max((seconds_of(one.at) for one in frames), default=0.0)
     cancelled = {
@@ -79,7 +79,11 @@ def bars(conversation: RecordedConversation) -> list[Bar]:
         for entry in conversation.seen
         if entry.method == CANCELLED and entry.observed and entry.observed.request
     }
-    return [_bar(call, held, cancelled.get(call.asked.number), last) for call in conversation.calls]
+    return [
+        _bar(call, held, cancelled.get(call.asked.number), last)
+        for call in conversation.calls
+        if call.request.frame.at
+    ]
 
 
 def _held(frames: Iterable[Frame]) -> dict[int, tuple[float, float]]:

@@ -69,6 +69,8 @@ class Role(enum.StrEnum):
     CLIENT = "client"
     MODEL = "model"
     HOST = "host"
+    READER = "reader"
+    """Nobody's: a recording from elsewhere, to be read."""
 
     @property
     def traits(self) -> RoleTraits:
@@ -81,6 +83,7 @@ _TRAITS: Final = {
     Role.CLIENT: RoleTraits(("you", "server"), calls=True, speaks_first=True),
     Role.MODEL: RoleTraits(("host", "you")),
     Role.HOST: RoleTraits(("humanmcp", "you")),
+    Role.READER: RoleTraits(("client", "server")),
 }
 
 

@@ -13,7 +13,6 @@ import difflib
 import errno
 import json
 import os
-import re
 import sys
 import time
 from collections import Counter
@@ -40,6 +39,7 @@ from humanmcp.common import mistakes
 from humanmcp.common.person_files import STDIN, decoded, read_bytes, read_text, unreadable_file
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr, to_stdout
+from humanmcp.export.recording import what_else
 from humanmcp.locales import say, titled
 from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.conversation.transcript import Direction, to_json
@@ -299,9 +299,8 @@ def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> _Check
             to_stdout(Painted(titled(decode_file(content)[1][0]), "dim"))
         return _print_captured(captured, arguments, name)
     text, notes = decoded(content, name), decode_file(content)[1]
-    other = next((code for code, begins in _OTHER_FILES if begins.match(text)), "")
-    if other and not is_answer:
-        raise stopped(SECTION, other, name=name)
+    if not is_answer and (other := what_else(text)):
+        raise stopped("other_file", other, name=name)
     if not is_answer and _is_request(text):
         found = tuple(_alone(encoded(text), arguments.protocol_version or ""))
         return _print_judged(found, arguments, name, alone=True)
@@ -319,14 +318,6 @@ def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> _Check
     guessed = arguments.method is None and arguments.request is None
     _print(opened, verdict, name, guessed=guessed)
     return status, None
-
-
-_OTHER_FILES: Final = (
-    ("a page", re.compile(r"\s*<(?:!doctype|html)\b", re.IGNORECASE)),
-    ("a diagram", re.compile(r"\s*sequenceDiagram\b")),
-    ("a program", re.compile(r'#!|(?:""".*?"""\s*)?(?:from [\w.]+ )?import \w', re.DOTALL)),
-)
-"""What is no answer, such as `humanmcp export` writes it, and how it begins."""
 
 
 def _is_answer(arguments: argparse.Namespace) -> bool:

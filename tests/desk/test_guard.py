@@ -135,10 +135,17 @@ def is_published(method: str, path: str) -> bool:
     return method == "GET" and (path in rights.PUBLIC or path.startswith(guard.STATIC))
 
 
+def content_type(path: str) -> str:
+    """Return the type of the bodies that a route takes."""
+    if path in guard._OF_FILES:
+        return guard._FILE
+    return "application/json" if path.startswith("/api/") else guard._FORM
+
+
 def test_no_route_answers_a_stranger(desking: Desking, tmp_path: Path) -> None:
     """What is not the door or a published file wants to know who asks."""
     for method, path in routes(tmp_path / "other"):
-        kind = "application/json" if path.startswith("/api/") else guard._FORM
+        kind = content_type(path)
         body = b"{}" if method == "POST" else None
         answer = desking.ask(method, path, body=body, headers={"Content-Type": kind})
         assert (answer.status == 401) != is_published(method, path), (method, path)
@@ -148,7 +155,7 @@ def test_no_route_answers_another_page(desking: Desking, tmp_path: Path) -> None
     """A logged-in browser acting for another page is refused everywhere."""
     cookie = desking.cookie()
     for method, path in routes(tmp_path / "other"):
-        kind = "application/json" if path.startswith("/api/") else guard._FORM
+        kind = content_type(path)
         headers = {**cookie, "Content-Type": kind, "Origin": "http://evil.example"}
         answer = desking.ask(
             method,

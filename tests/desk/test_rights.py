@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import pytest
 
 from humanmcp.common.web_folder import web_folder
-from humanmcp.desk import rights
+from humanmcp.desk import guard, rights
 from humanmcp.desk.app import CALLS, PAGES
 from humanmcp.desk.rights import TABLE, Who
 from humanmcp.desk.routing import DeskRoute
@@ -208,6 +208,8 @@ class Script:
 
 def encoded(path: str, record: object) -> tuple[str, bytes]:
     """Return a record as a call or a form takes it, and its content type."""
+    if isinstance(record, bytes):
+        return guard._FILE, record
     if path.startswith("/api/"):
         return "application/json", json.dumps(record).encode()
     assert isinstance(record, dict)
@@ -219,8 +221,10 @@ def asked(visitor: Any, method: str, path: str, act: str) -> Got:  # noqa: ANN40
     if method == "GET":
         got: Got = visitor.get(path)
         return got
-    record = {"order" if path.endswith("/say") and path.startswith("/api/") else "act": act}
-    if path.startswith("/api/") and not act:
+    record: object = {"order" if path.endswith("/say") and path.startswith("/api/") else "act": act}
+    if path in guard._OF_FILES:
+        record = b"\0"
+    elif path.startswith("/api/") and not act:
         record = {}
     sent: Got = visitor.post(path, record)
     return sent

@@ -329,6 +329,7 @@ def test_what_a_host_says_in_its_log_is_shown(check: Any) -> None:  # noqa: ANN4
         ("<!doctype html>\n<html>", "is a web page"),
         ("sequenceDiagram\n  participant C", "is a diagram"),
         ('"""A server."""\n\nimport json\n', "is a program"),
+        ('{"mcpServers": {"a": {"command": "x"}}}', "is the configuration of a host"),
     ],
 )
 def test_a_file_that_is_no_answer_is_named(check: Any, text: str, words: str) -> None:  # noqa: ANN401 - see the fixture
@@ -336,6 +337,13 @@ def test_a_file_that_is_no_answer_is_named(check: Any, text: str, words: str) ->
     ran = check(text)
     assert ran.status == 2
     assert words in ran.err
+
+
+def test_a_message_about_a_configuration_is_a_message(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """Its text decides, not a word in it."""
+    inner = '{"content":[],"structuredContent":{"mcpServers":{},"servers":{}}}'
+    ran = check(f'{{"jsonrpc":"2.0","id":1,"result":{inner}}}')
+    assert "configuration" not in ran.err
 
 
 DOTTED = (

@@ -1,4 +1,4 @@
-// What the page adds to what the desk renders: without it the same pages work with forms and a reload.
+// What the page adds to what the desk renders.
 
 import { startChoices } from "./choices.js";
 import { startClock } from "./clock.js";
@@ -15,6 +15,7 @@ import { startWriting } from "./writing.js";
 
 const page = new Page();
 const past = maybe("lines") && import("./history.js");
+import("./opening.js").then(({ start }) => start(page));
 
 /** @param {ChangeShape[]} changes what happens elsewhere */
 function changed(changes) {

@@ -244,8 +244,8 @@ class Pair:
 
     @property
     def took(self) -> float | None:
-        """The seconds until the response."""
-        if self.answer is None:
+        """The seconds until the response; None without one, or without times."""
+        if self.answer is None or not self.step.at:
             return None
         return max(0.0, seconds_of(self.answer.at) - seconds_of(self.step.at))
 

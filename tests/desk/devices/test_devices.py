@@ -46,7 +46,9 @@ class Browser:
     def post(self, path: str, record: object = None, **headers: str) -> Got:
         """Press a button, or make a call; `headers` are sent in place of those of the own page."""
         own = {"Origin": f"http://127.0.0.1:{self.desk.port}"}
-        if path.startswith("/api/"):
+        if isinstance(record, bytes):
+            kind, body = {"Content-Type": "application/octet-stream"}, record
+        elif path.startswith("/api/"):
             kind, body = JSON, json.dumps({} if record is None else record).encode()
         else:
             kind = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -1,0 +1,156 @@
+"""Open a recording from elsewhere as a session to read, and show what is wrong in a session."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+import os
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final, NamedTuple
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse
+
+from humanmcp.answering.alone import judge_captured
+from humanmcp.answering.schema import DiagnosticShape, TypedDict, diagnostic_shapes
+from humanmcp.common.timestamps import now
+from humanmcp.desk.context import AsciiJson, desk_of, page, page_router
+from humanmcp.desk.desk import Desk
+from humanmcp.desk.rendering import SECTION
+from humanmcp.desk.routing import MOST_OWN_VALUES, CallRoute, is_heavy
+from humanmcp.export.recording import Recording, build_conversation, frames_in
+from humanmcp.inbox.contract import Role, SessionFacts
+from humanmcp.locales import say
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.json.visible import one_line
+from humanmcp.protocol.validation.captures import CapturedLine
+
+router: Final = page_router()
+calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
+
+LONGEST_NAME: Final = 60
+AT_ONCE: Final = 1000
+"""The number of lines that are written at once."""
+MOST_CHECKED: Final = 5000
+"""The maximum number of lines of a session that its page checks."""
+MOST_SHOWN: Final = 200
+"""The maximum number of messages with problems that the page shows."""
+_SHOWN: Final = frozenset({Severity.ERROR, Severity.WARNING, Severity.HOSTS})
+
+
+class OpenedShape(TypedDict):
+    """The session that was made of a recording, and the address of its page."""
+
+    session: str
+    address: str
+
+
+@calls.post("/recordings")
+async def open_recording(request: Request, name: str = "") -> OpenedShape:
+    """Open a file as a session to read. The body is the file, in any form that `check` reads.
+
+    Nothing is sent to anybody: the session is over.
+    """
+    content = await request.body()
+    session = await run_in_threadpool(
+        _open, desk_of(request), one_line(name, LONGEST_NAME), content
+    )
+    return {"session": session, "address": f"/check/{session}"}
+
+
+def _open(desk: Desk, name: str, content: bytes) -> str:
+    """Record a file as a session that is over. Return its name."""
+    if is_heavy({"text": content.decode("latin-1")}, MOST_OWN_VALUES):
+        raise HTTPException(413, say(SECTION, "open.heavy"))
+    try:
+        frames = frames_in(content, name or say(SECTION, "open.pasted"))
+    except StopError as error:
+        raise HTTPException(422, error.sentence()) from error
+    conversation = build_conversation(Recording(name, frames))
+    negotiated = conversation.negotiated
+    facts = SessionFacts(
+        name="",
+        started=now(),
+        role=Role.READER,
+        pid=os.getpid(),
+        client=negotiated.client_name,
+        client_version=negotiated.client_version,
+        protocol_version=conversation.version,
+        title=name,
+    )
+    facts = facts._replace(name=desk.inbox.begin_session(facts))
+    try:
+        numbered = _numbered(frames)
+        for start in range(0, len(numbered), AT_ONCE):
+            desk.inbox.record(facts.name, *numbered[start : start + AT_ONCE])
+        desk.inbox.describe(facts, negotiated)
+    finally:
+        desk.inbox.end(facts.name)
+    return facts.name
+
+
+def _numbered(frames: Sequence[Frame]) -> list[Frame]:
+    """Return lines with numbers from 1. One without a time has that of the line before it."""
+    found: list[Frame] = []
+    at = ""
+    for seq, frame in enumerate(frames, 1):
+        at = frame.at or at
+        found.append(frame._replace(seq=seq, at=at, number=0))
+    return found
+
+
+class WrongLine(NamedTuple):
+    """A message with problems, as the page shows it."""
+
+    seq: int
+    direction: Direction
+    method: str
+    text: str
+    problems: list[DiagnosticShape]
+
+
+@router.get("/check/{name}")
+def check(request: Request, name: str) -> HTMLResponse:
+    """Show what the check says of the messages of a session, the first ones if it is long."""
+    desk = desk_of(request)
+    view = desk.board.session(name)
+    frames = list(islice(desk.inbox.frames(name), MOST_CHECKED + 1))
+    is_cut, frames = len(frames) > MOST_CHECKED, frames[:MOST_CHECKED]
+    # What came from elsewhere may begin later than its session.
+    is_own = view.facts.role is not Role.READER
+    lines = [
+        CapturedLine(
+            one.seq,
+            one.direction,
+            one.raw.decode("utf-8", "surrogateescape"),
+            frame=one if is_own else None,
+        )
+        for one in frames
+    ]
+    judged = sorted(judge_captured(lines), key=lambda one: one.line) if lines else []
+    wrong = [
+        WrongLine(
+            one.line,
+            one.direction,
+            f"{one.method} {one.id}".strip(),
+            one_line(one.text, LONGEST_NAME * 3),
+            diagnostic_shapes(
+                each._replace(line=each.line and one.line)
+                for each in one.diagnostics
+                if each.severity in _SHOWN
+            ),
+        )
+        for one in judged
+        if any(each.severity in _SHOWN for each in one.diagnostics)
+    ]
+    return page(
+        request,
+        "history/check.html",
+        view=view,
+        checked=len({one.line for one in judged}),
+        wrong=wrong[:MOST_SHOWN],
+        more=max(0, len(wrong) - MOST_SHOWN),
+        most=MOST_CHECKED if is_cut else 0,
+    )
