@@ -2,9 +2,6 @@
 
 import { DraftStore } from "./draftstore.js";
 import { all, atRest, button, first, make, maybe } from "./dom.js";
-import { loadEditor } from "./editor.js";
-import { EditHistory } from "./document.js";
-import { onUndo } from "./keys.js";
 import { call, oneAtATime, part, Pause, postForm, SLOW } from "./talk.js";
 import { copy, say, tell } from "./words.js";
 
@@ -38,7 +35,7 @@ export async function startForms() {
     const pause = new Pause(ASK_AFTER, oneAtATime(() => offer(field)));
     field.addEventListener("input", () => pause.soon());
   }
-  for (const area of fresh("[data-schema]", HTMLTextAreaElement)) startEditor(area);
+  for (const area of fresh("[data-schema]", HTMLTextAreaElement)) import("./jsonfield.js").then(({ startEditor }) => startEditor(area));
 }
 
 const begun = new WeakSet();
@@ -288,27 +285,4 @@ async function offer(field) {
   } catch {
     // no values, or a browser that shows the list at the next key
   }
-}
-
-/** @param {HTMLTextAreaElement} area that holds JSON */
-function startEditor(area) {
-  const history = new EditHistory();
-  const now = () => ({ text: area.value, fields: null, touched: true, fault: null });
-  const schema = () => call(area.dataset.schema ?? "");
-  /** @param {string} text */
-  const write = (text) => {
-    area.value = text; // it goes on holding what is sent
-    area.dispatchEvent(new Event("input", { bubbles: true }));
-  };
-  /** @param {string} text */
-  const onChange = (text) => {
-    history.keep(now(), "json");
-    write(text);
-  };
-  loadEditor(area, { schema, onMove() {}, onChange }, (editor, place) => onUndo(place, (from) => {
-    const found = history.step(from, now());
-    if (!found) return;
-    write(found.text);
-    editor.set(found.text);
-  }));
 }
