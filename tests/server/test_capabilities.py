@@ -1,8 +1,10 @@
 """A capability is a class with the moments that it needs, and an entry of the list."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -20,6 +22,8 @@ from humanmcp.server.serve import ServerParts
 from humanmcp.server.waiting import ServeOptions
 from tests.server.test_many_sessions import call
 from tests.server.test_serve import INITIALIZE
+
+ROOT: Final = Path(__file__).parents[2]
 
 
 class Echo(Capability):
@@ -69,3 +73,14 @@ def test_a_capability_of_two_moments_answers_and_leaves_the_rest_to_the_others(
     assert of_echo.acts[-1] == (2, "echo")
     (frame,) = [one for one in inbox.frames(served.journal.name) if one.by == "echo"]
     assert frame.number == 2
+
+
+def test_the_design_lists_the_capabilities_in_their_order() -> None:
+    """With the file of each; the two of a replay are made by a function."""
+    text = (ROOT / "docs" / "explanation" / "design.md").read_text(encoding="utf-8")
+    table = text.partition("| capability | file |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| `?(\w+)`? \| `(\w+)", table, re.MULTILINE)
+    assert [name for name, _ in rows] == [one.__name__.lstrip("_") for one in CAPABILITIES]
+    for one, (_, file) in zip(CAPABILITIES, rows, strict=True):
+        if isinstance(one, type):
+            assert one.__module__.startswith(f"humanmcp.server.{file}")
