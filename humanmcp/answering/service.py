@@ -234,8 +234,8 @@ def keep(opened: OpenExchange, draft: Draft) -> str:
 
 def pause(opened: OpenExchange, *, on: bool, by: str) -> None:
     """Pause the countdown of the answer book, or continue it."""
-    draft = opened.item.draft or starting_draft(opened)
-    keep(opened, draft._replace(paused=on, by=by))
+    first = starting_draft(opened)
+    opened.inbox.change_draft(opened.key, lambda draft: (draft or first)._replace(paused=on, by=by))
 
 
 @contextmanager

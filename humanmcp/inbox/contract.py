@@ -348,6 +348,16 @@ class Reply(NamedTuple):
         text, form, by, at = self.text, self.form, self.by, self.at
         return Draft(text, form, touched=True, by=by, at=at, action=self.action)
 
+    def given_back(self, draft: Draft | None) -> tuple[Draft, Draft | None]:
+        """Return the draft after it was refused, and a text to keep beside it.
+
+        What was typed last is the draft.
+        """
+        text = self.as_draft
+        if draft is None or not draft.touched or draft.text == text.text:
+            return text, None
+        return (draft, text) if draft.at > text.at else (text, draft)
+
 
 class OutgoingResult(NamedTuple):
     """What became of an outgoing message: it was sent, or refused because of its problems."""
@@ -700,6 +710,12 @@ class DeskInbox(SharedInbox, Protocol):
 
     def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
         """List the exchanges of a session in one state, oldest first."""
+
+    def change_draft(self, key: Key, change: Callable[[Draft | None], Draft]) -> None:
+        """Replace the draft by what `change` makes of it, and lose none that is saved meanwhile.
+
+        `change` is called again for a draft that was saved after the one it got.
+        """
 
     def put_aside(self, key: Key, draft: Draft) -> None:
         """Save a replaced text beside the draft (`Item.kept`)."""

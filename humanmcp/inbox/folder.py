@@ -460,6 +460,11 @@ class FolderInbox:
             self._folder(key.session).save(key.number, draft)
         self._ring(key.session)
 
+    def change_draft(self, key: Key, change: Callable[[Draft | None], Draft]) -> None:
+        with keeping("draft", number=key.number):
+            self._folder(key.session).change_draft(key.number, change)
+        self._ring(key.session)
+
     def put_aside(self, key: Key, draft: Draft) -> None:
         with keeping("draft", number=key.number):
             self._folder(key.session).put_aside(key.number, draft)

@@ -363,7 +363,7 @@ def read_item(key: Key, state: ExchangeState, read: Reads, kept: Iterable[str]) 
         return None
     answer, reason = read(ANSWER, read_close) or (None, "")
     reply = read(REPLY, read_reply)
-    draft = read(DRAFT, read_draft)
+    draft = read(DRAFT, read_draft) or read(OLD_DRAFT, read_draft)
     if draft is None and reply is not None:  # it is being given back just now
         draft = reply.as_draft
     others = (read(name, read_draft) for name in kept)

@@ -161,34 +161,16 @@ class SessionFolder:
         path = self.at(ExchangeState.PENDING, number)
         reply = find_record(path / records.REPLY, records.read_reply)
         if reply is not None:
-            self._give_back(path, reply)
+            self._change_draft(path, partial(self._give_back, path, reply))
         self._replace(path / records.PROBLEMS, records.diagnostics_record(diagnostics))
         (path / records.REPLY).unlink(missing_ok=True)
         return signature(path / records.DRAFT)
 
-    def _give_back(self, path: Path, reply: Reply) -> None:
-        """Make the reply's text the draft, and lose no other text that was typed there.
-
-        A desk may save a draft at any moment: the old draft is taken away in one step, and the
-        reply's text gets the name only when no draft was saved meanwhile.
-        """
-        draft = reply.as_draft
-        self._keep_other(path, find_record(path / records.DRAFT, records.read_draft), draft)
-        taken_away = path / records.OLD_DRAFT
-        with suppress(FileNotFoundError):
-            move(path / records.DRAFT, taken_away)
-        written, _ = write_temporary(self.temporary, records.encode(draft), durable=True)
-        try:
-            if not publish_first(written, path / records.DRAFT):
-                self.keep(path, draft)
-        finally:
-            drop(written)
-        self._keep_other(path, find_record(taken_away, records.read_draft), draft)
-        drop(taken_away)
-
-    def _keep_other(self, path: Path, draft: Draft | None, text: Draft) -> None:
-        if draft is not None and draft.touched and draft.text != text.text:
-            self.keep(path, draft)
+    def _give_back(self, path: Path, reply: Reply, draft: Draft | None) -> Draft:
+        shown, beside = reply.given_back(draft)
+        if beside is not None:
+            self.keep(path, beside)
+        return shown
 
     def close(
         self,
@@ -232,6 +214,32 @@ class SessionFolder:
         self.follow(
             number, lambda _, path: self._replace(path / records.DRAFT, draft, durable=True)
         )
+
+    def change_draft(self, number: int, change: Callable[[Draft | None], Draft]) -> None:
+        """Replace the draft by what is made of it, wherever the exchange lies."""
+        self.follow(number, lambda _, path: self._change_draft(path, change))
+
+    def _change_draft(self, path: Path, change: Callable[[Draft | None], Draft]) -> None:
+        """Replace the draft, and lose no text that is saved meanwhile: it is changed in its turn.
+
+        The draft is taken away in one step, and the changed one gets its name only if it is free.
+        Until then readers find the old one, which stays: another process may be about to read it.
+        """
+        draft: Draft | None = None
+        while True:
+            with suppress(FileNotFoundError):
+                move(path / records.DRAFT, path / records.OLD_DRAFT)
+            found = find_record(path / records.OLD_DRAFT, records.read_draft)
+            if draft is None or (found is not None and found.at >= draft.at):
+                draft = found
+            written, _ = write_temporary(
+                self.temporary, records.encode(change(draft)), durable=True
+            )
+            try:
+                if publish_first(written, path / records.DRAFT):
+                    return
+            finally:
+                drop(written)
 
     def send(self, number: int, reply: Reply) -> None:
         """Publish a reply, if it is the first.

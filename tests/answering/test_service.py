@@ -213,6 +213,17 @@ def test_a_hold_keeps_the_text_and_what_it_is(room: Room) -> None:
         )
 
 
+def test_a_pause_loses_no_text_that_was_saved_after_its_page_was_read(room: Room) -> None:
+    """Somebody types while somebody else presses Pause."""
+    key = room.ask(room.session(), 3)
+    opened = open_exchange_of(room.inbox, key)
+    room.inbox.save(key, Draft("sun", TextForm.TEXT, touched=True, at=ago(1)))
+    service.pause(opened, on=True, by="desk")
+    draft = room.inbox.item(key).draft
+    assert draft is not None
+    assert (draft.text, draft.touched, draft.paused) == ("sun", True, True)
+
+
 def test_a_large_message_that_is_held_goes_on_as_it_came_and_is_never_edited(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:

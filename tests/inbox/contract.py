@@ -320,6 +320,53 @@ class InboxContract:
         assert found.draft.text == "hers"
         assert found.kept == (Draft("his", touched=True, by="Bo"),)
 
+    def test_a_refusal_is_not_shown_above_what_was_typed_after_it(
+        self, server: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """Promise 2: the newest text is the draft; the refused one is beside it."""
+        sent = Reply("hers", TextForm.TEXT, by="Aiko", at="2026-07-28T10:00:01.000Z")
+        desk.send(key, sent)
+        server.take_replies(key.session)
+        typed = Draft("his", touched=True, by="Bo", at="2026-07-28T10:00:01.001Z")
+        desk.save(key, typed)
+        server.refuse(key, [PROBLEM])
+        found = desk.item(key)
+        assert (found.draft, found.kept) == (typed, (sent.as_draft,))
+        assert (found.reply, found.diagnostics) == (None, (PROBLEM,))
+
+    def test_a_change_of_the_draft_loses_no_text_that_is_saved_meanwhile(
+        self, desk: Inbox, key: Key
+    ) -> None:
+        """`change_draft`: somebody pauses and somebody types, each as fast as they can."""
+        rounds = 40
+
+        def type_on() -> None:
+            for one in range(rounds + 1):
+                desk.save(key, Draft(f"{one}", touched=True))
+
+        typed = threading.Thread(target=type_on)
+        typed.start()
+        while typed.is_alive():
+            desk.change_draft(key, lambda draft: (draft or Draft(""))._replace(paused=True))
+        typed.join()
+        desk.change_draft(key, lambda draft: (draft or Draft(""))._replace(paused=True))
+        draft = desk.item(key).draft
+        assert draft is not None
+        assert (draft.text, draft.touched, draft.paused) == (f"{rounds}", True, True)
+
+    def test_a_draft_that_is_not_there_yet_can_be_changed(
+        self, server: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """`change_draft`: also after the exchange was closed; an unknown one is an error."""
+        for number, state in ((1, ExchangeState.PENDING), (2, ExchangeState.CANCELLED)):
+            server.deliver(item_of(session, number)._replace(draft=None))
+            if state is not ExchangeState.PENDING:
+                server.close(Key(session, number), state)
+            desk.change_draft(Key(session, number), lambda draft: draft or Draft("first"))
+            assert desk.item(Key(session, number)).draft == Draft("first")
+        with pytest.raises(UnknownItemError):
+            desk.change_draft(Key(session, 3), lambda draft: draft or Draft("first"))
+
     def test_a_refusal_after_the_end_changes_nothing(
         self, server: Inbox, desk: Inbox, key: Key
     ) -> None:

@@ -69,6 +69,12 @@ def texts(item: Item) -> set[str]:
     return {draft.text for draft in drafts if draft is not None}
 
 
+def paused(draft: Draft | None) -> Draft:
+    """Pause the answer book: a change of the draft that is not one of the text."""
+    assert draft is not None
+    return draft._replace(paused=True)
+
+
 def nothing(_: Scene) -> None:
     """Prepare nothing more."""
 
@@ -98,6 +104,11 @@ DEEDS: Final = {
     "save": Deed(
         nothing,
         lambda scene: scene.desk.save(scene.key, Draft("typed", touched=True, by="again")),
+        frozenset({"typed"}),
+    ),
+    "change": Deed(
+        nothing,
+        lambda scene: scene.desk.change_draft(scene.key, paused),
         frozenset({"typed"}),
     ),
     "send": Deed(

@@ -103,7 +103,7 @@ WHERE w.inbox = %(inbox)s
     AND w.seen BETWEEN clock_timestamp() - interval '{WRITES_FOR} s' AND clock_timestamp()
 ORDER BY w.seen"""
 _LOCK: Final = f"""
-SELECT number FROM humanmcp.exchanges WHERE {_THIS} AND state = 'pending' FOR UPDATE"""
+SELECT state FROM humanmcp.exchanges WHERE {_THIS} FOR UPDATE"""
 _REFUSE: Final = f"""
 UPDATE humanmcp.exchanges SET {_NOW}, problems = %(problems)s WHERE {_THIS}"""
 _GIVE_BACK: Final = f"""
@@ -162,14 +162,14 @@ class ExchangeRows(SessionRows):
         self._may_settle(key)
         this = self._this(key)
         with self._db.connection() as on, on.transaction():
-            if not self._db.run(_LOCK, on, **this):
-                self.item(key)  # closed meanwhile: there is nobody to give it back to
-                return
+            self._db.run(_LOCK, on, **this)
             item = self._read(key, on)
+            if item.state is not ExchangeState.PENDING:  # there is nobody to give it back to
+                return
             if item.reply is not None:
-                text, draft = item.reply.as_draft, item.draft
-                if draft and draft.touched and draft.text != text.text:
-                    self._db.run(_KEEP, on, **this, record=text_of(draft))
+                text, beside = item.reply.given_back(item.draft)
+                if beside is not None:
+                    self._db.run(_KEEP, on, **this, record=text_of(beside))
                 self._db.run(_GIVE_BACK, on, **this, record=text_of(text))
             why = text_of(records.diagnostics_record(diagnostics))
             self._db.run(_REFUSE, on, **this, problems=why)
@@ -234,6 +234,14 @@ class ExchangeRows(SessionRows):
             raise UnknownItemError(f"{key.session}/{key.number}")
         self._ring()
 
+    def change_draft(self, key: Key, change: Callable[[Draft | None], Draft]) -> None:
+        this = self._this(key)
+        with self._db.connection() as on, on.transaction():
+            self._db.run(_LOCK, on, **this)
+            record = text_of(change(self._read(key, on).draft))
+            self._db.run(_SAVE, on, **this, record=record)
+        self._ring()
+
     def note_writer(self, key: Key, writer: Writer) -> None:
         named = {"page": writer.page, "name": writer.name}
         self._db.run(_NOTE_WRITER, inbox=self._inbox, **named, **self._this(key))
@@ -283,7 +291,7 @@ def _item(session: str, row: Row) -> Item:
     found.update(zip(names, kept, strict=True))
 
     def read(name: str, reader: Callable[[records.Record], _Value]) -> _Value | None:
-        record = found[name]
+        record = found.get(name)
         return None if record is None else reader(records.decode(record))
 
     item = records.read_item(Key(session, number), ExchangeState(state), read, names)
