@@ -36,7 +36,9 @@ from humanmcp.protocol.repair import reading
 from humanmcp.setup.hook_entries import (
     HOOKS,
     KEY,
+    HostHooks,
     hook_command,
+    hook_limit,
     hook_words,
     is_our_plugin,
     of_others,
@@ -85,6 +87,8 @@ class Wanted(HostEntry):
     hook: tuple[Path, Mapping[str, Any], str] | None = None
     """The file of the host's hooks, the items that bring its permission prompts to us, and what a
     new file starts with."""
+    hook_wait: int = 0
+    """Seconds that the host waits for the hook."""
     prompts_to: str = ""
     """The command that runs the host with its permission prompts sent to us; "" for none."""
 
@@ -152,14 +156,18 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
     handshake = manner_for(chosen, files="files" in given)
     flags = {"--open": arguments.open, "--approvals": arguments.approvals and host.prompts_to}
     words = (*handshake, *(name for name, wanted in flags.items() if wanted))
-    wait = APPROVAL_WAIT if arguments.approvals and arguments.wait is None else arguments.wait
+    is_asked = arguments.approvals and host.prompts_to and arguments.wait is None
+    wait = APPROVAL_WAIT if is_asked else arguments.wait
     path = _path(host, arguments.path, for_user=arguments.user)
     if arguments.write and arguments.path and not path.parent.is_dir():
         raise ConfigFileError("no folder", folder=path.parent)
     host = as_laid_out(host, path)
     if arguments.user and host.user_places:  # it asks about the servers of a project
         host = dataclasses.replace(host, approval="")
-    hook = _hook(host, given, arguments.wait) if arguments.approvals or arguments.remove else None
+    hooks, hook, hook_wait = HOOKS.get(host.name), None, 0
+    if hooks is not None and (arguments.approvals or arguments.remove):
+        hook_wait = arguments.wait or hooks.wait
+        hook = _hook(host, hooks, given, hook_wait)
     return Wanted.of(
         host,
         path,
@@ -171,18 +179,15 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
         manner=("http",) if arguments.http else handshake,
         prompts_to=host.prompts_to.format(name=arguments.name) if arguments.approvals else "",
         hook=hook,
+        hook_wait=hook_wait,
     )
 
 
 def _hook(
-    host: Host, given: Mapping[str, Any], wait: int | None
-) -> tuple[Path, dict[str, Any], str] | None:
-    """Return the file of a host's hooks, and our items; None for a host without any."""
-    hooks = HOOKS.get(host.name)
-    if hooks is None:
-        return None
+    host: Host, hooks: HostHooks, given: Mapping[str, Any], seconds: int
+) -> tuple[Path, dict[str, Any], str]:
+    """Return the file of a host's hooks, our items, and what a new file starts with."""
     path = filled_in(hooks.place, Path.home(), os.environ, Path.cwd())
-    seconds = wait or hooks.wait
     passed = {name: one for name, one in given.items() if name in ("home", "inbox", "lang")}
     server = command_for(passed, ())
     command = hook_command(host.name, server, seconds)
@@ -341,10 +346,11 @@ def _say_waiting(wanted: Wanted) -> None:
     to_stderr(wanted.sentence(f"opens {' '.join(wanted.manner) or 'files'}", url=wanted.url))
     to_stderr(wanted.sentence(wanted.host.waiting))
     if wanted.hook is not None:
-        to_stderr(wanted.sentence(f"gate {wanted.host.name}"))
+        seconds = hook_limit(wanted.hook_wait)
+        to_stderr(wanted.sentence(f"gate {wanted.host.name}", seconds=seconds))
     if wanted.prompts_to:
         to_stderr(wanted.sentence("approvals", command=wanted.prompts_to))
-    elif wanted.host.prompts:
+    elif wanted.host.prompts and wanted.hook is None:
         known = wanted.sentence(f"known {wanted.host.prompts['known']}", **wanted.host.prompts)
         to_stderr(wanted.sentence("prompts", label=wanted.host.label, source=known))
     if wanted.host.approval:

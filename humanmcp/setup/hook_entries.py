@@ -75,11 +75,15 @@ HOOKS: Final[Mapping[str, HostHooks]] = dict(_read())
 """By the name of the host."""
 
 
+def hook_limit(wait: int) -> int:
+    """Return after how many seconds a hook gives up, for which its host waits so many."""
+    return max(1, wait - BEFORE_THE_END)
+
+
 def hook_words(host: str, command: HostCommand, wait: int) -> list[str]:
     """Return the words of a hook. `command` is that of the server, with its settings."""
-    limit = max(1, wait - BEFORE_THE_END)
     args = ["hook" if word == "serve" else word for word in command.args]
-    return [command.command, *args, "--host", host, "--limit", str(limit)]
+    return [command.command, *args, "--host", host, "--limit", str(hook_limit(wait))]
 
 
 def hook_command(host: str, command: HostCommand, wait: int) -> str:

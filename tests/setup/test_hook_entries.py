@@ -138,8 +138,19 @@ def test_the_command_writes_the_hook_and_takes_it_out(
     text = path.read_text("utf-8")
     assert "already there" in run(host, "--approvals", "--write").err
     assert path.read_text("utf-8") == text
+    assert "add --approvals" not in written.err
     assert run(host, "--remove").status == 0
     assert not path.exists() or "humanmcp hook" not in path.read_text("utf-8")
+
+
+@pytest.mark.parametrize("host", ["codex", "copilot-cli", "qwen-code"])
+def test_the_limit_that_is_told_is_that_of_the_hook(run: Callable[..., Ran], host: str) -> None:
+    """A call of a tool waits as long as without the hook."""
+    for flags, limit in (((), 55), (("--wait", "300"), 295)):
+        ran = run(host, "--approvals", *flags)
+        assert f"after {limit} s" in ran.err
+        assert f"--limit {limit}" in ran.out
+    assert "86400" not in run(host, "--approvals").out
 
 
 def test_a_host_without_hooks_gets_a_plugin_that_starts_ours(
