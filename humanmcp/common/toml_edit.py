@@ -390,7 +390,21 @@ class _Step:
             case _Act.ADD:
                 root.setdefault(name, []).append(made(self.value))
             case _Act.SET:
-                root[name] = made(self.value)
+                there, wanted = root.get(name), self.value
+                more = len(wanted) - len(there) if _are_lists(there, wanted) else 0
+                # Only the beginning is another one: the comments in the rest of the list stay.
+                if more > 0 and list(there) == wanted[more:]:
+                    for at, value in enumerate(wanted[:more]):
+                        there.insert(at, made(value))
+                elif more < 0 and list(there[-more:]) == wanted:
+                    for _ in range(-more):
+                        del there[0]
+                else:
+                    root[name] = made(wanted)
+
+
+def _are_lists(one: object, other: object) -> bool:
+    return isinstance(one, list) and isinstance(other, list)
 
 
 def _differences(there: Any, keys: Keys, wanted: Any) -> Iterator[_Step]:  # noqa: ANN401 - any value of TOML

@@ -210,6 +210,45 @@ x = 1
 """
 
 
+TOML_ARGUMENTS = TOML.replace(
+    """  "1", # one
+""",
+    """  # the script
+  "a.js", "--port", # built
+  "80", # not 8080
+  # the end
+""",
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TOML,
+        TOML_ARGUMENTS,
+        TOML_ARGUMENTS.replace('[\n  # the script\n  "a.js"', '["a.js"'),
+        TOML_ARGUMENTS.replace("\n", "\r\n"),
+        TOML.replace('args = [\n  "1", # one\n]', "args = ['1', '2'] # two").replace(
+            "\n\n[mcp_servers.a.env]\nK = ", "\nenv.K = "
+        ),
+    ],
+    ids=["one", "lines", "beside the bracket", "CR LF", "one line"],
+)
+def test_comments_in_the_arguments_of_toml_survive_an_edit_in_between(
+    tmp_path: Path, text: str
+) -> None:
+    """Codex, as in JSON: wrapped, edited by hand, and unwrapped."""
+    path = tmp_path / "config.toml"
+    path.write_bytes(text.encode())
+    assert command("wrap", "codex", "a", "--path", str(path))[0] == 0
+    between = path.read_bytes().decode()
+    assert between != text
+    path.write_bytes(between.replace('"v"', '"w"').replace("# not 8080", "# mine").encode())
+    assert command("unwrap", "codex", "a", "--path", str(path))[0] == 0
+    expected = text.replace('"v"', '"w"').replace("# not 8080", "# mine")
+    assert path.read_bytes().decode() == expected
+
+
 def test_a_table_with_children_is_wrapped_in_place(tmp_path: Path) -> None:
     """Codex: the environment is a table below the server's own; nothing but the command changes."""
     path = tmp_path / "config.toml"
