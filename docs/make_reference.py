@@ -305,6 +305,12 @@ FAULT_ROWS: Final = (
         '`"order": "progress", "text": "off"`',
     ),
     (
+        "about 70 faults, one in each call",
+        "",
+        "**{faults.title}**",
+        '`"order": "faults", "text": "on"`',
+    ),
+    (
         "an exit with a status",
         "`humanmcp say --exit 3`",
         "**{say.exit}**",

@@ -25,10 +25,10 @@ PACKAGE: Final = "humanmcp"
 LAYERS: Final = (
     ("protocol",),
     ("inbox",),
-    ("answering", "http", "launch"),
+    ("answering", "http", "judge", "launch"),
     ("demo", "export"),
     ("server", "desk", "tap", "host", "terminal", "setup"),
-    ("book", "hook", "judge", "play", "pytest", "room", "welcome"),
+    ("book", "hook", "play", "pytest", "room", "welcome"),
     ("cli",),
     ("__main__", "as_child"),
 )

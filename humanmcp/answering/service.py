@@ -520,6 +520,9 @@ def not_understood(order: Order, text: str) -> str:
 
             code = "http fault"
             is_understood = text == TAKEN_BACK or HttpFault.read(text) is not None
+        case Order.FAULTS:
+            code = "faults"
+            is_understood = re.fullmatch("on|off|shown [a-z0-9_]{1,60} [rwen]", text) is not None
         case Order.PARK:
             code, is_understood = "park", re.fullmatch(r"[0-9]{1,12}", text) is not None
         case Order.STATUS:

@@ -132,6 +132,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     **_read(ANSWERING, "/api/exchanges/{session}/{number}/schema"),
     **_read(ANSWERING, "/api/history", "/api/calls", "/api/answers"),
     **_read(ANSWERING | Who.GUEST, "/api/state", "/api/events"),
+    **_read(DESKS, "/faults/{name}"),
     **_read(DESKS, "/present", "/export/{name}", "/connect", "/api/openapi.json"),
     **_read(Who.DEVICE | HERE, "/worker.js", "/manifest.webmanifest"),
     # Answering.
@@ -163,12 +164,13 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
         default="send",
         most=TEXT,
     ),
+    **_acts("/faults/{name}", _each(DESKS, "on", "off", "shown *")),
     **_acts(
         "/api/sessions/{session}/say",
         {
             **_each(ANSWERING, "say"),
             **_each(DESKS, "raw", "progress", "silence", "definition", "exit", "crash", "http"),
-            **_each(DESKS, "park", "status"),
+            **_each(DESKS, "park", "status", "faults"),
         },
         member="order",
         default="say",

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 from humanmcp.judge.misbehaviours import GOOD, RIGHT, Misbehaviour, misbehaviour, tool, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 SERVER: Final = "humanmcp.judge.playing"
 """The module that is run as a server: by it, its processes are found."""
@@ -124,7 +124,7 @@ class Player:
             return (), False
         return ({"right": True},), False
 
-    def filled(self, text: str, message: dict[str, Any], number: int = 0) -> str:
+    def filled(self, text: str, message: Mapping[str, Any], number: int = 0) -> str:
         """Return a text of a step as it is written for this message."""
         token = message.get("id")
         if message.get("method") == "notifications/cancelled":
@@ -133,14 +133,31 @@ class Player:
             text = text.replace("#", str(number))
         return written(text, self.row, json.dumps(token), self._tools)
 
-    def right(self, message: dict[str, Any]) -> str:
+    def lines(
+        self, message: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]
+    ) -> Iterator[str]:
+        """Yield what the steps write for a message."""
+        for step in steps:
+            for number in _numbers(step):
+                if "line" in step:
+                    yield self.filled(step["line"], message, number)
+                elif "right" in step:
+                    yield self.right(message)
+                time.sleep(step.get("pause", 0))
+
+    def encoded(self, text: str) -> bytes:
+        """Return a text in the encoding of the misbehaviour."""
+        errors = "surrogatepass" if self.row.encoding == "utf-8" else "strict"
+        return text.encode(self.row.encoding, errors)
+
+    def right(self, message: Mapping[str, Any]) -> str:
         """Return the right response to a request."""
         return json.dumps(
             {"jsonrpc": "2.0", "id": message.get("id"), **self._result(message)},
             separators=(",", ":"),
         )
 
-    def _result(self, message: dict[str, Any]) -> dict[str, Any]:
+    def _result(self, message: Mapping[str, Any]) -> dict[str, Any]:
         method, params = message.get("method"), message.get("params")
         params = params if isinstance(params, dict) else {}
         is_new = "io.modelcontextprotocol/protocolVersion" in (params.get("_meta") or {})
@@ -179,7 +196,7 @@ _DECLARED: Final[dict[str, Any]] = {
 }
 
 
-def _numbers(step: dict[str, Any]) -> Sequence[int]:
+def _numbers(step: Mapping[str, Any]) -> Sequence[int]:
     """Return the number of each time that a step is taken; 0 for one that is taken once."""
     return range(1, step["times"] + 1) if "times" in step else (0,)
 
@@ -221,8 +238,7 @@ class StdioServer:
             case {"line": text} | {"text": text}:
                 filled = self._player.filled(text, message, number)
                 self._record.add(what, filled)
-                errors = "surrogatepass" if self._player.row.encoding == "utf-8" else "strict"
-                self._write(filled.encode(self._player.row.encoding, errors))
+                self._write(self._player.encoded(filled))
                 if "line" in step:
                     self._write(b"\n")
             case {"right": _}:
@@ -381,7 +397,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._hang()
         if steps[0].keys() == {"wait"}:
             time.sleep(steps[0]["wait"])
-        lines = tuple(self._lines(message, steps))
+        lines = tuple(self.session.player.lines(message, steps))
         for line in lines:
             self.session.record.add("odd", line)
         if len(lines) == 1 and "\n" not in lines[0]:
@@ -395,15 +411,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"\n")
             self.wfile.flush()
         return None
-
-    def _lines(self, message: dict[str, Any], steps: Sequence[dict[str, Any]]) -> Iterator[str]:
-        for step in steps:
-            for number in _numbers(step):
-                if "line" in step:
-                    yield self.session.player.filled(step["line"], message, number)
-                elif "right" in step:
-                    yield self.session.player.right(message)
-                time.sleep(step.get("pause", 0))
 
     def _hang(self) -> None:
         """Answer nothing until the client goes."""

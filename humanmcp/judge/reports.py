@@ -64,7 +64,8 @@ def _what(one: Verdict) -> str:
     return say("misbehaviour", one.name)
 
 
-def _notes(one: Verdict) -> str:
+def notes_of(one: Verdict) -> str:
+    """Return what else was seen, in the language of the reader."""
     return "; ".join(say(SECTION, f"note {code}") for code in one.notes)
 
 
@@ -77,7 +78,7 @@ def _table(verdicts: Sequence[Verdict], _client: str) -> str:
         if one.word in GRAVE:
             lines += [f"    {visible(line)}" for line in one.lines]
         if one.notes:
-            lines.append(f"    ({_notes(one)})")
+            lines.append(f"    ({notes_of(one)})")
     return "\n".join(lines)
 
 
@@ -105,7 +106,7 @@ def _markdown(verdicts: Sequence[Verdict], client: str) -> str:
     head = [say(SECTION, name) for name in ("column what", "column word", "column seen")]
     lines = [f"`{client}`", "", f"| {' | '.join(head)} |", "| --- | --- | --- |"]
     for one in verdicts:
-        seen = _notes(one).replace("|", "\\|")
+        seen = notes_of(one).replace("|", "\\|")
         lines.append(f"| {_what(one)} | {said(one.word)} | {seen} |")
     return "\n".join(lines)
 
@@ -122,7 +123,7 @@ def _html(verdicts: Sequence[Verdict], client: str) -> str:
             else ""
         )
         proof = html.escape("\n".join(map(visible, one.lines)))
-        notes = f"<br><small>{html.escape(_notes(one))}</small>" if one.notes else ""
+        notes = f"<br><small>{html.escape(notes_of(one))}</small>" if one.notes else ""
         name = one.word.value.replace(" ", "-")
         rows.append(
             f"<tr><td><details><summary>{html.escape(_what(one))}</summary>{source}<pre>{proof}</pre>"

@@ -17,6 +17,7 @@ from humanmcp.judge.misbehaviours import GOOD, RIGHT, WRONG, misbehaviour
 from humanmcp.judge.playing import SERVER, HttpServer, NextSessions, events
 from humanmcp.judge.reports import SECTION, said
 from humanmcp.judge.running import Run, configuration, end_servers, leaves_server, server_command
+from humanmcp.judge.trying import SHOWN
 from humanmcp.judge.verdicts import Verdict, verdict
 from humanmcp.locales import say
 from humanmcp.setup.hosts import BY_NAME
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from humanmcp.judge.misbehaviours import Misbehaviour
     from humanmcp.judge.running import Client
 
-_SHOWN: Final = {"r": RIGHT, "w": WRONG, "e": "error", "n": ""}
-"""What the client showed, by the letter that a person types."""
 _LIFE: Final = 24 * 3600.0
 """Seconds after which a server ends which its client does not end."""
 _LOOK_EVERY: Final = 0.2
@@ -58,9 +57,9 @@ class _Meetings:
 
     def note_shown(self, letter: str) -> None:
         """Keep what the client showed after it met its last server, and tell the word."""
-        if letter not in _SHOWN or not self._met:
+        if letter not in SHOWN or not self._met:
             return to_stderr(say(SECTION, "letters", right=RIGHT, wrong=WRONG))
-        self._shown[self._met[-1]] = _SHOWN[letter]
+        self._shown[self._met[-1]] = SHOWN[letter]
         for one in self.verdicts()[-1:]:
             to_stderr(f"{one.name}: {said(one.word)}")
         return None

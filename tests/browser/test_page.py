@@ -74,6 +74,7 @@ def views(name: str) -> list[str]:
         "/mistake/M61",
         f"/present?name={name}&seq=2",
         f"/say/{name}",
+        f"/faults/{name}",
         f"/m/{name}/2/ask",
         f"/m/{name}/1/keep",
         "/login",

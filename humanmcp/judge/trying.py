@@ -1,0 +1,81 @@
+"""Try all faults: the next calls of a served session are each answered wrongly, in another way.
+
+The server of the session plays them (`server/trying.py`). What the client then did is read from
+the transcript: an order of a person begins, ends, or tells what the client showed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.common.timestamps import seconds_of
+from humanmcp.judge.misbehaviours import RIGHT, WRONG, Misbehaviour, misbehaviours
+from humanmcp.judge.playing import KEPT, Event
+from humanmcp.judge.running import Run
+from humanmcp.judge.verdicts import Verdict, verdict
+from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+    from humanmcp.protocol.conversation.transcript import Frame
+
+BY: Final = "faults"
+SHOWN: Final = {"r": RIGHT, "w": WRONG, "e": "error", "n": ""}
+"""What the client showed, by the letter that a person chooses."""
+_RULE: Final = f"{BY}: rule "
+_ORDERED: Final = f"{ON_PURPOSE}faults "
+_GOOD: Final = Run([], None, output=RIGHT)
+
+
+def by(row: Misbehaviour) -> str:
+    """Return the author of a wrong answer in the transcript."""
+    return f"{_RULE}{row.name}"
+
+
+def to_try(version: str, declared: Container[str], *, over_http: bool) -> list[Misbehaviour]:
+    """Return what can be wrong in the answer to one call: it ends the call, and waits for nothing.
+
+    Over HTTP a line is one event, so it has no line feed in it.
+    """
+    fitting = []
+    for row in misbehaviours().values():
+        lines = [step.get("line", "") for step in row.steps]
+        is_one_answer = bool(lines) and all(step.keys() <= {"line", "right"} for step in row.steps)
+        is_long = any("«" in line for line in lines)
+        is_here = row.transport in ("", "stdio") and not any("\n" in line for line in lines)
+        is_here = is_here if over_http else row.transport != "http"
+        if (
+            row.method == "tools/call"
+            and is_one_answer
+            and is_here
+            and not (is_long or row.structured or row.nth or row.unanswered)
+            and row.version in ("", version)
+            and row.declares not in declared
+        ):
+            fitting.append(row)
+    return fitting
+
+
+def tried(frames: Iterable[Frame]) -> tuple[list[Verdict], bool]:
+    """Return what the client did with each fault so far, and whether more are to come."""
+    runs: dict[str, Run] = {}
+    run: Run | None = None
+    is_on = False
+    for frame in frames:
+        if frame.note.startswith(_ORDERED):
+            word, *rest = frame.note.removeprefix(_ORDERED).split(" ")
+            if word == "on":
+                runs, run = {}, None
+            elif word == "shown" and rest[0] in runs:
+                runs[rest[0]].output = SHOWN[rest[1]]
+            is_on = is_on if word == "shown" else word == "on"
+        is_odd = frame.by.startswith(_RULE)
+        if is_odd:
+            run = runs.setdefault(frame.by.removeprefix(_RULE), Run([], None, output=None))
+        if run is not None and frame.direction in (Direction.IN, Direction.OUT):
+            what = "odd" if is_odd else frame.direction.value
+            run.ended_at = seconds_of(frame.at)
+            run.events.append(Event(run.ended_at, what, frame.text[: KEPT["in"]]))
+    rows = misbehaviours()
+    return [verdict(rows[name], one, _GOOD) for name, one in runs.items() if name in rows], is_on
