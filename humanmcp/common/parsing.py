@@ -88,11 +88,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print an error of the command line, and exit."""
-        self.exit(USAGE_ERROR, f"{self.prog}: {sentence(message, self.prog)}\n")
+        said = sentence(message, self.prog, tuple(self._option_string_actions))
+        self.exit(USAGE_ERROR, f"{self.prog}: {said}\n")
 
 
-def sentence(message: str, prog: str) -> str:
-    """Translate an error of argparse."""
+def sentence(message: str, prog: str, flags: Sequence[str] = ()) -> str:
+    """Translate an error of argparse; a mistyped one of these flags is guessed."""
     placed = re.fullmatch(_PLACE, message)
     place, rest = (placed["place"], placed["rest"]) if placed else ("", message)
     for code, pattern in _TROUBLES:
@@ -101,17 +102,21 @@ def sentence(message: str, prog: str) -> str:
             # Only some versions of Python quote the choices.
             found = trouble.groupdict().items()
             fillings = {name: re.sub(r"'([^']*)'", r"\1", text) for name, text in found}
-            if code == "choice" and (guess := _guess(**fillings)):
-                return say(SECTION, "guess", place=place, guess=guess, **fillings)
+            if code == "choice":
+                guess = closest(fillings["value"], fillings["words"].split(", "))
+            else:
+                guess = closest(fillings["words"], flags) if code == "unknown" else ""
+            if guess:
+                return say(SECTION, f"{code} guess", place=place, guess=guess, **fillings)
             return say(SECTION, code, place=place, prog=prog, **fillings)
     return f"{place}: {rest}" if place else rest
 
 
-def _guess(value: str, words: str) -> str:
-    """Return the choice closest to a mistyped one, or ""."""
+def closest(typed: str, words: Iterable[str]) -> str:
+    """Return the one of these words that a person probably meant to type, or ""."""
     import difflib  # noqa: PLC0415 - a command line that is right needs no guess
 
-    return next(iter(difflib.get_close_matches(value, words.split(", "), n=1)), "")
+    return next(iter(difflib.get_close_matches(typed.partition(" ")[0], words, n=1)), "")
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import message_in
 from humanmcp.common.book_file import decode_book, read_book_text
+from humanmcp.common.parsing import closest
 from humanmcp.common.settings import make_private, sample
 from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored
 from humanmcp.demo.steps import (
@@ -495,6 +496,8 @@ def find_lesson(name: str) -> Callable[[str], LessonSteps]:
     shipped = {name_of(one): one for one in lesson_files()}
     path = shipped.get(name, Path(name).expanduser())
     if name not in shipped and not path.exists() and path.suffix != ".toml":
+        if guess := closest(name, (WEATHER, *shipped)):
+            raise stopped("parsing", "choice guess", value=name, guess=guess)
         raise stopped("lesson", "unknown", name=name, known=", ".join((WEATHER, *shipped)))
     return read_lesson(read_book_text(path), path)
 

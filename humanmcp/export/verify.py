@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.answering.summary import sessions_named
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.inbox import open_inbox
@@ -36,7 +37,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     The sessions that are in the inbox say how many records they have, and how the last one ends.
     """
     try:
-        content = Path(arguments.file).read_bytes()
+        content = _content(arguments.file, settings)
     except OSError as error:
         to_stderr(say(SECTION, "not read", file=arguments.file, why=trouble(error)))
         return FAILED
@@ -51,6 +52,22 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     to_stdout(say(SECTION, "whole", count=len(lines), digest=lines[-1][-66:-2].decode()))
     to_stdout(say(SECTION, "compared" if kept.compared else "not compared"))
     return 0
+
+
+def _content(wanted: str, settings: Settings) -> bytes:
+    """Read a file of decisions, or the decisions in a session.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    home = home_folder(settings.home)
+    if not Path(wanted).exists() and (settings.inbox or home.is_dir()):
+        inbox = open_inbox(home, settings.inbox)
+        found = sessions_named(inbox.sessions(), wanted)
+        if len(found) == 1:
+            frames = inbox.frames(found[0].name)
+            return "".join(f"{one.decision}\n" for one in frames if one.decision).encode()
+    return Path(wanted).read_bytes()
 
 
 class _KeptRecords:

@@ -31,9 +31,10 @@ class RecordingPlace(NamedTuple):
 
     @classmethod
     def find(cls, wanted: str, home: Path, database: str = "") -> Self:
-        """Find a transcript or text log, or a session by its folder or its name."""
+        """Find a transcript or text log, or a session by its folder, its letter or its name."""
         path = Path(wanted).expanduser()
         if not path.exists() and records.is_session_name(wanted):
+            wanted = _name_of(wanted, home, database)
             path = home / records.SESSIONS / wanted
             if database and not path.exists():
                 return cls(home / records.FORWARDED.format(wanted), home, wanted, database)
@@ -67,6 +68,17 @@ class RecordingPlace(NamedTuple):
         added = self.path if self.session else beside(self.path)
         if added.exists():
             yield read_frames(added)
+
+
+def _name_of(wanted: str, home: Path, database: str) -> str:
+    """Return the name of the session that a letter or the start of a name means."""
+    if not (database or home.is_dir()):
+        return wanted
+    from humanmcp.answering.summary import sessions_named  # noqa: PLC0415 - few replay a session
+    from humanmcp.inbox import open_inbox  # noqa: PLC0415 - likewise
+
+    found = sessions_named(open_inbox(home, database).sessions(), wanted)
+    return found[0].name if len(found) == 1 else wanted
 
 
 def read_replay(recording: RecordingPlace, match: str, otherwise: str = "hand") -> Replay:

@@ -9,7 +9,6 @@ for many answers through one pipe.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import errno
 import json
 import os
@@ -36,6 +35,7 @@ from humanmcp.answering.schema import (
 )
 from humanmcp.answering.summary import sessions_named
 from humanmcp.common import mistakes
+from humanmcp.common.parsing import closest
 from humanmcp.common.person_files import STDIN, decoded, read_bytes, read_text, unreadable_file
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr, to_stdout
@@ -43,6 +43,7 @@ from humanmcp.export.recording import what_else
 from humanmcp.locales import say, titled
 from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.conversation.transcript import Direction, to_json
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.autofix import autofix
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict, blocking
 from humanmcp.protocol.json import jsonrpc
@@ -225,9 +226,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.explain is not None:
         explain(arguments.explain)
         return 0
-    if arguments.method and arguments.method not in methods.REQUESTS:
-        for guess in difflib.get_close_matches(arguments.method, methods.REQUESTS, n=1):
-            raise stopped(SECTION, "no such method", got=arguments.method, guess=guess)
+    got = arguments.method
+    if got and got not in methods.REQUESTS and (guess := closest(got, methods.REQUESTS)):
+        raise stopped(SECTION, "no such method", got=got, guess=guess)
     return judge_lines(arguments) if arguments.lines else _every(arguments, settings)
 
 
@@ -410,6 +411,8 @@ def explain(codes: Sequence[str]) -> None:
 def _found(code: str) -> Mistake:
     mistake = mistakes.find_mistake(code)
     if mistake is None:
+        if guess := closest(code, (one.name for one in kinds.KINDS.values())):
+            raise stopped("parsing", "choice guess", value=code, guess=guess)
         raise stopped(SECTION, "no such code", got=code)
     return mistake
 

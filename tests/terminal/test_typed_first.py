@@ -23,6 +23,10 @@ ANSWER: Final = '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
         (("-v",), 0, "humanmcp "),
         (("inbx",), 2, "Did you mean `inbox`?"),
         (("inbox", "--sideways"), 2, "humanmcp inbox: Unknown argument: --sideways."),
+        (("inbox", "--al1"), 2, "Unknown argument: --al1. Did you mean `--all`?"),
+        (("serve", "--otherwize", "error"), 2, "Did you mean `--otherwise`?"),
+        (("check", "--explain", "not-an-aray"), 2, "Did you mean `not-an-array`?"),
+        (("lesson", "wether"), 2, "Did you mean `weather`?"),
         (("check", "--method", "tools/cal", "x"), 2, "Did you mean tools/call?"),
         (("desk", "--port", "99999"), 2, "--port: a port is a number from 0 to 65535, not 99999"),
         (("desk", "--port", "-1"), 2, "--port: a port is a number from 0 to 65535, not -1"),
@@ -94,6 +98,7 @@ def two_sessions(room: Room) -> Room:
         (("export", "B"), 0, ANSWER),
         (("diff", "a", "b"), 1, "tools/call"),
         (("check", "b"), 0, "2 messages checked"),
+        (("verify", "b"), 1, "The file has no record."),
         (("check", "a", "b"), 0, "a:1:1: warning request-never-answered"),
     ],
 )

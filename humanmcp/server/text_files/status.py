@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering.standing import prospects, standing_of
 from humanmcp.inbox.contract import Answer, InboxError, Item, Life, Reply
-from humanmcp.locales import say, titled, who
+from humanmcp.locales import say, spoken_language, titled, who
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
 from humanmcp.protocol.conversation.approvals import approval_of
 from humanmcp.protocol.conversation.exchange import (
@@ -24,6 +24,7 @@ from humanmcp.protocol.conversation.exchange import (
     UnreadableArrived,
 )
 from humanmcp.protocol.diagnostics.model import unreadable
+from humanmcp.protocol.json.jsonrpc import compact
 from humanmcp.protocol.json.visible import left_to_right, one_line
 from humanmcp.protocol.tables.versions import features
 from humanmcp.server.journal import BY_US
@@ -42,6 +43,8 @@ MOST: Final = 200
 """How many of the last lines are shown, and how many earlier ones that wait."""
 LONGEST: Final = 200
 """Characters of a name or an id that are shown: both come from the client."""
+LONGEST_EXAMPLE: Final = 2000
+"""Characters of an example of an answer: one that is longer stands in no status."""
 
 LONGEST_REMARKED: Final = 256 * 1024
 """Characters of a request whose problems are here: nobody waits while more is looked through."""
@@ -71,6 +74,8 @@ class StatusTxt:
         self._entries: list[StatusLine] = []
         self._over = 0
         self._warned: set[int] = set()
+        self._examples: dict[int, str] = {}
+        """An answer to start from for each request that waits, made once."""
 
     def arrived(self, line: int, events: Iterable[Event]) -> None:
         for event in events:
@@ -158,6 +163,9 @@ class StatusTxt:
             return
         inquiry = inquiry_of(exchange.request)
         if inquiry is None:
+            example = self._example(exchange)
+            if one_line(example, LONGEST_EXAMPLE) == example:
+                yield f"    {self._say('example')} {example}"
             return
         yield f"    {one_line(inquiry.question, LONGEST)}"
         for option, description in inquiry.choices:
@@ -165,6 +173,16 @@ class StatusTxt:
             yield f"      - {one_line(option, LONGEST)}{note}"
         if inquiry.options:
             yield f"    {self._say('choose' if inquiry.free_text else 'choose only')}"
+
+    def _example(self, exchange: Exchange) -> str:
+        """Return an answer to start from, as one line for out.txt."""
+        if exchange.number not in self._examples:
+            from humanmcp.protocol.validation.starting_draft import start  # noqa: PLC0415 - the start is counted
+
+            text = start(exchange, self._session.negotiated, spoken_language())
+            kept = {one: self._examples[one] for one in self._examples if one in self._way.timers}
+            self._examples = {**kept, exchange.number: compact(text)}
+        return self._examples[exchange.number]
 
     def _approval(self, approval: Approval, number: int) -> Iterator[str]:
         """Return what is to be allowed and the words that decide; for a long one, its file."""

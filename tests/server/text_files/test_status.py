@@ -64,6 +64,21 @@ def test_with_files_the_handshake_waits_for_the_person(tmp_path: Path) -> None:
         server.says("line 1: initialize (id 1): answered by you, in out.txt")
 
 
+def test_the_answer_that_status_txt_shows_can_be_sent_as_it_is(tmp_path: Path) -> None:
+    """Who has never seen an answer to `initialize` or `tools/list` copies one."""
+    with AtFiles(tmp_path) as server:
+        for line in (initialize("some-client"), '{"jsonrpc":"2.0","id":2,"method":"tools/list"}'):
+            server.say(line)
+            title = "initialize (id 1)" if '"id": 1' in line else "tools/list (id 2)"
+            server.says(f"{title}: waits for you\n    An answer to start from, for out.txt: ")
+            after = server.status().partition(f"{title}: waits for you")[2]
+            example = after.splitlines()[1].partition("out.txt: ")[2]
+            server.type(example)
+            assert json.loads(server.hear()) == json.loads(example)
+        server.says("tools/list (id 2): answered by you")
+        assert "An answer to start from" not in server.status()
+
+
 def test_the_book_waits_for_who_writes_in_out_txt_and_says_so(tmp_path: Path) -> None:
     """A client that gives up after 1.5 s, and half an answer in the file."""
     with AtFiles(tmp_path) as server:
