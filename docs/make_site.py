@@ -9,6 +9,7 @@ docs/, without the link to its twin, which the language menu of the site replace
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -46,6 +47,7 @@ site_url = "{address}"
 docs_dir = "source/{language}"
 site_dir = "site{folder}"
 use_directory_urls = false
+nav = {nav}
 
 [project.theme]
 language = "{language}"
@@ -143,6 +145,25 @@ def _link(page: Path, link: str, language: str) -> str:
     return (f"{new}index.md" if new != name.replace(".ja.md", ".md") else new) + mark + anchor
 
 
+def groups(language: str) -> str:
+    """Return the menu of the site as TOML: the groups of docs/README, each with its pages.
+
+    A page that two groups name is in the first one.
+    """
+    readme = DOCS / f"README{'.ja' if language == 'ja' else ''}.md"
+    menu = ['"index.md"']
+    seen = {"index.md"}
+    for group in readme.read_text(encoding="utf-8").split("\n## ")[1:]:
+        heading, _, text = group.partition("\n")
+        links = (one.partition("#")[0] for one in LINK.findall(text))
+        places = [_place(DOCS / one).as_posix() for one in links if one.endswith(".md")]
+        new = [one for one in dict.fromkeys(places) if one not in seen]
+        seen.update(new)
+        # A text and a list of texts are written in TOML as in JSON.
+        menu.append(f"{{ {json.dumps(heading, ensure_ascii=False)} = {json.dumps(new)} }}")
+    return f"[{', '.join(menu)}]"
+
+
 def mistake(code: str, language: str) -> str:
     """Return the page about one kind of mistake."""
     level, *more = make_reference.diagnostic(KINDS[code], language)
@@ -199,6 +220,7 @@ def _configuration(language: str) -> str:
         light=light,
         english=path,
         japanese=f"{path}ja/",
+        nav=groups(language),
     )
 
 

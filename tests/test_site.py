@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -75,6 +76,23 @@ def test_every_mistake_has_a_page_in_both_languages(site: Path) -> None:
     text = (site / page.removeprefix(published.SITE)).read_text(encoding="utf-8")
     assert "Wrong:" in text
     assert "Result responses MUST include the same ID" in text
+
+
+def test_the_menu_has_the_groups_of_the_manual_and_every_page(site: Path) -> None:
+    """In the order in which somebody learns, the tutorial first; no page is left out."""
+    for language, first, folder in (("en", "Learn", site), ("ja", "学ぶ", site / "ja")):
+        menu = tomllib.loads(f"nav = {make_site.groups(language)}")["nav"]
+        assert menu[0] == "index.md"
+        assert menu[1][first][0] == "tutorial/first-answer.md"
+        listed = [page for group in menu[1:] for pages in group.values() for page in pages]
+        manual = {place.as_posix() for place in make_site.pages(language)}
+        mistakes = {one for one in manual if one.startswith("reference/mistakes/")}
+        assert sorted(listed) == sorted(manual - mistakes - {"index.md"})
+        text = (folder / "index.html").read_text(encoding="utf-8")
+        headings = [next(iter(group)) for group in menu[1:]]
+        places = [text.index(heading) for heading in headings]
+        assert places == sorted(places)
+        assert text.index("tutorial/first-answer.html") < text.index("how-to/connect-a-host.html")
 
 
 def test_both_languages_can_be_searched_without_a_server_elsewhere(site: Path) -> None:
