@@ -22,13 +22,17 @@ PAGE: Final = ROOT / "docs" / "reference" / "clients.md"
 FILE: Final = PAGE.with_suffix(".json")
 
 _HEAD: Final = """\
+<!-- Written by `make judge`: do not edit. -->
+
 # What clients do with faulty servers
 
-Measured with `humanmcp judge`; [this page](../how-to/judge-a-client.md) says what the words mean.
-Each client lists the tools, calls one, and prints the result; its timeout is set to 4 seconds.
-`make judge` measures again and writes this page.
+`make judge` measures this with `humanmcp judge`, and writes this page.
+[See what a client does with a faulty server](../how-to/judge-a-client.md) says what the words mean.
+Each client lists the tools, calls one, and prints the result. Its timeout is set to 4 seconds.
 
 """
+UNMEASURED: Final = _HEAD + "Not measured yet.\n"
+"""The page before the first `make judge`."""
 
 
 def judged(words: tuple[str, ...], server: str) -> dict[str, Any]:
@@ -45,7 +49,7 @@ def judged(words: tuple[str, ...], server: str) -> dict[str, Any]:
 
 
 def measured(chosen: list[str]) -> list[dict[str, Any]]:
-    """Judge the clients that are installed."""
+    """Judge the clients that are installed: those of `tests/clients/reactions.py`."""
     found = []
     for name, edition, command in commands("judged.mjs", "judged.py"):
         if chosen and not any(name.startswith(one) for one in chosen):
@@ -64,18 +68,14 @@ def page(table: dict[str, Any]) -> str:
     """Write the measured words as a page."""
     clients = table["clients"]
     heads = [f"{one['name']} {one['version']}" for one in clients]
-    lines = [_HEAD, f"Measured on {table['date']}.\n"]
-    place = ""
-    for name, one in misbehaviours().items():
-        if one.place != place:
-            place = one.place
-            lines += [
-                f"\n## {place}\n",
-                f"| the server | {' | '.join(heads)} |",
-                "| --- " * (len(heads) + 1) + "|",
-            ]
-        words = [client["words"].get(name, "") for client in clients]
-        lines.append(f"| {say('misbehaviour', name, 'en')} | {' | '.join(words)} |")
+    lines = [f"{_HEAD}Measured on {table['date']}."]
+    rows = misbehaviours()
+    for place in dict.fromkeys(one.place for one in rows.values()):
+        lines += [f"\n## {place}\n", f"| the server | {' | '.join(heads)} |"]
+        lines.append("| --- " * (len(heads) + 1) + "|")
+        for name in (one.name for one in rows.values() if one.place == place):
+            words = [client["words"].get(name, "") for client in clients]
+            lines.append(f"| {say('misbehaviour', name, 'en')} | {' | '.join(words)} |")
     return "\n".join(lines) + "\n"
 
 
