@@ -278,14 +278,14 @@ def _page(conversation: RecordedConversation, options: ExportOptions) -> Iterato
     own = resources.files("humanmcp.export").joinpath("html.css").read_text("utf-8")
     of_plots = (web_folder() / "static" / "timeline.css").read_text("utf-8")
     yield f"<style>\n{own}{of_plots}</style></head>"
-    yield f"<body><h1>{title}</h1>"
+    yield f"<body><main><h1>{title}</h1>"
     yield from _facts(conversation, options)
     yield from _plots(conversation)
     yield f"<p>{_safe(say(SECTION, 'how-to-read'))}</p>"
     for entry in conversation.entries:
         if entry.kind is not LineKind.BLANK:
             yield from _details(entry, options)
-    yield "</body></html>"
+    yield "</main></body></html>"
 
 
 def _plots(conversation: RecordedConversation) -> Iterator[str]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MOST: Final = 1000
 """The maximum number of exchanges that are drawn: the last ones."""
 ZOOMS: Final = (1, 4, 16, 64)
-ROW: Final = 20
+ROW: Final = 24
 """The height of a bar's row in pixels, as in the style sheets."""
 SECTION: Final = "transcript"
 _PEOPLE: Final = frozenset({"desk", "terminal", "files", "teacher", "api"})
@@ -201,7 +201,7 @@ def _drawn(bar: Bar, y: int, start: float, whole: float, address: str) -> Iterat
 
     def rect(kind: str, begin: float, end: float) -> str:
         width = f"{max(0.0, end - begin) / whole * _WIDE:.4f}%"
-        return f'<rect class="{kind}" x="{x(begin)}" y="{y + 5}" width="{width}" height="10"/>'
+        return f'<rect class="{kind}" x="{x(begin)}" y="{y + 7}" width="{width}" height="10"/>'
 
     parts = [say(SECTION, "bar took", label=bar.label, seconds=_seconds(bar.end - bar.start))]
     parts += [say(SECTION, f"bar {kind}") for _, kind in bar.marks]
@@ -209,7 +209,7 @@ def _drawn(bar: Bar, y: int, start: float, whole: float, address: str) -> Iterat
     yield rect("way" if bar.answered else "way open", bar.start, bar.end)
     yield from (rect("person", *span) for span in bar.person)
     for at, kind in bar.marks:
-        yield f'<text class="{kind}" x="{x(at)}" y="{y + 15}" dx="3">{_SIGNS[kind]}</text>'
+        yield f'<text class="{kind}" x="{x(at)}" y="{y + 17}" dx="3">{_SIGNS[kind]}</text>'
     yield "</a>"
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common.junit import Case, junit
 from humanmcp.judge.misbehaviours import misbehaviours
 from humanmcp.judge.verdicts import Verdict, Word
-from humanmcp.locales import say
+from humanmcp.locales import say, spoken_language
 from humanmcp.protocol.json.visible import visible
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ GRAVE: Final = (Word.SILENT, Word.BELIEVED, Word.HUNG, Word.DIED)
 
 _STYLE: Final = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+body { background: Canvas; color: CanvasText; }
+main { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; width: 100%; }
 td, th { text-align: start; vertical-align: top; padding: .4rem .6rem; }
 tr { border-top: 1px solid #8886; }
@@ -131,11 +132,13 @@ def _html(verdicts: Sequence[Verdict], client: str) -> str:
         )
     title = html.escape(client)
     return (
-        '<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>{title}</title><style>{_STYLE}</style><h1><code>{title}</code></h1>"
+        f'<!doctype html><html lang="{spoken_language()}"><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"><title>{title}</title>'
+        f"<style>{_STYLE}</style><main><h1><code>{title}</code></h1>"
         f"<p>{html.escape(summary(verdicts))}</p>"
         f"<table><tr><th>{html.escape(say(SECTION, 'column what'))}</th>"
-        f"<th>{html.escape(say(SECTION, 'column word'))}</th></tr>{''.join(rows)}</table>"
+        f"<th>{html.escape(say(SECTION, 'column word'))}</th></tr>"
+        f"{''.join(rows)}</table></main></html>"
     )
 
 

@@ -64,7 +64,7 @@ def _page(frames: Sequence[Frame], facts: SessionFacts, final: Mapping[str, str]
     redacted = redact_recording([*frames, *typed])
     recording = Recording(facts.name, redacted.frames[: len(frames)], facts)
     page = write_html(recording, ExportOptions(secrets=redacted.names))
-    head, end, tail = page.rpartition("</body>")
+    head, end, tail = page.rpartition("</main>")
     texts = zip(final, redacted.frames[len(frames) :], strict=True)
     parts = (
         f"<h3>{escape(step)}</h3><pre>{escape(visible(one.text))}</pre>" for step, one in texts

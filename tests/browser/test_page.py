@@ -114,34 +114,6 @@ def violations(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run `make test`")
-@pytest.mark.parametrize(("scheme", "locale"), [("light", "ja-JP"), ("dark", "en-US")])
-def test_axe_finds_nothing_on_any_view(
-    desk: Desking, host: Serving, window: Windows, scheme: str, locale: str
-) -> None:
-    """WCAG 2.2 A and AA, best practice, both languages and themes, menus open or shut."""
-    name = fill(host, desk)
-    shown = window(color_scheme=scheme, locale=locale)
-    found: list[str] = []
-    for path in views(name):
-        page = shown.goto(path)
-        for part in page.locator("main details").all():
-            part.evaluate("one => { one.open = true }")
-        found += violations(page)
-    page = shown.goto(f"/m/{name}/2")
-    page.locator("header .menu").click()
-    page.locator("#sentence").fill("sunny")
-    page.locator("#tab-json").click()
-    expect(page.locator(".editor .cm-content" if EDITOR.exists() else "#document")).to_be_visible()
-    found += violations(page)
-    page.locator("[name=kind][value=error]").check()
-    expect(page.locator("#problems .problem").first).to_be_visible()
-    found += violations(page)
-    page.evaluate("document.getElementById('keys').showModal()")
-    found += violations(page)
-    assert found == []
-
-
 @pytest.fixture
 def browser_without_japanese(playwright: Playwright, tmp_path: Path) -> Iterator[Browser]:
     """Chromium on a machine without a Japanese font: each letter is a narrow box."""

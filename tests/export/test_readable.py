@@ -96,7 +96,22 @@ class Page(HTMLParser):
 
 
 OURS = {
-    *("html", "head", "meta", "title", "style", "body", "h1", "dl", "dt", "dd", "p", "b", "a"),
+    *(
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "main",
+        "h1",
+        "dl",
+        "dt",
+        "dd",
+        "p",
+        "b",
+        "a",
+    ),
     *("details", "summary", "div", "small", "span", "pre", "code"),
     *("ul", "li", "label", "input", "svg", "rect", "text"),
     *("table", "thead", "tbody", "tr", "th", "td"),
