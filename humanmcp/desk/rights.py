@@ -207,7 +207,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
         default="look",
         most=TEXT,
     ),
-    **_acts("/server", _each(DESKS, "remove", "list"), most=TEXT),
+    **_acts("/server", _each(DESKS, "remove", "list", "undo"), most=TEXT),
     **_acts(
         "/server/entry",
         _each(DESKS, "put", "anyway", "keep", "look", "more", "json", "rows"),

@@ -43,6 +43,12 @@ def test_a_dropped_log_opens_and_leads_to_what_is_wrong(desk: Desking, window: W
     page.locator(".judged a").first.click()
     expect(page.locator(".half")).to_have_count(2)
     expect(page.locator(".half .json").last).to_contain_text("19 °C")
+    name = page.locator(".half .json").first.get_by_text('"rain"')
+    expect(name).to_be_visible()
+    page.get_by_role("button", name="Fold all").first.click()
+    expect(name).to_be_hidden()
+    page.get_by_role("button", name="Unfold all").first.click()
+    expect(name).to_be_visible()
 
 
 def test_a_log_that_is_pasted_beside_the_fields_or_chosen_opens(

@@ -267,4 +267,13 @@ export function offerCopies(place) {
   for (const text of all(".copyable", place)) {
     text.after(make("div", {}, button(say("copy"), "small", () => copy(text.textContent ?? ""))));
   }
+  for (const text of all(".json:has(details details):not(.fold + *)", place)) {
+    const [, ...parts] = all("details", text, HTMLDetailsElement);
+    const fold = button(say("fold"), "small fold", () => {
+      const open = !parts.some((one) => one.open);
+      for (const one of parts) one.open = open;
+      fold.textContent = say(open ? "fold" : "unfold");
+    });
+    text.before(fold);
+  }
 }

@@ -132,8 +132,10 @@ def show(request: Request, session: str = "") -> HTMLResponse:
 
 @router.post("/server")
 def act(request: Request, values: FormValues) -> Response:
-    """Remove an entry, or replace a whole list with one in JSON."""
+    """Remove an entry, replace a whole list with one in JSON, or undo that in the book."""
     owner = _target(request, values.get("session", ""), values.get("at", ""))
+    if values.get("act") == "undo":
+        return _undo(request, owner)
     member = _member(values.get("member", ""))
     try:
         before = owner.lists(member)
@@ -145,6 +147,14 @@ def act(request: Request, values: FormValues) -> Response:
     except StopError as error:
         return _show(request, owner, owner.desk.shown(error.sentence()), values)
     return _published(owner, member)
+
+
+def _undo(request: Request, owner: DefinitionOwner) -> Response:
+    try:
+        rules.undo(owner.desk.book)
+    except StopError as error:
+        return _show(request, owner, owner.desk.shown(error.sentence()))
+    return RedirectResponse("/server", 303)
 
 
 def _published(owner: DefinitionOwner, member: str) -> Response:
@@ -182,6 +192,7 @@ def _show(
         why=why,
         servers=_servers(desk),
         book=desk.shown(desk.book),
+        can_undo=rules.can_undo(desk.book),
         told=client_reactions(desk, owner.session) if owner.session else (),
         session=owner.session,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from humanmcp.common.book_file import read_book
-from humanmcp.inbox.contract import Key, SessionFacts
+from humanmcp.inbox.contract import Key, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import begin, request
 from tests.support.desk_process import Desking
@@ -131,3 +131,39 @@ def test_an_entry_for_a_list_that_was_answered_meanwhile_can_be_published(home: 
         assert "The session has ended." in over.text
         desk.submit("/server/entry", **fields)
         assert "forecast" in [one["name"] for one in read_book(home / "book.toml").tools]
+
+
+@pytest.fixture
+def desk(home: Path) -> Iterator[Desking]:
+    """A desk in English."""
+    with Desking(home, "--lang", "en") as opened:
+        yield opened
+
+
+def test_a_tool_that_was_removed_comes_back_with_one_press_there(desk: Desking) -> None:
+    """Where it was removed, as long as nobody else has changed the book."""
+    tools = '[{"name":"dice","inputSchema":{"type":"object"}}]'
+    assert desk.submit("/server", act="list", member="tools", text=tools).status == 303
+    assert desk.submit("/server", act="remove", member="tools", name="dice").status == 303
+    assert "dice" not in desk.page("/server")
+    assert 'value="undo"' in desk.page("/server")
+    assert desk.submit("/server", act="undo").status == 303
+    assert "dice" in desk.page("/server")
+    desk.submit("/server", act="undo")
+    assert "nothing was restored" in desk.submit("/server", act="undo").text
+
+
+def test_who_only_watches_a_tap_is_not_called_the_server(desk: Desking) -> None:
+    """The empty page has the words of the role that is there."""
+    inbox = FolderInbox(desk.home)
+    facts = SessionFacts("", "2026-11-20T18:00:00.000Z", role=Role.TAP, client="host")
+    inbox.begin_session(facts)
+
+    def empty_page() -> str:
+        page = desk.page("/").partition("<main")[2]
+        return page if "host" in page else ""
+
+    page = until(empty_page, "the tap on the page")
+    assert "You watch a client and a server." in page
+    assert 'href="/taps"' in page
+    assert "You are the MCP server" not in page
