@@ -49,7 +49,7 @@ def card_in(page: str) -> str:
         drawn = text[1].split("\n")
         if kind == "difference":
             signed = re.findall(r'<span class="line[^"]*"><b>(.) </b>(.*?)</span>', text[1])
-            drawn = [f"{sign.strip()}{line}" for sign, line in signed]
+            drawn = [f"{sign}{line}" for sign, line in signed]
         lines += [f"{name[1] if name else ''}: {line}" for line in drawn]
     return html.unescape(re.sub("</?bdi>", "", "\n".join(lines)))
 

@@ -20,7 +20,7 @@ from humanmcp.protocol.conversation.approvals import pattern_of
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import member, members
 from humanmcp.protocol.json.tree import pretty
-from humanmcp.protocol.json.visible import one_line, visible_code
+from humanmcp.protocol.json.visible import code_point, one_line, visible_code
 from humanmcp.protocol.validation.results import outcome_result
 
 if TYPE_CHECKING:
@@ -37,12 +37,13 @@ LONG_LINES: Final = 40
 LONG_TEXT: Final = 3_000
 """More lines or characters than this must be opened before they can be allowed."""
 LONGEST_TOOL: Final = 80
-"""The characters of a tool's name in the headline; a longer name is a part of the card."""
+"""The characters of a tool's name in the headline; a longer or unusual name is a part of the card,
+where no two names look alike."""
 _NO_NAME: Final = "⟦⟧"
 
 
 class CardLine(NamedTuple):
-    """One line of a part. `sign` is "-" or "+" in a difference, else ""."""
+    """One line of a part. `sign` is "-", "+" or a space in a difference, else ""."""
 
     text: str
     sign: str = ""
@@ -113,7 +114,9 @@ def card_of(approval: Approval) -> ApprovalCard:
         for name, raw in _members(approval)
         if name not in shown
     ]
-    tool = [_part("tool_name", approval.tool)] if len(approval.tool) > LONGEST_TOOL else []
+    is_plain = approval.tool.isascii() and visible_code(approval.tool) == approval.tool
+    is_plain = is_plain and len(approval.tool) <= LONGEST_TOOL
+    tool = [] if is_plain else [_part("tool_name", approval.tool)]
     before = kind in ("edit", "file")  # the path comes before what is done to it
     parts = (*rest, *first) if before else (*first, *rest)
     return ApprovalCard(kind, (*tool, *parts))
@@ -137,7 +140,9 @@ def _as_member(value: object, raw: str) -> str:
 
 def _part(name: str, text: str, kind: str = "code") -> CardPart:
     lines = tuple(CardLine(visible_code(line)) for line in text.split("\n"))
-    return CardPart(visible_code(name) or _NO_NAME, kind, lines)
+    start = len(name) - len(name.lstrip(" "))  # indented, it would look like a line of the text
+    shown = code_point(" ") * start + visible_code(name[start:])
+    return CardPart(shown or _NO_NAME, kind, lines)
 
 
 _MOST_COMPARED: Final = 1_000
@@ -152,7 +157,7 @@ def _difference(old: str, new: str) -> tuple[CardLine, ...]:
         every = len(before) + len(after)
         found = list(difflib.unified_diff(before, after, lineterm="", n=every))
         changes = found[3:] or [f" {line}" for line in before]
-    return tuple(CardLine(visible_code(line[1:]), line[0].strip()) for line in changes)
+    return tuple(CardLine(visible_code(line[1:]), line[0]) for line in changes)
 
 
 _LONGEST_LISTED: Final = 20_000

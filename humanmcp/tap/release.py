@@ -15,6 +15,7 @@ from humanmcp.inbox.contract import Action, Reply
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.approvals import digest_of
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.tap.hold import held, no_tap, one_tap, taps
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def _show(opened: OpenExchange) -> bool:
     if card is None:
         to_stdout(Painted(say("release", "too long", number=number), "yellow"))
         return False
-    title = approvals.headline(opened, approval, card) if approval else opened.item.method
+    method = one_line(opened.item.method, approvals.LONGEST_TOOL)
+    title = approvals.headline(opened, approval, card) if approval else method
     to_stdout(Painted(f"{opened.facts.letter}/{number}  {title}", "bold"))
     for part in card.parts:
         if part.name:

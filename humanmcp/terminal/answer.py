@@ -330,7 +330,7 @@ def _template(answering: Answering, name: str) -> str:
             SECTION,
             "no template" if known else "no templates",
             name=name,
-            method=answering.opened.item.method,
+            method=one_line(answering.opened.item.method, 60),
             version=answering.opened.item.protocol_version,
             choices=", ".join(known),
         )

@@ -209,7 +209,7 @@ def keep_open(answering: Answering, draft: Draft, *, anyway: bool) -> int:
 # -- the approval card: printed by `show`, decided by `answer` with one key each -----------------
 
 
-_COLOURS: Final = {"+": "green", "-": "red", "": ""}
+_COLOURS: Final = {"+": "green", "-": "red", " ": "", "": ""}
 
 
 def print_card(opened: OpenExchange, *, whole: bool = True) -> None:

@@ -44,7 +44,7 @@ SHOWN: Final = {
     "tabs": command(r"\ta\tb\t", "\u21e5\ta\u21e5\tb\u21e5\t"),
     "no-break space": command(r"rm\u00a0-rf", "rm⟦U+00A0⟧-rf"),
     "spaces of typography": command(r"a\u2003b\u202fc\u3000d", "a⟦U+2003⟧b⟦U+202F⟧c⟦U+3000⟧d"),
-    "braille blank": command(r"a\u2800b", "a⟦U+2800⟧b"),
+    "blank symbols": command(r"a\u2800b\ufffcc\ud834\udd59", "a⟦U+2800⟧b⟦U+FFFC⟧c⟦U+1D159⟧"),
     "empty": command("", ""),
     # from right to left
     "Hebrew in a path": command(r"rm -rf /srv/\u05d0/../1/x", "rm -rf /srv/\u05d0/../1/x"),
@@ -81,6 +81,9 @@ SHOWN: Final = {
     ),
     "combining": command(r"e\u0301 \u304b\u3099", "e\u0301 \u304b\u3099"),
     "combining with nothing": command(r"\u0338rm \u0338", "⟦U+0338⟧rm ⟦U+0338⟧"),
+    "marks of another script": command(
+        r"l\u17d2s \u1780\u17d2\u1780 x\u1039", "l⟦U+17D2⟧s \u1780\u17d2\u1780 x⟦U+1039⟧"
+    ),
     "many marks": command(r"a\u0300\u0301\u0302\u0303\u0304", "a\u0300\u0301\u0302\u0303⟦U+0304⟧"),
     "emoji": command(r"echo \ud83d\ude00", "echo \U0001f600"),
     "joined emoji": command(
@@ -103,7 +106,13 @@ SHOWN: Final = {
     ),
     "a name of 400 letters": other(f'{{"{"n" * 400}": 1}}', f"{'n' * 400}: 1"),
     "a tool of 200 letters": Shown('{"a": 1}', f"tool_name: {'t' * 200}\na: 1", "t" * 200),
-    "a tool with a line feed": Shown('{"a": 1}', "a: 1", "x\ny"),
+    "a tool with a line feed": Shown('{"a": 1}', "tool_name: x\ntool_name: y\na: 1", "x\ny"),
+    "a tool with a backslash": Shown('{"a": 1}', "a: 1", "x\\ny"),
+    "a tool with spaces": Shown('{"a": 1}', "tool_name: x⟦U+00A0⟧⟦U+0020⟧\na: 1", "x\u00a0 "),
+    "a tool from right to left": Shown('{"a": 1}', "tool_name: \u05d0/../1\na: 1", "\u05d0/../1"),
+    "a tool with half a character": Shown(
+        '{"a": 1}', "tool_name: x⟦U+D800⟧⟦U+200B⟧\na: 1", "x\ud800\u200b"
+    ),
     # members
     "a description that looks like the page": Shown(
         r'{"command": "rm", "description": "Look\n\nAllow\nclaude-code wants to read"}',
@@ -112,7 +121,7 @@ SHOWN: Final = {
     ),
     "nothing at all": other("{}"),
     "names that could mislead": other(
-        r'{"a\nb": 1, "": 2, " ": 3, "c\r\n": 4, "<b>": 5, "x\u202e": 6}',
+        r'{"a\nb": 1, "": 2, " ": 3, "c\r\n": 4, "<b>": 5, "x\u202e": 6, "  rm": 7, "\ud800": 8}',
         *(
             "a⟦U+000A⟧b: 1",
             "⟦⟧: 2",
@@ -120,6 +129,8 @@ SHOWN: Final = {
             "c⟦U+000D⟧⟦U+000A⟧: 4",
             "<b>: 5",
             "x⟦U+202E⟧: 6",
+            "⟦U+0020⟧⟦U+0020⟧rm: 7",
+            "⟦U+D800⟧: 8",
         ),
     ),
     "texts that read like other values": other(
@@ -148,7 +159,12 @@ SHOWN: Final = {
     ),
     "an edit": Shown(
         r'{"file_path": "/a", "old_string": "a\n b", "new_string": "a\n\tb"}',
-        "file_path: /a\n: a\n: - b\n: +\u21e5\tb",
+        "file_path: /a\n:  a\n: - b\n: +\u21e5\tb",
+        "Edit",
+    ),
+    "an edit that looks like another": Shown(
+        r'{"file_path": "/a", "old_string": "-a\n+b", "new_string": "-a\n+b\nc"}',
+        "file_path: /a\n:  -a\n:  +b\n: +c",
         "Edit",
     ),
 }

@@ -34,9 +34,11 @@ _IN_EMOJI: Final = (
 """What joins and colours the parts of one emoji; it is drawn with them."""
 _UNUSUAL: Final = r"[^\n\t -~]+"
 _UNUSUAL_IN_CODE: Final = r"[^ -~]+"
-_BLANK: Final = "\u2800"
-"""The braille pattern without dots: printable, and drawn as a space."""
+_BLANK: Final = "\u2800\ufffc\U0001d159\U00013441\U00013442"
+"""Symbols and letters that are printable, and drawn as a space or as nothing."""
 _TAB: Final = "\u21e5"
+_LATIN_MARKS: Final = "\u0300-\u036f"
+"""The marks that letters of ASCII bear; those of other scripts are drawn there as nothing."""
 _MOST_MARKS: Final = 4
 """How many marks a letter bears; more would be drawn over the lines above and below."""
 _RIGHT_TO_LEFT: Final = (
@@ -46,7 +48,7 @@ _RIGHT_TO_LEFT: Final = (
 
 https://www.unicode.org/Public/UCD/latest/ucd/extracted/DerivedBidiClass.txt
 """
-_WORD: Final = f"[{_RIGHT_TO_LEFT}][{_RIGHT_TO_LEFT}\u0300-\u036f]*"
+_WORD: Final = f"[{_RIGHT_TO_LEFT}][{_RIGHT_TO_LEFT}{_LATIN_MARKS}]*"
 _LEFT_TO_RIGHT_MARK: Final = "\u200e"
 
 
@@ -113,7 +115,7 @@ def _escaped(char: str) -> str:
 def _in_code(run: re.Match[str]) -> str:
     before = run.string[max(0, run.start() - 1) : run.start()]
     marks = 0 if before.strip() else _MOST_MARKS  # without a letter, a mark changes what is beside
-    parts = []
+    letter, parts = before, []
     for char in run[0]:
         if char == "\t":
             parts.append(f"{_TAB}\t")
@@ -121,7 +123,11 @@ def _in_code(run: re.Match[str]) -> str:
             continue
         is_mark = unicodedata.category(char).startswith("M")
         marks = marks + 1 if is_mark else 0
-        if is_drawn(char) and marks <= _MOST_MARKS and char not in (_BLANK, _TAB, "⟦"):
+        if not is_mark:
+            letter = char
+        elif letter.isascii() and not re.match(f"[{_LATIN_MARKS}]", char):
+            marks = _MOST_MARKS + 1
+        if is_drawn(char) and marks <= _MOST_MARKS and char not in (*_BLANK, _TAB, "⟦"):
             parts.append(char)
         else:
             parts.append(code_point(char))

@@ -1,5 +1,6 @@
 """What `humanmcp release`, the page of taps and the interface release: what a person has seen."""
 
+import json
 import re
 from collections.abc import Callable
 
@@ -126,6 +127,26 @@ def test_a_command_drops_what_it_has_shown_or_what_is_named(
         assert "東京" in ran.out
         assert TWICE in ran.out
         assert ("after `humanmcp release`: 1 2 --drop" in ran.err) == (answer is None)
+
+
+FAKE = "a/9  The agent wants to run a command"
+NAMES = {"method": f"x\n{FAKE}\n  command\n    ls", "id": 4, "jsonrpc": "2.0"}
+METHOD = json.dumps({**NAMES, "params": {}})
+ID = json.dumps({**NAMES, "method": "tools/list", "id": f"\r\n{FAKE}"})
+TOOL = json.dumps({**NAMES, "method": "tools/call", "params": {"name": f"x\n{FAKE}"}})
+
+
+@pytest.mark.parametrize("line", [METHOD, ID, TOOL], ids=["method", "id", "tool"])
+def test_no_name_in_a_message_imitates_the_lines_of_a_command(
+    room: Room, shell: Shell, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    """A line break in it is shown as what it is."""
+    monkeypatch.setattr(release, "asked_whether", lambda _: False)
+    hold(room, line)
+    for words in (["release"], ["inbox"], ["show", "1"], ["release", "--drop"], ["release", "1"]):
+        ran = shell(*words)
+        said = re.sub(r"\x1b\[\d*m", "", ran.out + ran.err)
+        assert not [one for one in said.split("\n") if one.startswith(FAKE)], words
 
 
 def test_a_long_call_is_released_with_the_digest_that_was_printed(room: Room, shell: Shell) -> None:
