@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeAlias
 
 from humanmcp.locales.stop import stopped
 
@@ -205,15 +205,18 @@ class _Stop:
     And a handler does not run if the signal arrives just before the main thread begins to wait.
     """
 
+    heard_at: ClassVar[float] = -math.inf
+    """When a handler ran last, also one of somebody else who may have left since."""
+
     def __init__(self) -> None:
         self.is_over = False
-        self._raised_at = -math.inf
+        _Stop.heard_at = -math.inf
         self._lost_before = sys.unraisablehook
         self._one_insists = threading.Lock()
 
     def react(self, number: int, _frame: FrameType | None) -> NoReturn:
         """Stop what the main thread does, which this is the handler of."""
-        self._raised_at = time.monotonic()
+        stop_was_heard()
         raise KeyboardInterrupt if number == signal.SIGINT else ToldToStopError(128 + number)
 
     def insist(self, number: int) -> None:
@@ -221,7 +224,7 @@ class _Stop:
         told_at = time.monotonic()
         with self._one_insists:  # two would interrupt what the exception of the first has begun
             time.sleep(_AGAIN)
-            while not self.is_over and self._raised_at < told_at - _JUST_NOW:
+            while not self.is_over and _Stop.heard_at < told_at - _JUST_NOW:
                 now_reacts = signal.getsignal(number)
                 is_ours = now_reacts == self.react
                 if not (is_ours or now_reacts is _leave_it_to_the_pipe):
@@ -244,8 +247,13 @@ class _Stop:
             case _:
                 self._lost_before(lost)
                 return
-        self._raised_at = -math.inf
+        _Stop.heard_at = -math.inf
         threading.Thread(target=self.insist, args=(number,), daemon=True).start()
+
+
+def stop_was_heard() -> None:
+    """Note that the caller reacts to a signal: nobody repeats it, although it may end at once."""
+    _Stop.heard_at = time.monotonic()
 
 
 @contextlib.contextmanager

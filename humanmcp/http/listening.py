@@ -20,7 +20,12 @@ from urllib.parse import urlsplit
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from humanmcp.common.own_process import ending_signals, is_ignored_hangup, need_files
+from humanmcp.common.own_process import (
+    ending_signals,
+    is_ignored_hangup,
+    need_files,
+    stop_was_heard,
+)
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, stopped
 from humanmcp.protocol.http.inbound import HttpAddress
@@ -28,6 +33,7 @@ from humanmcp.protocol.http.inbound import HttpAddress
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator, Sequence
+    from types import FrameType
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from uvicorn.protocols.http.h11_impl import RequestResponseCycle
@@ -149,6 +155,10 @@ class QuietServer(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        stop_was_heard()
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then say so."""

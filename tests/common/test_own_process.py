@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import MethodType
 from typing import Final
 
 import pytest
 
 from humanmcp.common import own_process
 from humanmcp.common.own_process import ToldToStopError, ending_in_order
+from humanmcp.http.listening import QuietServer
 from tests.support.waiting import PATIENCE, until
 
 
@@ -160,6 +162,20 @@ def test_a_signal_that_came_while_another_began_to_react_is_told_to_it() -> None
         threading.Thread(target=stop.insist, args=(int(signal.SIGTERM),), daemon=True).start()
         until(lambda: bool(heard), "the signal")
     assert heard == [signal.SIGTERM]
+
+
+def test_a_server_that_stops_at_once_is_not_told_again() -> None:
+    """Its handler has gone when the signal is looked after, and it would end with 143."""
+    with ending_in_order():
+        reacts = signal.getsignal(signal.SIGTERM)
+        assert isinstance(reacts, MethodType)
+        stop = reacts.__self__
+        assert isinstance(stop, own_process._Stop)
+        server = QuietServer(print, print, most=1, lifespan="off")
+        with server.capture_signals():
+            signal.raise_signal(signal.SIGTERM)
+        stop.insist(signal.SIGTERM)
+    assert server.should_exit
 
 
 def test_who_reacts_to_a_signal_hears_of_it_once() -> None:
