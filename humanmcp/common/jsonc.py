@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.model import Fix, TextEdit, line_and_column
-from humanmcp.protocol.json.jsonrpc import item_spans, members, skip_space
+from humanmcp.protocol.json.jsonrpc import item_spans, member_spans, skip_space
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +80,7 @@ def put(text: str, path: Sequence[str], value: Any) -> str:  # noqa: ANN401 - an
     unit = _unit(clear)
     span = _whole(clear)
     for depth, name in enumerate(path):
-        found = _last(_members(clear, *span), name)
+        found = _last(_members(clear, span[0]), name)
         if found is None:
             for missing in reversed(path[depth + 1 :]):
                 value = {missing: value}
@@ -109,7 +109,7 @@ def with_list(text: str, path: Sequence[str], before: Sequence[Any], after: Sequ
     if not any(one.kind == "comment" for one in oddities(inside)):
         return put(text, path, after)
     if span is not None and before and more > 0 and after[more:] == before:
-        first = _parts(plain(text), *span)[0].start
+        first = _parts(plain(text), span[0])[0].start
         items = (f"{json.dumps(one, ensure_ascii=False)}, " for one in after[:more])
         return f"{text[:first]}{''.join(items)}{text[first:]}"
     if after and more < 0 and before[-more:] == after:
@@ -130,7 +130,7 @@ def span_of(text: str, path: Sequence[str]) -> tuple[int, int] | None:
     clear = plain(text)
     span = _whole(clear)
     for name in path:
-        found = _last(_members(clear, *span), name)
+        found = _last(_members(clear, span[0]), name)
         if found is None:
             return None
         span = found.value, found.end
@@ -144,7 +144,7 @@ def _insert(text: str, span: tuple[int, int], name: str, value: Any) -> str:  # 
     """Add a member at the end of the object at `span`, on a separate line."""
     clear, bare = plain(text), _without_comments(text)
     unit, line_end = _unit(clear), _line_end(text)
-    inside = _parts(clear, *span)
+    inside = _parts(clear, span[0])
     close = span[1] - 1
     outer = _indent_of(clear, span[0])
     own = _indent_of(clear, inside[0].start) if _on_own_line(clear, inside) else outer + unit
@@ -161,7 +161,7 @@ def _insert(text: str, span: tuple[int, int], name: str, value: Any) -> str:  # 
 def _remove(text: str, span: tuple[int, int], name: str) -> str:
     """Remove a member of the object at `span`, with one comma and its empty lines."""
     bare = _without_comments(text)
-    inside = _parts(plain(text), *span)
+    inside = _parts(plain(text), span[0])
     gone = _last(inside, name)
     if gone is None:
         return text
@@ -201,19 +201,17 @@ def _whole(clear: str) -> tuple[int, int]:
     return skip_space(clear, 0), len(clear.rstrip())
 
 
-def _members(clear: str, start: int, end: int) -> list[_Member]:
-    found: list[_Member] = []
-    boundary = start + 1
-    for name, first, last in members(clear[start:end]):
-        found.append(_Member(name, clear.index('"', boundary), start + first, start + last))
-        boundary = start + last
-    return found
+def _members(clear: str, start: int) -> list[_Member]:
+    if clear[start : start + 1] != "{":
+        return []
+    spans = member_spans(clear, start)
+    return [_Member(name, at, first, last) for name, at, _end, first, last in spans]
 
 
-def _parts(clear: str, start: int, end: int) -> list[_Member]:
+def _parts(clear: str, start: int) -> list[_Member]:
     """Return the members of an object, or the items of a list, named by their place in it."""
     if clear[start] != "[":
-        return _members(clear, start, end)
+        return _members(clear, start)
     spans = enumerate(item_spans(clear, start))
     return [_Member(str(at), first, first, last) for at, (first, last) in spans]
 
@@ -226,11 +224,11 @@ def _last(inside: Sequence[_Member], name: str) -> _Member | None:
 def _names_by_end(clear: str) -> dict[int, str]:
     """Map the end of each member's value, however deep, to the member's name."""
     found: dict[int, str] = {}
-    spans = [_whole(clear)]
+    spans = [skip_space(clear, 0)]
     while spans:
-        for member in _members(clear, *spans.pop()):
+        for member in _members(clear, spans.pop()):
             found[member.end] = member.name
-            spans.append((member.value, member.end))
+            spans.append(member.value)
     return found
 
 
@@ -248,7 +246,7 @@ def _indent_of(clear: str, at: int) -> str:
 
 def _unit(clear: str) -> str:
     """Return the indentation of one level: that of the outermost members, else two spaces."""
-    inside = _members(clear, *_whole(clear))
+    inside = _members(clear, skip_space(clear, 0))
     return (_indent_of(clear, inside[0].start) if _on_own_line(clear, inside) else "") or "  "
 
 

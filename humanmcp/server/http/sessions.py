@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import math
 import os
 import secrets
 import threading
 from collections import deque
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -476,20 +476,6 @@ def read_key(name: str) -> tuple[str, Path | None]:
 LARGEST: Final = HttpLimits()
 
 
-class _Open:
-    """Keeps the attendant at work while no session is there."""
-
-    def begin_steps(self, wake: Callable[[], object]) -> None:
-        """Do nothing: nothing wakes it."""
-
-    def step(self, now: float) -> float | None:  # noqa: ARG002 - an `Attended`
-        """Wait for ever."""
-        return math.inf
-
-    def leave(self) -> None:
-        """Do nothing."""
-
-
 def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
     listening: socket.socket,
     address: HttpAddress,
@@ -504,8 +490,8 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
     It goes on with what the process before this one left of its sessions at the port in `inbox`.
     """
     attendant = Attendant()
-    attendant.attend(_Open())
-    thread = threading.Thread(target=attendant.run, name="attendant")
+    run_it = partial(attendant.run, for_ever=True)
+    thread = threading.Thread(target=run_it, name="attendant")
     thread.start()
 
     async def run() -> None:
