@@ -6,6 +6,7 @@ and elements, never as markup from strings.
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -69,7 +70,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
-from humanmcp.protocol.json.tree import follow, pretty
+from humanmcp.protocol.json.tree import follow, pretty, text_at
 from humanmcp.protocol.tables.examples import PLACEHOLDERS
 
 _LESSON: Final = 1500
@@ -221,8 +222,21 @@ def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
         "bytes": size,
         "line": line,
         "became": became,
+        "decided": _decided(desk, item),
+        "gist": summary.summary_of_item(item).gist,
         "twins": service.ended_twins(desk.inbox, item),
     }
+
+
+_SAID: Final = frozenset({"allow", "change", "deny", "hand back"})
+
+
+def _decided(desk: Desk, item: Item) -> str:
+    """Return what became of a permission prompt; "" for any other message."""
+    frames = desk.inbox.last_frames_before(item.key.session, 0, WATCHED)
+    records = [one.decision for one in frames if one.number == item.key.number and one.decision]
+    action = text_at(json.loads(records[-1]), "action") if records else ""
+    return action if action in _SAID else ""
 
 
 def _became(desk: Desk, item: Item) -> list[tuple[Reaction, str]]:

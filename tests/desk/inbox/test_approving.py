@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,11 @@ from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.common.timestamps import now
 from humanmcp.inbox.contract import Draft, Key
 from humanmcp.protocol.conversation.approvals import digest_of
+from tests.hook.test_events import CLAUDE, COMMAND
+from tests.hook.test_hook import Agent
 from tests.support.desk_process import Desking
 from tests.support.inbox_folder import Room, approving, outcome, permission, question
+from tests.support.waiting import PATIENCE
 
 
 def _asked(room: Room, line: str) -> Key:
@@ -64,6 +68,32 @@ def test_a_long_input_is_allowed_only_by_the_page_that_showed_it_whole(
     answer = room.inbox.item(key).answer
     assert answer is not None
     assert "rm -rf /" in json.loads(answer.line)["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"act": "allow"}, "Allowed."),
+        ({"act": "deny", "reason": "not today"}, "Denied."),
+        ({"act": "change json", "json": '{"command": "ls"}'}, "Allowed with your change."),
+        ({"act": "hand back"}, "Left to the agent."),
+    ],
+)
+def test_the_next_page_says_what_became_of_the_prompt(
+    desk: Desking, home: Path, values: dict[str, str], said: str
+) -> None:
+    """And of which one."""
+    agent = Agent(home)
+    with agent.asks(CLAUDE) as hook:
+        opened = agent.card()
+        shown = digest_of(opened.item.line)
+        place = f"/m/{opened.item.key.session}/{opened.item.key.number}"
+        sent = desk.submit(place, **values, shown=shown, seen="all")
+        page = html.unescape(desk.page(sent.headers["location"]))
+        aside = page.partition('class="sent"')[2].partition("</aside>")[0]
+        assert said in aside
+        assert COMMAND["command"] in aside
+        hook.communicate(timeout=PATIENCE)
 
 
 def test_a_changed_input_that_is_no_object_is_explained(room: Room, desk: Desking) -> None:
