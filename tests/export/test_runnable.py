@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import runpy
+import shlex
 import socket
 import stat
 import subprocess
@@ -304,12 +305,27 @@ def test_the_exported_test_fails_where_the_server_has_changed(tmp_path: Path) ->
 
 def test_the_exported_test_tells_what_was_answered_before_the_server_died(tmp_path: Path) -> None:
     """One request that kills it fails, and those after it; those before it still count."""
-    dies = "    if 'Nowhere' in str(params):\n        __import__('os')._exit(1)\n"
+    last = "__import__('os').write(2, b'no more\\n'); __import__('os')._exit(1)"
+    dies = f"    if 'Nowhere' in str(params):\n        {last}\n"
     server = exported_server(tmp_path, CALLS, "    call = CALLS", f"{dies}    call = CALLS")
     status, said = run_exported(exported_test(tmp_path, CALLS), server)
     assert status == 1
     assert "1 failed, 2 passed" in said
-    assert "the server ended before it answered" in said
+    failure = said.partition("Captured stderr")[0]
+    assert "the server ended before it answered" in failure
+    assert "Its stderr ends with:" in failure
+    assert "no more" in failure
+
+
+def test_the_exported_test_says_why_a_server_does_not_start(tmp_path: Path) -> None:
+    """In the failure's own text, whether it ended before it read or before it answered."""
+    code = "import sys; sys.stdin.close(); sys.exit('no module named rain')"
+    server = shlex.join([sys.executable, "-c", code])
+    status, said = run_exported(exported_test(tmp_path, CALLS), server)
+    failure = said.partition("Captured stderr")[0]
+    assert status == 1
+    assert "Its stderr ends with:" in failure
+    assert "no module named rain" in failure
 
 
 def test_what_was_asked_without_being_offered_is_served_all_the_same(tmp_path: Path) -> None:
