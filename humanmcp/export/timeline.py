@@ -69,6 +69,13 @@ class Bar(NamedTuple):
     def label(self) -> str:
         return one_line(" ".join(filter(None, (self.method, self.name))), _LABEL)
 
+    def joined(self, again: Bar) -> Bar:
+        """Return the bar of an exchange whose client repeated its request."""
+        person = ((self.start, again.person[-1][1]),) if again.person else ()
+        return again._replace(
+            seq=self.seq, start=self.start, person=person, marks=self.marks + again.marks
+        )
+
 
 def bars(conversation: RecordedConversation) -> list[Bar]:
     """Return the exchanges whose times are known, in the order in which they were asked."""
@@ -79,11 +86,23 @@ def bars(conversation: RecordedConversation) -> list[Bar]:
         for entry in conversation.seen
         if entry.method == CANCELLED and entry.observed and entry.observed.request
     }
-    return [
-        _bar(call, held, cancelled.get(call.asked.number), last)
-        for call in conversation.calls
-        if call.request.frame.at
-    ]
+    found: list[Bar] = []
+    asked_again: dict[int, int] = {}
+    """Where the bar of an exchange is whose client was asked to repeat its request."""
+    for call in conversation.calls:
+        if not call.request.frame.at:
+            continue
+        bar = _bar(call, held, cancelled.get(call.asked.number), last)
+        number = call.request.frame.number
+        at = asked_again.pop(number, None)
+        if at is None:
+            at = len(found)
+            found.append(bar)
+        else:
+            found[at] = found[at].joined(bar)
+        if number and call.answer is not None and call.answer.frame.note == _RETRY:
+            asked_again[number] = at
+    return found
 
 
 def _held(frames: Iterable[Frame]) -> dict[int, tuple[float, float]]:

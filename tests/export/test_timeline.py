@@ -92,6 +92,15 @@ def test_mistakes_retries_and_cancellations_are_on_the_bar() -> None:
     ]
 
 
+def test_a_call_that_is_asked_again_to_keep_it_waiting_is_one_bar() -> None:
+    """From the first time that it was asked until it is answered, with a sign at each retry."""
+    again = frame(3, *call(2, "Tokyo"), number=7)
+    told = frame(6, *answer(2, result=text("sunny")), number=7, by="desk")
+    kept = (calls(1, 7), answers(2, note="retry", number=7))
+    assert bars(*kept, again, told) == [(6, True, [(1, 6)], [(2, "retry")])]
+    assert len(bars(*kept, frame(3, *call(2, "Osaka"), number=8), told)) == 2
+
+
 def test_latency_is_of_answered_exchanges_by_tool() -> None:
     """The median, and the time within which 99 of 100 were answered."""
     took = [*range(1, 100), 1000]
