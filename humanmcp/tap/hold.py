@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.answering.summary import sessions_named
 from humanmcp.common.line_pipe import LONGEST_LINE
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stderr, to_stdout
@@ -688,12 +689,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def taps(inbox: DeskInbox, wanted: str = "") -> tuple[str, ...]:
-    """Return the names of the running taps whose name begins like this, newest first."""
-    return tuple(
-        facts.name
-        for facts in inbox.sessions()
-        if facts.role.traits.holds and facts.life is Life.OPEN and facts.name.startswith(wanted)
-    )
+    """Return the names of the running taps, newest first; with a letter or a name, of those."""
+    running = [
+        facts for facts in inbox.sessions() if facts.role.traits.holds and facts.life is Life.OPEN
+    ]
+    found = sessions_named(running, wanted) if wanted else running
+    return tuple(facts.name for facts in found)
 
 
 def no_tap(names: Sequence[str]) -> StopError:

@@ -560,6 +560,8 @@ def test_what_is_to_be_held_is_said_and_seen_with_a_command(home: Path) -> None:
         status, said = command(tapped, "hold", "in:tools/call", "next")
         assert status == 0
         assert "holds: in:tools/call, next (0 waiting)" in said
+        assert "holds: next (0 waiting)" in command(tapped, "hold", "next", "--session", "a")[1]
+        assert command(tapped, "hold", "next", "--session", "b")[0] == 1
         assert "nothing" in command(tapped, "hold", "--nothing")[1]
         assert command(tapped, "hold", "tool:")[0] == 1
 

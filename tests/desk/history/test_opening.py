@@ -124,7 +124,7 @@ def test_a_recording_with_too_many_values_is_refused(desk: Desking) -> None:
 def test_a_long_session_says_how_much_was_checked(desk: Desking) -> None:
     """The page stays quick."""
     page = desk.page(opened(desk, WRONG * 3000)["address"])
-    assert "Only the first 5000 lines are checked here" in page
+    assert "Only the first 5000 lines are checked here. To check all: <code>humanmcp check" in page
     assert page.count('<ul class="problems">') == 200
 
 
