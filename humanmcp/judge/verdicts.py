@@ -73,7 +73,7 @@ class Fact(enum.Enum):
     WENT_ON = enum.auto()
     """It sent all the requests and notifications that it sends to the good server."""
     LATE = enum.auto()
-    """It did nothing for a while after the misbehaviour."""
+    """It did nothing for a while after the misbehaviour, or before it got no answer."""
     TIMED_OUT = enum.auto()
     """It says so, or it cancelled its request."""
     ANSWERED_WELL = enum.auto()
@@ -90,7 +90,7 @@ _ALWAYS: Final[tuple[_Decision, ...]] = (
     (Word.UNKNOWN, (_F.UNREACHED,), ()),
     (Word.HUNG, (_F.KILLED,), ()),
     (Word.DIED, (_F.SIGNALLED, _F.FAILED), ()),
-    (Word.DIED, (_F.CRASHED, _F.FAILED), ()),
+    (Word.DIED, (_F.CRASHED, _F.FAILED), (_F.TIMED_OUT,)),
 )
 _GAVE_UP: Final[tuple[_Decision, ...]] = (
     (Word.WAITED, (_F.LATE, _F.TIMED_OUT, _F.SAID), ()),
@@ -188,7 +188,7 @@ _MISTAKE: Final = re.compile(
 _CRASH: Final = re.compile(
     r"(?:TypeError|AttributeError|KeyError|IndexError|NameError|AssertionError|RecursionError"
     r"|ReferenceError|RangeError|UnicodeDecodeError)\b|Cannot read propert|panicked at"
-    r"|Segmentation fault|core dumped|NullPointerException|NoneType|Maximum call stack"
+    r"|Segmentation fault|core dumped|NullPointerException|'NoneType' object|Maximum call stack"
     r"|heap out of memory"
 )
 _TIMEOUT: Final = re.compile(r"(?i)time[ds]?[ _-]?out|deadline|-32001")
@@ -221,7 +221,8 @@ def facts(row: Misbehaviour, run: Run, good: Run) -> frozenset[Fact]:
         Fact.BLIND: run.output is None or RIGHT not in before,
         Fact.IN_CALL: row.method == "tools/call",
         Fact.WENT_ON: _methods(good) <= _methods(run) and _said_after(run),
-        Fact.LATE: odd_at is not None and run.ended_at - odd_at > LATE + waits + _tail(good),
+        Fact.LATE: odd_at is not None
+        and (bool(row.unanswered) or run.ended_at - odd_at > LATE + waits + _tail(good)),
         Fact.TIMED_OUT: any(map(_TIMEOUT.search, new)) or bool(_count(run, _CANCELLED)),
         Fact.ANSWERED: bool(answers),
         Fact.ANSWERED_WELL: bool(answers) and not any(wrong_answer in one for one in answers),

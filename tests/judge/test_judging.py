@@ -51,7 +51,7 @@ CAREFUL = {
     "killed_at_call": Word.TOLD,
     "another_id": Word.WAITED,
     "silent_at_initialize": Word.WAITED,
-    "answer_after_cancel": Word.TOLD,
+    "answer_after_cancel": Word.WAITED,
     "discover_empty": Word.UNKNOWN,
     "silent_at_second_call": Word.UNKNOWN,
 }
@@ -121,6 +121,30 @@ def test_what_a_client_believed_that_prints_nothing_is_seen_by_what_it_sends_the
     events = [Event(1, "in", begin), Event(2, "odd", ""), Event(3, "in", call)]
     good = Run([Event(1, "in", begin), Event(2, "out", "{}"), Event(3, "in", call)], ended_at=4)
     run = Run(events if way == "believed" else events[:2], ended_at=4)
+    assert verdict(misbehaviour(name), run, good).word is word
+
+
+LOGGED = (
+    "UnicodeDecodeError: 'utf-8' codec can't decode byte\nMCPError: Request 'tools/call' timed out"
+)
+REFUSED = "ValidationError: isError: Input should be a boolean [input_type=NoneType]"
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "after", "word"),
+    [
+        ("latin1", LOGGED, 5.0, Word.WAITED),
+        ("null_flag", REFUSED, 0.1, Word.TOLD),
+        ("null_flag", "TypeError: 'NoneType' object is not iterable", 0.1, Word.DIED),
+    ],
+)
+def test_words_of_a_crash_in_a_log_are_no_crash(
+    name: str, output: str, after: float, word: Word
+) -> None:
+    """A library that logs what it could not read, and then times out, did not break down."""
+    call = Event(1, "in", '{"id":2,"method":"tools/call"}')
+    good = Run([call, Event(1, "out", "{}")], ended_at=1, output="right-7421")
+    run = Run([call, Event(1, "odd", "")], status=1, ended_at=1 + after, output=output)
     assert verdict(misbehaviour(name), run, good).word is word
 
 

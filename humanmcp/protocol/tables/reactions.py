@@ -89,7 +89,7 @@ M29                                                      | failed failed taken t
 M30                                                      | failed failed taken taken
 M16 at=/result                                           | failed failed failed failed
 M15 at=/result                                           | failed failed failed failed
-R07                                                      | silent silent failed failed
+R07                                                      | silent silent silent silent
 M31                                                      | taken taken ? taken
 M37                                                      | failed failed taken taken
 M12 at=/result                                           | taken taken taken taken

@@ -14,7 +14,7 @@ async function reaction(name, method) {
     initialize: () => client.connect(new StdioClientTransport({ command, args: [...args, name], stderr: "ignore" }), { timeout }),
     "notifications/initialized": async () => {},
     "tools/list": () => client.listTools({}, { timeout }),
-    "tools/call": () => client.callTool({ name: "t", arguments: {} }, undefined, { timeout }),
+    "tools/call": () => client.callTool({ name: "t", arguments: {} }, ...(edition === "1" ? [undefined, { timeout }] : [{ timeout }])),
     ping: () => client.ping({ timeout }),
   };
   const observed = method.startsWith("notifications/") ? "tools/list" : method;
