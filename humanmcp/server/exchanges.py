@@ -150,7 +150,7 @@ class ExchangeHandler:
         self._is_text_being_written = False
         made = [make(self) for make in capabilities]
         self.capabilities = tuple(one for one in made if one is not None)
-        self._first_decision: Callable[[Exchange], Decision] = _left_to_a_person
+        self._first_decision: Callable[[Exchange], Decision] = lambda _exchange: BY_PERSON
         for one in reversed(self.capabilities):
             self._first_decision = partial(one.decide, rest=self._first_decision)
 
@@ -641,10 +641,6 @@ class ExchangeHandler:
 def _line_of(verdict: Verdict, reply: Reply) -> str | None:
     """Return what goes out of a text that a person says."""
     return verdict.line or (verdict.forced if reply.anyway else None)
-
-
-def _left_to_a_person(_exchange: Exchange) -> Decision:
-    return BY_PERSON
 
 
 def refused(exchange: Exchange, reply: Reply, problem: Diagnostic) -> Refused:

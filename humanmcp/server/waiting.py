@@ -142,6 +142,7 @@ class PendingTimers:
         if self.subscribed:
             return Waiting(book_at=self.decision.after, keepalive=SUBSCRIBED)
         limit = self.timeouts.limit
+        first_keepalive = PROGRESS_EVERY if self.timeouts.progress else STATUS_WITHIN
         since = self.last_arrived - self.arrived
         stopped = "paused" if self.paused else "writing" if self._stopped else ""
         return Waiting(
@@ -153,13 +154,8 @@ class PendingTimers:
             parked=Parked(self.ticket, "retry" if self.ticket else "", self.ticket_at),
             can_park=self.can_park,
             why_not=self.timeouts.why_not,
-            status_until=self._status_until if self.status_open else None,
+            status_until=first_keepalive if self.status_open else None,
         )
-
-    @property
-    def _status_until(self) -> float:
-        """Return when the first keepalive goes out."""
-        return min(STATUS_WITHIN, PROGRESS_EVERY if self.timeouts.progress else STATUS_WITHIN)
 
 
 class ServeOptions(NamedTuple):

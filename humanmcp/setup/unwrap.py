@@ -13,7 +13,7 @@ from humanmcp.common.terminal import Painted, to_stderr
 from humanmcp.locales.stop import REFUSED
 from humanmcp.setup.config import ConfigFileError, with_more_tries
 from humanmcp.setup.wrap import (
-    Standing,
+    TapState,
     WrapError,
     add_place,
     change_all,
@@ -41,7 +41,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     """Take the tap out. Returns the exit status."""
     if arguments.all:
-        return change_all(Standing.WRAPPED, _all_without_tap, yes=arguments.yes)
+        return change_all(TapState.WRAPPED, _all_without_tap, yes=arguments.yes)
     try:
         host, kept = with_more_tries(partial(_take_tap_out, arguments))
     except ConfigFileError as error:

@@ -99,7 +99,7 @@ _COMMAND: Final = 60
 """Characters of a server's command that are listed."""
 
 
-class Standing(enum.Enum):
+class TapState(enum.Enum):
     """Whether a server's entry has a tap, or can have one."""
 
     PLAIN = "plain"
@@ -110,16 +110,16 @@ class Standing(enum.Enum):
     ODD = "odd"
 
 
-def standing_of(entry: object) -> Standing:
+def state_of(entry: object) -> TapState:
     """Return whether an entry has a tap, or can have one."""
     if is_wrapped(entry):
-        return Standing.WRAPPED
+        return TapState.WRAPPED
     found = command_in(entry)
     if not isinstance(entry, dict) or found is None or not found[0]:
-        return Standing.REMOTE
+        return TapState.REMOTE
     if starts_humanmcp(entry):
-        return Standing.OURS
-    return Standing.ODD if has_odd_arguments(entry) else Standing.PLAIN
+        return TapState.OURS
+    return TapState.ODD if has_odd_arguments(entry) else TapState.PLAIN
 
 
 def _title(file: ConfigFile, keys: Keys) -> str:
@@ -131,18 +131,18 @@ def _title(file: ConfigFile, keys: Keys) -> str:
 
 
 def change_all(
-    standing: Standing, change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile], *, yes: bool
+    state: TapState, change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile], *, yes: bool
 ) -> int:
-    """List every server with this `standing`, ask, and change each file. Return the exit status.
+    """List every server with this `state`, ask, and change each file. Return the exit status.
 
     `change` makes the new file from the keys of the servers to change.
     """
-    verb = "wrap" if standing is Standing.PLAIN else "unwrap"
+    verb = "wrap" if state is TapState.PLAIN else "unwrap"
     files, failed = _files()
     chosen_in = [
         (
             config_file,
-            [keys for keys, entry in config_file.servers.items() if standing_of(entry) is standing],
+            [keys for keys, entry in config_file.servers.items() if state_of(entry) is state],
         )
         for config_file in files
     ]
@@ -186,7 +186,7 @@ def _list(config_file: ConfigFile, chosen: Sequence[Keys]) -> None:
         if keys in chosen:
             to_stdout("  * ", Painted(title, "bold"), f"  {started}")
         else:
-            why = say(SECTION, f"is {standing_of(entry).value}")
+            why = say(SECTION, f"is {state_of(entry).value}")
             to_stdout("    ", Painted(f"{title}  {why}", "dim"))
 
 
@@ -247,7 +247,7 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
         parse_patterns(arguments.hold)  # a tap that cannot start would take the server away
         if arguments.all:
             change = partial(_all_wrapped, arguments)
-            return change_all(Standing.PLAIN, change, yes=arguments.yes)
+            return change_all(TapState.PLAIN, change, yes=arguments.yes)
         host, kept = with_more_tries(partial(_put_tap_in, arguments))
     except (ConfigFileError, PatternError) as error:
         to_stderr(Painted(sentence_of(error), "yellow"))

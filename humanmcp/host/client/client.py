@@ -243,7 +243,8 @@ class Client:
         """Seconds in which it has waited for us so far."""
         self._ended: EndedError | None = None
         self._closing = False
-        self._lost = False
+        self.has_lost_its_server = False
+        """Whether the server ended before it was asked to."""
         transport.start(self)
 
     def _tell(
@@ -272,11 +273,6 @@ class Client:
     def close(self) -> None:
         self._closing = True
         self.transport.close()
-
-    @property
-    def has_lost_its_server(self) -> bool:
-        """Return True if the server ended before it was asked to."""
-        return self._lost
 
     @property
     def server_capabilities(self) -> Mapping[str, Any]:
@@ -537,8 +533,8 @@ class Client:
             future.set_exception(error)
         for exchange in abandoned:
             self.handler.withdraw(exchange, error)
-        self._lost = not self._closing
-        if self._lost:
+        self.has_lost_its_server = not self._closing
+        if self.has_lost_its_server:
             self._tell(ClientObserver.server_ended, error)
 
     def _react(self, event: Event) -> None:
@@ -607,7 +603,7 @@ class Client:
 
 
 @dataclass(slots=True)
-class ServerSession:
+class LiveServer:
     """One server, with the client that speaks to it now. `make` starts the server."""
 
     make: Callable[[], Client]

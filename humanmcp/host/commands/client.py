@@ -27,7 +27,7 @@ from humanmcp.host.client.client import (
     LONGEST,
     TIMEOUT,
     Client,
-    ServerSession,
+    LiveServer,
     connect,
     first_done,
 )
@@ -240,7 +240,7 @@ def _connected(
     settings: Settings,
     target: ServerTarget,
     called: tuple[ServerRequestHandler, ClientObserver, Wait],
-) -> Iterator[ServerSession]:
+) -> Iterator[LiveServer]:
     """Start the server and open the session; end both in order.
 
     `called` is who answers the server, who observes, and how the client waits.
@@ -273,7 +273,7 @@ def _connected(
                 recorded.of(client)
             return client
 
-        connection = ServerSession(make, SessionStart(arguments.start), arguments.protocol_version)
+        connection = LiveServer(make, SessionStart(arguments.start), arguments.protocol_version)
         stack.callback(undisturbed(connection.close))
         connection.open()
         yield connection

@@ -30,7 +30,7 @@ from humanmcp.protocol.tables.methods import REQUESTS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.host.client.client import Client, ServerSession
+    from humanmcp.host.client.client import Client, LiveServer
     from humanmcp.host.client.handshake import Response
     from humanmcp.host.client.requests import Asking
     from humanmcp.host.terminal.results import AtTerminal
@@ -50,7 +50,7 @@ _OF_HTTP: Final = ("header", "drop", "resume")
 class Prompt:
     """A person and a client. `learned` are names to complete: tools, resources, prompts."""
 
-    connection: ServerSession
+    connection: LiveServer
     typist: Typist
     person: AtTerminal
     history: list[str] = field(default_factory=list)

@@ -165,11 +165,6 @@ def recorded_command(frames: Iterable[Frame]) -> tuple[str, ...]:
 _LABELS: Final = {Direction.IN: "IN", Direction.OUT: "OUT", Direction.ERR: "ERR"}
 
 
-def direction_label(direction: Direction) -> str:
-    """Return the label of a direction in a log; "" if a log does not contain it."""
-    return _LABELS.get(direction, "")
-
-
 def write_log_line(frame: Frame, time: str) -> str | None:
     """Write a frame as one line, without a line feed; None if a log does not contain it.
 

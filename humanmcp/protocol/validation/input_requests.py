@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.state import declared_by
 from humanmcp.protocol.conversation.transcript import Direction
@@ -121,7 +121,8 @@ def request(
         "id": f"{prefix(exchange.number)}{mark}",
         "method": input_request.method,
     }
-    return _pretty(body if asked is None else {**body, "params": asked})
+    whole = body if asked is None else {**body, "params": asked}
+    return json.dumps(whole, ensure_ascii=False, indent=2)
 
 
 def answer(
@@ -145,10 +146,6 @@ def answer(
 def prefix(number: int) -> str:
     """Return the common beginning of these ids for an exchange."""
     return f"ask-{number}-"
-
-
-def _pretty(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 # -- the requests that were sent -------------------------------------------------------------

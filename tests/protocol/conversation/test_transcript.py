@@ -8,7 +8,6 @@ from humanmcp.protocol.conversation.transcript import (
     COMMAND,
     Direction,
     Frame,
-    direction_label,
     from_json,
     recorded_command,
     to_json,
@@ -73,7 +72,7 @@ TIME = "2025-04-06 15:09:35.419"
 def test_what_is_written_is_read_back(direction: Direction) -> None:
     """Time, way and text."""
     line = write_log_line(Frame(1, "", direction, '{"x":"東京] IN: "}'.encode()), TIME)
-    assert line == f'[{TIME}] {direction_label(direction)}: {{"x":"東京] IN: "}}'
+    assert line == f'[{TIME}] {direction.name}: {{"x":"東京] IN: "}}'
     assert [(one.at, one.direction, one.text) for one in read_capture(line)] == [
         (TIME, direction, '{"x":"東京] IN: "}')
     ]
