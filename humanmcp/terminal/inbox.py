@@ -357,8 +357,9 @@ def label(facts: SessionFacts, number: int, everybody: Iterable[SessionFacts]) -
 def choose(inbox: DeskInbox, wanted: str) -> OpenExchange:
     """Find an exchange by its name on the command line; without a name, the only one that waits.
 
-    A bare number names a pending exchange of a live session, else any exchange of a live session,
-    else one of the newest closed session.
+    The name of a session means the only one that waits there. A bare number names a pending
+    exchange of a live session, else any exchange of a live session, else one of the newest closed
+    session.
 
     Raises:
         StopError: no match, or several.
@@ -366,8 +367,11 @@ def choose(inbox: DeskInbox, wanted: str) -> OpenExchange:
     everybody = listed_sessions(inbox)
     name, slash, number = wanted.rpartition("/")
     if not wanted:
-        return _the_only_one(inbox, everybody)
+        return _the_only_one(inbox, everybody, everybody)
     if not (number.isascii() and number.isdigit()):
+        named = sessions_named(everybody, wanted)
+        if len(named) == 1:
+            return _the_only_one(inbox, named, everybody)
         raise stopped("choose", "no number", wanted=wanted)
     if slash:
         return _in_session(inbox, _session(everybody, name, wanted), int(number), wanted)
@@ -399,10 +403,12 @@ def choose_session(inbox: DeskInbox, wanted: str) -> SessionFacts:
     raise stopped("choose", "which session" if live else "nobody", choices=choices)
 
 
-def _the_only_one(inbox: DeskInbox, everybody: Sequence[SessionFacts]) -> OpenExchange:
+def _the_only_one(
+    inbox: DeskInbox, sessions: Sequence[SessionFacts], everybody: Sequence[SessionFacts]
+) -> OpenExchange:
     open_ones = [
         OpenExchange(inbox, item, one)
-        for one in everybody
+        for one in sessions
         if one.is_open
         for item in inbox.items(one.name)
     ]

@@ -132,3 +132,16 @@ def test_json_may_be_typed_where_a_file_is_read(
     assert ran.status == 0, ran
     sent: Any = room.sent(key)
     assert sent["result"] == {"content": []}
+
+
+def test_a_letter_alone_means_what_waits_in_that_session(room: Room, shell: Shell) -> None:
+    """The only request; of several, each is named."""
+    key, other = room.served(), room.served()
+    assert shell("show", "a").status == 0
+    assert shell("answer", "a", "--result", '{"content":[]}').status == 0
+    sent: Any = room.sent(key)
+    assert sent["result"] == {"content": []}
+    room.ask(other.session, 4, CALL)
+    ran = shell("answer", "b", "--text", "x")
+    assert (ran.status, "b/3, b/4" in ran.err) == (2, True), ran
+    assert "x is not a number" in shell("show", "x").err
