@@ -9,11 +9,14 @@ anyway, and `why_polling` says so.
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
+import sys
 import threading
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -172,6 +175,27 @@ _FILES_AND_FOLDERS: Final = (
 """What readers do themselves (open, close) is not among them."""
 
 
+_PAIRED_WITHIN: Final = 0.02
+"""Seconds in which `watchdog` waits for the second half of a move.
+
+All later events wait, too, and its half a second is longer than a desk may take to learn of them.
+Here a move in two halves is as good as a whole one. The two halves are read together, or one of
+them is outside.
+"""
+_MOVES: Final = (
+    ("inotify_move_event_grouper", "InotifyMoveEventGrouper"),
+    ("inotify_buffer", "InotifyBuffer"),
+)
+"""Where `watchdog` 7 and 6 keep it."""
+
+
+def _pair_moves_soon() -> None:
+    for module, name in _MOVES if sys.platform == "linux" else ():
+        with suppress(ImportError):
+            found = importlib.import_module(f"watchdog.observers.{module}")
+            getattr(found, name).delay = _PAIRED_WITHIN
+
+
 def _observe(
     path: Path,
     on_event: Callable[[FileSystemEvent], object],
@@ -190,6 +214,7 @@ def _observe(
         def on_any_event(self, event: FileSystemEvent) -> None:
             on_event(event)
 
+    _pair_moves_soon()
     observer = observers.Observer()
     wanted = [getattr(events, f"{kind}Event") for kind in kinds]
     observer.schedule(Listener(), str(path), recursive=recursive, event_filter=wanted)

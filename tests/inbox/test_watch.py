@@ -1,7 +1,9 @@
 """Whoever watches is woken for every change, with and without events."""
 
 import errno
+import gc
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -10,6 +12,7 @@ from typing import Final
 
 import pytest
 from watchdog import observers
+from watchdog.utils.delayed_queue import DelayedQueue
 
 from humanmcp.inbox import watch
 from humanmcp.inbox.contract import Answer, Draft, Key, Reply, SessionFacts
@@ -78,6 +81,23 @@ def test_every_change_wakes_by_an_event(scene: Scene) -> None:
         assert watching.why_polling == ""
         for what, deed in scene.deeds().items():
             scene.expect_wake(deed, what)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there, no move comes in two halves")
+def test_half_a_move_holds_up_no_other_change_for_long(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The installed watchdog waits for the other half only as long as we say; it said 0.5 s."""
+    own = 0.012345
+    monkeypatch.setattr(watch, "_PAIRED_WITHIN", own)
+    half, outside = scene.home / "sessions" / scene.session / "x", scene.home / "x"
+    half.touch()
+    with Watch(scene.home, scene.wake, NEVER):
+        queues = [one for one in gc.get_objects() if isinstance(one, DelayedQueue)]
+        assert own in [one.delay for one in queues]
+        half.rename(outside)
+        other = scene.server.begin_session(SessionFacts("", AT))
+        until(lambda: other in scene.woken, "the next change is told")
 
 
 def test_a_new_session_and_what_happens_in_it_at_once_wakes(scene: Scene) -> None:
