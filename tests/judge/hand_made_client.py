@@ -128,7 +128,7 @@ def end() -> None:
     SERVER.stdin.close()
     for insist in (SERVER.terminate, SERVER.kill):
         try:
-            SERVER.wait(0.3)
+            SERVER.wait(1.0)
         except subprocess.TimeoutExpired:
             insist()
 

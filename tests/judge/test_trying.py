@@ -81,7 +81,8 @@ def test_a_waiting_call_and_the_next_ones_are_answered_with_one_fault_each(
     host.send(call(5))
     assert '"result":null' in host.hear()
     assert desk.submit(address, act="shown error_null w").status == 303
-    page = until(lambda: _with(desk.page(address), "Tried: 3 of"), "three rows")
+    page = until(lambda: _with(desk.page(address), "<b>believed</b>"), "what the client showed")
+    assert "Tried: 3 of " in page
     rows = re.findall(r"<p><b>([^<]*)</b> ([^<]*)", page)
     assert [html.unescape(what).strip() for _word, what in rows] == [
         'A response has an error and "result": null.',
@@ -91,9 +92,9 @@ def test_a_waiting_call_and_the_next_ones_are_answered_with_one_fault_each(
     assert [word for word, _what in rows] == ["not known", "believed", "not known"]
     assert "it cancelled its request" in page
     assert desk.submit(address, act="off").status == 303
+    until(lambda: ">Try all faults</button>" in desk.page(address), "it has stopped")
     host.send(call(6))
     assert len(pending(desk.home)) == 1
-    assert ">Try all faults</button>" in desk.page(address)
 
 
 def _with(page: str, part: str) -> str:
@@ -122,6 +123,7 @@ def test_a_permission_prompt_and_a_question_wait_for_a_person(
         tools = {one["name"] for one in json.loads(host.hear())["result"]["tools"]}
         name = until(host.find_session, "a session").name
         desk.post(f"/api/sessions/{name}/say", {"text": "on", "order": "faults"})
+        until(lambda: ">Stop</button>" in desk.page(f"/faults/{name}"), "it has begun")
         asked = {"approve": {"tool_name": "Bash", "input": {}}, "ask_human": {"question": "Well?"}}
         assert tools >= asked.keys()
         for number, (tool, arguments) in enumerate(asked.items(), start=3):
