@@ -34,17 +34,15 @@ def by(row: Misbehaviour) -> str:
 
 
 def to_try(version: str, declared: Container[str], *, over_http: bool) -> list[Misbehaviour]:
-    """Return what can be wrong in the answer to one call: it ends the call, and waits for nothing.
-
-    Over HTTP a line is one event, so it has no line feed in it.
-    """
+    """Return what can be wrong in the one answer to a call, without waiting."""
     fitting = []
     for row in misbehaviours().values():
         lines = [step.get("line", "") for step in row.steps]
         is_one_answer = bool(lines) and all(step.keys() <= {"line", "right"} for step in row.steps)
         is_long = any("«" in line for line in lines)
-        is_here = row.transport in ("", "stdio") and not any("\n" in line for line in lines)
-        is_here = is_here if over_http else row.transport != "http"
+        is_here = row.transport != "http"
+        if over_http and lines:  # a line is one event, and one with a method ends no stream
+            is_here = is_here and "\n" not in "".join(lines) and '"method"' not in lines[-1]
         if (
             row.method == "tools/call"
             and is_one_answer

@@ -5,19 +5,23 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
+from humanmcp.answering.service import queue_outgoing
+from humanmcp.inbox.contract import Order, Reply
+from humanmcp.inbox.folder import FolderInbox
 from humanmcp.judge.misbehaviours import misbehaviours
 from humanmcp.judge.trying import BY, to_try, tried
 from humanmcp.judge.verdicts import Word
 from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction, Frame
 from tests.support.desk_process import Desking
+from tests.support.serve_http import ServingHttp
 from tests.support.serve_process import Serving, pending
 from tests.support.waiting import until
 
-HELLO: Final = {
+HELLO: Final[dict[str, Any]] = {
     "protocolVersion": "2025-11-25",
     "capabilities": {"roots": {}},
     "clientInfo": {"name": "mine", "version": "1"},
@@ -129,6 +133,40 @@ def test_a_permission_prompt_and_a_question_wait_for_a_person(
         for number, (tool, arguments) in enumerate(asked.items(), start=3):
             host.send(request(number, "tools/call", name=tool, arguments=arguments))
         assert len(pending(tmp_path / "home", 2)) == 2
+
+
+def test_all_of_them_are_played_one_after_the_other(desk: Desking, host: Serving) -> None:
+    """The server survives each; afterwards a call waits for a person again."""
+    possible = to_try("2025-11-25", HELLO["capabilities"], over_http=False)
+    name = until(host.find_session, "a session").name
+    host.send(call(3))
+    pending(desk.home)
+    assert desk.submit(f"/faults/{name}", act="on").status == 303
+    for number in range(4, 3 + len(possible)):
+        host.send(call(number))
+    host.send(request(999, "ping"))
+    until(lambda: host.hear_raw() == b'{"jsonrpc":"2.0","id":999,"result":{}}', "the ping")
+    host.send(call(1000))
+    assert len(pending(desk.home)) == 1
+    page = desk.page(f"/faults/{name}")
+    assert f"Tried: {len(possible)} of {len(possible)}" in page
+    verdicts, _is_on = tried(FolderInbox(desk.home).frames(name))
+    assert [one.name for one in verdicts] == [one.name for one in possible]
+
+
+def test_over_http_each_call_gets_its_fault(tmp_path: Path) -> None:
+    """As the event of its response, whichever line it is; the session is not hurt."""
+    inbox = FolderInbox(tmp_path / "inbox")
+    with ServingHttp(tmp_path / "inbox", "--handshake", "book") as server:
+        headers = server.initialize()
+        possible = to_try("2025-11-25", {}, over_http=True)
+        name = until(lambda: [one.name for one in inbox.sessions()], "a session")[0]
+        queue_outgoing(inbox, name, Reply("on", by="desk", order=Order.FAULTS))
+        until(lambda: tried(inbox.frames(name))[1], "it has begun")
+        for number, _row in enumerate(possible, start=2):
+            assert server.ask(body=call(number), headers=headers).status == 200
+        verdicts, _is_on = tried(inbox.frames(name))
+        assert [one.name for one in verdicts] == [one.name for one in possible]
 
 
 @pytest.mark.parametrize("over_http", [False, True])
