@@ -146,9 +146,12 @@ class Serving(Piped):
     # -- the person's side --------------------------------------------------------------------
 
     def find_session(self) -> Path | None:
-        """Return the folder of its session, None before there is one."""
+        """Return the folder of its session, None before its text files are there.
+
+        `status.txt` is the last: an `out.txt` from before that is set aside.
+        """
         if self._session is None:  # the next one in this home may be of another server
-            found = sorted(file.parent for file in self.home.glob("sessions/*/in.txt"))
+            found = sorted(file.parent for file in self.home.glob("sessions/*/status.txt"))
             new = (folder for folder in found if folder not in self._there_before)
             self._session = next(new, None)
         return self._session
@@ -185,7 +188,7 @@ class AtFiles(Serving):
 
     def find_session(self) -> Path | None:
         """The files are in the person's folder."""
-        return self.folder if (self.folder / "in.txt").exists() else None
+        return self.folder if (self.folder / "status.txt").exists() else None
 
     def status(self) -> str:
         """Return what `status.txt` says; "" before it is there."""
