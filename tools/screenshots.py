@@ -8,15 +8,21 @@ in the manual instead, to `docs/images/`.
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.seats import INITIALIZE, PHONE, Window, begin, call, open_menu, request
+from tests.browser.test_accessibility import exported, judged
 from tests.browser.test_answering import write_json
+from tests.hook.test_events import CLAUDE
+from tests.hook.test_hook import Agent
+from tests.support import full_class
 from tests.support.desk_process import Desking
+from tests.support.room_process import Rooming
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
 from tools import moving_picture
@@ -29,6 +35,9 @@ MANNERS: Final[dict[str, dict[str, Any]]] = {
     "small": {"viewport": {"width": 320, "height": 640}, "has_touch": True, "is_mobile": True},
     "double": {"viewport": {"width": 720, "height": 450}, "device_scale_factor": 2},
 }
+SEEN: Final = ("light", "dark", "phone", "japanese")
+LAPTOP: Final = ViewportSize(width=1280, height=800)
+"""What a teacher sees without scrolling."""
 BROKEN: Final = (
     '{\n  "jsonrpc": "2.0",\n  "id": "7",\n  "result": { "content": [\n'
     '    { "type": "txt", "text": "晴れ" } ] }\n}'
@@ -57,6 +66,9 @@ def main(folder: Path) -> None:
                 _greet(desk, other)
                 _all(browser, desk, folder, session)
         _cards(browser, folder, Path(scratch) / "agent")
+        _hook(browser, folder, Path(scratch) / "hook")
+        _class(browser, folder, Path(scratch) / "class")
+        _report(browser, folder, Path(scratch))
         browser.close()
     moving_picture.main(folder)
 
@@ -103,10 +115,65 @@ CARD: Final[dict[str, Any]] = {"viewport": {"width": 1120, "height": 720}}
 
 def _cards(browser: Browser, folder: Path, home: Path) -> None:
     """Show a permission prompt, one question and several: light, dark, on a phone, in Japanese."""
-    for name in ("light", "dark", "phone", "japanese"):
+    for name in SEEN:
         language = "ja" if name == "japanese" else "en"
         for view, page in _each_card(browser, home / name, language, MANNERS[name]):
             page.screenshot(path=folder / f"{view}-{name}.png", full_page=name == "phone")
+
+
+def _hook(browser: Browser, folder: Path, home: Path) -> None:
+    """Show what an agent hands to `humanmcp hook`."""
+    change = {"file_path": "/p/app.py", "old_string": "retries = 1", "new_string": "retries = 3"}
+    with Desking(home) as desk, ExitStack() as stack:
+        for asked in ({}, {"tool_name": "Edit", "tool_input": change}):
+            stack.enter_context(Agent(home).asks({**CLAUDE, **asked}))
+        until(lambda: len(_waiting(desk)) == 2, "the prompts wait")
+        for name in SEEN:
+            window = Window(browser, desk, **MANNERS[name])
+            for key in _waiting(desk):
+                page = window.goto(f"/m/{key['session']}/{key['number']}")
+                view = "hook-edit" if page.get_by_text("retries").count() else "hook"
+                page.screenshot(path=folder / f"{view}-{name}.png", full_page=name == "phone")
+            window.close()
+
+
+def _class(browser: Browser, folder: Path, home: Path) -> None:
+    """Show a room with thirty people: to the teacher, on the projector, and to a learner."""
+    home.mkdir()
+    with Rooming(home / "home") as room:
+        _, learner, *_ = full_class.fill(room)
+        views = {"teacher": room.teacher_link, "wall": room.wall_link, "learner": learner.link}
+        views["join"] = f"http://127.0.0.1:{room.port}/?code={room.code}"
+        for name in SEEN:
+            for view, link in views.items():
+                context = browser.new_context(**MANNERS[name], reduced_motion="reduce")
+                page = context.new_page()
+                page.goto(link)
+                page.wait_for_url(lambda url: "/s/" not in url)
+                if view == "teacher":
+                    page.set_viewport_size(MANNERS[name]["viewport"] if name == "phone" else LAPTOP)
+                    page.locator("li.seat .acts").first.click()
+                    page.locator("#chosen").wait_for()
+                page.screenshot(path=folder / f"{view}-{name}.png")
+                for what in ("steps", "mistake", "answer") if view == "wall" else ():
+                    room.teacher().submit("/room", act="wall", show=what, code="M09", seat=3)
+                    page.locator(f".of-{what}").wait_for()
+                    page.screenshot(path=folder / f"wall-{what}-{name}.png")
+                room.teacher().submit("/room", act="wall", show="code")
+                context.close()
+
+
+def _report(browser: Browser, folder: Path, scratch: Path) -> None:
+    """Show a session that was exported, and the report on a client."""
+    for view, text in (("exported", exported()), ("judge", judged())):
+        file = scratch / f"{view}.html"
+        file.write_text(text, encoding="utf-8")
+        for name in ("light", "dark", "phone"):  # their language is that of the terminal
+            context = browser.new_context(**MANNERS[name])
+            page = context.new_page()
+            page.goto(file.as_uri())
+            page.screenshot(path=folder / f"{view}-{name}.png")
+            context.close()
 
 
 def of_manual(folder: Path) -> None:
@@ -211,6 +278,7 @@ def _views(  # noqa: PLR0917 - one place that knows them all
         ("cancelled", f"/m/{session}/3"),
         ("answered", f"/m/{session}/2"),
         ("history", "/history"),
+        ("timeline", f"/timeline/{session}"),
         ("line", f"/line/{session}/1"),
         ("connect", "/connect"),
         ("login", "/login"),
@@ -218,6 +286,10 @@ def _views(  # noqa: PLR0917 - one place that knows them all
     ):
         window.goto(path)
         take(view)
+    page = window.goto("/history")
+    page.locator("#lines tbody tr:not(.day) a").nth(2).click()
+    page.locator("#beside:not([hidden]) h1").wait_for()
+    take("history-beside")
     window.goto("/").locator("header .menu").click()
     take("settings")
     page.keyboard.press("Escape")

@@ -47,6 +47,8 @@ _SQUARE: Final = (
 _LABEL: Final = 40
 _WIDE: Final = 97
 """The percentage of the width that bars use: a sign may be behind the last one."""
+_THINNEST: Final = 0.3
+"""Percent of a bar: what came just now has no length yet."""
 
 
 class Bar(NamedTuple):
@@ -219,7 +221,7 @@ def _drawn(bar: Bar, y: int, start: float, whole: float, address: str) -> Iterat
         return f"{(moment - start) / whole * _WIDE:.4f}%"
 
     def rect(kind: str, begin: float, end: float) -> str:
-        width = f"{max(0.0, end - begin) / whole * _WIDE:.4f}%"
+        width = f"{max(_THINNEST, (end - begin) / whole * _WIDE):.4f}%"
         return f'<rect class="{kind}" x="{x(begin)}" y="{y + 7}" width="{width}" height="10"/>'
 
     parts = [say(SECTION, "bar took", label=bar.label, seconds=_seconds(bar.end - bar.start))]

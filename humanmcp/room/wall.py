@@ -22,6 +22,8 @@ from humanmcp.room.pages import number_of, room_of
 from humanmcp.room.records import DoorState, spaced
 from humanmcp.room.seat import RoomSeat, SeatMark, without_layout
 
+MOST_LINES: Final = 15
+"""Lines of an example that a projector shows without a scroll bar."""
 JUST_COME: Final = 3.0
 """Seconds for which the projector marks who has come."""
 
@@ -44,7 +46,8 @@ def wall(request: Request) -> HTMLResponse:
         case "answer", RoomSeat():
             values["answer"] = _answer(seat, Key(about[1], number_of(about[2])))
         case "mistake", _:
-            values["mistake"] = mistakes.find_mistake(about[0])
+            mistake = mistakes.find_mistake(about[0])
+            values |= {"mistake": mistake, "halves": halves(mistake)}
         case "steps", _:
             lesson = classroom.lesson_steps(spoken_language()).title
             values |= {"bars": _bars(classroom), "people": len(classroom.seats), "lesson": lesson}
@@ -94,7 +97,29 @@ def _answer(seat: RoomSeat, key: Key) -> dict[str, Any]:
     text, form = (answer.line, TextForm.MESSAGE) if answer else (draft.text, draft.form)
     diagnostics = () if answer else service.judge(opened, text, form).diagnostics
     problems = diagnostic_shapes(without_layout(diagnostics))
-    return {"method": opened.item.method, "text": pretty(text), "problems": problems}
+    return {"method": opened.item.method, "text": laid_out(text), "problems": problems}
+
+
+def laid_out(text: str) -> str:
+    """Return a JSON text over several lines; as it is where that would change more than space."""
+    lines = pretty(text)
+    is_json = text.lstrip()[:1] in {"{", "["}  # of words, the spaces count
+    return lines if is_json and _packed(lines) == _packed(text) else text
+
+
+def _packed(text: str) -> str:
+    return "".join(text.split())
+
+
+def halves(mistake: mistakes.Mistake | None) -> dict[str, str]:
+    """Return the wrong and the right example of a mistake, laid out where both can be."""
+    if mistake is None or mistake.example is None:
+        return {}
+    raw = (mistake.example.wrong, mistake.example.right)
+    lines = tuple(map(laid_out, raw))
+    is_of_space = "\n" in "".join(raw) or _packed(raw[0]) == _packed(raw[1])
+    fits = max(one.count("\n") for one in lines) < MOST_LINES
+    return dict(zip(("wrong", "right"), lines if fits and not is_of_space else raw, strict=True))
 
 
 def _bars(classroom: Classroom) -> list[tuple[str, int]]:

@@ -148,3 +148,13 @@ def test_of_a_long_session_the_last_exchanges_are_drawn() -> None:
     assert "The last 1000 of 1005 exchanges." in shown
     assert shown.count("<rect") == timeline.MOST + 2  # and those of the legend
     assert "".join(timeline.draw([], "")) == ""
+
+
+def test_what_came_just_now_is_seen() -> None:
+    """It has no length yet, and a rectangle without width is not drawn."""
+    found = [
+        Bar(1, "ping", "", 0.0, 9.0, answered=True),
+        Bar(2, "ping", "", 9.0, 9.0, answered=False),
+    ]
+    widths = re.findall(r'<rect class="way.*?width="([\d.]+)%"', "".join(timeline.draw(found, "")))
+    assert [float(one) for one in widths] == [97.0, 0.3]

@@ -15,8 +15,10 @@ from typing import Any, Final
 
 import pytest
 
+from humanmcp.common import mistakes
 from humanmcp.demo.lesson import find_lesson
 from humanmcp.protocol.diagnostics.kinds import title_of
+from humanmcp.room import wall
 from humanmcp.room.pages import _urgency
 from humanmcp.room.practice import LessonStanding
 from tests.support.room_process import Rooming, Visitor, is_over
@@ -656,3 +658,28 @@ def test_the_actions_of_a_seat_stay_open_after_an_order(room: Rooming) -> None:
     sure = {"act": "remove", "seat": 1, "sure": "1"}
     page = teacher.submit("/room", **sure)
     assert 'id="chosen"' not in teacher.ask("GET", page.headers["location"]).text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"id":1,"result":{}}', '{\n  "id": 1,\n  "result": {}\n}'),
+        ('{"jsonrpc: "2.0","id":3}', '{"jsonrpc: "2.0","id":3}'),
+        ("", ""),
+        ("no JSON at all", "no JSON at all"),
+    ],
+)
+def test_the_projector_lays_out_only_what_stays_the_same(text: str, shown: str) -> None:
+    """A quotation mark that is missing is the mistake that a class has to see."""
+    assert wall.laid_out(text) == shown
+
+
+def test_the_examples_of_a_mistake_are_laid_out_where_both_fit() -> None:
+    """Every one is there whole; what is wrong with space alone stays as it is."""
+    kinds = [mistakes.find_mistake(code) for code in mistakes.codes()]
+    shown = [(one.example, wall.halves(one)) for one in kinds if one and one.example]
+    for example, halves in shown:
+        for half, text in halves.items():
+            assert "".join(text.split()) == "".join(getattr(example, half).split())
+    assert wall.halves(mistakes.find_mistake("M09"))["wrong"].count("\n") > 3
+    assert wall.halves(None) == {}
