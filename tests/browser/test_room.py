@@ -411,7 +411,7 @@ def test_thirty_seats_are_on_one_screen(
     expect(teacher.locator("li.seat .cells")).to_have_count(30)
     teacher.locator("li.seat .acts").first.click()
     expect(teacher.locator("#chosen")).to_be_visible()
-    expect(teacher.locator(".kinds li").nth(9)).to_be_visible()
+    expect(teacher.locator(".mistakes li").nth(9)).to_be_visible()
     tall, wide = teacher.evaluate(
         "[document.documentElement.scrollHeight, document.documentElement.scrollWidth]"
     )
