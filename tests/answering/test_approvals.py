@@ -47,7 +47,7 @@ def test_a_command_stands_before_its_description_and_everything_else_beside_them
 def test_an_edit_is_a_difference_below_its_path(room: Room) -> None:
     """Lines that stay are shown, too."""
     lines = laid_out(room, "Edit", file_path="/a.py", old_string="a\nb", new_string="a\nc")
-    assert lines == ["file_path: /a.py", ": a", ": -b", ": +c"]
+    assert lines == ["file_path: /a.py", ":  a", ": -b", ": +c"]
     several = [{"old_string": "", "new_string": "x"}, {"old_string": "y", "new_string": ""}]
     lines = laid_out(room, "MultiEdit", file_path="/a.py", edits=several)
     assert lines == ["file_path: /a.py", ": +x", ": -y"]
