@@ -36,6 +36,7 @@ demo: $(RUN) editor ## play a session: a small host asks, you answer
 
 test: $(DEV) node browser programs editor ## run every test, with real clients if Node.js is installed
 	@$(BIN)/python editor/build.py --tests
+	@$(BIN)/python -m tools.lite --prepare
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(PYTEST)
 
 # Before a change of what is installed, or of how tests start, is merged: it takes half an hour.
@@ -72,8 +73,9 @@ mutants: $(DEV) ## count which mistakes in the core no test notices (some minute
 docs: $(DEV) ## write the generated pages of docs/reference, and build/
 	@$(BIN)/python docs/make_reference.py
 
-site: $(DEV) ## build the manual as a site, in both languages, in build/site
+site: $(DEV) editor ## build the manual as a site, and the page without a server, in build/site
 	@$(BIN)/python -m docs.make_site build
+	@$(BIN)/python -m tools.lite build/site/try
 
 hosts: $(DEV) ## let real hosts from npm ask a person (2 GB, no account); see tools/hosts
 	@$(BIN)/python -m tools.hosts $(HOSTS)

@@ -30,6 +30,7 @@ LAYERS: Final = (
     ("server", "desk", "tap", "host", "terminal", "setup"),
     ("book", "hook", "play", "pytest", "room", "welcome"),
     ("cli",),
+    ("lite",),
     ("__main__", "as_child"),
 )
 """The layers, the lowest first. A new package must be given its place here."""
@@ -102,6 +103,7 @@ LIBRARIES: Final = {
     ),
     "host": ("anthropic", "openai"),
     "http": ("starlette", "uvicorn"),
+    "lite": ("anyio", "fastapi", "starlette"),
     "common/block_yaml": ("yaml",),
     "common/toml_edit": ("tomlkit",),
     "pytest": ("pytest",),

@@ -38,7 +38,7 @@ def install_clients() -> None:
     except (subprocess.CalledProcessError, OSError) as error:
         why = getattr(error, "stderr", None) or error
         sys.stderr.write(f"The tests of the Python SDK 1.x will be SKIPPED: {why}\n")
-    _install(need_npm(), CLIENTS)
+    install_packages(need_npm(), CLIENTS)
 
 
 def sdk_1() -> Path | None:
@@ -77,13 +77,13 @@ def install_browser() -> None:
     npm = need_npm()
     if not is_installed(chromium.NPM):
         shutil.rmtree(chromium.UNPACKED, ignore_errors=True)
-    _install(npm, chromium.NPM)
+    install_packages(npm, chromium.NPM)
     if not (chromium.UNPACKED / "chromium").exists():
         chromium.UNPACKED.mkdir(exist_ok=True)
         npm.run_node(chromium.NPM, "unpack.mjs", TMPDIR=str(chromium.UNPACKED))
 
 
-def _install(npm: Npm, folder: Path) -> None:
+def install_packages(npm: Npm, folder: Path) -> None:
     if is_installed(folder):
         return
     sys.stderr.write(f"installing the npm packages of {os.path.relpath(folder)}\n")

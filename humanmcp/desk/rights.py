@@ -232,6 +232,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     **_read(Who.GUEST | SEATS, "/wall"),
     **_read(Who.KNOCKER | SEATS, "/waiting"),
     **_read(SEATS, "/own"),
+    **_write(Who.LEARNER, "/check", most=TEXT),
     **_acts(
         "/room",
         {

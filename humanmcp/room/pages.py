@@ -63,6 +63,7 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
         "handed_in": seat.handed_in,
         "pen": record.pen,
         "frozen": classroom.record.frozen,
+        "shell": "",
         "ends": _end_of_count_down(classroom),
         "knocks": len(classroom.knocks) - len(classroom.granted),
         "looks_on": looks_on,

@@ -122,6 +122,7 @@ class SeatParts(NamedTuple):
     around: Callable[[RoomSeat, Request], Mapping[str, Any]]
     url: Callable[[SeatRecord], str]
     inbox: Callable[[Path], Inbox]
+    board: Callable[[Inbox], Board] = Board
 
 
 class RoomSeat:
@@ -145,7 +146,7 @@ class RoomSeat:
         self._is_closed = False
         self.inbox = parts.inbox(folder)
         self.inbox.sweep()
-        board = Board(self.inbox)
+        board = parts.board(self.inbox)
         board.listen(self._changed)
         self.desk = Desk(
             home=folder,

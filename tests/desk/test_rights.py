@@ -19,6 +19,7 @@ from humanmcp.desk.app import CALLS, PAGES
 from humanmcp.desk.rights import TABLE, Who
 from humanmcp.desk.routing import DeskRoute
 from humanmcp.inbox.contract import Order
+from humanmcp.lite import pages
 from humanmcp.room.app import _ROUTERS
 from tests.desk.devices.test_devices import Browser, link_of
 from tests.desk.test_guard import flat
@@ -28,7 +29,7 @@ from tests.support.serve_http import Got
 
 ENDPOINTS: Final = {
     f"{method} {route.path}": route.endpoint
-    for router in (*CALLS, *PAGES, *_ROUTERS)
+    for router in (*CALLS, *PAGES, pages.router, *_ROUTERS)
     for route in flat(router.routes)
     for method in route.methods or ()
     if not (method == "POST" and route.path == "/login")  # the desk and the room have one each
@@ -161,7 +162,7 @@ def is_tried(method: str, path: str, act: str) -> bool:
 @pytest.mark.parametrize("who", [Who.OWNER, Who.SCRIPT, Who.ONE_SESSION, Who.DEVICE], ids=str)
 def test_the_desk_lets_everybody_do_what_the_table_says(open_desk: Desking, who: Who) -> None:
     """403 where it says no, and never where it says yes."""
-    seat_only = {"/own", "/room", "/wall", "/waiting"}
+    seat_only = {"/own", "/room", "/wall", "/waiting", "/check"}
     with open_desk as desk:
         visitor = visitor_of(desk, who)
         for method, path, act, allowed in tries(who):
@@ -291,9 +292,10 @@ def test_a_room_lets_everybody_do_what_the_table_says(room: Rooming, who: Who) -
     """A device, an owner and a script are no visitors of a room."""
     visitor = Seat(PEOPLE[who](room))
     desk_only = {"/devices", "/logout", "/api/logout", "/api/login-key", "/worker.js", "/offline"}
+    lite_only = "/check"
     for method, path, act, allowed in tries(who):
         if (
-            path in {*desk_only, "/manifest.webmanifest"}
+            path in {*desk_only, lite_only, "/manifest.webmanifest"}
             or act in ("give back", "door")
             or (allowed and not is_tried(method, path, act))
         ):

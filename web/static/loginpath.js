@@ -2,7 +2,7 @@
 
 const NAME = "humanmcp:login-path"; // storage knows ports: no other server reads it
 
-export const loginPath = location.pathname.match(/^\/~[\w-]+/)?.[0] ?? "";
+export const loginPath = location.pathname.match(/^(?:\/[^~/]+)*\/~[\w-]+/)?.[0] ?? "";
 
 /** @param {string} path */
 export function at(path) {

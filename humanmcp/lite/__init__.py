@@ -1,0 +1,1 @@
+"""The page without a server: Python runs in the browser of the person who opens it."""

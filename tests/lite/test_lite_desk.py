@@ -1,0 +1,128 @@
+"""The page without a server, in this Python: one learner, whose requests are handed over."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlencode
+
+import pytest
+
+from humanmcp.lite.lite_desk import LiteDesk
+from humanmcp.lite.pages import lessons
+from tests.inbox.test_folder import FolderStore
+
+BASE: Final = "https://class.example/humanmcp/try/"
+FORM: Final = [("Content-Type", "application/x-www-form-urlencoded")]
+
+
+class Answer:
+    """What was posted of one answer."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.status, self.headers, self.text = 0, dict[str, str](), ""
+        self.began = asyncio.Event()
+
+    def __call__(
+        self,
+        _number: int,
+        status: int,
+        headers: list[tuple[str, str]],
+        content: bytes,
+        _more: bool,  # noqa: FBT001 - as the worker's
+    ) -> None:
+        """Take a piece."""
+        self.status, self.headers = status, dict(headers)
+        self.text += content.decode()
+        if self.text:
+            self.began.set()
+
+
+def ask(desk: LiteDesk, path: str, **form: str) -> Answer:
+    """Send a request as the worker does: a form, or a GET without one."""
+    answer = Answer()
+    words = ("POST", FORM, urlencode(form).encode()) if form else ("GET", [], b"")
+    method, headers, body = words
+    asyncio.run(desk.answer(1, method, desk.path + path, headers, body, answer))
+    return answer
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> LiteDesk:
+    """Open the page for the first time."""
+    return LiteDesk(tmp_path / "home", BASE, "en-US,en")
+
+
+def test_the_first_page_shows_a_request_and_every_link_is_below_the_folder_of_the_site(
+    desk: LiteDesk,
+) -> None:
+    """A site shares its origin with others."""
+    answer = ask(desk, "/")
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "Step 1 of 2" in answer.text
+    links = re.findall(r'\s(?:href|action|src)="(/[^"]*)"', answer.text)
+    assert links
+    assert {one for one in links if not one.startswith("/humanmcp/try/")} == set()
+    assert "frame-ancestors 'self'" in answer.headers["content-security-policy"]
+
+
+def test_what_was_done_is_there_in_the_next_python(desk: LiteDesk, tmp_path: Path) -> None:
+    """The lesson, its place, and the choices of the person."""
+    assert ask(desk, "/preferences", lang="ja", back="/").status == 303
+    key = desk.seat.board.waiting()[0].key
+    served = {"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}}
+    result = {**served, "serverInfo": {"name": "me", "version": "1"}}
+    text = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})
+    answer = ask(desk, f"/m/{key.session}/{key.number}", act="send", text=text)
+    assert answer.headers["location"].startswith(f"/humanmcp/try{desk.path}/")
+    assert desk.seat.standing is not None
+    assert desk.seat.standing.step == 2
+    store = FolderStore(tmp_path / "home")
+    store.kill(desk.seat.inbox)
+    again = LiteDesk(tmp_path / "home", BASE, "en")
+    assert again.path == desk.path
+    assert 'lang="ja"' in ask(again, "/").text
+    assert [one.key.number for one in again.seat.board.waiting()] == [2]
+
+
+@pytest.mark.parametrize("lesson", lessons())
+def test_every_lesson_that_needs_no_http_begins(desk: LiteDesk, lesson: str) -> None:
+    """Each in its turn, and the next one after it."""
+    assert ask(desk, "/own", act="lesson", lesson=lesson).status == 303
+    assert desk.seat.record.lesson == lesson
+    assert len(desk.seat.board.waiting()) == 1
+    assert ask(desk, "/").status == 200
+
+
+def test_a_message_is_checked_as_on_the_command_line(desk: LiteDesk) -> None:
+    """The same words, in the language of the person."""
+    wrong = json.dumps({"jsonrpc": "2.0", "id": 1})
+    answer = ask(desk, "/check", text=wrong)
+    assert answer.status == 200
+    assert "pasted:1" in answer.text
+    assert str(desk.seat.folder) not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/settings", "/devices", "/login-key"])
+def test_what_belongs_to_a_computer_is_not_there(desk: LiteDesk, path: str) -> None:
+    """A learner in a room does not get it either."""
+    assert ask(desk, path).status in {403, 404}
+
+
+def test_a_stream_ends_when_its_reader_leaves(desk: LiteDesk) -> None:
+    """A closed tab costs nothing."""
+    answer = Answer()
+
+    async def listen() -> None:
+        reading = asyncio.ensure_future(
+            desk.answer(7, "GET", f"{desk.path}/api/events?after=-1", [], b"", answer)
+        )
+        await answer.began.wait()
+        desk.leave(7)
+        await asyncio.wait_for(reading, 10)
+
+    asyncio.run(listen())
+    assert "event: hello" in answer.text
+    assert desk.seat.desk.live.streams == 0

@@ -1,0 +1,196 @@
+"""Build the page that needs no server: `python -m tools.lite FOLDER`.
+
+Any server of static files shows the folder. What is packed comes from npm and PyPI, each version
+with its hash (`tools/pyodide/package-lock.json`, `tools/locked/lite.txt`). Where it cannot be
+built, that is said loudly, and the command succeeds. `--prepare` makes what seldom changes.
+"""
+
+import gzip
+import hashlib
+import io
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Final
+
+from editor.build import CannotBuildError, Npm, need_npm
+from humanmcp.desk.context import EDITOR
+from humanmcp.locales import compiling
+from tools.install import install_packages
+
+ROOT: Final = Path(__file__).parent.parent
+SOURCES: Final = ROOT / "web" / "lite"
+LOCKED: Final = Path(__file__).parent / "locked" / "lite.txt"
+PLATFORMS: Final = ("pyemscripten_2026_0_wasm32", "manylinux_2_17_x86_64")
+PACKED: Final = ".packed"
+"""Compressed, under a name of which no server thinks more."""
+SHELL: Final = ("index.html", "shell.css", "shell.js", "worker.mjs")
+PYODIDE: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json")
+NPM: Final = Path(__file__).parent / "pyodide"
+NODE: Final = NPM / "node_modules" / "pyodide"
+UNUSED: Final = (
+    *("_pyrepl", "doctest", "ftplib", "imaplib", "mailbox", "pdb", "pickletools", "poplib"),
+    *("profile", "pstats", "pyclbr", "pydoc", "smtplib", "sqlite3", "turtle", "unittest"),
+    *("wsgiref", "xmlrpc"),
+)
+"""What nothing here imports of the standard library."""
+LEFT_OUT: Final = ("*.pyi", "py.typed", "mypy.py", "__pycache__", "v1", "en", "ja", "compiled")
+"""Files that are not read there, and sentences in the form of their source."""
+SAMPLES: Final = ("weather.toml", "mistakes.toml", "lessons")
+
+
+def build(target: Path) -> None:
+    """Make the folder; another one is replaced whole.
+
+    Raises:
+        CannotBuildError: Node.js is not here, or a registry cannot be reached.
+    """
+    npm = need_npm()
+    with tempfile.TemporaryDirectory(dir=_made_folder()) as folder:
+        made, program = Path(folder, "made"), Path(folder, "program")
+        prepare(npm)
+        shutil.copytree(libraries(), made)
+        _copy_program(program / "humanmcp")
+        npm.run_node(NPM, "compile.mjs", str(program))
+        _pack(made / "program.zip", _zipped(program))
+        for path in (ROOT / "web" / "static").rglob("*"):
+            if path.is_file():
+                _pack(made / path.relative_to(ROOT / "web"), path.read_bytes())
+        for name in SHELL:
+            shutil.copy(SOURCES / name, made)
+        _write_service_worker(made)
+        shutil.rmtree(target, ignore_errors=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        made.rename(target)
+
+
+def _made_folder() -> Path:
+    folder = ROOT / "build" / "lite"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def libraries() -> Path:
+    """Return where Python and the libraries are, once `prepare` has made them."""
+    inputs = (LOCKED, NPM / "package-lock.json", NPM / "compile.mjs", Path(__file__))
+    digest = hashlib.sha256(b"".join(one.read_bytes() for one in inputs)).hexdigest()[:16]
+    return _made_folder() / digest
+
+
+def prepare(npm: Npm) -> None:
+    """Fetch and compile Python and the libraries, if they are not there or have changed.
+
+    Raises:
+        CannotBuildError: a registry cannot be reached.
+    """
+    ready = libraries()
+    if ready.exists():
+        return
+    install_packages(npm, NPM)
+    with tempfile.TemporaryDirectory(dir=_made_folder()) as folder:
+        parts, made = Path(folder, "parts"), Path(folder, "made")
+        _unpack_wheels(parts / "libraries", Path(folder, "wheels"))
+        with zipfile.ZipFile(NODE / "python_stdlib.zip") as opened:
+            wanted = [name for name in opened.namelist() if not name.startswith(UNUSED)]
+            opened.extractall(parts / "python_stdlib", wanted)
+        npm.run_node(NPM, "compile.mjs", str(parts))
+        for part in parts.iterdir():
+            _pack(made / f"{part.name}.zip", _zipped(part))
+        for name in PYODIDE:
+            _pack(made / "pyodide" / name, (NODE / name).read_bytes())
+        made.rename(ready)
+
+
+def _unpack_wheels(folder: Path, wheels: Path) -> None:
+    words = ["--require-hashes", "--no-deps", "--only-binary=:all:", "--python-version", "3.14"]
+    for platform in PLATFORMS:
+        words += ["--platform", platform]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", *words]
+    ended = subprocess.run(
+        [*command, "--dest", str(wheels), "--requirement", str(LOCKED)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ended.returncode:
+        raise CannotBuildError(ended.stderr.strip())
+    for wheel in wheels.glob("*.whl"):
+        with zipfile.ZipFile(wheel) as opened:
+            opened.extractall(folder, [one for one in opened.namelist() if _is_wanted(one)])
+
+
+def _copy_program(program: Path) -> None:
+    """Lay out the program as it is to be imported."""
+    shutil.copytree(ROOT / "humanmcp", program, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    for language in compiling.languages():
+        folder = program / "locales" / "compiled" / language
+        compiling.write(folder, compiling.sections(language), stamped=False)
+    shutil.copytree(ROOT / "web" / "templates", program / "web" / "templates")
+    if (ROOT / "web" / "static" / EDITOR).exists():
+        editor = program / "web" / "static" / EDITOR
+        editor.parent.mkdir(parents=True)
+        editor.touch()  # the page asks whether it is there; the service worker has it
+    for name in SAMPLES:
+        source, copy = ROOT / "samples" / name, program / "samples" / name
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copytree(source, copy) if source.is_dir() else shutil.copy(source, copy)
+
+
+def _is_wanted(name: str) -> bool:
+    path = Path(name)
+    is_left_out = any(path.match(one) for one in LEFT_OUT) or "v1" in path.parts
+    other = "linux" in path.name and path.suffix == ".so"
+    return (
+        not is_left_out
+        and not other
+        and (".dist-info/" not in name or "entry_points" in name or "METADATA" in name)
+    )
+
+
+def _zipped(folder: Path) -> bytes:
+    """Return a folder as a ZIP that is not compressed: as a whole it becomes smaller."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as opened:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                name = zipfile.ZipInfo(path.relative_to(folder).as_posix())
+                opened.writestr(name, path.read_bytes())
+    return made.getvalue()
+
+
+def _pack(file: Path, content: bytes) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.with_name(f"{file.name}{PACKED}").write_bytes(gzip.compress(content, 9, mtime=0))
+
+
+def _write_service_worker(made: Path) -> None:
+    """Tell the service worker its files, and a version that changes with each of them."""
+    files = [path for path in sorted(made.rglob("*")) if path.is_file()]
+    names = [[path.relative_to(made).as_posix(), path.stat().st_size] for path in files]
+    source = (SOURCES / "sw.js").read_bytes()
+    digest = hashlib.sha256(source)
+    for path in files:
+        digest.update(path.read_bytes())
+    facts = {"VERSION": digest.hexdigest()[:16], "FILES": names}
+    head = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in facts.items())
+    (made / "sw.js").write_bytes(head.encode() + source)
+
+
+def main(words: list[str]) -> int:
+    """Build it, or say loudly why not."""
+    try:
+        if words == ["--prepare"]:
+            prepare(need_npm())
+        else:
+            build(Path(words[0] if words else "build/site/try").resolve())
+    except (CannotBuildError, OSError) as error:
+        sys.stderr.write(f"SKIPPED: the page without a server is not built: {error}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
