@@ -1,5 +1,6 @@
 """A prompt that an agent hands to `humanmcp hook`, in the page."""
 
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -103,7 +104,9 @@ def test_prompts_of_many_agents_are_grouped_and_searched(
     page.keyboard.type("git")
     expect(page.locator("#rows .row")).to_have_count(2)
     expect(page).to_have_title("(8) humanmcp · waiting")
-    page.locator("#rows a").first.click()
+    row = page.locator("#rows a").first
+    expect(row).to_have_attribute("href", re.compile("q=git"))  # "g" has the same two rows
+    row.click()
     expect(page.locator(".approval pre").first).to_have_text("git push")
     expect(page.locator("#narrow")).to_have_value("git")
     until_keys_act(page)
