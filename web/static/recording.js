@@ -1,0 +1,29 @@
+// A recording from elsewhere is sent to the desk, which opens it as a session to read.
+
+import { button, first, make } from "./dom.js";
+import { at } from "./loginpath.js";
+import { say, tell, tellFailed } from "./words.js";
+
+/** @param {number} most bytes; 0 for who may open none @param {Blob} content @param {string} [name] */
+export async function openRecording(most, content, name = "") {
+  if (!most) tell("open.not");
+  else if (content.size > most) tell("open.long", { mebibytes: most >> 20 });
+  else {
+    try {
+      const path = at(`/api/recordings?${new URLSearchParams({ name })}`);
+      const answer = await fetch(path, { method: "POST", body: content, headers: { "Content-Type": "application/octet-stream" } });
+      const record = await answer.json();
+      if (!answer.ok) throw new Error(record.detail);
+      location.assign(at(record.address));
+    } catch (error) {
+      tellFailed(error);
+    }
+  }
+}
+
+/** Offer a person to open what they pasted. @param {number} most @param {string} text @param {HTMLElement} field */
+export function offerPasted(most, text, field) {
+  first(".pasted")?.remove();
+  const open = button(say("open.it"), "small", () => openRecording(most, new Blob([text])));
+  field.after(make("p", { class: "pasted aside", role: "status" }, say("open.pasted"), " ", open));
+}
