@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import urlencode
 
+from humanmcp.desk.rights import TABLE
 from tests.support.forking import start
 from tests.support.ports import own_port
 from tests.support.serve_http import JSON, Got, ask_http
@@ -142,7 +143,9 @@ class Visitor:
     def call(self, path: str, record: object) -> Got:
         """Make a call of the interface as a page does."""
         own = f"http://127.0.0.1:{self.port}"
-        headers = {"Content-Type": "application/json", "Origin": own}
+        entry = TABLE.get(f"POST {path}")
+        kind = "octet-stream" if entry is not None and entry.is_file else "json"
+        headers = {"Content-Type": f"application/{kind}", "Origin": own}
         return self.ask("POST", self.login_path + path, json.dumps(record).encode(), headers)
 
     def follow(self, link: str) -> Self:
