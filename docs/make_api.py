@@ -15,6 +15,7 @@ from humanmcp.answering import schema
 from humanmcp.desk.api import read_calls, write_calls
 from humanmcp.desk.app import describe, description
 from humanmcp.desk.devices import login_page
+from humanmcp.desk.history import opening
 from humanmcp.desk.settings import settings_page
 from humanmcp.export import hosts
 from humanmcp.host.terminal import chat
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 _GROUPS: Final = {
     "Read": (read_calls.router, description),
-    "Write and send": (write_calls.router,),
+    "Write and send": (write_calls.router, opening.calls),
     "Help while typing": (read_calls.helping,),
     "Prepared answers and rules": (read_calls.prepared,),
     "Handshake and demo": (settings_page.calls,),
