@@ -1,7 +1,7 @@
 """Build the page that needs no server: `python -m tools.lite FOLDER`.
 
 Any server of static files shows the folder. What is packed comes from npm and PyPI, each version
-with its hash (`tools/pyodide/package-lock.json`, `tools/locked/lite.txt`). Where it cannot be
+with its hash (`tools/pyodide/package-lock.json`, `tools/pyodide/wheels.txt`). Where it cannot be
 built, that is said loudly, and the command succeeds. `--prepare` makes what seldom changes.
 """
 
@@ -24,7 +24,7 @@ from tools.install import install_packages
 
 ROOT: Final = Path(__file__).parent.parent
 SOURCES: Final = ROOT / "web" / "lite"
-LOCKED: Final = Path(__file__).parent / "locked" / "lite.txt"
+LOCKED: Final = Path(__file__).parent / "pyodide" / "wheels.txt"
 PLATFORMS: Final = ("pyemscripten_2026_0_wasm32", "manylinux_2_17_x86_64")
 PACKED: Final = ".packed"
 """Compressed, under a name of which no server thinks more."""
