@@ -152,7 +152,7 @@ def test_a_phone_in_japanese_takes_another_lesson_and_checks_a_message(
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["viewport"]["width"]
     inside.get_by_role("link", name="レッスン").tap()
     inside.get_by_role("button", name="モデルが選ぶツール").tap()
-    expect(inside.locator(".lesson").first).to_be_visible()
+    expect(inside.locator(".scripted article.message")).to_be_visible()
     inside.get_by_role("link", name="レッスン").tap()
     tool = {"name": "a", "inputSchema": {"type": "objekt"}}
     inside.locator("[data-drop]").fill(
