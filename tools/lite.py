@@ -65,7 +65,7 @@ def build(target: Path) -> None:
         _write_service_worker(made)
         shutil.rmtree(target, ignore_errors=True)
         target.parent.mkdir(parents=True, exist_ok=True)
-        made.rename(target)
+        shutil.move(made, target)  # it may be on another disk
 
 
 def _made_folder() -> Path:
