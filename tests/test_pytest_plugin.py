@@ -31,6 +31,8 @@ HANDSHAKE = {
 }
 
 
+# Another test of the same length is written within a second: compiled, it would be the one before.
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 RULE = "[[rules]]\ntool = 'known'\ntext = 'by rule'"
 
 
@@ -67,7 +69,7 @@ def test_the_example_of_the_manual_runs_against_the_official_client(tmp_path: Pa
     run = subprocess.run(
         [sys.executable, *words],
         cwd=tmp_path,
-        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # it may not be installed here
+        env=os.environ | ALONE,  # it may not be installed here
         capture_output=True,
         text=True,
         check=False,
@@ -237,7 +239,7 @@ def test_a_recording_is_made_once_and_answers_instead_of_the_server(tmp_path: Pa
         done = subprocess.run(
             [sys.executable, *words],
             cwd=tmp_path,
-            env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+            env=os.environ | ALONE,
             capture_output=True,
             text=True,
             check=False,

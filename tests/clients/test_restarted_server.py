@@ -4,7 +4,6 @@ import contextlib
 import json
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,6 +23,7 @@ from humanmcp.protocol.json import jsonrpc
 from tests.clients.hosts import NODE
 from tests.http.test_transport import HttpNotes
 from tests.support.ports import own_port
+from tests.support.serve_http import answers_whole
 from tests.support.serve_process import bare_environment
 from tests.support.tap_process import COMMAND, Tapped
 from tests.support.waiting import PATIENCE, until
@@ -66,11 +66,7 @@ class Restarted:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        until(self._listens, "the server", within=3 * PATIENCE)
-
-    def _listens(self) -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+        until(lambda: answers_whole(self.port), "the server", within=3 * PATIENCE)
 
     def restart(self) -> None:
         """Kill it, and start it again: it knows none of its sessions any more."""

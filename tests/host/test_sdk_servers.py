@@ -21,6 +21,8 @@ from humanmcp.protocol.conversation.exchange import ResponseArrived
 from tests.host.client.test_client import Named
 from tests.host.sdk_greeter import server as greeter
 from tests.host.seats import Notes, sample
+from tests.support.serve_http import answers_whole
+from tests.support.waiting import until
 
 HERE: Final = Path(__file__).parent
 NODE: Final = HERE.parent / "clients" / "node"
@@ -71,7 +73,9 @@ def greeter_over_http() -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+    port = listening.getsockname()[1]
+    until(lambda: answers_whole(port), "the server answers")
+    yield f"http://127.0.0.1:{port}/mcp"
     server.should_exit = True
     thread.join()
     listening.close()

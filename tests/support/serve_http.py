@@ -9,7 +9,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -68,6 +68,16 @@ def ask_http(
         return Got(got.status, named, got.read())
     finally:
         connection.close()
+
+
+def answers_whole(port: int) -> bool:
+    """Return True if a server of the Python SDK sends its response to `initialize` whole.
+
+    On a busy machine it may break off the first one of a process: python-sdk#3494 on GitHub.
+    """
+    with suppress(OSError, http.client.HTTPException):
+        return ask_http(port, "POST", "/mcp", initialize("2025-11-25"), JSON).status == 200
+    return False
 
 
 class ServingHttp(AbstractContextManager["ServingHttp"]):
