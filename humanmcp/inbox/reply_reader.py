@@ -98,7 +98,7 @@ class ReplyReader:
 
     def replies(self, only: int = 0) -> Sequence[tuple[Key, Reply]]:
         """Return the replies that are new, oldest first: all, or the one to this exchange."""
-        found: list[tuple[int, int, Reply]] = []
+        found: list[tuple[int, str, int, Reply]] = []
         for number, poll in self._current():
             if only not in (0, number):
                 continue
@@ -108,9 +108,9 @@ class ReplyReader:
             reply = self._reply(poll, seen)
             if reply is not None:
                 poll.reply_taken = seen
-                found.append((seen.mtime_ns, number, reply))
-        found.sort(key=lambda entry: entry[:2])
-        return [(Key(self._folder.name, number), reply) for _, number, reply in found]
+                found.append((seen.mtime_ns, reply.at, number, reply))
+        found.sort(key=lambda entry: entry[:3])  # some systems' times of files are of 4 ms
+        return [(Key(self._folder.name, number), reply) for _, _, number, reply in found]
 
     def _reply(self, poll: _Poll, seen: Signature) -> Reply | None:
         try:

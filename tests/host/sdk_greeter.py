@@ -1,5 +1,6 @@
 """A server made with the official Python SDK that asks before it greets, in both eras."""
 
+import sys
 from typing import Annotated
 
 from mcp.server import MCPServer
@@ -33,4 +34,7 @@ def get_japan_forecast(location: str) -> str:
 
 
 if __name__ == "__main__":
-    server.run()
+    if sys.argv[1:]:
+        server.run(transport="streamable-http", port=int(sys.argv[1]))
+    else:
+        server.run()

@@ -1,15 +1,13 @@
 """Our client against servers of the official SDKs, Python and npm, in both eras."""
 
 import json
-import socket
+import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import uvicorn
 
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.host.client.callbacks import Nobody
@@ -19,10 +17,10 @@ from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
 from humanmcp.protocol.conversation.exchange import ResponseArrived
 from tests.host.client.test_client import Named
-from tests.host.sdk_greeter import server as greeter
 from tests.host.seats import Notes, sample
+from tests.support.ports import own_port
 from tests.support.serve_http import answers_whole
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 HERE: Final = Path(__file__).parent
 NODE: Final = HERE.parent / "clients" / "node"
@@ -67,18 +65,16 @@ def test_tools_are_listed_called_and_a_question_is_answered(
 
 @pytest.fixture(scope="module")
 def greeter_over_http() -> Iterator[str]:
-    """Serve the same server of the official Python SDK over Streamable HTTP, in a thread."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    app = greeter.streamable_http_app()
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    port = listening.getsockname()[1]
-    until(lambda: answers_whole(port), "the server answers")
+    """Serve the same server of the official Python SDK over Streamable HTTP.
+
+    In a process of its own: in ours, any server that was told to end ends all streams of the SDK.
+    """
+    port = own_port()
+    server = subprocess.Popen([sys.executable, str(HERE / "sdk_greeter.py"), str(port)])
+    until(lambda: answers_whole(port), "the server answers", within=3 * PATIENCE)
     yield f"http://127.0.0.1:{port}/mcp"
-    server.should_exit = True
-    thread.join()
-    listening.close()
+    server.kill()
+    server.wait()
 
 
 @pytest.mark.parametrize(

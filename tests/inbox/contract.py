@@ -279,8 +279,8 @@ class InboxContract:
         for number in (1, 2, 3):
             server.deliver(item_of(session, number))
         sent = [Key(session, 3), Key(session, 1), Key(session, 2)]
-        for key in sent:
-            desk.send(key, Reply(f"to {key.number}"))
+        for at, key in enumerate(sent):
+            desk.send(key, Reply(f"to {key.number}", at=f"2026-11-20T18:49:07.12{at}Z"))
         assert [key for key, _ in server.take_replies(session)] == sent
 
     # -- giving back --------------------------------------------------------------------------
