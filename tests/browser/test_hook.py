@@ -115,6 +115,7 @@ def test_prompts_of_many_agents_are_grouped_and_searched(
     expect(page.locator("#rows .row")).to_have_count(1)
     until_keys_act(page)
     page.keyboard.press("d")
+    expect(page.locator(".approval")).to_have_count(0)  # the page that follows, with the search
     expect(page.locator("#rows")).to_contain_text("Nothing that waits has these words.")
     page.locator("#narrow").fill("")
     expect(page.locator("#rows .row")).to_have_count(6)
