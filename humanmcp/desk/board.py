@@ -164,14 +164,13 @@ class Board:
             return False, False, 0
         return True, seen.view.facts.is_open, len(seen.rows)
 
-    def look_once_more(self) -> None:
-        """Read the sessions again of which less was found a moment ago."""
+    def take_less(self) -> list[str]:
+        """Return, once, the sessions to read again: less of them was found a moment ago."""
         with self._reading:
             due = [one for one, at in self._less.items() if at <= time.monotonic()]
             for session in due:
                 del self._less[session]
-        for session in due:
-            self.refresh(session)
+        return due
 
     def _forget(self, session: str) -> None:
         with self._lock:
@@ -556,11 +555,12 @@ class Following:
             for one in tuple(self._boards):
                 with suppress(InboxError):
                     one.look_at_writers()
-                    one.look_once_more()
+                for session in one.take_less():
+                    self._read(one, session, None)
             for board, session, number in sorted(marked):
                 self._read(self._boards[board], session, number)
 
-    def _read(self, board: Board, session: str, number: int) -> None:
+    def _read(self, board: Board, session: str, number: int | None) -> None:
         try:
             board.refresh(session, number)
         except (OSError, InboxError, UnsafeFolderError) as error:

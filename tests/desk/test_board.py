@@ -358,3 +358,28 @@ def test_a_folder_that_is_away_for_a_moment_takes_nothing_from_a_page(
         until(lambda: [row.key for row in board.waiting()] == [key], "it is shown")
         assert [one.facts.life for one in board.sessions()] == [Life.OPEN]
     inbox.end(session)
+
+
+def test_what_cannot_be_read_at_the_second_look_ends_no_following(
+    inbox: FolderInbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk may fail just then; the next change is told all the same."""
+    session = inbox.begin_session(SessionFacts("", AT))
+    key = deliver(inbox, session, 1)
+    board = Board(FolderInbox(inbox.home))
+    tried = threading.Event()
+
+    def fail(_session: str) -> SessionFacts:
+        if not board._less:  # it was taken for the second look
+            tried.set()
+        raise OSError
+
+    with Following(board):
+        inbox.close(key, ExchangeState.CANCELLED)
+        until(lambda: board._less, "it will be looked for once more")
+        with monkeypatch.context() as broken:
+            broken.setattr(board.inbox, "facts", fail)
+            assert tried.wait(PATIENCE)
+        key = deliver(inbox, session, 2)
+        until(lambda: [row.key for row in board.waiting()] == [key], "the next one is shown")
+    inbox.end(session)
