@@ -26,6 +26,7 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.validation.captures import CapturedLine
+from humanmcp.protocol.validation.whole_conversation import Judged
 
 router: Final = page_router()
 calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
@@ -130,27 +131,27 @@ def check(request: Request, name: str) -> HTMLResponse:
         for one in frames
     ]
     judged = sorted(judge_captured(lines), key=lambda one: one.line) if lines else []
-    wrong = [
-        WrongLine(
-            one.line,
-            one.direction,
-            f"{one.method} {one.id}".strip(),
-            one_line(one.text, LONGEST_NAME * 3),
-            diagnostic_shapes(
-                each._replace(line=each.line and one.line)
-                for each in one.diagnostics
-                if each.severity in _SHOWN
-            ),
-        )
-        for one in judged
-        if any(each.severity in _SHOWN for each in one.diagnostics)
-    ]
+    wrong = [one for one in judged if any(each.severity in _SHOWN for each in one.diagnostics)]
     return page(
         request,
         "history/check.html",
         view=view,
         checked=len({one.line for one in judged}),
-        wrong=wrong[:MOST_SHOWN],
+        wrong=[_wrong_line(one) for one in wrong[:MOST_SHOWN]],
         more=max(0, len(wrong) - MOST_SHOWN),
         most=MOST_CHECKED if is_cut else 0,
+    )
+
+
+def _wrong_line(judged: Judged) -> WrongLine:
+    return WrongLine(
+        judged.line,
+        judged.direction,
+        f"{judged.method} {judged.id}".strip(),
+        one_line(judged.text, LONGEST_NAME * 3),
+        diagnostic_shapes(
+            one._replace(line=one.line and judged.line)
+            for one in judged.diagnostics
+            if one.severity in _SHOWN
+        ),
     )
