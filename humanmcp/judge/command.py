@@ -161,9 +161,8 @@ def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[
     """
     stopped = threading.Event()
     good = run_client(client, GOOD, stopped)
-    if good.killed:
-        code = "good floods" if good.flooded else "good hangs"
-        raise _JudgeError(code, seconds=f"{client.most:g}")
+    if good.ended_for:
+        raise _JudgeError(f"good {good.ended_for}", seconds=f"{client.most:g}")
     printed = (good.output or "")[-500:].strip()
     if not any(one.what == "in" for one in good.events):
         raise _JudgeError("not connected", words=_MARKS["words"], output=printed)

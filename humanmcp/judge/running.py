@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import mmap
 import os
 import secrets
 import shlex
@@ -30,12 +32,17 @@ KEPT: Final = 100_000
 """Bytes of a client's output that are kept of its beginning, and of its end."""
 MOST_OUTPUT: Final = 64 * 1024 * 1024
 """Bytes of output after which a client is ended."""
+MOST_MEMORY: Final = 2 * 1024**3
+"""Bytes of memory after which a client is ended, with the programs of its session."""
 GRACE: Final = 2.0
 """Seconds from SIGTERM to SIGKILL, as with the official SDKs."""
 
+_MEGABYTE: Final = 1024**2 if sys.platform == "darwin" else 1024
+"""In the unit of `ru_maxrss`."""
 _MARK: Final = "HUMANMCP_JUDGED"
 """The variable by which every process that a client started is found again."""
 _LOOK_EVERY: Final = 0.05
+_LOOKS_TO_WEIGH: Final = 20
 _LAST_WORDS: Final = 1.0  # seconds that the pipes and servers of an ended client may stay
 
 
@@ -75,10 +82,13 @@ class Run:
     status: int | None = 0
     """The exit status; the number of a signal below 0; None if a person runs the client."""
     ended_at: float = 0.0
-    killed: bool = False
-    """True if it had to be ended: it did nothing more within its seconds."""
-    flooded: bool = False
-    """True if it was ended because of what it wrote."""
+    ended_for: str = ""
+    """Why it had to be ended: "late" (it did nothing more within its seconds), "flooded" (its
+    output) or "outgrown" (its memory); "" if it ended itself."""
+    cpu: float | None = None
+    """Seconds of its processor time, with that of the programs that it waited for."""
+    memory: int | None = None
+    """Megabytes that one of these had at most. None if that is not known."""
     output: str | None = ""
     """What it printed; None if that is not known."""
     left: list[str] = field(default_factory=list)
@@ -207,25 +217,56 @@ class _Watch:
         threading.Thread(target=self._wait, daemon=True).start()
 
     def _wait(self) -> None:
-        self._run.status = self._process.wait()
+        if sys.platform == "win32":
+            self._run.status = self._process.wait()
+        else:
+            import resource  # noqa: PLC0415 - Windows has none
+
+            # a program that has just been started counts the memory of the one that started it
+            least = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            _, status, usage = os.wait4(self._process.pid, 0)
+            self._run.status = self._process.returncode = os.waitstatus_to_exitcode(status)
+            self._run.cpu = round(usage.ru_utime + usage.ru_stime, 2)
+            if usage.ru_maxrss > least:
+                self._run.memory = usage.ru_maxrss // _MEGABYTE
         self._run.ended_at = time.time()
         self._ended.set()
 
     def until_ended(self, client: Client, stopped: threading.Event) -> None:
-        """Return when it has ended; end it when its seconds are over, or when it floods."""
+        """Return when it has ended; end it when its seconds are over, or when it takes too much."""
         run, started = self._run, time.time()
-        while not self._ended.wait(_LOOK_EVERY):
+        for look in itertools.count(1):
+            if self._ended.wait(_LOOK_EVERY):
+                return
             if run.odd_at is None:  # afterwards, a flood would be read again at each look
                 run.events = events(self._folder)
             limit = started + client.most if run.odd_at is None else run.odd_at + client.seconds
-            run.flooded = self._output.size > MOST_OUTPUT
-            if run.flooded or stopped.is_set() or time.time() > limit:
-                run.killed = True
+            if self._output.size > MOST_OUTPUT:
+                run.ended_for = "flooded"
+            elif look % _LOOKS_TO_WEIGH == 0 and _memory(self._process.pid) > MOST_MEMORY:
+                run.ended_for = "outgrown"
+            elif stopped.is_set() or time.time() > limit:
+                run.ended_for = "late"
+            if run.ended_for:
                 _signal_group(self._process, signal.SIGTERM)
                 if not self._ended.wait(GRACE):
                     _signal_group(self._process, _KILL)
                     self._ended.wait(GRACE)
                 return
+
+
+_SESSION, _PAGES = 3, 21
+"""The members of /proc/PID/stat, counted after the name of the program."""
+
+
+def _memory(session: int) -> int:
+    """Return the bytes of memory of the programs of a session, where the system shows them."""
+    pages = 0
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            of_program = file.read_text("utf-8", "replace").rpartition(")")[2].split()
+            pages += int(of_program[_PAGES]) if int(of_program[_SESSION]) == session else 0
+    return pages * mmap.PAGESIZE
 
 
 _KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)

@@ -16,8 +16,10 @@ from humanmcp.judge.verdicts import Verdict, verdict
 from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Iterable
 
+    from humanmcp.inbox.contract import SessionFacts
+    from humanmcp.protocol.conversation.exchange import NegotiatedState
     from humanmcp.protocol.conversation.transcript import Frame
 
 BY: Final = "faults"
@@ -33,23 +35,23 @@ def by(row: Misbehaviour) -> str:
     return f"{_RULE}{row.name}"
 
 
-def to_try(version: str, declared: Container[str], *, over_http: bool) -> list[Misbehaviour]:
-    """Return what can be wrong in the one answer to a call, without waiting."""
+def to_try(facts: SessionFacts, negotiated: NegotiatedState) -> list[Misbehaviour]:
+    """Return what can be wrong in the one answer to a call of this session, without waiting."""
     fitting = []
     for row in misbehaviours().values():
         lines = [step.get("line", "") for step in row.steps]
         is_one_answer = bool(lines) and all(step.keys() <= {"line", "right"} for step in row.steps)
         is_long = any("«" in line for line in lines)
         is_here = row.transport != "http"
-        if over_http and lines:  # a line is one event, and one with a method ends no stream
+        if facts.http.port and lines:  # a line is one event, and one with a method ends no stream
             is_here = is_here and "\n" not in "".join(lines) and '"method"' not in lines[-1]
         if (
             row.method == "tools/call"
             and is_one_answer
             and is_here
             and not (is_long or row.structured or row.nth or row.unanswered)
-            and row.version in ("", version)
-            and row.declares not in declared
+            and row.version in ("", facts.protocol_version)
+            and row.declares not in negotiated.client_capabilities
         ):
             fitting.append(row)
     return fitting

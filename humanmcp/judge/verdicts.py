@@ -168,6 +168,8 @@ class Verdict(NamedTuple):
     """The lines that prove it: what the server did, then what the client sent and printed."""
     notes: tuple[str, ...] = ()
     """Codes of sentences: what else was seen."""
+    cpu: float | None = None
+    memory: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return it as it stands in a file of results."""
@@ -177,6 +179,8 @@ class Verdict(NamedTuple):
             "seconds": round(self.seconds, 1),
             "lines": list(self.lines),
             "notes": list(self.notes),
+            "cpu_seconds": self.cpu,
+            "memory_mb": self.memory,
         }
 
 
@@ -207,10 +211,10 @@ def facts(row: Misbehaviour, run: Run, good: Run) -> frozenset[Fact]:
     wrong_answer = "result" if row.answer == "error" else "error"
     waits = sum(step.get("wait", 0) for step in row.steps)
     seen = {
-        Fact.UNREACHED: odd_at is None and not (run.killed and row.unanswered),
+        Fact.UNREACHED: odd_at is None and not (run.ended_for and row.unanswered),
         Fact.DECLARED: bool(row.declares) and _declares(run, row.declares),
-        Fact.KILLED: run.killed,
-        Fact.SIGNALLED: _is_signal(run.status or 0) and not run.killed,
+        Fact.KILLED: bool(run.ended_for),
+        Fact.SIGNALLED: _is_signal(run.status or 0) and not run.ended_for,
         Fact.CRASHED: any(map(_CRASH.search, new)),
         Fact.FAILED: run.status != good.status,
         Fact.SAID: any(map(_MISTAKE.search, new)),
@@ -240,7 +244,7 @@ def verdict(row: Misbehaviour, run: Run, good: Run) -> Verdict:
         if seen.issuperset(needed) and seen.isdisjoint(excluded)
     )
     notes = [
-        *(["flooded"] if run.flooded else []),
+        *([run.ended_for] if run.ended_for not in ("", "late") else []),
         *(["asked again"] if _count(run, row.method) > max(1, _count(good, row.method)) else []),
         *(["cancelled"] if _count(run, _CANCELLED) else []),
         *(["started again"] if _starts(run) > _starts(good) else []),
@@ -250,7 +254,8 @@ def verdict(row: Misbehaviour, run: Run, good: Run) -> Verdict:
     ]
     begun = run.odd_at or run.ended_at
     lines = tuple(_proof(run, good))
-    return Verdict(row.name, word, max(0.0, run.ended_at - begun), lines, tuple(notes))
+    seconds = max(0.0, run.ended_at - begun)
+    return Verdict(row.name, word, seconds, lines, tuple(notes), run.cpu, run.memory)
 
 
 def _is_signal(status: int) -> bool:
@@ -329,5 +334,9 @@ def _proof(run: Run, good: Run) -> Iterator[str]:
     told = [line for line in _new_lines(output, good.output or "") if line not in marked]
     for line in (*marked[:2], *told[-4:]):
         yield f"   {line.strip()[:200]}"
-    if not run.killed and run.status is not None:
+    if not run.ended_for and run.status is not None:
         yield f"   exit {run.status}"
+    used = [f"{run.cpu:.1f} s CPU"] if run.cpu is not None else []
+    used += [f"{run.memory} MB"] if run.memory is not None else []
+    if used:
+        yield f"   {', '.join(used)}"

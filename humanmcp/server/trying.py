@@ -34,9 +34,7 @@ class TriedFaults(Capability):
             return
         from humanmcp.judge.trying import to_try  # noqa: PLC0415 - seldom
 
-        facts = self._way.journal.facts
-        declared = self._way.session.negotiated.client_capabilities
-        found = to_try(facts.protocol_version, declared, over_http=bool(facts.http.port))
+        found = to_try(self._way.journal.facts, self._way.session.negotiated)
         self._left = found if reply.text == "on" else []
         self._way.look_again()
 

@@ -7,10 +7,12 @@ import subprocess
 import sys
 import tempfile
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from humanmcp.judge import running
 from humanmcp.judge.misbehaviours import GOOD, misbehaviour, misbehaviours
 from humanmcp.judge.playing import Event
 from humanmcp.judge.reports import FORMATS, duties, report
@@ -160,6 +162,15 @@ server.stdin.flush()
 time.sleep(3600)
 """
 
+GROWING = """
+import subprocess, sys, time
+server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+taken = []
+while True:
+    taken.append(b"x" * 10_000_000)
+    time.sleep(0.01)
+"""
+
 FLOODING = """
 import subprocess, sys
 server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -170,23 +181,52 @@ while True:
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc: left processes are not found")
 @pytest.mark.parametrize(
-    ("program", "name"),
-    [(STUBBORN, "silent_at_initialize"), (FLOODING, "banner")],
-    ids=("stubborn", "flooding"),
+    ("program", "name", "reason"),
+    [
+        (STUBBORN, "silent_at_initialize", "late"),
+        (FLOODING, "banner", "flooded"),
+        (GROWING, "banner", "outgrown"),
+    ],
+    ids=("stubborn", "flooding", "growing"),
 )
 def test_a_client_that_does_not_end_is_ended_with_all_that_it_started(
-    program: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    program: str, name: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It forks, leaves its group, ignores SIGTERM, or writes for ever."""
+    """It forks, leaves its group, ignores SIGTERM, writes for ever, or takes all memory."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    flooding = Client((sys.executable, "-c", program, "{server...}"), seconds=1.0)
-    run = run_client(flooding, misbehaviour(name), threading.Event())
-    assert run.killed
-    assert run.flooded == (program is FLOODING)
+    monkeypatch.setattr(running, "MOST_MEMORY", 200_000_000)
+    greedy = Client((sys.executable, "-c", program, "{server...}"), seconds=1.0)
+    if program is GROWING:
+        greedy = replace(greedy, seconds=60.0)
+    run = run_client(greedy, misbehaviour(name), threading.Event())
+    assert run.ended_for == reason
     assert len(run.output or "") < 300_000
-    assert run.left or program is FLOODING
+    assert run.left or program is not STUBBORN
     assert list(tmp_path.iterdir()) == []
     assert not [words for words in _command_lines() if str(tmp_path) in words]
+    found = verdict(misbehaviour(name), run, run)
+    assert found.word is Word.HUNG
+    assert found.notes == (() if reason == "late" else (reason,))
+
+
+WORKING = """
+import sys, time
+taken = b"x" * 300_000_000
+while time.process_time() < 0.5:
+    pass
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows: neither is measured")
+def test_what_a_client_used_is_shown() -> None:
+    """Also of what it started and waited for; in the lines, and in JSON."""
+    nested = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]])"
+    words = (sys.executable, "-c", nested, WORKING, "{server...}")
+    run = run_client(Client(words), misbehaviour("banner"), threading.Event())
+    found = verdict(misbehaviour("banner"), run, run).as_json()
+    assert 0.5 <= found["cpu_seconds"] < 5
+    assert 290 <= found["memory_mb"] < 400
+    assert found["lines"][-1] == f"   {run.cpu:.1f} s CPU, {run.memory} MB"
 
 
 def _command_lines() -> list[str]:

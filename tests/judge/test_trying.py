@@ -3,18 +3,20 @@
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import pytest
 
 from humanmcp.answering.service import queue_outgoing
-from humanmcp.inbox.contract import Order, Reply
+from humanmcp.inbox.contract import HttpFacts, Order, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.judge.misbehaviours import misbehaviours
+from humanmcp.judge.misbehaviours import Misbehaviour, misbehaviours
 from humanmcp.judge.trying import BY, to_try, tried
 from humanmcp.judge.verdicts import Word
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction, Frame
 from tests.support.desk_process import Desking
 from tests.support.serve_http import ServingHttp
@@ -60,6 +62,16 @@ def host(tmp_path: Path, desk: Desking) -> Iterator[Serving]:
 def request(number: int, method: str, **params: object) -> str:
     """Write a request."""
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+
+def possible_in(
+    version: str = "2025-11-25",
+    capabilities: Mapping[str, Any] = MappingProxyType({}),
+    port: str = "",
+) -> list[Misbehaviour]:
+    """Return the faults that can be tried in such a session; one with a port is over HTTP."""
+    facts = SessionFacts("s", "", protocol_version=version, http=HttpFacts(port=port))
+    return to_try(facts, NegotiatedState(client_capabilities=capabilities))
 
 
 def call(number: int) -> str:
@@ -137,7 +149,7 @@ def test_a_permission_prompt_and_a_question_wait_for_a_person(
 
 def test_all_of_them_are_played_one_after_the_other(desk: Desking, host: Serving) -> None:
     """The server survives each; afterwards a call waits for a person again."""
-    possible = to_try("2025-11-25", HELLO["capabilities"], over_http=False)
+    possible = possible_in(capabilities=HELLO["capabilities"])
     name = until(host.find_session, "a session").name
     host.send(call(3))
     pending(desk.home)
@@ -159,7 +171,7 @@ def test_over_http_each_call_gets_its_fault(tmp_path: Path) -> None:
     inbox = FolderInbox(tmp_path / "inbox")
     with ServingHttp(tmp_path / "inbox", "--handshake", "book") as server:
         headers = server.initialize()
-        possible = to_try("2025-11-25", {}, over_http=True)
+        possible = possible_in(port="1")
         name = until(lambda: [one.name for one in inbox.sessions()], "a session")[0]
         queue_outgoing(inbox, name, Reply("on", by="desk", order=Order.FAULTS))
         until(lambda: tried(inbox.frames(name))[1], "it has begun")
@@ -169,20 +181,20 @@ def test_over_http_each_call_gets_its_fault(tmp_path: Path) -> None:
         assert [one.name for one in verdicts] == [one.name for one in possible]
 
 
-@pytest.mark.parametrize("over_http", [False, True])
-def test_every_fault_that_is_tried_is_one_answer_to_one_call(*, over_http: bool) -> None:
+@pytest.mark.parametrize("port", ["", "1"])
+def test_every_fault_that_is_tried_is_one_answer_to_one_call(port: str) -> None:
     """None waits, ends the server, or floods; over HTTP none has a line feed in it."""
-    found = to_try("2025-11-25", {"elicitation": {}}, over_http=over_http)
+    found = possible_in(capabilities={"elicitation": {}}, port=port)
     assert len(found) >= 60
     for row in found:
         assert row.method == "tools/call"
         assert row.transport != "http"
         assert all(step.keys() <= {"line", "right"} for step in row.steps)
-        assert not over_http or not any("\n" in step.get("line", "") for step in row.steps)
+        assert not port or not any("\n" in step.get("line", "") for step in row.steps)
     names = {one.name for one in found}
     assert "roots_not_declared" in names
     assert not names & {"elicitation_not_declared", "unknown_result_type", "huge_result"}
-    modern = {one.name for one in to_try("2026-07-28", {}, over_http=over_http)}
+    modern = {one.name for one in possible_in("2026-07-28", port=port)}
     assert {"unknown_result_type", "elicitation_not_declared"} <= modern
 
 

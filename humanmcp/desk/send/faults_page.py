@@ -49,8 +49,7 @@ def _page(request: Request, name: str, why: str = "") -> HTMLResponse:
     if not facts.role.traits.serves:
         raise UnknownItemError(name)
     verdicts, is_on = tried(desk.inbox.last_frames_before(name, 0, WATCHED))
-    declared = desk.inbox.negotiated(name).client_capabilities
-    fitting = to_try(facts.protocol_version, declared, over_http=bool(facts.http.port))
+    fitting = to_try(facts, desk.inbox.negotiated(name))
     return page(
         request,
         "send/faults.html",
