@@ -19,6 +19,7 @@ from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
 from humanmcp.demo.steps import weather
+from humanmcp.desk.book.server_copy import ServerCopy
 from humanmcp.desk.login import digest
 from humanmcp.desk.rights import Who
 from humanmcp.desk.routing import who_asks
@@ -225,6 +226,7 @@ class Desk:
     presses: PressNotes = field(default_factory=PressNotes)
     """The button presses on phones that sent nothing."""
     sent_keys: SentKeys = field(default_factory=SentKeys)
+    copy: ServerCopy = field(default_factory=ServerCopy)
     around: Callable[[Request], Mapping[str, Any]] | None = None
     """The context of each page in a room; None elsewhere."""
     lesson_steps: Callable[[str], LessonSteps] = weather

@@ -122,7 +122,6 @@ SCRIPT: Final = "js."
 
 
 @cache
-@cache
 def edition() -> str:
     """Return a name that changes with each of the static files."""
     found = hashlib.sha256()
@@ -149,6 +148,7 @@ def _environment() -> Environment:
     environment.filters |= {"markdown": blocks}
     environment.globals["static"] = static()
     environment.filters |= {"visible": visible, "one_line": one_line, "ordered": ordered}
+    environment.filters["sentence"] = sentence
     environment.filters |= {"clock": clock, "problem_title": title_of, "row_title": row_title}
     return environment
 
@@ -158,6 +158,18 @@ def ordered(text: str) -> Markup:
     pieces = by_direction(text)
     return Markup("").join(
         Markup("<bdi>{}</bdi>").format(piece) if is_word else piece for piece, is_word in pieces
+    )
+
+
+_QUOTED: Final = re.compile(r"`([^`]+)`")
+
+
+def sentence(text: str) -> Markup:
+    """Return one of our sentences: what is in backticks is code, as in dom.js."""
+    pieces = _QUOTED.split(visible(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if at % 2 else piece
+        for at, piece in enumerate(pieces)
     )
 
 

@@ -197,7 +197,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
         {
             **_each(DESKS, "forget *", "bring back", "undo", "up", "down", "remove", "change"),
             **_each(DESKS, "on", "off", "be pasted"),
-            **_each(OWN, "be started"),  # a program of this computer
+            **_each(OWN, "be started", "be cancelled"),  # a program of this computer
         },
         most=TEXT,
     ),

@@ -142,3 +142,20 @@ def test_a_whole_message_in_the_text_box_is_used_as_json_with_one_button(sitting
     expect(page.locator("#found")).to_have_text("No problems.")
     page.locator("#send").click()
     assert sitting.heard() == whole
+
+
+def test_what_a_sentence_quotes_is_code(sitting: Sitting) -> None:
+    """Of a problem, and in what is said for a moment."""
+    page = sitting.asked(call("19"))
+    page.locator("#sentence").fill("password: hunter2hunter2")
+    expect(page.locator(".problem .what code").first).to_have_text("humanmcp forget")
+    expect(page.locator(".problem .what").first).not_to_contain_text("`")
+    page.evaluate("""async () => {
+      const desk = document.querySelector("script[src*=desk]").src;
+      const { tellFailed } = await import(desk.replace("desk.js", "words.js"));
+      tellFailed(new Error("Run `humanmcp check FILE`"));
+    }""")
+    expect(page.locator("#said code")).to_have_text("humanmcp check FILE")
+    page.locator("#sentence").fill("sunny")
+    page.locator("#send").click()
+    assert sitting.heard()["id"] == 19

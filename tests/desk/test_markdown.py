@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from humanmcp.desk.rendering import blocks
+from humanmcp.desk.rendering import blocks, sentence
 
 
 @pytest.mark.parametrize("text", ["", "plain", "two\nlines", "2 * 3 * 4", "a_b", "<b>no</b>"])
@@ -37,3 +37,17 @@ def test_a_line_that_could_be_a_heading_in_many_ways_costs_no_more_than_its_leng
     (block,) = blocks("# " * 100_000 + "x")
     assert (block.kind, time.process_time() - began < 3) == ("heading", True)
     assert [one.kind for one in blocks("#   \n\n# #")] == ["text", "heading"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Run `humanmcp desk`: it <b>.", "Run <code>humanmcp desk</code>: it &lt;b&gt;."),
+        ("`a` `<b>`\x07", "<code>a</code> <code>&lt;b&gt;</code>⟦U+0007⟧"),
+        ("the ``` code fence", "the ``` code fence"),
+        ("one ` alone", "one ` alone"),
+    ],
+)
+def test_a_sentence_shows_what_it_quotes_as_code(text: str, shown: str) -> None:
+    """A backtick that quotes nothing stays."""
+    assert sentence(text) == shown

@@ -1,6 +1,6 @@
 // What the check says: at the fields of a form and under the box, with the line that would go out.
 
-import { all, button, byId, first, make, maybe, Shown } from "./dom.js";
+import { all, button, byId, first, make, maybe, quoted, Shown } from "./dom.js";
 import { unitsAt } from "./jsontext.js";
 import { at } from "./loginpath.js";
 import { say, tellFailed, visible } from "./words.js";
@@ -220,7 +220,7 @@ const title = (problem) => problem.name ? `${problem.name} (${problem.code})` : 
 function problemParts(problem, fix) {
   const why = { class: "why", href: problem.page, target: "_blank", rel: "noreferrer noopener" };
   return [
-    make("span", { class: "what" }, visible(problem.text)),
+    make("span", { class: "what" }, ...quoted(visible(problem.text))),
     ...problem.fix ? [button(problem.fix.label, "fix", () => fix(problem))] : [],
     ...problem.page ? [make("a", why, say("why"))] : [],
     make("a", { ...why, class: "code", href: at(`/mistake/${problem.code}`) }, title(problem)),

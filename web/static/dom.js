@@ -72,6 +72,11 @@ export function make(tag, { on = {}, ...attributes } = {}, ...children) {
   return element;
 }
 
+/** @param {string} text with code in backticks */
+export function quoted(text) {
+  return text.split(/`([^`]+)`/).map((piece, at) => at % 2 ? make("code", {}, piece) : piece);
+}
+
 /** @param {string} label @param {string} kind its class @param {() => void} act */
 export function button(label, kind, act) {
   return make("button", { type: "button", class: kind, on: { click: act } }, label);

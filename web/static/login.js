@@ -1,6 +1,6 @@
 // Swap the one-time key in the address's fragment for a cookie. A fragment is never sent by itself.
 
-import { byId } from "./dom.js";
+import { byId, quoted } from "./dom.js";
 import { findBack, here, keep } from "./loginpath.js";
 
 const given = new URLSearchParams(location.hash.slice(1));
@@ -23,7 +23,7 @@ if (key) {
     location.replace(`${path}/${session ? `?${new URLSearchParams({ session })}` : ""}`);
   } else {
     const record = await answer?.json().catch(() => null);
-    failed.textContent = record?.detail ?? failed.textContent;
+    if (record?.detail) failed.replaceChildren(...quoted(record.detail));
     opening.hidden = true;
     failed.hidden = false;
   }

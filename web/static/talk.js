@@ -7,7 +7,7 @@ import { at, loginPath } from "./loginpath.js";
 /** Milliseconds until a person is told that the desk is silent. */
 export const SLOW = 5000;
 
-/** An answer of the desk that is no success: its status and what it says. */
+/** An error response of the desk. */
 export class Refused extends Error {
   /** @param {number} status @param {any} record */
   constructor(status, record) {
@@ -86,7 +86,7 @@ export function postForm(address, form, key) {
   });
 }
 
-// What follows what happens is taken anew, unless a person is at something in it.
+// Parts that follow are fetched again, unless the focus is in one.
 export const follow = oneAtATime(async () => {
   const page = first("[data-follow=yes]") && await part(location.href);
   for (const old of all("[data-follow=yes]")) {

@@ -1,6 +1,6 @@
 // The sentences of this page's language, and how what came over the wire is shown.
 
-import { make, maybe } from "./dom.js";
+import { make, maybe, quoted } from "./dom.js";
 
 const block = maybe("words");
 /** @type {Map<string, string>} */
@@ -27,12 +27,12 @@ const said = maybe("said");
 
 /** @param {string} code @param {Record<string, any>} [fillings] @param {string} [key] of the request that it is about */
 export function tell(code, fillings, key) {
-  const line = make("p", { "data-key": key }, say(code, fillings));
+  const line = make("p", { "data-key": key }, ...quoted(say(code, fillings)));
   said?.append(line);
   setTimeout(() => line.remove(), code === "failed" ? 10_000 : 5000);
 }
 
-/** Copy a text. A page that came over a plain network has no clipboard of its own. @param {string} text */
+/** Copy a text. A page over plain HTTP has no clipboard. @param {string} text */
 export async function copy(text) {
   if (navigator.clipboard) {
     await navigator.clipboard.writeText(text);

@@ -6,12 +6,9 @@ The pages work without scripts: each button is a form.
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
 import json
-import shlex
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from fastapi import Request
@@ -19,17 +16,17 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
-from humanmcp.common.book_file import BookFileError, parse_book, read_book
+from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.timestamps import stamp
 from humanmcp.desk.book import rules
+from humanmcp.desk.book.server_copy import WITHIN
 from humanmcp.desk.context import desk_of, page, page_router
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.history.rows import body_of
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.server import server_definition
 from humanmcp.inbox.contract import Draft, Key, UnknownItemError
-from humanmcp.locales import spoken_language
-from humanmcp.locales.stop import REFUSED, StopError, stopped
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.answer_book.book import Book
 from humanmcp.protocol.answer_book.placeholders import fill_answer
 from humanmcp.protocol.conversation.transcript import Direction
@@ -68,6 +65,8 @@ def _book(request: Request, why: str = "", typed: Mapping[str, str] | None = Non
         can_undo=rules.can_undo(desk.book),
         why=why,
         typed=typed or {},
+        copy=desk.copy,
+        within=WITHIN,
     )
 
 
@@ -95,62 +94,24 @@ def change(request: Request, values: FormValues) -> Response:
             rules.undo(desk.book)
         elif act in {"up", "down", "remove", "change", "on", "off"}:
             rules.change(desk.book, values.get("seen", ""), act, values.get("text", ""))
-        elif act in {"be pasted", "be started"}:
-            _be_a_server(desk, act, values)
+        elif act == "be pasted":
+            _put_lists(desk, server_definition.pasted(values.get("lists", "")))
             return RedirectResponse("/server", 303)
+        elif act == "be started":
+            take = partial(_put_lists, desk)
+            desk.copy.start(values.get("command", ""), desk.home, take, desk.board.poke)
+            return RedirectResponse("/book#be", 303)
+        elif act == "be cancelled":
+            desk.copy.cancel()
+            return RedirectResponse("/book#be", 303)
     except StopError as error:
         return _book(request, desk.shown(error.sentence()), values)
     return RedirectResponse("/book", 303)
 
 
-def _be_a_server(desk: Desk, act: str, values: dict[str, str]) -> None:
-    """Copy the definition of a real server: from pasted lists, or from the server.
-
-    Raises:
-        StopError: the text has no lists, or the server cannot be reached.
-    """
-    if act == "be pasted":
-        found = server_definition.pasted(values.get("lists", ""))
-    else:
-        found = _lists_of(values.get("command", ""), desk.home)
+def _put_lists(desk: Desk, found: server_definition.Lists) -> None:
     before = server_definition.of_book(read_book(desk.book) if desk.book.exists() else Book())
     rules.put_lists(desk.book, {**before, **found})
-
-
-WITHIN: Final = 30.0
-"""The seconds for a server to start and to list its definition."""
-_ADDRESSES: Final = ("http://", "https://")
-
-
-def _lists_of(command: str, home: Path) -> server_definition.Lists:
-    """Return the lists of a server, by its command or its address.
-
-    Raises:
-        StopError: it does not list its definition; the sentence says why.
-    """
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise stopped("server_definition", "not asked", REFUSED, why=error) from error
-    if not words:
-        raise stopped("server_definition", "no command", REFUSED)
-    source = [words[0]] if words[0].startswith(_ADDRESSES) else ["--", *words]
-    command_line = (sys.executable, "-m", "humanmcp", "book", "--lang", spoken_language())
-    try:
-        done = subprocess.run(  # noqa: S603 - the owner of this computer typed it; there is no shell
-            [*command_line, "--from", *source],
-            capture_output=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            timeout=WITHIN,
-            cwd=home,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise stopped("server_definition", "too slow", REFUSED, seconds=f"{WITHIN:g}") from error
-    if done.returncode:
-        why = done.stderr.decode("utf-8", "replace").strip()[-500:]
-        raise stopped("server_definition", "not asked", REFUSED, why=why)
-    return server_definition.of_book(parse_book(done.stdout.decode("utf-8", "replace"), home))
 
 
 class Kept(NamedTuple):
