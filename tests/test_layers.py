@@ -59,6 +59,10 @@ SHARED: Final = {
     "common/toml_edit": (),
     "common/web_folder": (),
     "setup/hosts": ("protocol", "common/settings", "common/toml_edit"),
+    "setup/config_file": (
+        *("protocol", "locales", "setup/hosts", "common/block_yaml", "common/jsonc"),
+        *("common/person_files", "common/toml_edit"),
+    ),
 }
 """Below every layer: small modules that many packages use, each with what it may import."""
 

@@ -1,57 +1,46 @@
 """`humanmcp config HOST`: print the entry for a host's configuration, write it, or take it out.
 
 Paths are absolute and settings are arguments: hosts start servers in any folder, without the
-shell's PATH and with an environment of six variables. A configuration file is written back with a
-backup, and only when it was read again and found to be the old content with that one change. A file
-that is not understood is left alone.
+shell's PATH and with an environment of six variables.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import json
 import os
-import stat
 import sys
-import tomllib
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from humanmcp.answering.schema import TypedDict, filled
-from humanmcp.common import jsonc, toml_edit
-from humanmcp.common.block_yaml import YamlError, read_yaml
-from humanmcp.common.person_files import NotRegularError, keep_owner, read_regular, replace_regular
 from humanmcp.common.settings import Settings, add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.locales import say, spoken_language
-from humanmcp.locales.stop import REFUSED, StopError
-from humanmcp.protocol.diagnostics.model import blocking
-from humanmcp.protocol.json.tree import object_at
-from humanmcp.protocol.repair import reading
+from humanmcp.locales.stop import REFUSED
+from humanmcp.setup.config_file import (
+    BOM,
+    ConfigFile,
+    ConfigFileError,
+    Keys,
+    as_laid_out,
+    with_more_tries,
+)
 from humanmcp.setup.hook_entries import (
     HOOKS,
-    KEY,
     HostHooks,
     hook_command,
     hook_limit,
     hook_words,
-    is_our_plugin,
-    of_others,
-    our_hooks,
+    hooked,
     plugin_text,
-    with_hooks,
-    without_hooks,
 )
 from humanmcp.setup.hosts import (
     APPROVAL_WAIT,
     BY_NAME,
     DEFAULT_NAME,
-    HOSTS,
     PASSED_ON,
     Format,
     Host,
@@ -68,13 +57,12 @@ from humanmcp.setup.hosts import (
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
     from humanmcp.common.parsing import Parser
 
 
 SECTION: Final = "config"
-_T = TypeVar("_T")
 HTTP_URL: Final = "http://127.0.0.1:8766/mcp"
 """Where `humanmcp serve --http` is, where nothing else is in its way."""
 
@@ -228,7 +216,7 @@ def _print(wanted: Wanted, *, as_json: bool) -> int:
         to_stderr(wanted.sentence("where hook", label=wanted.host.label, path=wanted.hook[0]))
         host = dataclasses.replace(wanted.host, format=Format.JSONC)
         empty = ConfigFile(host, wanted.hook[0], "")
-        raw_to_stdout(empty.hooked(*wanted.hook[1:]).text.removesuffix("\n"))
+        raw_to_stdout(hooked(empty, *wanted.hook[1:]).text.removesuffix("\n"))
     _say_waiting(wanted)
     return status
 
@@ -264,7 +252,7 @@ def _write(wanted: Wanted, *, as_json: bool) -> int:
         to_stderr(wanted.sentence("unchanged", path=wanted.path))
     else:
         to_stderr(Painted(wanted.sentence("written", path=wanted.path), "green"))
-        if after.text.startswith(_BOM):
+        if after.text.startswith(BOM):
             to_stderr(Painted(wanted.sentence("bom", path=wanted.path), "yellow"))
         tell_what_now(wanted.host, kept)
     if told:
@@ -332,7 +320,7 @@ def _change_hook(wanted: Wanted, items: Mapping[str, Any]) -> str:
 
     def change() -> str:
         file = ConfigFile.read(host, path)
-        after = file.hooked(items, new)
+        after = hooked(file, items, new)
         if after.text == file.text:
             return "hook unchanged" if items else ""
         after.write()
@@ -403,420 +391,6 @@ def _tell(wanted: Wanted, **more: object) -> None:
     )
     shape = cast("ConfigShape", {**entry, **more})
     json_to_stdout(shape)
-
-
-# -- a configuration file: read, changed in one entry, written back ------------------------------
-
-
-_MCP_IN_SETTINGS: Final = ("mcp", "servers")
-_BACKUPS_READ: Final = 20
-_TRIES: Final = 20
-LARGEST: Final = 8 * 1024 * 1024
-"""Bytes of a file that is changed: an edit looks at every member several times."""
-_BOM: Final = "\ufeff"
-
-Keys = tuple[str, ...]
-"""The members that lead to an entry in a configuration; the last is the server's name."""
-
-
-class ConfigFileError(StopError):
-    """A configuration file cannot be read, understood or changed."""
-
-    section = "config"
-
-
-class ChangedMeanwhileError(ConfigFileError):
-    """Another program has written the file since it was read. Nothing was changed."""
-
-
-def with_more_tries(change: Callable[[], _T]) -> _T:
-    """Change a file, again if another program writes it meanwhile: hosts often do.
-
-    Raises:
-        ConfigFileError: it cannot be changed.
-    """
-    for _ in range(_TRIES - 1):
-        with contextlib.suppress(ChangedMeanwhileError):
-            return change()
-    return change()
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Let one humanmcp at a time change the files of a folder. Windows cannot lock a folder."""
-    if sys.platform == "win32":  # pragma: no cover - there, a change is only noticed
-        yield
-        return
-    import fcntl  # noqa: PLC0415 - Windows has none
-
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # some network drives have no locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def configurations() -> Iterator[tuple[Host, Path]]:
-    """Yield the existing files of all hosts that can be changed, each once."""
-    seen: set[Path] = set()
-    for host in HOSTS:
-        in_project = place(host, sys.platform, Path.home(), os.environ, Path.cwd())
-        for path in (in_project, user_place(host, sys.platform, Path.home(), os.environ)):
-            if host.format is not Format.YAML and path.is_file() and path not in seen:
-                seen.add(path)
-                yield host, path
-
-
-@dataclasses.dataclass(frozen=True)
-class ConfigFile:
-    """The text of a host's configuration file, and the servers in it."""
-
-    host: Host
-    path: Path
-    text: str
-    original: str = ""
-    """What the file contained when it was read: another program may have changed it since."""
-
-    @classmethod
-    def read(cls, host: Host, path: Path) -> Self:
-        """Read a configuration file; without a file, the text is "".
-
-        Raises:
-            ConfigFileError: it cannot be read, is no UTF-8, or no file but a device or a pipe.
-        """
-        text = _read(path)
-        return cls(as_laid_out(host, path), path, text, text)
-
-    @cached_property
-    def value(self) -> dict[str, Any]:
-        """The decoded content; see `parsed`."""
-        return parsed(self.text, self.host.format, self.path)
-
-    def entries(self, keys: Keys = ()) -> dict[str, Any]:
-        """Return the entries of the servers for all projects, or below other keys, by name.
-
-        Raises:
-            ConfigFileError: it is not in its format, or something else is at this place.
-        """
-        found: Any = self.value
-        for key in keys or self.host.keys:
-            found = found.get(key, {})
-            if not isinstance(found, dict):
-                raise ConfigFileError("no place", path=self.path, key=key)
-        return dict(found)
-
-    @cached_property
-    def servers(self) -> dict[Keys, Any]:
-        """The entries of all servers, those of single projects too, by the keys that lead there.
-
-        Raises:
-            ConfigFileError: as `entries`.
-        """
-        keys = self.host.keys
-        found = {(*keys, name): one for name, one in self.entries().items()}
-        for projects in self.host.project_keys[:1]:
-            for project in object_at(self.value, projects):
-                keys = (projects, project, *self.host.project_keys[1:])
-                with contextlib.suppress(ConfigFileError):  # a project of another shape has none
-                    found |= {(*keys, name): one for name, one in self.entries(keys).items()}
-        return found
-
-    def having(self, entries: Mapping[Keys, Any]) -> Self:
-        """Return the file with these entries set, each below its keys, in this order.
-
-        Raises:
-            ConfigFileError: the file is not understood.
-        """
-        changed = self
-        for keys, entry in entries.items():
-            changed = changed._having(keys, entry)
-        return changed
-
-    def _having(self, keys: Keys, entry: Mapping[str, Any]) -> Self:
-        current = self.entries(keys[:-1]).get(keys[-1])
-        wanted = _set(self.value, keys, entry)
-        if self.value == wanted:
-            return self
-        if self.host.format is Format.TOML:
-            return self._edited(lambda: toml_edit.put(self.text, keys, entry))
-        mark, body = self._split
-        if isinstance(current, dict) and set(current) <= set(entry):
-            for key, value in entry.items():  # only what differs: comments beside the rest stay
-                before, path = current.get(key), (*keys, key)
-                if isinstance(before, list) and isinstance(value, list):
-                    body = jsonc.with_list(body, path, before, value) if before != value else body
-                elif key not in current or before != value:
-                    body = jsonc.put(body, path, value)
-            after = mark + body
-        elif body.strip():
-            after = mark + jsonc.put(body, keys, dict(entry))
-        else:
-            after = jsonc.put("{}", keys, dict(entry)) + "\n"
-        return self._proven(after, wanted)
-
-    def without(self, keys: Keys) -> Self:
-        """Return the file without an entry.
-
-        Raises:
-            ConfigFileError: the file is not understood.
-        """
-        if keys[-1] not in self.entries(keys[:-1]):
-            return self
-        if self.host.format is Format.TOML:
-            return self._edited(lambda: toml_edit.take(self.text, keys))
-        mark, body = self._split
-        return self._proven(mark + jsonc.take(body, keys), _set(self.value, keys, None))
-
-    def hooked(self, items: Mapping[str, Any], new: str) -> Self:
-        """Return the file with exactly these hooks of ours. Without any, the newest backup counts.
-
-        Raises:
-            ConfigFileError: the file is not understood.
-        """
-        if is_our_plugin(new):
-            if not self.text or is_our_plugin(self.text):
-                return dataclasses.replace(self, text=new if items else "")
-            if items:
-                raise ConfigFileError("not understood", path=self.path)
-            return self
-        mark, body = self._split
-        if items:
-            after = with_hooks(body, self.value, items, new)
-        else:
-            after = without_hooks(body, self.value) if our_hooks(self.value) else body
-            if (before := self._before(lambda one: one.hooked(self._own_items(), new))) is not None:
-                return before
-        changed = dataclasses.replace(self, text=mark + after if after else "")
-        if of_others(changed.value) != of_others(self.value):
-            raise ConfigFileError("not understood", path=self.path)
-        return changed
-
-    def _own_items(self) -> dict[str, Any]:
-        ours = our_hooks(self.value)
-        return {event: self.value[KEY][event][places[0]] for event, places in ours.items()}
-
-    def undone(self, changed: Sequence[Keys]) -> Self | None:
-        """Return the file before `having` changed it, or None if that is unknown.
-
-        That is the newest backup, or no file, if setting the same entries there results in this
-        text. So removing an entry restores the file byte for byte. A killed command leaves a copy
-        of a file that it did not change: that copy is not a backup.
-        """
-        entries = {keys: self.servers.get(keys) for keys in changed}
-        if not all(isinstance(entry, dict) for entry in entries.values()):
-            return None
-        return self._before(lambda one: one.having(entries))
-
-    def _before(self, change: Callable[[Self], Self]) -> Self | None:
-        """Return the newest backup, or no file, that a change turns into this text; else None."""
-        for text in (*map(_read, newest_backups(self.path)), ""):
-            before = dataclasses.replace(self, text=text)
-            with contextlib.suppress(ConfigFileError):
-                if text != self.text == change(before).text:
-                    return before
-        return None
-
-    def with_entry_as_it_was(
-        self, keys: Keys, is_original: Callable[[object], bool]
-    ) -> Self | None:
-        """Return the file with the text of an entry before `having` changed it, or None.
-
-        The rest may have changed since. The text is that of the newest backup with the original.
-        """
-        for text in map(_read, newest_backups(self.path)):
-            before = dataclasses.replace(self, text=text)
-            with contextlib.suppress(ConfigFileError):
-                original = before.servers.get(keys)
-                if not is_original(original):
-                    continue
-                after = before.having({keys: self.servers[keys]})
-                own = self.text_of(keys)
-                if own is not None and own == after.text_of(keys):
-                    start, end = self._span_of(keys) or (0, 0)
-                    restored = self.text[:start] + (before.text_of(keys) or "") + self.text[end:]
-                    return self._proven(restored, _set(self.value, keys, original))
-        return None
-
-    def _span_of(self, keys: Keys) -> tuple[int, int] | None:
-        if self.host.format is Format.TOML:
-            return toml_edit.span_of(self.text, keys)
-        mark, body = self._split
-        found = jsonc.span_of(body, keys)
-        return None if found is None else (found[0] + len(mark), found[1] + len(mark))
-
-    def text_of(self, keys: Keys) -> str | None:
-        """Return the text of an entry; None if it is in several places."""
-        found = self._span_of(keys)
-        return None if found is None else self.text[slice(*found)]
-
-    def write(self) -> Path | None:
-        """Write it, and return the backup of the old one; None when there was none.
-
-        The new text is complete before it takes the old one's place. A link is followed, so that a
-        configuration that is kept elsewhere stays kept there; owner and mode stay as they were. A
-        file that has nothing left in it is deleted.
-
-        Raises:
-            ChangedMeanwhileError: another program has written it since it was read.
-            ConfigFileError: it cannot be written. The old file is unchanged.
-        """
-        real = self.path.resolve()
-        try:
-            real.parent.mkdir(parents=True, exist_ok=True)
-            with _locked(real.parent):
-                self._stop_if_changed()
-                kept = backup(real) if real.exists() else None
-                if not self.text:
-                    real.unlink()
-                    return kept
-                replace_regular(real, self.text.encode("utf-8"), still_wanted=self._stop_if_changed)
-        except NotRegularError as error:
-            raise ConfigFileError("no file", path=self.path) from error
-        except OSError as error:
-            raise ConfigFileError("unwritable", path=self.path, why=error) from error
-        return kept
-
-    def _stop_if_changed(self) -> None:
-        real = self.path.resolve()
-        if real.exists() and not real.stat().st_mode & stat.S_IWUSR:
-            raise ConfigFileError("read-only", path=self.path)
-        if _read(self.path) != self.original:
-            raise ChangedMeanwhileError("busy", path=self.path)
-
-    @property
-    def _split(self) -> tuple[str, str]:
-        """The byte order mark, "" for none, and the text after it."""
-        body = self.text.removeprefix(_BOM)
-        return self.text[: len(self.text) - len(body)], body
-
-    def _edited(self, edit: Callable[[], str]) -> Self:
-        try:
-            return dataclasses.replace(self, text=edit())
-        except toml_edit.NotEditableError as error:
-            raise ConfigFileError("not understood", path=self.path) from error
-
-    def _proven(self, after: str, wanted: Mapping[str, Any]) -> Self:
-        """Return the file with a new text, if the text decodes to the wanted content.
-
-        Raises:
-            ConfigFileError: it does not; the layout of the file is not understood.
-        """
-        changed = dataclasses.replace(self, text=after)
-        if changed.value != wanted:
-            raise ConfigFileError("not understood", path=self.path)
-        return changed
-
-
-def as_laid_out(host: Host, path: Path) -> Host:
-    """Return a host with the place that it reads in this very file, where it reads several kinds.
-
-    VS Code reads `servers` in its mcp.json, and `mcp.servers` in the settings.json of its users.
-    """
-    if host.name != "vscode":
-        return host
-    kept_in = _MCP_IN_SETTINGS if path.name == "settings.json" else host.keys
-    with contextlib.suppress(ConfigFileError):  # reported when the file is read
-        found = parsed(_read(path), host.format, path)
-        within = found.get("mcp")
-        if "servers" not in found and isinstance(within, dict) and "servers" in within:
-            kept_in = _MCP_IN_SETTINGS
-    return dataclasses.replace(host, keys=kept_in)
-
-
-def _read(path: Path) -> str:
-    """Return the text of a configuration file, or "" without a file."""
-    try:
-        if path.stat().st_size > LARGEST:
-            raise ConfigFileError("too large", path=path, megabytes=LARGEST >> 20)
-        return read_regular(path).decode("utf-8")
-    except NotRegularError as error:
-        raise ConfigFileError("no file", path=path) from error
-    except FileNotFoundError:
-        return ""
-    except UnicodeDecodeError as error:
-        raise ConfigFileError("no utf-8", path=path, byte=error.start + 1) from error
-    except OSError as error:
-        raise ConfigFileError("unreadable", path=path, why=error) from error
-
-
-def _toml_or_yaml(text: str, form: Format, path: Path) -> Any:  # noqa: ANN401 - any JSON value
-    try:
-        return tomllib.loads(text) if form is Format.TOML else read_yaml(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigFileError("no toml", path=path, why=error) from error
-    except YamlError as error:
-        raise ConfigFileError("unread yaml", path=path, line=error.line) from error
-
-
-def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
-    """Decode a configuration; an empty file has no content.
-
-    Raises:
-        ConfigFileError: it is not in its format. The sentence names line, column and cause.
-    """
-    text = text.removeprefix(_BOM)
-    if not text.strip():
-        return {}
-    if form is Format.JSON:
-        with contextlib.suppress(ValueError, RecursionError):
-            if isinstance(value := json.loads(text), dict):
-                return value
-        for oddity in jsonc.oddities(text):
-            raise ConfigFileError(
-                _ODD[oddity.kind, bool(oddity.after)],
-                path=path,
-                line=oddity.line,
-                column=oddity.column,
-                after=oddity.after,
-                closing=oddity.closing,
-            )
-    try:
-        is_json = form in (Format.JSON, Format.JSONC)
-        value = json.loads(jsonc.plain(text)) if is_json else _toml_or_yaml(text, form, path)
-    except json.JSONDecodeError as error:
-        wrong = blocking(reading.read_json(jsonc.plain(text)).diagnostics)
-        why = wrong[0] if wrong else error.msg
-        raise ConfigFileError(
-            "no json", path=path, line=error.lineno, column=error.colno, why=why
-        ) from error
-    except RecursionError as error:
-        raise ConfigFileError("too deep", path=path) from error
-    if not isinstance(value, dict):
-        raise ConfigFileError("no object", path=path)
-    return value
-
-
-_ODD: Final[Mapping[tuple[str, bool], str]] = {
-    ("comment", False): "comment",
-    ("comma", True): "comma after",
-    ("comma", False): "comma",
-}
-
-
-def _set(value: Mapping[str, Any], keys: Keys, entry: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the decoded configuration with the entry set (None: taken out)."""
-    key, *rest = keys
-    if rest:
-        return {**value, key: _set(value.get(key, {}), tuple(rest), entry)}
-    others = {name: one for name, one in value.items() if name != key}
-    return others if entry is None else {**others, key: dict(entry)}
-
-
-def backup(path: Path) -> Path:
-    """Copy a file beside itself under a name with the time in it, and return the copy's path."""
-    content = read_regular(path)
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
-    copy = path.with_name(f"{path.name}.humanmcp-{stamp}.bak")
-    replace_regular(copy, content)  # half a copy must not pass for one
-    keep_owner(copy, path.stat())
-    return copy
-
-
-def newest_backups(path: Path) -> list[Path]:
-    real = path.resolve()
-    return sorted(real.parent.glob(f"{real.name}.humanmcp-*.bak"), reverse=True)[:_BACKUPS_READ]
 
 
 def tell_what_now(host: Host, kept: Path | None) -> None:

@@ -30,7 +30,7 @@ from humanmcp.inbox.atomic import is_held
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, in_language
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.setup.config import ConfigFile, ConfigFileError, configurations
+from humanmcp.setup.config_file import ConfigFile, ConfigFileError, configurations
 from humanmcp.setup.hook_entries import HOOKS, hook_facts, is_our_plugin, our_hooks, plugin_facts
 from humanmcp.setup.hosts import (
     BY_NAME,

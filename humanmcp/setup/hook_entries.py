@@ -1,7 +1,7 @@
 """The hooks that bring a host's permission prompts here: what `config --approvals` writes.
 
 The entries are data (`hooks.toml`). Each is one item in the list of its event, in a file that has
-other hooks of the person: these, and comments, stay. Writing twice is writing once. Knows no file.
+other hooks of the person: these, and comments, stay. Writing twice is writing once.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common import jsonc
 from humanmcp.protocol.json.tree import leaves, mapped
+from humanmcp.setup.config_file import ConfigFile, ConfigFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -197,3 +198,30 @@ def without_hooks(text: str, content: Mapping[str, Any]) -> str:
         text = jsonc.take(text, (KEY,))
     left = jsonc.plain(text).strip()
     return "" if re.fullmatch(r'\{\s*("version"\s*:\s*\d+\s*)?\}', left) else text
+
+
+def hooked(file: ConfigFile, items: Mapping[str, Any], new: str) -> ConfigFile:
+    """Return the file with exactly these hooks of ours. Without any, the newest backup counts.
+
+    Raises:
+        ConfigFileError: the file is not understood.
+    """
+    if is_our_plugin(new):
+        if not file.text or is_our_plugin(file.text):
+            return replace(file, text=new if items else "")
+        if items:
+            raise ConfigFileError("not understood", path=file.path)
+        return file
+    mark, body = file.split
+    if items:
+        after = with_hooks(body, file.value, items, new)
+    else:
+        ours = our_hooks(file.value)
+        after = without_hooks(body, file.value) if ours else body
+        own = {event: file.value[KEY][event][places[0]] for event, places in ours.items()}
+        if (before := file.before(lambda one: hooked(one, own, new))) is not None:
+            return before
+    changed = replace(file, text=mark + after if after else "")
+    if of_others(changed.value) != of_others(file.value):
+        raise ConfigFileError("not understood", path=file.path)
+    return changed

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, to_stderr
 from humanmcp.locales.stop import REFUSED
-from humanmcp.setup.config import ConfigFileError, with_more_tries
+from humanmcp.setup.config_file import ConfigFileError, with_more_tries
 from humanmcp.setup.wrap import (
     TapState,
     WrapError,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.setup.config import ConfigFile, Keys
+    from humanmcp.setup.config_file import ConfigFile, Keys
     from humanmcp.setup.hosts import Host
 
 

@@ -18,11 +18,11 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, sentence_of
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
-from humanmcp.setup.config import (
+from humanmcp.setup.config import tell_what_now
+from humanmcp.setup.config_file import (
     ConfigFile,
     ConfigFileError,
     configurations,
-    tell_what_now,
     with_more_tries,
 )
 from humanmcp.setup.hosts import BY_NAME, Format, Host, command_in, place, starter, starts_humanmcp
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.setup.config import Keys
+    from humanmcp.setup.config_file import Keys
 
 _TAP: Final = "tap"
 _DASHES: Final = "--"

@@ -14,8 +14,8 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.setup import config
-from humanmcp.setup.config import ConfigFileError, parsed
+from humanmcp.setup import config_file
+from humanmcp.setup.config_file import ConfigFileError, parsed
 from humanmcp.setup.hosts import BY_NAME, HOSTS, Format
 from tests.support.inbox_folder import Ran
 from tests.support.speaking import said_in
@@ -649,15 +649,15 @@ def test_what_a_host_writes_meanwhile_is_kept(
     """The host replaces its file at the last moment before humanmcp does."""
     path = tmp_path / "mcp.json"
     path.write_text("{}")
-    backup = config.backup
+    backup = config_file.backup
 
     def with_the_host(real: Path) -> Path:
         kept = backup(real)
         real.write_text('{"theirs": 1}')
-        monkeypatch.setattr(config, "backup", backup)
+        monkeypatch.setattr(config_file, "backup", backup)
         return kept
 
-    monkeypatch.setattr(config, "backup", with_the_host)
+    monkeypatch.setattr(config_file, "backup", with_the_host)
     assert run("cursor", "--write", "--path", str(path)).status == 0
     assert json.loads(path.read_text()).keys() == {"theirs", "mcpServers"}
 
@@ -668,14 +668,14 @@ def test_a_file_that_keeps_changing_is_left_alone(
     """The sentence says so."""
     path = tmp_path / "mcp.json"
     path.write_text("{}")
-    backup, times = config.backup, iter(range(100))
+    backup, times = config_file.backup, iter(range(100))
 
     def with_the_host(real: Path) -> Path:
         kept = backup(real)
         real.write_text(f'{{"theirs": {next(times)}}}')
         return kept
 
-    monkeypatch.setattr(config, "backup", with_the_host)
+    monkeypatch.setattr(config_file, "backup", with_the_host)
     ran = run("cursor", "--write", "--path", str(path))
     assert ran.status == 1
     assert f"Another program keeps changing {path}" in ran.err
@@ -699,7 +699,7 @@ def test_a_file_that_is_too_large_to_be_edited_is_left_alone(
 ) -> None:
     """It would take minutes; the entry is printed instead."""
     path = tmp_path / "mcp.json"
-    path.write_bytes(b'{"a": "' + b"x" * config.LARGEST + b'"}')
+    path.write_bytes(b'{"a": "' + b"x" * config_file.LARGEST + b'"}')
     ran = run("cursor", "--write", "--path", str(path))
     assert ran.status == 1
     assert f"{path} is larger than 8 MB" in ran.err
