@@ -46,12 +46,12 @@ from humanmcp.setup.hosts import (
     Host,
     HostEntry,
     command_for,
-    command_in,
     filled_in,
     manner_for,
     passed_on,
     place,
     starts_humanmcp,
+    url_in,
     user_place,
 )
 
@@ -232,7 +232,7 @@ def _state(wanted: Wanted) -> tuple[int, str]:
         to_stderr(Painted(error.sentence(), "yellow"))
         return REFUSED, "unreadable"
     for name, one in found.items():
-        if isinstance(one, dict) and "url" in one and command_in(one) is None:
+        if url_in(one):
             to_stderr(Painted(wanted.sentence("remote", name=name), "dim"))
     if wanted.name not in found:
         return 0, "absent"
@@ -280,6 +280,7 @@ def _refused(wanted: Wanted, error: ConfigFileError, *, as_json: bool) -> int:
         _tell(wanted, changed=False, backup=None, why=error.sentence())
         return REFUSED
     to_stderr(Painted(error.sentence(), "yellow"))
+    to_stderr(wanted.sentence("not changed"))
     raw_to_stdout(wanted.snippet.removesuffix("\n"))
     return REFUSED
 

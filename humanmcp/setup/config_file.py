@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 import stat
 import sys
 import tomllib
@@ -32,6 +33,16 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _MCP_IN_SETTINGS: Final = ("mcp", "servers")
+_CELLS: Final = ("mcpServers", "servers", "context_servers", "mcp_servers", "extensions")
+"""Where hosts have their servers: most of them, VS Code, Zed, Codex, and goose."""
+_COMMENTED: Final = re.compile(r'"(?:servers|context_servers)"\s*:')
+"""In the files of VS Code and Zed, which have comments."""
+_FORMATS: Final = {
+    ".jsonc": Format.JSONC,
+    ".toml": Format.TOML,
+    ".yaml": Format.YAML,
+    ".yml": Format.YAML,
+}
 _BACKUPS_READ: Final = 20
 _TRIES: Final = 20
 LARGEST: Final = 8 * 1024 * 1024
@@ -109,8 +120,25 @@ class ConfigFile:
         Raises:
             ConfigFileError: it cannot be read, is no UTF-8, or no file but a device or a pipe.
         """
-        text = _read(path)
+        text = config_text(path)
         return cls(as_laid_out(host, path), path, text, text)
+
+    @classmethod
+    def of_any_host(cls, path: Path, text: str) -> Self:
+        """Return the configuration of a host that is not known, by its name and its content.
+
+        Raises:
+            ConfigFileError: it is not in its format, or no host has its servers where it has them.
+        """
+        is_commented = _COMMENTED.search(text) is not None
+        form = _FORMATS.get(path.suffix, Format.JSONC if is_commented else Format.JSON)
+        value = parsed(text, form, path)
+        places = [(*before, cell) for before in (("mcp",), ()) for cell in _CELLS]
+        keys = next((one for one in places if one[-1] in object_at(value, *one[:-1])), ("mcp",))
+        opencode = object_at(value, "mcp").values()
+        if keys == ("mcp",) and not (opencode and all(isinstance(one, dict) for one in opencode)):
+            raise ConfigFileError("no servers", path=path)
+        return cls(Host("", "", keys, {}, form), path, text, text)
 
     @cached_property
     def value(self) -> dict[str, Any]:
@@ -206,7 +234,7 @@ class ConfigFile:
 
     def before(self, change: Callable[[Self], Self]) -> Self | None:
         """Return the newest backup, or no file, that a change turns into this text; else None."""
-        for text in (*map(_read, newest_backups(self.path)), ""):
+        for text in (*map(config_text, newest_backups(self.path)), ""):
             before = dataclasses.replace(self, text=text)
             with contextlib.suppress(ConfigFileError):
                 if text != self.text == change(before).text:
@@ -220,7 +248,7 @@ class ConfigFile:
 
         The rest may have changed since. The text is that of the newest backup with the original.
         """
-        for text in map(_read, newest_backups(self.path)):
+        for text in map(config_text, newest_backups(self.path)):
             before = dataclasses.replace(self, text=text)
             with contextlib.suppress(ConfigFileError):
                 original = before.servers.get(keys)
@@ -277,7 +305,7 @@ class ConfigFile:
         real = self.path.resolve()
         if real.exists() and not real.stat().st_mode & stat.S_IWUSR:
             raise ConfigFileError("read-only", path=self.path)
-        if _read(self.path) != self.original:
+        if config_text(self.path) != self.original:
             raise ChangedMeanwhileError("busy", path=self.path)
 
     @property
@@ -313,14 +341,14 @@ def as_laid_out(host: Host, path: Path) -> Host:
         return host
     kept_in = _MCP_IN_SETTINGS if path.name == "settings.json" else host.keys
     with contextlib.suppress(ConfigFileError):  # reported when the file is read
-        found = parsed(_read(path), host.format, path)
+        found = parsed(config_text(path), host.format, path)
         within = found.get("mcp")
         if "servers" not in found and isinstance(within, dict) and "servers" in within:
             kept_in = _MCP_IN_SETTINGS
     return dataclasses.replace(host, keys=kept_in)
 
 
-def _read(path: Path) -> str:
+def config_text(path: Path) -> str:
     """Return the text of a configuration file, or "" without a file."""
     try:
         if path.stat().st_size > LARGEST:
@@ -336,15 +364,6 @@ def _read(path: Path) -> str:
         raise ConfigFileError("unreadable", path=path, why=error) from error
 
 
-def _toml_or_yaml(text: str, form: Format, path: Path) -> Any:  # noqa: ANN401 - any JSON value
-    try:
-        return tomllib.loads(text) if form is Format.TOML else read_yaml(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigFileError("no toml", path=path, why=error) from error
-    except YamlError as error:
-        raise ConfigFileError("unread yaml", path=path, line=error.line) from error
-
-
 def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
     """Decode a configuration; an empty file has no content.
 
@@ -354,39 +373,32 @@ def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
     text = text.removeprefix(BOM)
     if not text.strip():
         return {}
-    if form is Format.JSON:
-        with contextlib.suppress(ValueError, RecursionError):
-            if isinstance(value := json.loads(text), dict):
-                return value
-        for oddity in jsonc.oddities(text):
-            raise ConfigFileError(
-                _ODD[oddity.kind, bool(oddity.after)],
-                path=path,
-                line=oddity.line,
-                column=oddity.column,
-                after=oddity.after,
-                closing=oddity.closing,
-            )
+    clear = jsonc.plain(text) if form in (Format.JSON, Format.JSONC) else text
     try:
-        is_json = form in (Format.JSON, Format.JSONC)
-        value = json.loads(jsonc.plain(text)) if is_json else _toml_or_yaml(text, form, path)
+        value = _READERS.get(form, json.loads)(clear)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigFileError("no toml", path=path, why=error) from error
+    except YamlError as error:
+        raise ConfigFileError("unread yaml", path=path, line=error.line) from error
     except json.JSONDecodeError as error:
-        wrong = blocking(reading.read_json(jsonc.plain(text)).diagnostics)
-        why = wrong[0] if wrong else error.msg
+        found = reading.read_json(clear).diagnostics
+        wrong = (blocking(found) or found)[0]
         raise ConfigFileError(
-            "no json", path=path, line=error.lineno, column=error.colno, why=why
+            "no json", path=path, line=wrong.line, column=wrong.column, why=wrong
         ) from error
     except RecursionError as error:
         raise ConfigFileError("too deep", path=path) from error
+    for oddity in jsonc.oddities(text) if form is Format.JSON and clear != text else ():
+        code = f"{oddity.kind} after" if oddity.after else oddity.kind
+        raise ConfigFileError(code, path=path, **dataclasses.asdict(oddity))
     if not isinstance(value, dict):
         raise ConfigFileError("no object", path=path)
     return value
 
 
-_ODD: Final[Mapping[tuple[str, bool], str]] = {
-    ("comment", False): "comment",
-    ("comma", True): "comma after",
-    ("comma", False): "comma",
+_READERS: Final[Mapping[Format, Callable[[str], Any]]] = {
+    Format.TOML: tomllib.loads,
+    Format.YAML: read_yaml,
 }
 
 

@@ -40,6 +40,7 @@ from humanmcp.setup.hosts import (
     command_in,
     filled_in,
     starts_humanmcp,
+    url_in,
     user_place,
 )
 from humanmcp.setup.wrap import is_wrapped
@@ -428,9 +429,9 @@ def _in_file(host: Host, path: Path, started: dict[tuple[str, ...], Trial]) -> I
         yield Finding("host bad", Level.WARNING, about, error.sentence())
         return
     for keys, one in servers.items():
-        if starts_humanmcp(one) and command_in(one) is not None:
+        if starts_humanmcp(one) and command_in(one):
             yield _check_entry(host, path, keys[-1], one, started)
-        elif isinstance(one, dict) and "url" in one and command_in(one) is None:
+        elif url_in(one):
             yield ok("host remote", label=host.label, name=keys[-1])
 
 
@@ -442,13 +443,15 @@ def _check_entry(
     started: dict[tuple[str, ...], Trial],
 ) -> Finding:
     """Look whether a host without the shell's PATH can start an entry, and gets an answer."""
-    command, args = command_in(one) or ("", ())
+    words = command_in(one)
+    command = words[0]
     about = {"label": host.label, "name": name, "path": path, "command": command}
     if not Path(command).is_absolute():
         return warning("host relative", **about, host=host.name)
     if not os.access(command, os.X_OK):
         return problem("host missing", **about, host=host.name)
-    words = (command, *args) if args else (command, _SERVE)
+    if len(words) == 1:
+        words = (command, _SERVE)
     if _SERVE not in words or is_wrapped(one):
         return ok("host", **about)
     words = words[: words.index(_SERVE) + 1]

@@ -209,28 +209,48 @@ def _waiting(host: Host, made: Mapping[str, Any], wait: int) -> dict[str, Any]:
     }
 
 
-def command_in(entry: object) -> tuple[str, Sequence[str]] | None:
-    """Return the command and arguments of an entry in any host's shape; None when it has none."""
-    if not isinstance(entry, dict):
-        return None
-    command = entry.get("command", entry.get("cmd"))
-    args = entry.get("args", [])
-    if isinstance(command, list):
-        command, args = (command[0] if command else ""), command[1:]
-    if not isinstance(command, str) or not isinstance(args, list):
-        return None
-    return command, [word for word in args if isinstance(word, str)]
+_SAME: Final = {
+    "command": ("cmd",),
+    "env": ("envs", "environment"),
+    "url": ("httpUrl", "serverUrl", "uri"),
+}
+"""What some hosts call a member of an entry that most call otherwise."""
+
+
+def as_plain(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry of any host with the names and the shape that most hosts have."""
+    same = {name: entry[key] for name, keys in _SAME.items() for key in keys if entry.get(key)}
+    plain = {**same, **entry}
+    command = plain.get("command")
+    if isinstance(command, dict):  # as older versions of Zed wrote it
+        plain |= {**command, "command": command.get("path", "")}
+    elif isinstance(command, list):  # opencode
+        plain["command"], *plain["args"] = command or [""]
+    return plain
+
+
+def command_in(entry: object) -> tuple[str, ...]:
+    """Return the command and arguments of an entry in any host's shape; () when it has none."""
+    plain = as_plain(entry) if isinstance(entry, dict) else {}
+    command, args = plain.get("command"), plain.get("args") or []
+    if not command or not isinstance(args, list):
+        return ()
+    words = (command, *args)
+    return words if all(isinstance(word, str) for word in words) else ()
+
+
+def url_in(entry: object) -> str:
+    """Return the address of an entry that is not started; "" when it has none."""
+    plain = as_plain(entry) if isinstance(entry, dict) else {}
+    url = plain.get("url")
+    return url if isinstance(url, str) and not plain.get("command") else ""
 
 
 def starts_humanmcp(one: object) -> bool:
     """Return True if an entry starts humanmcp, or leads to where it is served on this computer."""
-    found = command_in(one)
-    if found is None:
-        values = one.values() if isinstance(one, dict) else ()
-        return any(isinstance(value, str) and _SERVED.fullmatch(value) for value in values)
-    command, args = found
+    command, *args = command_in(one) or ("",)
     name = command.replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
-    return name == "humanmcp" or "humanmcp" in args
+    return name == "humanmcp" or "humanmcp" in args or bool(_SERVED.fullmatch(url_in(one)))
 
 
 def install_link(host: Host, name: str, command: HostCommand) -> str:

@@ -12,6 +12,7 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, to_stderr
 from humanmcp.locales.stop import REFUSED
 from humanmcp.setup.config_file import ConfigFileError, with_more_tries
+from humanmcp.setup.hosts import as_plain
 from humanmcp.setup.wrap import (
     TapState,
     WrapError,
@@ -82,6 +83,5 @@ def _without_tap(file: ConfigFile, originals: Mapping[Keys, Any]) -> ConfigFile:
 
 def _alike(before: object, original: Mapping[str, Any]) -> bool:
     """Return True if an entry is the one without the tap; `"args": []` may be left out."""
-    if not isinstance(before, dict):
-        return False
-    return {**before, "args": before.get("args", [])} == {"args": [], **original}
+    plain = {"args": [], **as_plain(before)} if isinstance(before, dict) else None
+    return plain == {"args": [], **as_plain(original)}

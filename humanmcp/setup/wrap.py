@@ -25,7 +25,16 @@ from humanmcp.setup.config_file import (
     configurations,
     with_more_tries,
 )
-from humanmcp.setup.hosts import BY_NAME, Format, Host, command_in, place, starter, starts_humanmcp
+from humanmcp.setup.hosts import (
+    BY_NAME,
+    Format,
+    Host,
+    command_in,
+    place,
+    starter,
+    starts_humanmcp,
+    url_in,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -39,31 +48,20 @@ _TAP: Final = "tap"
 _DASHES: Final = "--"
 
 
-def wrapped(entry: Mapping[str, Any], starter: Sequence[str], flags: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the entry with a tap before its command; None when it has no command.
+def wrapped(
+    entry: Mapping[str, Any], starter: Sequence[str], flags: Sequence[str]
+) -> dict[str, Any]:
+    """Return an entry that has a command with a tap before it.
 
     `starter` are the words that start humanmcp, `flags` those of `humanmcp tap`.
     """
-    found = command_in(entry)
-    if found is None or not found[0]:
-        return None
-    command, args = found
-    return _with_words(entry, (*starter, _TAP, *flags, _DASHES, command, *args))
-
-
-def has_odd_arguments(entry: Mapping[str, Any]) -> bool:
-    """Return True if an argument of an entry is not text: its host's notation is unknown."""
-    words = [entry.get("args"), entry.get("command")]
-    lists = (word for word in words if isinstance(word, list))
-    return any(not isinstance(word, str) for words in lists for word in words)
+    return _with_words(entry, (*starter, _TAP, *flags, _DASHES, *command_in(entry)))
 
 
 def unwrapped(entry: object) -> Any:  # noqa: ANN401 - any JSON value
     """Return the entry without its tap; None when it has none."""
     words = _words_after_tap(entry)
-    if not words or not isinstance(entry, dict):
-        return None
-    return _with_words(entry, words)
+    return _with_words(entry, words) if words and isinstance(entry, dict) else None
 
 
 def is_wrapped(entry: object) -> bool:
@@ -72,26 +70,23 @@ def is_wrapped(entry: object) -> bool:
 
 
 def _words_after_tap(entry: object) -> Sequence[str]:
-    found = command_in(entry)
-    if found is None or not starts_humanmcp(entry):
-        return ()
-    words = (found[0], *found[1])
-    if _TAP not in words or _DASHES not in words:
+    words = command_in(entry)
+    if not starts_humanmcp(entry) or _TAP not in words or _DASHES not in words:
         return ()
     dashes = words.index(_DASHES)
     return words[dashes + 1 :] if words.index(_TAP) < dashes else ()
 
 
 def _with_words(entry: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
-    """Set the command of an entry in the shape that it has: one list, or a word and a list."""
-    changed = dict(entry)
-    if isinstance(entry.get("command"), list):
-        changed["command"] = list(words)
-        return changed
-    changed["cmd" if "cmd" in entry else "command"] = words[0]
-    if len(words) > 1 or "args" in entry:
-        changed["args"] = list(words[1:])
-    return changed
+    """Set the command of an entry in the shape that it has: see `as_plain`."""
+    command = entry.get("command")
+    if isinstance(command, list):
+        return {**entry, "command": list(words)}
+    if isinstance(command, dict):
+        return {**entry, "command": _with_words(command, words)}
+    name = next(name for name in ("command", "cmd", "path") if name in entry)
+    args = {"args": list(words[1:])} if len(words) > 1 or "args" in entry else {}
+    return {**entry, name: words[0], **args}
 
 
 SECTION: Final = "wrap"
@@ -114,12 +109,9 @@ def state_of(entry: object) -> TapState:
     """Return whether an entry has a tap, or can have one."""
     if is_wrapped(entry):
         return TapState.WRAPPED
-    found = command_in(entry)
-    if not isinstance(entry, dict) or found is None or not found[0]:
-        return TapState.REMOTE
-    if starts_humanmcp(entry):
-        return TapState.OURS
-    return TapState.ODD if has_odd_arguments(entry) else TapState.PLAIN
+    if command_in(entry):
+        return TapState.OURS if starts_humanmcp(entry) else TapState.PLAIN
+    return TapState.REMOTE if url_in(entry) else TapState.ODD
 
 
 def _title(file: ConfigFile, keys: Keys) -> str:
@@ -181,9 +173,8 @@ def _list(config_file: ConfigFile, chosen: Sequence[Keys]) -> None:
         to_stdout("    ", Painted(say(SECTION, "no servers"), "dim"))
     for keys, entry in config_file.servers.items():
         title = _title(config_file, keys)
-        words = command_in(entry)
-        started = one_line(" ".join((words[0], *words[1])), _COMMAND) if words else ""
         if keys in chosen:
+            started = one_line(" ".join(command_in(entry)), _COMMAND)
             to_stdout("  * ", Painted(title, "bold"), f"  {started}")
         else:
             why = say(SECTION, f"is {state_of(entry).value}")
@@ -259,15 +250,10 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
 def _put_tap_in(arguments: argparse.Namespace) -> tuple[Host, Path | None]:
     """Put the tap before one server. Return the host, and the backup."""
     file, entry = entry_of(arguments)
-    if is_wrapped(entry):
-        raise WrapError("wrapped already", name=arguments.server, path=file.path)
-    if has_odd_arguments(entry):
-        raise WrapError("odd arguments", name=arguments.server, path=file.path)
-    if isinstance(entry.get("command"), dict):
-        raise WrapError("object command", name=arguments.server, path=file.path)
+    state = state_of(entry)
+    if state not in (TapState.PLAIN, TapState.OURS):
+        raise WrapError(f"stop {state.value}", name=arguments.server, path=file.path)
     changed = wrapped(entry, starter(), _flags(arguments, arguments.server))
-    if changed is None:
-        raise WrapError("no command", name=arguments.server, path=file.path)
     return file.host, file.having({(*file.host.keys, arguments.server): changed}).write()
 
 

@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -285,7 +286,7 @@ def test_a_host_uses_a_remote_entry_like_any_other() -> None:
     with Peer(say) as peer:
         entry = {"url": peer.url, "headers": {"Authorization": "Bearer ${KEY}"}}
         config = json.dumps({"mcpServers": {"far": entry}})
-        servers = Servers(parse(config, "x", {"KEY": "secret"}), lambda _name: Nobody())
+        servers = Servers(parse(config, Path("x"), {"KEY": "secret"}), lambda _name: Nobody())
         try:
             servers.start()
             (tool,) = servers.model_tools()

@@ -244,7 +244,7 @@ def test_the_configuration_is_in_the_form_of_each_host(host: Host) -> None:
     content: Any = READERS.get(host.format, json.loads)(written)
     for key in (*host.keys, "judge"):
         content = content[key]
-    assert command_in(content) == ("python", ["-m", "a b", "c"])
+    assert command_in(content) == ("python", "-m", "a b", "c")
 
 
 def test_a_client_is_started_with_the_configuration_of_its_host(tmp_path: Path) -> None:

@@ -19,10 +19,10 @@ def test_the_sample_model_plays_with_the_sample_servers() -> None:
     """Text and a call, then text; with the entries of the sample configuration."""
     entries = [
         ServerEntry(
-            one.name, ChildCommand((sys.executable, *one.command.words[1:]), folder=str(ROOT))
+            one.name, ChildCommand((sys.executable, *one.target.words[1:]), folder=str(ROOT))
         )
         for one in read_config(FOLDER / "mcp.json")
-        if one.command is not None and one.command.words[0] == "python"
+        if isinstance(one.target, ChildCommand) and one.target.words[0] == "python"
     ]
     assert [one.name for one in entries] == ["dice", "calculate"]
     model = ScriptModel.read(FOLDER / "dice.jsonl")

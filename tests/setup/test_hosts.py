@@ -40,7 +40,7 @@ COMMAND = HostCommand("/opt/human mcp/humanmcp", ("serve", "--lang", "ja"))
 def test_the_command_of_an_entry_is_found_again_in_any_shape(host: Host) -> None:
     """Whatever a host calls it: `command`, `cmd`, one list or two."""
     made = local_entry(host, COMMAND, 600)
-    assert command_in(made) == (COMMAND.command, list(COMMAND.args))
+    assert command_in(made) == (COMMAND.command, *COMMAND.args)
     assert starts_humanmcp(made)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.setup.wrap import is_wrapped, unwrapped, wrapped
+from humanmcp.setup.wrap import is_wrapped, state_of, unwrapped, wrapped
 from tests.support.inbox_folder import Ran
 from tests.support.serve_process import HUMANMCP, run_command
 
@@ -44,9 +44,24 @@ def test_the_servers_own_words_come_after_the_dashes() -> None:
     }
 
 
-def test_a_remote_server_has_no_command_to_stand_before() -> None:
-    """An entry with an address only."""
-    assert wrapped({"url": "https://example.org"}, STARTER, ()) is None
+@pytest.mark.parametrize(
+    ("entry", "state"),
+    [
+        ({"command": "npx"}, "plain"),
+        ({"command": {"path": "npx"}}, "plain"),
+        ({"command": "/opt/bin/humanmcp", "args": ["serve"]}, "ours"),
+        ({"command": "/opt/bin/humanmcp", "args": ["tap", "--", "npx"]}, "wrapped"),
+        *(({key: "https://x"}, "remote") for key in ("url", "httpUrl", "serverUrl", "uri")),
+        ({"command": "npx", "args": ["-p", 80]}, "odd"),
+        ({"command": ["npx", 80]}, "odd"),
+        ({"command": 1}, "odd"),
+        ({}, "odd"),
+        ("npx", "odd"),
+    ],
+)
+def test_only_an_entry_with_a_command_of_strings_can_have_a_tap(entry: object, state: str) -> None:
+    """An entry with an address has none to stand before, by whatever name a host has for it."""
+    assert state_of(entry).value == state
 
 
 def test_our_own_server_is_not_taken_for_a_wrapped_one() -> None:
@@ -106,13 +121,19 @@ def test_comments_survive(tmp_path: Path) -> None:
     assert "has an address, not a command" in said
 
 
-def test_a_command_that_is_an_object_is_no_address(tmp_path: Path) -> None:
-    """Zed wrote it so."""
+@pytest.mark.parametrize("command_of_zed", ['{"path": "npx", "args": ["-y"]}', '{"path": "npx"}'])
+def test_a_command_that_is_an_object_is_wrapped_in_it(
+    run: Callable[..., Ran], tmp_path: Path, command_of_zed: str
+) -> None:
+    """Zed wrote it so, with its environment beside; byte for byte afterwards."""
     path = tmp_path / "settings.json"
-    path.write_text('{"context_servers": {"old": {"command": {"path": "npx", "args": []}}}}')
-    status, said = command("wrap", "zed", "old", "--path", str(path))
-    assert status == 1
-    assert "its command is an object" in said
+    text = f'{{"context_servers": {{"old": {{"command":   {command_of_zed}}}}}}}'
+    path.write_text(text, encoding="utf-8")
+    assert run("wrap", "zed", "old", "--path", str(path)).status == 0
+    command = json.loads(path.read_text("utf-8"))["context_servers"]["old"]["command"]
+    assert command["args"][command["args"].index("--") + 1] == "npx"
+    assert run("unwrap", "zed", "old", "--path", str(path)).status == 0
+    assert path.read_text("utf-8") == text
 
 
 INSIDE = """{
@@ -288,7 +309,7 @@ def test_an_argument_that_is_no_text_is_not_dropped_silently(tmp_path: Path) -> 
     path.write_text('{"mcpServers":{"a":{"command":"x","args":["-p",80]}}}', encoding="utf-8")
     status, said = command("wrap", "claude-desktop", "a", "--path", str(path))
     assert status == 1
-    assert "an argument that is not a string" in said
+    assert "a command or an argument that is not a string" in said
 
 
 def test_what_cannot_be_wrapped_is_said_and_left_alone(tmp_path: Path) -> None:

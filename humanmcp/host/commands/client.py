@@ -159,10 +159,7 @@ def _server_of(arguments: argparse.Namespace) -> ServerTarget:
     if not arguments.server:
         raise stopped(SECTION, "no server")
     path = Path(arguments.config or Path.home() / DEFAULT_NAME).expanduser()
-    entry = find(read_config(path), arguments.server, str(path))
-    if entry.target is None:  # `find` returns what can be used
-        raise stopped(SECTION, "no server")
-    return entry.target
+    return find(read_config(path), arguments.server, path)
 
 
 def _script(arguments: argparse.Namespace) -> list[str]:
