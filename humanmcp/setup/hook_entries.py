@@ -18,8 +18,9 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common import jsonc
-from humanmcp.protocol.json.tree import leaves, mapped
+from humanmcp.protocol.json.tree import leaves
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError
+from humanmcp.setup.hosts import from_template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -54,16 +55,12 @@ class HostHooks:
 
     def items(self, command: str, wait: int) -> dict[str, Any]:
         """Return the item of each event."""
-        filled = {
+        fillings = {
             "{command}": command,
             "{powershell}": f"& {command}",
             "{wait}": wait * self.second,
         }
-
-        def fill(value: object) -> object:
-            return filled.get(value, value) if isinstance(value, str) else value
-
-        return {event: mapped(item, fill) for event, item in self.events.items()}
+        return from_template(self.events, fillings)
 
 
 def _read() -> Iterator[tuple[str, HostHooks]]:

@@ -27,6 +27,7 @@ from urllib.parse import quote, urlencode
 from humanmcp.common.settings import PREFIX, Settings
 from humanmcp.common.toml_edit import table_text
 from humanmcp.protocol.conversation import timeouts
+from humanmcp.protocol.json.tree import mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,21 +51,6 @@ class Format(enum.Enum):
     """JSON with comments and trailing commas."""
     TOML = "toml"
     YAML = "yaml"
-
-
-class EntryShape(enum.Enum):
-    """How an entry looks."""
-
-    PLAIN = "plain"
-    """`command` and `args`."""
-    TYPED = "typed"
-    """The same with `"type": "stdio"`."""
-    COPILOT = "copilot"
-    """`"type": "local"`, and which tools may be used."""
-    OPENCODE = "opencode"
-    """`"type": "local"`, and command and arguments as one list."""
-    GOOSE = "goose"
-    """`cmd` instead of `command`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +80,10 @@ class Host:
     keys: tuple[str, ...]
     places: Mapping[str, str]
     format: Format = Format.JSON
-    shape: EntryShape = EntryShape.PLAIN
+    local: Mapping[str, Any] = field(
+        default_factory=lambda: {"command": "{command}", "args": "{args}"}
+    )
+    """An entry for a server that it starts. `{words}` are command and arguments as one list."""
     wait_keys: Mapping[str, int] = field(default_factory=dict)
     client: str = ""
     members: Mapping[str, Any] = field(default_factory=dict)
@@ -126,8 +115,7 @@ def _read() -> Iterator[Host]:
         keys = {
             key: tuple(facts[key]) for key in ("keys", "project_keys", "plugin") if key in facts
         }
-        form, shape = Format(facts.pop("format", "json")), EntryShape(facts.pop("shape", "plain"))
-        yield Host(name, **{**facts, **keys}, format=form, shape=shape)
+        yield Host(name, **{**facts, **keys, "format": Format(facts.get("format", "json"))})
 
 
 HOSTS: Final = tuple(_read())
@@ -178,26 +166,24 @@ def wait_to_write(host: Host, asked: int | None) -> int:
 
 def local_entry(host: Host, command: HostCommand, wait: int) -> dict[str, Any]:
     """Return the entry for a command. `wait` are the seconds that a call may take, 0 for unset."""
-    args = list(command.args)
-    made: dict[str, Any]
-    match host.shape:
-        case EntryShape.PLAIN:
-            made = {"command": command.command, "args": args}
-        case EntryShape.TYPED:
-            made = {"type": "stdio", "command": command.command, "args": args}
-        case EntryShape.COPILOT:
-            made = {"type": "local", "command": command.command, "args": args, "tools": ["*"]}
-        case EntryShape.OPENCODE:
-            made = {"type": "local", "command": [command.command, *args], "enabled": True}
-        case EntryShape.GOOSE:
-            made = {"type": "stdio", "enabled": True, "cmd": command.command, "args": args}
-    return _waiting(host, made, wait)
+    words = [command.command, *command.args]
+    fillings = {"{command}": words[0], "{args}": words[1:], "{words}": words}
+    return _waiting(host, from_template(host.local, fillings), wait)
 
 
 def remote_entry(host: Host, url: str, wait: int) -> dict[str, Any]:
     """Return the entry for a server at an address, of a host that takes one."""
-    made = {key: url if value == "{url}" else value for key, value in host.remote.items()}
-    return _waiting(host, made, wait)
+    return _waiting(host, from_template(host.remote, {"{url}": url}), wait)
+
+
+def from_template(template: Mapping[str, Any], fillings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry of one of our tables with its `{…}` replaced."""
+
+    def fill(value: object) -> object:
+        return fillings.get(value, value) if isinstance(value, str) else value
+
+    filled: dict[str, Any] = mapped(template, fill)
+    return filled
 
 
 def _waiting(host: Host, made: Mapping[str, Any], wait: int) -> dict[str, Any]:
