@@ -105,6 +105,9 @@ class TapState(enum.Enum):
     ODD = "odd"
 
 
+_WANTED: Final = {"wrap": TapState.PLAIN, "unwrap": TapState.WRAPPED}
+
+
 def state_of(entry: object) -> TapState:
     """Return whether an entry has a tap, or can have one."""
     if is_wrapped(entry):
@@ -122,49 +125,61 @@ def _title(file: ConfigFile, keys: Keys) -> str:
     return say(SECTION, "in project", name=one_line(keys[-1]), project=project)
 
 
-def change_all(
-    state: TapState, change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile], *, yes: bool
+def change_servers(
+    arguments: argparse.Namespace,
+    verb: str,
+    change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile],
 ) -> int:
-    """List every server with this `state`, ask, and change each file. Return the exit status.
+    """Change the named server, or with `--all` every one of this machine. Return the exit status.
 
-    `change` makes the new file from the keys of the servers to change.
+    `verb` is "wrap" or "unwrap"; `change` makes the new file from the keys of the servers.
+
+    Raises:
+        ConfigFileError: the named server cannot be changed.
     """
-    verb = "wrap" if state is TapState.PLAIN else "unwrap"
-    files, failed = _files()
-    chosen_in = [
-        (
-            config_file,
-            [keys for keys, entry in config_file.servers.items() if state_of(entry) is state],
-        )
-        for config_file in files
-    ]
-    for config_file, these in chosen_in:
-        _list(config_file, these)
-    count = sum(len(these) for _one, these in chosen_in)
-    if not count:
-        to_stderr(say(SECTION, f"none to {verb}"))
-        return REFUSED if failed else 0
-    if not yes and not _agreed(verb, count):
-        return REFUSED if failed else 0
-    for config_file, these in chosen_in:
-        if these:
-            failed |= not _change(config_file, these, change, verb)
-    return REFUSED if failed else 0
+    if arguments.all:
+        return _change_all(_WANTED[verb], verb, change, yes=arguments.yes)
+    _change(*_file_of(arguments), partial(_named, arguments.server, verb), change, verb)
+    return 0
 
 
-def _files() -> tuple[list[ConfigFile], bool]:
-    """Return the configurations that are there, and whether one of them cannot be used."""
-    found, failed = [], False
+def _change_all(
+    wanted: TapState,
+    verb: str,
+    change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile],
+    *,
+    yes: bool,
+) -> int:
+    """List every server with this state, ask, and change each file. Return the exit status."""
+    chosen_in, status = [], 0
     for host, path in configurations():
         try:
             file = ConfigFile.read(host, path)
-            _ = file.servers  # raises if the file is wrong
+            chosen = [keys for keys, entry in file.servers.items() if state_of(entry) is wanted]
         except ConfigFileError as error:
             to_stderr(Painted(error.sentence(), "yellow"))
-            failed = True
+            status = REFUSED
         else:
-            found.append(file)
-    return found, failed
+            chosen_in.append((file, chosen))
+    for file, chosen in chosen_in:
+        _list(file, chosen)
+    count = sum(len(chosen) for _file, chosen in chosen_in)
+    if not count:
+        to_stderr(say(SECTION, f"none to {verb}"))
+    elif yes or _agreed(verb, count):
+        for file, chosen in chosen_in:
+            choose = partial(_still, wanted, chosen)
+            try:
+                _change(file.host, file.path, choose, change, verb)
+            except ConfigFileError as error:
+                to_stderr(Painted(error.sentence(), "yellow"))
+                status = REFUSED
+    return status
+
+
+def _still(wanted: TapState, chosen: Sequence[Keys], file: ConfigFile) -> list[Keys]:
+    """Return the chosen servers that have this state, also if the file was changed meanwhile."""
+    return [keys for keys in chosen if state_of(file.servers.get(keys)) is wanted]
 
 
 def _list(config_file: ConfigFile, chosen: Sequence[Keys]) -> None:
@@ -190,22 +205,24 @@ def _agreed(verb: str, count: int) -> bool:
 
 
 def _change(
-    config_file: ConfigFile,
-    chosen: Sequence[Keys],
+    host: Host,
+    path: Path,
+    choose: Callable[[ConfigFile], Sequence[Keys]],
     change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile],
     verb: str,
-) -> bool:
-    """Change one file. Returns whether that went well."""
-    try:
-        kept = change(config_file, chosen).write()
-    except ConfigFileError as error:
-        to_stderr(Painted(error.sentence(), "yellow"))
-        return False
-    names = ", ".join(_title(config_file, keys) for keys in chosen)
-    line = say(SECTION, f"{verb} done", label=config_file.host.label, names=names)
-    to_stderr(Painted(line, "green"))
-    tell_what_now(config_file.host, kept)
-    return True
+) -> None:
+    """Change the servers of one file that `choose` returns, and print what was done."""
+
+    def changed() -> tuple[ConfigFile, Sequence[Keys], Path | None]:
+        file = ConfigFile.read(host, path)
+        chosen = choose(file)
+        return file, chosen, change(file, chosen).write() if chosen else None
+
+    file, chosen, kept = with_more_tries(changed)
+    if chosen:
+        names = ", ".join(_title(file, keys) for keys in chosen)
+        to_stderr(Painted(say(SECTION, f"{verb} done", label=host.label, names=names), "green"))
+        tell_what_now(host, kept)
 
 
 class WrapError(ConfigFileError):
@@ -236,35 +253,21 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     """Put the tap in. Returns the exit status."""
     try:
         parse_patterns(arguments.hold)  # a tap that cannot start would take the server away
-        if arguments.all:
-            change = partial(_all_wrapped, arguments)
-            return change_all(TapState.PLAIN, change, yes=arguments.yes)
-        host, kept = with_more_tries(partial(_put_tap_in, arguments))
-    except (ConfigFileError, PatternError) as error:
+    except PatternError as error:
         to_stderr(Painted(sentence_of(error), "yellow"))
         return REFUSED
-    report("done", host, arguments.server, kept)
-    return 0
+    return change_servers(arguments, "wrap", partial(_wrapped_in, arguments))
 
 
-def _put_tap_in(arguments: argparse.Namespace) -> tuple[Host, Path | None]:
-    """Put the tap before one server. Return the host, and the backup."""
-    file, entry = entry_of(arguments)
-    state = state_of(entry)
-    if state not in (TapState.PLAIN, TapState.OURS):
-        raise WrapError(f"stop {state.value}", name=arguments.server, path=file.path)
-    changed = wrapped(entry, starter(), _flags(arguments, arguments.server))
-    return file.host, file.having({(*file.host.keys, arguments.server): changed}).write()
-
-
-def _all_wrapped(
-    arguments: argparse.Namespace, config_file: ConfigFile, chosen: Sequence[Keys]
+def _wrapped_in(
+    arguments: argparse.Namespace, file: ConfigFile, chosen: Sequence[Keys]
 ) -> ConfigFile:
-    entries = {
-        keys: wrapped(config_file.servers[keys], starter(), _flags(arguments, keys[-1]))
-        for keys in chosen
-    }
-    return config_file.having(entries)
+    return file.having(
+        {
+            keys: wrapped(file.servers[keys], starter(), _flags(arguments, keys[-1]))
+            for keys in chosen
+        }
+    )
 
 
 def _flags(arguments: argparse.Namespace, server: str) -> list[str]:
@@ -282,30 +285,26 @@ def _flags(arguments: argparse.Namespace, server: str) -> list[str]:
     return words
 
 
-def entry_of(arguments: argparse.Namespace) -> tuple[ConfigFile, dict[str, Any]]:
-    """Return the chosen configuration file, and the entry of the chosen server.
-
-    Raises:
-        ConfigFileError: no server is named, or the file is not understood or has no such server.
-    """
+def _file_of(arguments: argparse.Namespace) -> tuple[Host, Path]:
+    """Return the chosen host, and its configuration file."""
     if not arguments.host or not arguments.server:
         raise WrapError("which")
-    host, name = BY_NAME[arguments.host], arguments.server
-    path = place(host, sys.platform, Path.home(), os.environ, Path.cwd())
-    if arguments.path:
-        path = Path(arguments.path).expanduser().absolute()
+    host = BY_NAME[arguments.host]
     if host.format is Format.YAML:
         raise WrapError("no yaml", label=host.label)
-    file = ConfigFile.read(host, path)
+    if arguments.path:
+        return host, Path(arguments.path).expanduser().absolute()
+    return host, place(host, sys.platform, Path.home(), os.environ, Path.cwd())
+
+
+def _named(name: str, verb: str, file: ConfigFile) -> list[Keys]:
+    """Return the keys of the server of this name."""
     known = file.entries()
-    entry = known.get(name)
-    if not isinstance(entry, dict):
+    if name not in known:
         code = "no server" if known else "none there"
-        raise WrapError(code, name=name, path=path, names=", ".join(known))
-    return file, entry
-
-
-def report(code: str, host: Host, name: str, kept: Path | None) -> None:
-    """Print what was done, where the backup is, and what to do now."""
-    to_stderr(Painted(say(SECTION, code, name=name, label=host.label), "green"))
-    tell_what_now(host, kept)
+        raise WrapError(code, name=name, path=file.path, names=", ".join(known))
+    state = state_of(known[name])
+    if state is not _WANTED[verb] and (verb, state) != ("wrap", TapState.OURS):
+        code = f"stop {state.value}" if verb == "wrap" else "not wrapped"
+        raise WrapError(code, name=name, path=file.path)
+    return [(*file.host.keys, name)]
