@@ -12,7 +12,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, assert_never
 
 from humanmcp.answering.schema import TypedDict
 from humanmcp.locales.stop import StopError
@@ -108,10 +108,19 @@ class ModelTool:
     schema: Mapping[str, Any]
 
 
-class TurnError(StopError):
-    """Something written is no turn."""
+class ModelError(StopError):
+    """The model did not take its turn. The words of a service are quoted."""
 
     section = "model"
+
+    @classmethod
+    def quoting(cls, why: str) -> Self:
+        """Quote a service, or a person, in words without any key."""
+        return cls("quoted", why=why)
+
+
+class OverloadedError(ModelError):
+    """The service has no room at the moment: it is worth trying again."""
 
 
 class TurnShape(TypedDict):
@@ -156,7 +165,7 @@ def blocks_of(content: Any, number: int = 1) -> tuple[Block, ...]:  # noqa: ANN4
     A call without an id gets one that holds `number`.
 
     Raises:
-        TurnError: it is none of these.
+        ModelError: it is none of these.
     """
     if isinstance(content, str):
         return (TextBlock(content),)
@@ -171,13 +180,13 @@ def _block(part: Any, own_id: str) -> Block:  # noqa: ANN401 - any JSON value
         case {"type": "tool_use", "name": str(name)}:
             given = part.get("input", {})
             if not isinstance(given, dict):
-                raise TurnError("no input", name=name)
+                raise ModelError("no input", name=name)
             call = part.get("id")
             return ToolUse(call if isinstance(call, str) and call else own_id, name, given)
         case {"type": str(kind)}:
-            raise TurnError("no such block", kind=kind)
+            raise ModelError("no such block", kind=kind)
         case _:
-            raise TurnError("no block")
+            raise ModelError("no block")
 
 
 BETWEEN: Final = "__"

@@ -17,8 +17,10 @@ from humanmcp.host.client.client import LONGEST, TIMEOUT, Client, connect, first
 from humanmcp.host.client.handshake import HandshakeError, NoAnswerError, SessionStart, entries_of
 from humanmcp.host.conversation import (
     BETWEEN,
+    ModelError,
     ModelTool,
     NoToolError,
+    OverloadedError,
     TextBlock,
     ToolAddress,
     ToolFilter,
@@ -30,7 +32,6 @@ from humanmcp.host.conversation import (
     name_for_model,
     text_of,
 )
-from humanmcp.host.models import ModelError, OverloadedError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import NoticeArrived
 

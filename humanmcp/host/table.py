@@ -22,7 +22,7 @@ from humanmcp.host.at_inbox import PersonAsked, QuestionInbox, ServerRecorder
 from humanmcp.host.client.callbacks import ClientObserver, Nobody
 from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.host.config import ServerEntry
-from humanmcp.host.models import ModelError
+from humanmcp.host.conversation import ModelError
 from humanmcp.host.models.choose import ModelChoice, make_model
 from humanmcp.host.models.human import messages_of
 from humanmcp.host.servers import HostLoop, Instead, Refuse, Servers, ToolCall, TurnLimitError

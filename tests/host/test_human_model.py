@@ -10,8 +10,15 @@ from typing import Any
 import pytest
 
 from humanmcp.host.at_inbox import QuestionInbox
-from humanmcp.host.conversation import ModelTool, TextBlock, ToolResult, ToolUse, Turn, TurnRole
-from humanmcp.host.models import ModelError
+from humanmcp.host.conversation import (
+    ModelError,
+    ModelTool,
+    TextBlock,
+    ToolResult,
+    ToolUse,
+    Turn,
+    TurnRole,
+)
 from humanmcp.host.models.human import METHOD, HumanModel, params_of, said
 from humanmcp.host.servers import HostLoop
 from humanmcp.inbox.contract import Draft, Item, Life, Reply, Role

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from humanmcp.host.conversation import (
+    ModelError,
     ModelTool,
     TextBlock,
     ToolAddress,
@@ -15,7 +16,6 @@ from humanmcp.host.conversation import (
     text_of,
     tool_written,
 )
-from humanmcp.host.models import ModelError
 from humanmcp.host.servers import INTERRUPTED, Instead, Limits, Refuse, TurnLimitError
 from tests.host.hosting import DICE, OVERLOADED, SCRIPT, WEATHER, Watching, says, table, use
 

@@ -10,8 +10,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.host.client.callbacks import Nobody
-from humanmcp.host.conversation import ImageBlock, StopReason, TextBlock, Turn, TurnRole
-from humanmcp.host.models import ModelError
+from humanmcp.host.conversation import ImageBlock, ModelError, StopReason, TextBlock, Turn, TurnRole
 from humanmcp.host.sampling import SampledByModel, Sampler, turns_of
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.protocol.conversation.exchange import NegotiatedState, Outcome, RequestArrived, Sent

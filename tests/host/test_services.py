@@ -9,7 +9,9 @@ import pytest
 
 from humanmcp.common.person_files import ApiKey, find_key
 from humanmcp.host.conversation import (
+    ModelError,
     ModelTool,
+    OverloadedError,
     StopReason,
     TextBlock,
     ToolResult,
@@ -17,7 +19,7 @@ from humanmcp.host.conversation import (
     Turn,
     TurnRole,
 )
-from humanmcp.host.models import Model, ModelError, OverloadedError
+from humanmcp.host.models import Model
 from humanmcp.host.models.choose import ModelChoice, key_kept_back, make_model
 from humanmcp.host.models.script import ScriptModel, ScriptRecorder
 from humanmcp.host.models.services import AnthropicModel, OpenAIModel

@@ -91,15 +91,9 @@ class Requests:
         Raises:
             MistypedError: as the function of the word.
         """
-        match word:
-            case "call":
-                return self.call(name, typed, anyway=anyway)
-            case "read":
-                return self.read(name, typed)
-            case "complete":
-                return self.complete(name, typed)
-            case _:
-                return self.prompt(name, typed)
+        if word == "call":
+            return self.call(name, typed, anyway=anyway)
+        return {"read": self.read, "complete": self.complete}.get(word, self.prompt)(name, typed)
 
     def call(self, name: str, typed: str, *, anyway: bool = False) -> Asking:
         """Make the call of a tool. `anyway` takes the values for whatever they look like.

@@ -5,9 +5,7 @@ Each is a `Model`: it is shown the conversation and the offered tools, and takes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
-
-from humanmcp.locales.stop import StopError
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,18 +28,3 @@ class Model(Protocol):
 
     def close(self) -> None:
         """Stop being the model."""
-
-
-class ModelError(StopError):
-    """The model did not take its turn. The words of a service are quoted."""
-
-    section = "model"
-
-    @classmethod
-    def quoting(cls, why: str) -> Self:
-        """Quote a service, or a person, in words without any key."""
-        return cls("quoted", why=why)
-
-
-class OverloadedError(ModelError):
-    """The service has no room at the moment: it is worth trying again."""

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 from humanmcp.host.at_inbox import PersonAsked
 from humanmcp.host.conversation import (
     ImageBlock,
+    ModelError,
     TextBlock,
     ToolResult,
     ToolUse,
     Turn,
-    TurnError,
     TurnRole,
     blocks_of,
 )
-from humanmcp.host.models import ModelError
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
@@ -120,7 +119,4 @@ def said(line: str, number: int = 1) -> Turn:
     body = message.body if isinstance(message, Message) else {}
     if isinstance(body.get("error"), dict):
         raise ModelError.quoting(str(body["error"].get("message", "")))
-    try:
-        return Turn(TurnRole.ASSISTANT, blocks_of(follow(body, "result", "content"), number))
-    except TurnError as error:
-        raise ModelError(error.code, **error.fillings) from error
+    return Turn(TurnRole.ASSISTANT, blocks_of(follow(body, "result", "content"), number))

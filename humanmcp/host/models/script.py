@@ -12,8 +12,14 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.common.person_files import write_whole
-from humanmcp.host.conversation import Turn, TurnError, TurnRole, blocks_of, written
-from humanmcp.host.models import ModelError, OverloadedError
+from humanmcp.host.conversation import (
+    ModelError,
+    OverloadedError,
+    Turn,
+    TurnRole,
+    blocks_of,
+    written,
+)
 from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.repair.reading import read_json
@@ -65,10 +71,7 @@ class ScriptModel:
         if "error" in said:
             why = str(said["error"])
             raise (OverloadedError if OVERLOADED in why else ModelError).quoting(why)
-        try:
-            blocks = blocks_of(said.get("content", said.get("text")), len(self.asked))
-        except TurnError as error:
-            raise ModelError(error.code, **error.fillings) from error
+        blocks = blocks_of(said.get("content", said.get("text")), len(self.asked))
         turn = Turn(TurnRole.ASSISTANT, blocks)
         heard(turn.text)
         return turn

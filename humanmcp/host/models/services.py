@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, assert_never
 
 from humanmcp.host.conversation import (
     ImageBlock,
+    ModelError,
+    OverloadedError,
     StopReason,
     TextBlock,
     ToolResult,
@@ -26,7 +28,6 @@ from humanmcp.host.conversation import (
     tool_written,
     written,
 )
-from humanmcp.host.models import ModelError, OverloadedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from humanmcp.answering.forms import MistypedError
@@ -28,7 +29,7 @@ from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables.methods import REQUESTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from humanmcp.host.client.client import Client, LiveServer
     from humanmcp.host.client.handshake import Response
@@ -88,8 +89,7 @@ class Prompt:
             typed = self.history[-1] if self.history else "help"
             word, _, rest = typed.partition(" ")
         try:
-            does = self._do_over_http if word in _OF_HTTP else self._do
-            does(word, rest.strip(), typed)
+            self._do(word, rest.strip(), typed)
         except StopError as error:
             colour = "yellow" if isinstance(error, MistypedError) else "red"
             to_stdout(Painted(error.sentence(), colour))
@@ -99,54 +99,46 @@ class Prompt:
 
     def names(self) -> list[str]:
         """List what can be completed: commands, methods, and names that the server listed."""
-        commands = [
-            "call",
-            "call!",
-            *_WORDS,
-            "raw",
-            "again",
-            "history",
-            "help",
-            "quit",
-            "reconnect",
-            *_OF_HTTP,
-            *LISTS,
-        ]
+        commands = [*self._commands, "again", "history", "help", "quit", *LISTS]
         return [*commands, *(set(REQUESTS) - _FOR_ANOTHER_ROLE), *self.learned]
 
     def _do(self, word: str, rest: str, typed: str) -> None:
         match word:
             case "help" | "?":
                 to_stdout(say(SECTION, "help"))
+                return
             case "history":
                 for number, line in enumerate(self.history, 1):
                     to_stdout(f"{number:4} {line}")
-            case "reconnect":
-                self._keep(typed)
-                self._reconnect(rest)
-            case "raw":
-                self._keep(typed)
-                self._raw(rest)
-            case "call" | "call!":
-                self._keep(typed)
-                self._call(rest, anyway=word == "call!")
-            case _ if word in _WORDS:
-                self._keep(typed)
-                self._say_in_words(word, rest)
-            case _ if word in LISTS and not rest:
-                self._keep(typed)
-                self._list(word)
-            case _ if word in REQUESTS or "/" in word:
-                self._keep(typed)
-                self._method(word, rest)
-            case _:
-                to_stdout(say(SECTION, "unknown word", word=word))
+                return
+        if not self.history or self.history[-1] != typed:
+            self.history.append(typed)
+        command = self._commands.get(word)
+        if command is not None:
+            command(rest)
+        elif word in LISTS and not rest:
+            self._list(word)
+        elif word in REQUESTS or "/" in word:
+            self._method(word, rest)
+        else:
+            to_stdout(say(SECTION, "unknown word", word=word))
+
+    @property
+    def _commands(self) -> dict[str, Callable[[str], None]]:
+        """What takes the rest of a line, by its first word."""
+        return {
+            "call": self._call,
+            "call!": partial(self._call, anyway=True),
+            "raw": self._raw,
+            "reconnect": self._reconnect,
+            **{word: partial(self._say_in_words, word) for word in _WORDS},
+            **{word: partial(self._do_over_http, word) for word in _OF_HTTP},
+        }
 
     # -- what HTTP says beside the lines ---------------------------------------------------------
 
-    def _do_over_http(self, word: str, rest: str, typed: str) -> None:
+    def _do_over_http(self, word: str, rest: str) -> None:
         """Change headers, hang up, or come again after an event."""
-        self._keep(typed)
         transport = self.client.transport
         if not hasattr(transport, "conversation"):
             raise MistypedError("no http")
@@ -174,10 +166,6 @@ class Prompt:
             raise MistypedError("header how", typed=rest)
         for header, shown in changes.shown(conversation.posted(_SAMPLE).headers):
             to_stdout(f"  {header}: {shown}")
-
-    def _keep(self, typed: str) -> None:
-        if not self.history or self.history[-1] != typed:
-            self.history.append(typed)
 
     def _reconnect(self, word: str) -> None:
         """Start the server anew, and open the session as before or as the word says."""
@@ -219,7 +207,7 @@ class Prompt:
             if page.result is None:
                 self._show(each.method, page)
 
-    def _call(self, rest: str, *, anyway: bool) -> None:
+    def _call(self, rest: str, *, anyway: bool = False) -> None:
         """Call a tool with `key=value …`, checked against what the server said it takes."""
         in_background = rest.endswith(" &")
         name, _, typed = rest.removesuffix(" &").partition(" ")
