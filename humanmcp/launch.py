@@ -24,7 +24,8 @@ from humanmcp.common.settings import home_flags, make_home
 from humanmcp.common.shell import command_line, program
 from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.inbox import open_inbox
-from humanmcp.inbox.atomic import is_held, write_private
+from humanmcp.inbox.atomic import write_private
+from humanmcp.inbox.life_lock import is_held
 from humanmcp.locales import language_of, say, speak
 from humanmcp.locales.stop import REFUSED, StopError, sentence_of, stopped
 

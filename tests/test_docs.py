@@ -46,7 +46,7 @@ from humanmcp.protocol.diagnostics.kinds import KINDS
 from humanmcp.room.command import ROOMS
 from humanmcp.server.text_files import files
 from humanmcp.server.text_files import folder as open_folder
-from humanmcp.server.text_files.folder import SENT
+from humanmcp.server.text_files.files import SENT
 from humanmcp.setup.hosts import HOSTS
 
 ROOT: Final = Path(__file__).parent.parent

@@ -17,6 +17,7 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.conversation import approvals, questions
 from humanmcp.protocol.conversation.approvals import pattern_of
+from humanmcp.protocol.conversation.exchange import APPROVAL, QUESTION
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import member, members
 from humanmcp.protocol.json.tree import pretty
@@ -181,7 +182,7 @@ def whole_card(opened: OpenExchange) -> ApprovalCard | None:
 def headline(opened: OpenExchange, approval: Approval, card: ApprovalCard) -> str:
     """Return who wants to do what."""
     who = client_of(opened.facts) or say(SECTION, "an agent")
-    asks = approval.questions or approval.kind == approvals.QUESTION
+    asks = approval.questions or approval.kind == QUESTION
     kind = "question" if asks else "problem" if approval.problem else card.kind
     return say(SECTION, f"kind {kind}", who=who, tool=one_line(approval.tool, LONGEST_TOOL))
 
@@ -337,7 +338,7 @@ def deny(opened: OpenExchange, reason: str, *, shown: str = "") -> Reply:
 
 def denial(asked: Approval | None, reason: str, version: str, negotiated: NegotiatedState) -> Reply:
     """Return the reply that denies a prompt, or declines the questions of a tool that asks."""
-    if asked is None or asked.kind == approvals.APPROVAL:
+    if asked is None or asked.kind == APPROVAL:
         return Reply(approvals.denied(reason), TextForm.TEXT)
     return _outcome(questions.declined(reason), version, negotiated)
 
@@ -349,7 +350,7 @@ def answering(
     negotiated: NegotiatedState,
 ) -> Reply:
     """Return the reply that answers the questions of a host, or of a tool that asks."""
-    if asked.kind == approvals.APPROVAL:
+    if asked.kind == APPROVAL:
         return Reply(approvals.answered(asked, answers), TextForm.TEXT)
     return _outcome(questions.answered(asked.questions, answers), version, negotiated)
 
@@ -447,7 +448,7 @@ def answer(
 
 
 def _may_be_allowed(approval: Approval) -> None:
-    if approval.questions or approval.kind == approvals.QUESTION:
+    if approval.questions or approval.kind == QUESTION:
         raise ApprovalError("questions")
     if approval.problem:
         raise ApprovalError(approval.problem)

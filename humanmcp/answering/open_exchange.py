@@ -13,8 +13,8 @@ from humanmcp.answering.standing import Standing, standing_of
 from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import say
 from humanmcp.locales.explain import explain
-from humanmcp.protocol.conversation.approvals import QUESTION, approval_of
-from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState, Stage
+from humanmcp.protocol.conversation.approvals import approval_of
+from humanmcp.protocol.conversation.exchange import QUESTION, Exchange, ExchangeState, Stage
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json import jsonrpc
@@ -25,10 +25,9 @@ from humanmcp.protocol.json.jsonrpc import (
     Kind,
     Malformed,
     Message,
-    is_large,
-    outline,
     read,
 )
+from humanmcp.protocol.json.large import is_large, outline
 from humanmcp.protocol.json.tree import text_at
 from humanmcp.protocol.validation import check, incoming
 from humanmcp.protocol.validation.held import HeldMessage

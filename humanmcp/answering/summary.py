@@ -25,14 +25,13 @@ from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, seen_by_client
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import (
-    MOST_VALUES,
     Batch,
     DecodedLine,
     Kind,
     Malformed,
     Message,
-    outline,
 )
+from humanmcp.protocol.json.large import MOST_VALUES, outline
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import methods, versions

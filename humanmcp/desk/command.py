@@ -38,7 +38,7 @@ from humanmcp.http.listening import (
     own_names,
 )
 from humanmcp.inbox import open_inbox
-from humanmcp.inbox.atomic import LifeLock, is_held
+from humanmcp.inbox.life_lock import LifeLock, is_held
 from humanmcp.launch import DeskFacts
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, StopError, sentence_of, stopped

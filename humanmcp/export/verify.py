@@ -12,7 +12,7 @@ from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import say
 from humanmcp.locales.stop import trouble
-from humanmcp.protocol.conversation.transcript import ChainEnd, DecisionFlaw, verify_decisions
+from humanmcp.protocol.conversation.decisions import ChainEnd, DecisionFlaw, verify_decisions
 from humanmcp.protocol.json.visible import one_line
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from humanmcp.common.settings import UnsafeFolderError, make_home, make_private
 from humanmcp.inbox import records
-from humanmcp.inbox.atomic import LifeLock, discard, keeping, replace_file, sweep_temporary
+from humanmcp.inbox.atomic import discard, keeping, replace_file, sweep_temporary
 from humanmcp.inbox.bell import Bell, ring
 from humanmcp.inbox.contract import (
     InboxError,
@@ -25,6 +25,7 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.inbox.letters import Letters, rank_of
+from humanmcp.inbox.life_lock import LifeLock
 from humanmcp.inbox.outbox import Outbox
 from humanmcp.inbox.reply_reader import ReplyReader
 from humanmcp.inbox.session_folder import SessionFolder, read_record

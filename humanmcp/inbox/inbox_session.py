@@ -17,14 +17,8 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from humanmcp.inbox.contract import InboxError, Key, StoreError
-from humanmcp.protocol.conversation.transcript import (
-    HTTP,
-    DecisionChain,
-    DecisionRecord,
-    Direction,
-    Frame,
-    origin_in_words,
-)
+from humanmcp.protocol.conversation.decisions import DecisionChain, DecisionRecord, origin_in_words
+from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

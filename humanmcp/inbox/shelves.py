@@ -15,8 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from humanmcp.inbox import records
-from humanmcp.inbox.atomic import Signature, is_held, signature
+from humanmcp.inbox.atomic import Signature, signature
 from humanmcp.inbox.contract import Item, Key, Life, SessionFacts, UnknownItemError
+from humanmcp.inbox.life_lock import is_held
 from humanmcp.inbox.session_folder import read_record
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 

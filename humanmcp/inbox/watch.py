@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.common.own_process import leave_signals_to_the_main_thread
 from humanmcp.inbox import records
-from humanmcp.inbox.atomic import Signature, is_held, signature
+from humanmcp.inbox.atomic import Signature, signature
+from humanmcp.inbox.life_lock import is_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping

@@ -10,7 +10,7 @@ from humanmcp.inbox import records
 from humanmcp.inbox.atomic import LEFT_BEHIND, drop, replace_file, write_temporary
 from humanmcp.inbox.contract import WRITES_FOR
 from humanmcp.inbox.session_folder import find_record
-from humanmcp.protocol.conversation.transcript import sha256
+from humanmcp.protocol.conversation.decisions import sha256
 
 if TYPE_CHECKING:
     from pathlib import Path

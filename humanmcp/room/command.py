@@ -18,7 +18,7 @@ from humanmcp.common.settings import add_flags, home_folder, make_home, make_pri
 from humanmcp.desk import context
 from humanmcp.desk.guard import Address, is_near
 from humanmcp.http.listening import QuietServer, listen, outside_of, own_addresses, own_names
-from humanmcp.inbox.atomic import LifeLock, is_held
+from humanmcp.inbox.life_lock import LifeLock, is_held
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.room import records

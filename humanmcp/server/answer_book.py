@@ -22,15 +22,8 @@ from humanmcp.protocol.answer_book.book import (
 )
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode, decide
 from humanmcp.protocol.answer_book.decision import Decision
-from humanmcp.protocol.conversation.approvals import (
-    APPROVAL,
-    KIND,
-    allowed,
-    approval_of,
-    kind_of_tool,
-    pattern_of,
-)
-from humanmcp.protocol.conversation.exchange import Refused, Sent
+from humanmcp.protocol.conversation.approvals import allowed, approval_of, pattern_of
+from humanmcp.protocol.conversation.exchange import APPROVAL, KIND, Refused, Sent, kind_of_tool
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import follow

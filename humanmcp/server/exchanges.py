@@ -248,7 +248,7 @@ class ExchangeHandler:
 
     def too_long(self, cut: Cut) -> None:
         """Record a line that is too long, so that a person can refuse its request."""
-        from humanmcp.protocol.json.jsonrpc import stand_in  # noqa: PLC0415 - seldom wanted
+        from humanmcp.protocol.json.large import stand_in  # noqa: PLC0415 - seldom wanted
 
         self.journal.record(Direction.IN, cut.line, note=cut.note)
         request = stand_in(cut.line, cut.last, cut.size)

@@ -15,13 +15,13 @@ from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import InboxError, NotHeldError, Reply
 from humanmcp.inbox.inbox_session import InboxSession, Stamps
-from humanmcp.protocol.conversation.approvals import action_of, agent_of, kind_of_tool
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.approvals import action_of, agent_of
+from humanmcp.protocol.conversation.decisions import DecisionRecord
+from humanmcp.protocol.conversation.exchange import ExchangeState, kind_of_tool
 from humanmcp.protocol.conversation.transcript import (
     DECIDED,
     DELIBERATE,
     ON_PURPOSE,
-    DecisionRecord,
     Direction,
 )
 

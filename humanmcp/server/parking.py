@@ -17,22 +17,27 @@ from humanmcp.locales import spoken_language
 from humanmcp.protocol.answer_book.decide import Mode, when_nobody_answers
 from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation import parking
-from humanmcp.protocol.conversation.approvals import APPROVAL, kind_of_tool
 from humanmcp.protocol.conversation.exchange import (
+    APPROVAL,
+    RESULT_TOOL_NAME,
     Exchange,
     ExchangeState,
     Refused,
     Sent,
+    Ticket,
+    asked_ticket,
+    asks_with_ticket,
+    kind_of_tool,
     watches,
 )
-from humanmcp.protocol.conversation.parking import ParkedAs, ParkedCall, Ticket
+from humanmcp.protocol.conversation.parking import ParkedAs, ParkedCall
 from humanmcp.protocol.conversation.timeouts import REPEAT_WITHIN
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.tables import methods
-from humanmcp.protocol.tables.refusals import undeclared_extension
+from humanmcp.protocol.tables.methods import undeclared_extension
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation import check
 from humanmcp.server.journal import BY_US, QUIET, RETRY
@@ -107,9 +112,9 @@ class ParkedCalls(Capability):
         if not self._outlives(exchange):
             return None
         tools = self._session.negotiated.tools
-        has_tool = tools is None or parking.RESULT_TOOL["name"] in tools
+        has_tool = tools is None or RESULT_TOOL_NAME in tools
         if exchange.number in self._followers and exchange.method == "tools/call":
-            return ParkedAs.TICKET if has_tool and not parking.asks_with_ticket(exchange) else None
+            return ParkedAs.TICKET if has_tool and not asks_with_ticket(exchange) else None
         return parking.way_to_park(exchange, has_tool=has_tool)
 
     def _ticket(self, number: int) -> Ticket:
@@ -208,7 +213,7 @@ class ParkedCalls(Capability):
             return None
         if undeclared_extension(exchange.request, exchange.version):
             return None  # the answer book tells its client so
-        ticket = parking.asked_ticket(exchange)
+        ticket = asked_ticket(exchange)
         if ticket is None:
             return self._list(exchange)
         found = self._find(ticket)
@@ -228,7 +233,7 @@ class ParkedCalls(Capability):
             self._hear(item, exchange)
         if reply is None:
             self._followers[exchange.number] = ticket
-            if parking.asks_with_ticket(exchange):
+            if asks_with_ticket(exchange):
                 return _decision(
                     TextForm.RESULT, parking.still_waiting(exchange, call), parking.ASK_AGAIN_AFTER
                 )

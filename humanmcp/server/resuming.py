@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.inbox.contract import Answer, Order, UnknownItemError
 from humanmcp.protocol.answer_book.decision import Decision
-from humanmcp.protocol.conversation.approvals import APPROVAL, kind_of_tool
-from humanmcp.protocol.conversation.exchange import CUT, ExchangeState, Sent
+from humanmcp.protocol.conversation.exchange import APPROVAL, CUT, ExchangeState, Sent, kind_of_tool
 from humanmcp.protocol.conversation.timeouts import REISSUE_WITHIN, REPEAT_WITHIN
 from humanmcp.protocol.conversation.transcript import DELIBERATE, HTTP, Direction, Frame
 from humanmcp.protocol.json import jsonrpc

@@ -26,7 +26,7 @@ from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
 from humanmcp.common.settings import add_flags, book_path, home_folder
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
-from humanmcp.inbox.atomic import is_held
+from humanmcp.inbox.life_lock import is_held
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, in_language
 from humanmcp.protocol.json.visible import one_line

@@ -38,6 +38,7 @@ from humanmcp.protocol.answer_book.decision import by_entry
 from humanmcp.protocol.answer_book.following import first_entry
 from humanmcp.protocol.answer_book.placeholders import fill_answer
 from humanmcp.protocol.conversation.approvals import approval_of, pattern_of
+from humanmcp.protocol.conversation.decisions import DecisionRecord
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.timeouts import timeout_plan
@@ -46,11 +47,10 @@ from humanmcp.protocol.conversation.transcript import (
     DROPPED,
     INSTEAD,
     LET_GO,
-    DecisionRecord,
     Direction,
 )
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json import jsonrpc, large
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.tree import pretty, text_at
 from humanmcp.protocol.validation.held import (
@@ -488,7 +488,7 @@ class HeldQueue:
         why = say("tap", "too long to hold", bytes=cut.size, mebibytes=LONGEST_LINE >> 20)
         to_stderr(why)
         self._recorder.put(Direction.NOTE, b"", number=number, by=BY_TAP, note=why)
-        found = jsonrpc.at_the_ends(cut.line, cut.last)
+        found = large.at_the_ends(cut.line, cut.last)
         if "id" not in found:
             self._recorder.put(Direction.NOTE, b"", number=number, by=BY_TAP, note=DROPPED)
             return

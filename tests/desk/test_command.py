@@ -16,7 +16,7 @@ import pytest
 from humanmcp import launch
 from humanmcp.cli import main
 from humanmcp.common import browser
-from humanmcp.inbox.atomic import LifeLock
+from humanmcp.inbox.life_lock import LifeLock
 from tests.support.desk_process import COMMAND, Desking
 from tests.support.desktop import Desktop
 from tests.support.waiting import PATIENCE, until

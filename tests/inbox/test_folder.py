@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from humanmcp.common.settings import UnsafeFolderError
-from humanmcp.inbox import atomic, records, transcripts
+from humanmcp.inbox import life_lock, records, transcripts
 from humanmcp.inbox.contract import (
     Answer,
     Draft,
@@ -84,7 +84,7 @@ class TestFolderInboxOnABareSystem(InboxContract):
             raise NotImplementedError(path)
 
         monkeypatch.setattr(Path, "hardlink_to", refuse)
-        monkeypatch.setattr(atomic, "_lock", lambda *_, **__: None)
+        monkeypatch.setattr(life_lock, "_lock", lambda *_, **__: None)
         monkeypatch.delattr(os, "mkfifo", raising=False)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.inbox import atomic
-from humanmcp.inbox.atomic import LifeLock, is_held
+from humanmcp.inbox import life_lock
+from humanmcp.inbox.life_lock import LifeLock, is_held
 
 
 def test_a_lock_is_held_until_it_is_released(tmp_path: Path) -> None:
@@ -49,10 +49,10 @@ def test_where_locks_exclude_nothing_inside_a_process_its_own_are_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some network drives; there, to close a second descriptor would give the lock up, too."""
-    monkeypatch.setattr(atomic, "_lock", lambda *_, **__: None)
+    monkeypatch.setattr(life_lock, "_lock", lambda *_, **__: None)
     lock = LifeLock.take(tmp_path / "lock")
     with monkeypatch.context() as patched:
-        patched.setattr(atomic, "open_private", None)
+        patched.setattr(life_lock, "open_private", None)
         assert is_held(tmp_path / "lock")
         with pytest.raises(BlockingIOError):
             LifeLock.take(tmp_path / "lock")

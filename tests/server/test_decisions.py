@@ -13,7 +13,7 @@ from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Item, Order, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.transcript import verify_decisions
+from humanmcp.protocol.conversation.decisions import verify_decisions
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.browser.seats import INITIALIZE, request
 from tests.support.inbox_folder import permission, question

@@ -18,10 +18,10 @@ import pytest
 
 from humanmcp import launch
 from humanmcp.inbox import records
-from humanmcp.inbox.atomic import is_held
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import Key, OutgoingResult, Reply
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.life_lock import is_held
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import from_json
 from humanmcp.protocol.diagnostics.model import TextForm

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from humanmcp.cli import main
 from humanmcp.common.settings import Settings
-from humanmcp.inbox.atomic import LifeLock
+from humanmcp.inbox.life_lock import LifeLock
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.setup import doctor
 from humanmcp.setup.doctor import DoctorShape, Finding, Level

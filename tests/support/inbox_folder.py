@@ -16,7 +16,7 @@ from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.inbox.contract import Answer, HeldFacts, Item, Key, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.answer_book.book import APPROVE_TOOL, ASK_TOOL
+from humanmcp.protocol.answer_book.own_tools import APPROVE_TOOL, ASK_TOOL
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.support.waiting import EVERY

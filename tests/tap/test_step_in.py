@@ -11,8 +11,9 @@ from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.common.line_pipe import LONGEST_LINE
 from humanmcp.inbox.contract import Action, Item, Purpose, Reply
 from humanmcp.protocol.conversation.approvals import patterns_for
+from humanmcp.protocol.conversation.decisions import sha256, verify_decisions
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.conversation.transcript import Direction, sha256, verify_decisions
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm
 from tests.support.full_disk import empty, fill
 from tests.support.serve_process import HUMANMCP, run_command

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from humanmcp.protocol.json import jsonrpc, tree
+from humanmcp.protocol.json import large, spelling
 from humanmcp.protocol.repair import embedded, reading
 from humanmcp.protocol.tables import types
 from humanmcp.protocol.tables.schemas import expanded, template_form
@@ -135,8 +135,8 @@ def words() -> Iterator[str]:
         "contents", "Content", "CONTENT", "contnet", "cntent", "conten", "tent", "is_error", "iserror", "is-error", "error", "struct", "structured_content",
         "txt", "tex", "typ", "tpye", "mime", "mimetype", "mime_type", "mime type", "dta", "url", "urI", "next_cursor", "cursor", "meta", "__meta", "ttl", "ｔｅｘｔ", "i", "ID", "",
     ):  # fmt: skip
-        yield f"{typed!r}: {tree.alike(typed, known)!r} {tree.meant_by(typed, known)!r} {tree.plain(typed)!r} {tree.half_width(typed)!r}"
-        yield f"  {[tree.slips(typed, one, 3) for one in known]}"
+        yield f"{typed!r}: {spelling.alike(typed, known)!r} {spelling.meant_by(typed, known)!r} {spelling.plain(typed)!r} {spelling.half_width(typed)!r}"
+        yield f"  {[spelling.slips(typed, one, 3) for one in known]}"
     texts = (
         "", "a", "a@b.c", "a@b", "@b.c", "a b@c.d", "2026-01-02", "2026-13-01", "2026-02-30", "2024-02-29", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05", "2026-01-02T03:04:05.123+09:00",
         "2026-01-02T24:00:00Z", "2026-01-02 03:04:05Z", "http://h", "http://h/a b", "file:///a", "a:b", "//h", "/a", "http://[::1]/", "http://[x", "mailto:a@b.c", "urn:x:y", "1:2", "AAAA", "AAA=", "AA==", "A===", "AA=A", "AAA", "A-_A", "%%%%", "en", "1.5", "text/plain", "x",
@@ -174,5 +174,5 @@ def cut() -> Iterator[str]:
     for line in (whole, other):
         for first in range(0, len(line), 7):
             for last in (0, 12, 30, 45):
-                found = jsonrpc.stand_in(line[:first], line[len(line) - last :], 10**6)
+                found = large.stand_in(line[:first], line[len(line) - last :], 10**6)
                 yield f"{first} {last} {found!r}"

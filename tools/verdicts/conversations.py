@@ -18,7 +18,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Malformed, Message
-from humanmcp.protocol.tables import methods, refusals, versions
+from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.schemas import SchemaRow, rows_of, schema_of
 from humanmcp.protocol.validation import (
     addressing,
@@ -246,7 +246,7 @@ def protocol() -> Iterator[str]:
     for meta in ({}, stating(), {versions.META_VERSION: "x"}, {versions.META_VERSION: 7}):
         for version in (R2025, R2026):
             message = asked("tools/list", {"_meta": meta}, version=version).request
-            yield f"{meta} {version} {refusals.lacking_in(message, version)} {versions.stated_in(message)} {versions.unserved_in(message)}"
+            yield f"{meta} {version} {methods.lacking_in(message, version)} {versions.stated_in(message)} {versions.unserved_in(message)}"
     for names, version in product((None, (), ("completions",)), VERSIONS):
         offered = None if names is None else dict.fromkeys(names, True)
         yield f"{offered} {version} {starting_draft.has_completions(offered, version)}"

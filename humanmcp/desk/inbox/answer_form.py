@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering.open_exchange import read_line
 from humanmcp.desk.rendering import SECTION
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.approvals import QUESTION, kind_of_tool
-from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.exchange import QUESTION, NegotiatedState, kind_of_tool
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
 from humanmcp.protocol.diagnostics.problem import json_text
-from humanmcp.protocol.json.jsonrpc import Message, is_large
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.large import is_large
 from humanmcp.protocol.json.tree import follow, object_at
 from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables import methods, types

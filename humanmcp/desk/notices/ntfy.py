@@ -35,7 +35,8 @@ from humanmcp.inbox.atomic import write_private
 from humanmcp.inbox.contract import InboxError, Key, Reply, UnknownItemError
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of
-from humanmcp.protocol.conversation.approvals import QUESTION, digest_of
+from humanmcp.protocol.conversation.approvals import digest_of
+from humanmcp.protocol.conversation.exchange import QUESTION
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import OutgoingRequest
 from humanmcp.protocol.json.tree import object_at

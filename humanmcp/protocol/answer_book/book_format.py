@@ -19,7 +19,7 @@ from humanmcp.protocol.answer_book.book_entry import (
     Notice,
     Question,
 )
-from humanmcp.protocol.conversation.approvals import KIND, KINDS, QUESTION
+from humanmcp.protocol.conversation.exchange import KIND, KINDS, QUESTION
 from humanmcp.protocol.conversation.questions import NO_ANSWER_AFTER, OUTCOME
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.tables import methods, versions

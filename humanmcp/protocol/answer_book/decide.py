@@ -22,7 +22,7 @@ from humanmcp.protocol.conversation.questions import (
 )
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import object_at, text_at
-from humanmcp.protocol.tables import methods, refusals, versions
+from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import DISCOVER
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def _rejection(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
         return exchange.transport_facts.error
     if versions.unserved_in(exchange.request) is not None:
         return _unsupported(exchange, book)
-    return refusals.refusal(exchange.request, exchange.version)
+    return methods.refusal(exchange.request, exchange.version)
 
 
 def _unsupported(exchange: Exchange, book: Book) -> Mapping[str, Any]:

@@ -18,15 +18,16 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation import questions as asking
-from humanmcp.protocol.conversation.transcript import sha256
+from humanmcp.protocol.conversation.decisions import sha256
+from humanmcp.protocol.conversation.exchange import APPROVAL, QUESTION, kind_of_tool
 from humanmcp.protocol.json.jsonrpc import (
     AmbiguousError,
     Kind,
     decode_once,
-    is_large,
     member,
     members,
 )
+from humanmcp.protocol.json.large import is_large
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
 from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.tables import bounded
@@ -38,25 +39,14 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.questions import AskedQuestion
     from humanmcp.protocol.json.jsonrpc import JsonObject, Message
 
-KIND: Final = "humanmcp/kind"
-"""The member of a tool's `_meta` that says what it is for."""
-APPROVAL: Final = "approval"
-QUESTION: Final = "question"
 AGENT: Final = "humanmcp/agent"
 """The member of a call's `_meta` in which a hook says which prompt of which agent it is."""
-KINDS: Final = (APPROVAL, QUESTION)
 
 QUESTION_TOOLS: Final = frozenset({"AskUserQuestion"})
 """Host tools whose permission prompt is a question. An answer to another tool would run it."""
 PLAN_TOOL: Final = "ExitPlanMode"
 """A host's tool whose permission approves its plan: with it, the agent leaves its plan mode."""
 DENIED: Final = "A person denied this."
-
-
-def kind_of_tool(tool: object, tools: Mapping[str, Any] | None) -> str:
-    """Return the kind of a tool from the answer book; "" if it has none."""
-    found = follow(tools, tool, "_meta", KIND) if isinstance(tool, str) else None
-    return found if found in KINDS else ""
 
 
 def kind_of_input(given: Mapping[str, Any], tool: str = "") -> str:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -138,6 +139,18 @@ class NegotiatedState(NamedTuple):
 
 NOTHING_ESTABLISHED: Final = NegotiatedState()
 
+KIND: Final = "humanmcp/kind"
+"""The member of a tool's `_meta` that says what it is for."""
+APPROVAL: Final = "approval"
+QUESTION: Final = "question"
+KINDS: Final = (APPROVAL, QUESTION)
+
+
+def kind_of_tool(tool: object, tools: Mapping[str, Any] | None) -> str:
+    """Return the kind of a tool from the answer book; "" if it has none."""
+    found = follow(tools, tool, "_meta", KIND) if isinstance(tool, str) else None
+    return found if found in KINDS else ""
+
 
 class TransportFacts(NamedTuple):
     """What the transport says about a request beside its line, such as HTTP headers.
@@ -244,6 +257,51 @@ def name_of(message: Message) -> str:
         if isinstance(name, str):
             return name
     return ""
+
+
+RESULT_TOOL_NAME: Final = "ask_human_result"
+"""The tool that a model calls with a ticket."""
+_NUMBER: Final = re.compile(r"[1-9][0-9]{0,11}", re.ASCII)
+
+
+class Ticket(NamedTuple):
+    """The token of a parked call, which only its client knows: `SESSION.NUMBER.SECRET`.
+
+    "Task IDs act as bearer tokens": every use compares the secret first.
+    """
+
+    session: str
+    number: int
+    secret: str
+
+    def __str__(self) -> str:
+        """Return the token for the client."""
+        return f"{self.session}.{self.number}.{self.secret}"
+
+    @classmethod
+    def read(cls, token: object) -> Ticket | None:
+        """Read a received token; None if it is not one of ours."""
+        parts = token.split(".") if isinstance(token, str) else []
+        if len(parts) != 3 or _NUMBER.fullmatch(parts[1]) is None:
+            return None
+        return cls(parts[0], int(parts[1]), parts[2])
+
+
+def asked_ticket(exchange: Exchange) -> Ticket | None:
+    """Return the ticket in a request; None for a request without one."""
+    params = exchange.request.params
+    if exchange.method in methods.REQUESTS and exchange.method.startswith("tasks/"):
+        return Ticket.read(params.get("taskId"))
+    if asks_with_ticket(exchange):
+        return Ticket.read(follow(params, "arguments", "ticket"))
+    if methods.of(exchange.method).asks_back and "requestState" in params:
+        return Ticket.read(params["requestState"])
+    return None
+
+
+def asks_with_ticket(exchange: Exchange) -> bool:
+    """Return True for a call of `ask_human_result`."""
+    return exchange.method == "tools/call" and exchange.tool == RESULT_TOOL_NAME
 
 
 class NoIdError(LookupError):

@@ -9,11 +9,11 @@ parked call into the texts to send.
 from __future__ import annotations
 
 import enum
-import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.protocol.conversation import approvals, questions
+from humanmcp.protocol.conversation import questions
+from humanmcp.protocol.conversation.exchange import APPROVAL, KIND, RESULT_TOOL_NAME, asked_ticket
 from humanmcp.protocol.conversation.timeouts import shortly_before
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
@@ -64,7 +64,7 @@ clients wait for at least 60 s.
 
 RESULT_TOOL: Final[Mapping[str, Any]] = MappingProxyType(
     {
-        "name": "ask_human_result",
+        "name": RESULT_TOOL_NAME,
         "title": "Get the human's answer",
         "description": "Get the answer to an earlier call that a person is still working on",
         "inputSchema": {
@@ -85,7 +85,6 @@ CAPABILITIES: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """The declaration of tasks, by protocol version."""
 _NOT_FOUND: Final = "Task not found"
-_NUMBER: Final = re.compile(r"[1-9][0-9]{0,11}", re.ASCII)
 
 
 def with_result_tool(
@@ -95,38 +94,15 @@ def with_result_tool(
 
     Not those for approvals: they are never parked.
     """
-    others = [one for one in tools if one.get("name") != RESULT_TOOL["name"]]
+    others = [one for one in tools if one.get("name") != RESULT_TOOL_NAME]
     if features(version).asked_for_tasks:
         others = [
             one
-            if follow(one, "_meta", approvals.KIND) == approvals.APPROVAL
+            if follow(one, "_meta", KIND) == APPROVAL
             else {"execution": {"taskSupport": "optional"}, **one}
             for one in others
         ]
     return (*others, dict(RESULT_TOOL))
-
-
-class Ticket(NamedTuple):
-    """The token of a parked call, which only its client knows: `SESSION.NUMBER.SECRET`.
-
-    "Task IDs act as bearer tokens": every use compares the secret first.
-    """
-
-    session: str
-    number: int
-    secret: str
-
-    def __str__(self) -> str:
-        """Return the token for the client."""
-        return f"{self.session}.{self.number}.{self.secret}"
-
-    @classmethod
-    def read(cls, token: object) -> Ticket | None:
-        """Read a received token; None if it is not one of ours."""
-        parts = token.split(".") if isinstance(token, str) else []
-        if len(parts) != 3 or _NUMBER.fullmatch(parts[1]) is None:
-            return None
-        return cls(parts[0], int(parts[1]), parts[2])
 
 
 class ParkedCall(NamedTuple):
@@ -201,7 +177,7 @@ def parked_response(exchange: Exchange, call: ParkedCall, negotiated: Negotiated
         return jsonrpc.as_line({"resultType": "task", **task})
     words = (
         "A person is still working on this. Nothing has been decided. Call the tool "
-        f'{RESULT_TOOL["name"]} with {{"ticket": "{call.token}"}} to get the answer.'
+        f'{RESULT_TOOL_NAME} with {{"ticket": "{call.token}"}} to get the answer.'
     )
     schema = follow(negotiated.known_tools, exchange.tool, "outputSchema")
     # "Servers MUST provide structured results that conform to this schema": not for errors.
@@ -261,23 +237,6 @@ def _status(version: str, call: ParkedCall) -> str:
 
 
 # -- requests of its client ----------------------------------------------------------------------
-
-
-def asked_ticket(exchange: Exchange) -> Ticket | None:
-    """Return the ticket in a request; None for a request without one."""
-    params = exchange.request.params
-    if exchange.method in methods.REQUESTS and exchange.method.startswith("tasks/"):
-        return Ticket.read(params.get("taskId"))
-    if asks_with_ticket(exchange):
-        return Ticket.read(follow(params, "arguments", "ticket"))
-    if methods.of(exchange.method).asks_back and "requestState" in params:
-        return Ticket.read(params["requestState"])
-    return None
-
-
-def asks_with_ticket(exchange: Exchange) -> bool:
-    """Return True for a call of `ask_human_result`."""
-    return exchange.method == "tools/call" and exchange.tool == RESULT_TOOL["name"]
 
 
 def refuse_unknown(exchange: Exchange, why: str = _NOT_FOUND) -> tuple[TextForm, str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from humanmcp.protocol.diagnostics.model import Applicability, applied, together
 from humanmcp.protocol.diagnostics.problem import HOLE, PLACEHOLDER, FixKind
 from humanmcp.protocol.json.jsonrpc import TOKEN
-from humanmcp.protocol.json.tree import alike, plain
+from humanmcp.protocol.json.spelling import alike, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -24,15 +24,14 @@ from humanmcp.protocol.http.http_headers import LAST_EVENT, SESSION, SPELLING, V
 from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import (
-    MOST_VALUES,
     Batch,
     Flaw,
     Kind,
     Malformed,
     Message,
-    has_many_values,
 )
-from humanmcp.protocol.tables import refusals, versions
+from humanmcp.protocol.json.large import MOST_VALUES, has_many_values
+from humanmcp.protocol.tables import methods, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -312,7 +311,7 @@ def facts_stated_in(
     version = _version(message)
     lacking = next((key for key in versions.META_REQUIRED if key not in message.meta), None)
     if lacking is not None:
-        return TransportFacts(version, refusals.lacking(lacking))
+        return TransportFacts(version, methods.lacking(lacking))
     schema = schema_of(message) if message.method == "tools/call" else None
     wrong = http_headers.mismatch_in(message, headers, schema)
     if wrong is None:

@@ -22,7 +22,7 @@ from humanmcp.protocol.diagnostics.problem import (
     unwrap,
 )
 from humanmcp.protocol.json.jsonrpc import Kind, compact, member, size_of, wire_line, with_token
-from humanmcp.protocol.json.tree import half_width
+from humanmcp.protocol.json.spelling import half_width
 from humanmcp.protocol.repair.reading import (
     LONG,
     LONGEST,

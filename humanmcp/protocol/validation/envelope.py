@@ -26,7 +26,7 @@ from humanmcp.protocol.diagnostics.problem import (
     wrap,
 )
 from humanmcp.protocol.json.jsonrpc import json_type, wire_line
-from humanmcp.protocol.json.tree import alike, half_width
+from humanmcp.protocol.json.spelling import alike, half_width
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.rules.registry import RuleSet
 from humanmcp.protocol.validation.shape_checker import judge

@@ -26,7 +26,8 @@ from humanmcp.protocol.json.jsonrpc import (
     kind_of_message,
     wire_line,
 )
-from humanmcp.protocol.json.tree import alike, follow
+from humanmcp.protocol.json.spelling import alike
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import CANCELLED, LOG, PROGRESS

@@ -30,7 +30,7 @@ from humanmcp.protocol.diagnostics.problem import (
     wrap,
 )
 from humanmcp.protocol.json.jsonrpc import compact, json_type, member
-from humanmcp.protocol.json.tree import alike
+from humanmcp.protocol.json.spelling import alike
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.examples import example_of, named
 from humanmcp.protocol.tables.objects import CONTENT, SHAPES

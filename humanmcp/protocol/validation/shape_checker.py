@@ -21,7 +21,7 @@ from humanmcp.protocol.diagnostics.problem import (
     wrap,
 )
 from humanmcp.protocol.json.jsonrpc import json_type
-from humanmcp.protocol.json.tree import alike, meant_by
+from humanmcp.protocol.json.spelling import alike, meant_by
 from humanmcp.protocol.tables import types
 from humanmcp.protocol.tables.examples import example, example_of
 from humanmcp.protocol.tables.objects import SHAPES

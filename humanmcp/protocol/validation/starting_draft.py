@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
 from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
 from humanmcp.protocol.json.tree import follow, mapped, objects_at
-from humanmcp.protocol.tables import examples, methods, refusals, schemas, versions
+from humanmcp.protocol.tables import examples, methods, schemas, versions
 from humanmcp.protocol.tables.objects import SHAPES
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.json_schema import validator
@@ -54,7 +54,7 @@ def _start(exchange: Exchange, negotiated: NegotiatedState, language: str) -> st
         return message(exchange, "error", _fitted_error(exchange, wrong))
     if first is None or not methods.of(exchange.method).is_in(exchange.version):
         return message(exchange, "error", examples.errors("", exchange.version)["method_not_found"])
-    refusal = refusals.refusal(exchange.request, exchange.version)
+    refusal = methods.refusal(exchange.request, exchange.version)
     if refusal is not None:
         return message(exchange, "error", refusal)
     result = {**first[1], **negotiated.prepared.get(exchange.method, {})}

@@ -25,12 +25,9 @@ from humanmcp.protocol.validation.addressing import divide
 from humanmcp.server.text_files.folder import (
     IN,
     TEMPORARY,
-    Absence,
     InTxt,
     OpenFolder,
-    SentFolder,
     Unfit,
-    WatchedFile,
 )
 from humanmcp.server.text_files.out_txt import (
     Document,
@@ -43,6 +40,7 @@ from humanmcp.server.text_files.out_txt import (
     texts_of,
     without,
 )
+from humanmcp.server.text_files.watched_file import Absence, WatchedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -53,6 +51,7 @@ if TYPE_CHECKING:
 
 OUT: Final = "out.txt"
 PROBLEMS: Final = "problems.txt"
+SENT: Final = "sent"
 STATUS: Final = "status.txt"
 OWN: Final = frozenset({IN, PROBLEMS, STATUS, TEMPORARY})
 """What this program alone writes: a change there is none of the person's."""
@@ -442,3 +441,49 @@ class TextFiles:
             self._trouble = error
         else:
             self._last_text, self._trouble = text, None
+
+
+class SentFolder:
+    """The folder `sent` in the archive, or in the folder itself if that is not possible."""
+
+    def __init__(self, folder: OpenFolder, archive: Path | None = None) -> None:
+        self._place = folder
+        self._folder = SENT if archive is None else str(archive / SENT)
+        self._count = 0
+
+    def take(self, name: str) -> str:
+        """Rename a file of the folder to the next number. Return its new name.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            OSError: it cannot be renamed now; Windows does not rename what is open elsewhere.
+        """
+        new = self._next()
+        try:
+            self._place.rename(name, new)
+        except OSError as error:
+            if error.errno != errno.EXDEV or self._folder == SENT:
+                raise
+            self._settle_here()  # the archive is on another disk
+            new = self._next()
+            self._place.rename(name, new)
+        return new
+
+    def keep(self, content: bytes) -> None:
+        """Store the content of a file that no longer exists."""
+        self._place.create(self._next(), content)
+
+    def _next(self) -> str:
+        try:
+            self._place.make_folder(self._folder)
+        except FileNotFoundError:  # somebody removed the archive
+            self._settle_here()
+            self._place.make_folder(self._folder)
+        while True:
+            self._count += 1
+            name = f"{self._folder}/{self._count:04d}.txt"
+            if self._place.mark(name) is None:
+                return name
+
+    def _settle_here(self) -> None:
+        self._folder, self._count = SENT, 0

@@ -8,7 +8,6 @@ Knows nothing of what is in the files.
 from __future__ import annotations
 
 import enum
-import errno
 import os
 import stat
 import time
@@ -16,8 +15,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.settings import UnsafeFolderError
-from humanmcp.inbox.atomic import LifeLock
 from humanmcp.inbox.folder_time import FolderTime
+from humanmcp.inbox.life_lock import LifeLock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -340,102 +339,6 @@ def _keeps_modes(path: Path) -> bool:
         probe.unlink()
 
 
-STABLE: Final = 0.01
-"""Seconds between two looks that must see the same before a file is read."""
-
-SILENCE: Final = 2.0
-"""Seconds without a change after which a text counts as finished although it is not complete."""
-
-LOCKED_EVERY: Final = 0.5
-"""Seconds between two tries to read a file that the system keeps from us."""
-
-
-class Absence(enum.Enum):
-    """There is no file of this name."""
-
-    GONE = "gone"
-    """It was there at the last look."""
-    STILL = "still"
-
-
-class WatchedFile:
-    """A file that is watched under its name.
-
-    `gone` is how many characters of its text were sent, `print` the hash of these, and `early` what
-    was refused among them.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.gone = 0
-        self.print = hash("")
-        self.early = ""
-        self._seen: Mark | None = None
-        self._settled: Mark | None = None
-        self._since = 0.0
-        self._next_look = 0.0
-
-    @property
-    def has_content(self) -> bool:
-        """Return True if the file existed at the last look and was not empty."""
-        return self._seen is not None and self._seen.size > 0
-
-    def look(self, folder: OpenFolder, now: float) -> tuple[bytes, Mark] | Unfit | Absence | None:
-        """Look once: return the content if the file no longer changes, else None.
-
-        A file that must not be read is reported once, at once.
-        """
-        missing = self._seen is None and not folder.may_have_more
-        mark = None if missing else folder.mark(self.name)
-        if mark is None:
-            was_there, self._seen, self._settled = self._seen is not None, None, None
-            return Absence.GONE if was_there else Absence.STILL
-        if mark != self._seen:
-            self._seen, self._since, self._next_look = mark, now, now + STABLE
-            if mark.unfit is not None:
-                self._settled = mark
-            return mark.unfit
-        if mark == self._settled or now < self._next_look:
-            return None
-        content = folder.read(self.name, mark)
-        if isinstance(content, Unfit):
-            self._next_look = now + LOCKED_EVERY
-            return content
-        return None if content is None else (content, mark)
-
-    @property
-    def look_again(self) -> float | None:
-        """When to look again at a file that is being written; None if it no longer changes."""
-        return None if self._seen == self._settled else self._next_look
-
-    def is_silent(self, now: float) -> bool:
-        """Return True if the file has not changed for long enough. If not, plan another look."""
-        self._next_look = self._since + SILENCE
-        return now >= self._next_look
-
-    def settle(self, mark: Mark | None) -> None:
-        """Ignore the file while it has this mark; with None, look again at once."""
-        self._seen = self._settled = mark
-
-    def is_as_settled(self, folder: OpenFolder) -> bool:
-        """Return True if the file has not changed since `settle`."""
-        return self._settled is not None and folder.mark(self.name) == self._settled
-
-    def send(self, text: str, end: int, refused: str = "") -> None:
-        """Note that the text before `end` was judged; `refused` is the refused part."""
-        self.gone, self.print = end, hash(text[:end])
-        self.early += refused
-
-    def start_in(self, text: str) -> int:
-        """Return the offset in the text where new content may begin.
-
-        That is after what was sent, if the text still begins with it, and else the beginning.
-        """
-        if hash(text[: self.gone]) != self.print:
-            self.gone, self.print, self.early = 0, hash(""), ""
-        return self.gone
-
-
 IN: Final = "in.txt"
 _NO_FILE: Final = frozenset({Unfit.LINK, Unfit.FOLDER, Unfit.SPECIAL, Unfit.FOREIGN})
 
@@ -490,52 +393,3 @@ class InTxt:
             self.trouble = error
         else:
             self.trouble = None
-
-
-SENT: Final = "sent"
-
-
-class SentFolder:
-    """The folder `sent` in the archive, or in the folder itself if that is not possible."""
-
-    def __init__(self, folder: OpenFolder, archive: Path | None = None) -> None:
-        self._place = folder
-        self._folder = SENT if archive is None else str(archive / SENT)
-        self._count = 0
-
-    def take(self, name: str) -> str:
-        """Rename a file of the folder to the next number. Return its new name.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-            OSError: it cannot be renamed now; Windows does not rename what is open elsewhere.
-        """
-        new = self._next()
-        try:
-            self._place.rename(name, new)
-        except OSError as error:
-            if error.errno != errno.EXDEV or self._folder == SENT:
-                raise
-            self._settle_here()  # the archive is on another disk
-            new = self._next()
-            self._place.rename(name, new)
-        return new
-
-    def keep(self, content: bytes) -> None:
-        """Store the content of a file that no longer exists."""
-        self._place.create(self._next(), content)
-
-    def _next(self) -> str:
-        try:
-            self._place.make_folder(self._folder)
-        except FileNotFoundError:  # somebody removed the archive
-            self._settle_here()
-            self._place.make_folder(self._folder)
-        while True:
-            self._count += 1
-            name = f"{self._folder}/{self._count:04d}.txt"
-            if self._place.mark(name) is None:
-                return name
-
-    def _settle_here(self) -> None:
-        self._folder, self._count = SENT, 0

@@ -8,7 +8,7 @@ import pytest
 from humanmcp.desk.server import server_definition
 from humanmcp.desk.server.server_definition import entry_of, fields_of
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.answer_book.book import ASK_TOOL
+from humanmcp.protocol.answer_book.own_tools import ASK_TOOL
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 
 PROMPT = {

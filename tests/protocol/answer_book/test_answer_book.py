@@ -15,8 +15,13 @@ from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode, decide
 from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.answer_book.following import BookMemory
 from humanmcp.protocol.conversation import timeouts
-from humanmcp.protocol.conversation.approvals import APPROVAL, KIND
-from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, TransportFacts
+from humanmcp.protocol.conversation.exchange import (
+    APPROVAL,
+    KIND,
+    Exchange,
+    NegotiatedState,
+    TransportFacts,
+)
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation.starting_draft import start

@@ -11,17 +11,15 @@ from hypothesis import strategies as st
 
 from humanmcp.protocol.conversation import approvals
 from humanmcp.protocol.conversation.approvals import (
-    APPROVAL,
-    KIND,
     AllowPattern,
     Approval,
     approval_of,
     digest_of,
-    kind_of_tool,
     pattern_of,
     patterns_for,
 )
-from humanmcp.protocol.conversation.transcript import sha256
+from humanmcp.protocol.conversation.decisions import sha256
+from humanmcp.protocol.conversation.exchange import APPROVAL, KIND, kind_of_tool
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.tables import bounded

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.transcript import (
+from humanmcp.protocol.conversation.decisions import (
     ChainEnd,
     DecisionChain,
     DecisionFlaw,

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from humanmcp.protocol.answer_book.book import ASK_TOOL, Book
+from humanmcp.protocol.answer_book.book import Book
 from humanmcp.protocol.answer_book.book_format import parse
 from humanmcp.protocol.answer_book.decide import Mode, decide
-from humanmcp.protocol.conversation.approvals import QUESTION, Approval, approval_of
-from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+from humanmcp.protocol.answer_book.own_tools import ASK_TOOL
+from humanmcp.protocol.conversation.approvals import Approval, approval_of
+from humanmcp.protocol.conversation.exchange import QUESTION, Exchange, NegotiatedState
 from humanmcp.protocol.conversation.questions import (
     LONGEST_LIMIT,
     OUTCOME,

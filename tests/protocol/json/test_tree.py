@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol.json.jsonrpc import compact
+from humanmcp.protocol.json.spelling import slips
 from humanmcp.protocol.json.tree import (
     DEEPEST_INDENT,
     array_at,
@@ -19,7 +20,6 @@ from humanmcp.protocol.json.tree import (
     objects_at,
     pointer,
     pretty,
-    slips,
     text_at,
     well_formed,
 )

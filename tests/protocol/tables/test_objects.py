@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.json.tree import alike
+from humanmcp.protocol.json.spelling import alike
 from humanmcp.protocol.tables import examples, methods, types, versions
 from humanmcp.protocol.tables.examples import example_of
 from humanmcp.protocol.tables.objects import (

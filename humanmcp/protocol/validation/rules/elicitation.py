@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.protocol.conversation.state import declared_by
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic, delete, quoted, replace_with, shown
-from humanmcp.protocol.json.tree import alike
+from humanmcp.protocol.json.spelling import alike
 from humanmcp.protocol.tables import methods, schemas
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.rules.registry import rule

@@ -1,0 +1,134 @@
+"""A lock that ends with its process: whoever finds it free knows that the process is gone."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox.atomic import open_private
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
+    import msvcrt
+
+    def _lock(descriptor: int, *, shared: bool) -> None:  # noqa: ARG001 - Windows has one kind
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int, *, shared: bool) -> None:
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+
+
+_HELD: dict[tuple[int, int], int] = {}
+"""The locks of this process: the descriptor of each file, which is known by device and inode.
+
+On some file systems a lock excludes nothing inside a process, and to close a second descriptor
+gives it up (NFS): the files of this list are not even opened again.
+"""
+_LOOK_LASTS: Final = 0.001
+_MOST_TRIES: Final = 1000
+_FREE_ERRORS = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR})
+
+
+class LifeLock:
+    """A lock that is held from `take` until `release`, or until the process dies."""
+
+    __slots__ = ("_descriptor", "_file")
+
+    def __init__(self, descriptor: int, file: tuple[int, int]) -> None:
+        self._descriptor, self._file = descriptor, file
+        _HELD[file] = descriptor
+
+    def __del__(self) -> None:
+        """Give the descriptor back with an inbox that was dropped without an end."""
+        self.release()
+
+    @classmethod
+    def take(cls, path: Path) -> LifeLock:
+        """Make the lock file and hold it.
+
+        Raises:
+            OSError: another process holds it (EAGAIN, EACCES), or it cannot be made.
+        """
+        if _is_ours(path):
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(path))
+        descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
+        try:
+            _take(descriptor)
+            found = os.fstat(descriptor)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return cls(descriptor, (found.st_dev, found.st_ino))
+
+    def release(self) -> None:
+        """Let go. A second time changes nothing."""
+        if _HELD.get(self._file) == self._descriptor:
+            del _HELD[self._file]
+            os.close(self._descriptor)
+        self._descriptor = -1
+
+
+def _take(descriptor: int) -> None:
+    """Lock a file, although others may look at it: each look holds it for a moment.
+
+    Raises:
+        OSError: another process holds it.
+    """
+    for _ in range(_MOST_TRIES):
+        try:
+            _lock(descriptor, shared=False)
+        except BlockingIOError:
+            _lock(descriptor, shared=True)  # refused by who holds it, not by who looks
+            time.sleep(_LOOK_LASTS)
+        else:
+            return
+    _lock(descriptor, shared=False)
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        found = path.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) in _HELD
+
+
+def is_held(path: Path) -> bool | None:
+    """Return True if a living process holds the lock; None if there is none, for now or for ever.
+
+    Where that cannot be found out (too many open files) it counts as held: no process is
+    declared dead for a trouble of our own.
+    """
+    if _is_ours(path):
+        return True
+    try:
+        descriptor = open_private(path, os.O_RDWR)
+    except OSError as error:
+        return None if error.errno in _FREE_ERRORS else True
+    try:
+        _lock(descriptor, shared=True)
+    except OSError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _let_go_in_child() -> None:
+    """Close the locks in a forked child: it would keep them held after its parent's death."""
+    for descriptor in _HELD.values():
+        os.close(descriptor)
+    _HELD.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go_in_child)
