@@ -283,6 +283,20 @@ def _views(  # noqa: PLR0917 - one place that knows them all
         ("connect", "/connect"),
         ("login", "/login"),
         ("missing", "/nothing-here"),
+        ("check", f"/check/{session}"),
+        ("compare", f"/compare?line={session}/1&line={session}/6"),
+        ("export", f"/export/{session}"),
+        ("book", "/book"),
+        ("server", f"/server?session={session}"),
+        ("entry", f"/server/entry?session={session}&list=tools"),
+        ("say", f"/say/{session}"),
+        ("ask", f"/m/{session}/4/ask"),
+        ("keep", f"/m/{session}/2/keep"),
+        ("faults", f"/faults/{session}"),
+        ("devices", "/devices"),
+        ("settings-page", "/settings"),
+        ("mistake", "/mistake/M09"),
+        ("present", "/present"),
     ):
         window.goto(path)
         take(view)

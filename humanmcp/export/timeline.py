@@ -200,7 +200,7 @@ def draw(found: list[Bar], address: str) -> Iterator[str]:
         yield f"{zoom}\N{MULTIPLICATION SIGN}</label>"
     yield "</p>"
     yield '<ul class="legend">'
-    for kind in ("person", "way", *_SIGNS):
+    for kind in ("person", "way", "way open", *_SIGNS):
         sign = _SIGNS.get(kind) or _SQUARE
         yield f'<li><span class="{kind}">{sign}</span> {_safe(say(SECTION, f"bar {kind}"))}</li>'
     yield "</ul>"

@@ -116,9 +116,14 @@ def cards(desk: Desking, name: str) -> list[str]:
     return [*found, "/", "/devices", "/taps", "/offline", "/history?q=nothing-has-this"]
 
 
-def places(_desk: Desking, name: str) -> list[str]:
+def places(desk: Desking, name: str) -> list[str]:
     """List an address of every other view."""
-    return [*views(name), f"/history?line={name}/1", f"/m/{name}/2?view=json"]
+    log = "\n".join((request("tools/list", None, "1"), '{"jsonrpc":"2.0","id":"1","result":{}}'))
+    headers = {**desk.bearer, "Content-Type": "application/octet-stream"}
+    answer = desk.ask("POST", "/api/recordings?name=log", body=log.encode(), headers=headers)
+    opened = answer.json["address"]
+    beside = (f"/history?line={name}/1", f"/m/{name}/2?view=json")
+    return [*views(name), *beside, opened, f"/check/{name}"]
 
 
 THEMES: Final[dict[str, dict[str, Any]]] = {
@@ -130,7 +135,7 @@ THEMES: Final[dict[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize(
     ("listed", "theme"),
-    [(cards, "light"), (cards, "dark"), (cards, "phone"), (places, "light"), (places, "dark")],
+    [(listed, theme) for listed in (cards, places) for theme in ("light", "dark", "phone")],
 )
 def test_axe_finds_nothing_on_any_page_of_the_desk(
     full: tuple[Desking, str],

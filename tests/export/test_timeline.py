@@ -146,7 +146,7 @@ def test_of_a_long_session_the_last_exchanges_are_drawn() -> None:
     ]
     shown = "".join(timeline.draw(found, "#line-{seq}"))
     assert "The last 1000 of 1005 exchanges." in shown
-    assert shown.count("<rect") == timeline.MOST + 2  # and those of the legend
+    assert shown.count("<rect") == timeline.MOST + 3  # and those of the legend
     assert "".join(timeline.draw([], "")) == ""
 
 

@@ -331,7 +331,8 @@ def present(
 ) -> HTMLResponse:
     """Show one step of a conversation, large, for a projector. Nothing can be answered here.
 
-    `look` is a theme for this page only; `bare` omits the bar.
+    `look` is a theme for this page only, else it is light unless the owner chose dark; `bare` omits
+    the bar.
     """
     desk = desk_of(request)
     sessions = desk.board.sessions()
@@ -342,8 +343,8 @@ def present(
     kept = {"look": look, "bare": bare}
     chosen_look = "".join(f"&{key}={quote(one)}" for key, one in kept.items() if one)
     values |= {"kept": chosen_look, **kept}
-    if look in THEMES:
-        values["theme"] = look
+    chosen_theme = request.cookies.get("theme")
+    values["theme"] = look if look in THEMES else "dark" if chosen_theme == "dark" else "light"
     if chosen:
         values |= stage(desk, chosen, seq)
     return page(request, "history/present.html", **values)

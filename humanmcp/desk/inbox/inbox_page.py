@@ -340,7 +340,7 @@ def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
     }
 
 
-_IN_ONES_WORDS: Final = ("tools/call", "elicitation/create")
+_IN_ONES_WORDS: Final = ("tools/call", "resources/read", "elicitation/create")
 """The methods without a ready answer: only the person knows it."""
 
 

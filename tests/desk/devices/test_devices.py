@@ -140,7 +140,7 @@ def test_no_name_hides_which_device_answered(room: Room, open_desk: Desking) -> 
         assert (reply.who, reply.device, reply.author) == ("Anna", "phone", "Anna (phone)")
         path = f"/m/{session}/1"
         until(lambda: "Answered by" in open_desk.page(path), "the answer is on the page")
-        assert "Answered by Anna (phone) after" in open_desk.page(path)
+        assert "Answered by Anna (phone), after" in open_desk.page(path)
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,12 @@ import pytest
 
 from humanmcp.inbox.contract import Life, Role
 from humanmcp.inbox.folder import FolderInbox
+from tests.browser.seats import INITIALIZE
 from tests.cases.test_formats import FORMATS, FROM_CLIENT, LINES, values
 from tests.support.desk_process import Desking
 from tests.support.serve_http import Got
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
 
 FILE: Final = {"Content-Type": "application/octet-stream"}
 WRONG: Final = (
@@ -134,3 +137,13 @@ def test_only_a_browser_of_this_computer_opens_a_recording(desk: Desking) -> Non
     assert desk.ask("POST", path, body=WRONG.encode(), headers=FILE).status == 401
     as_form = {**desk.bearer, "Content-Type": "text/plain"}  # which any website could send
     assert desk.ask("POST", path, body=WRONG.encode(), headers=as_form).status == 415
+
+
+def test_a_request_that_still_waits_has_no_problem(desk: Desking) -> None:
+    """It gets one when its session is over."""
+    with Serving(desk.home, "--by-hand") as host:
+        host.say(INITIALIZE)
+        name = until(host.find_session, "a session").name
+        until(lambda: desk.get("/api/exchanges")["waiting"], "the request waits")
+        assert "never got a response" not in desk.page(f"/check/{name}")
+    until(lambda: "never got a response" in desk.page(f"/check/{name}"), "its session is over")
