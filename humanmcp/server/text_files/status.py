@@ -160,12 +160,12 @@ class StatusTxt:
         approval = approval_of(exchange.request.raw, exchange.request, tools)
         if approval is not None:
             yield from self._approval(approval, exchange.number)
+            if len(approval.questions) == 1:
+                yield from self._start(exchange)
             return
         inquiry = inquiry_of(exchange.request)
         if inquiry is None:
-            example = self._example(exchange)
-            if one_line(example, LONGEST_EXAMPLE) == example:
-                yield f"    {self._say('example')} {example}"
+            yield from self._start(exchange)
             return
         yield f"    {one_line(inquiry.question, LONGEST)}"
         for option, description in inquiry.choices:
@@ -173,6 +173,11 @@ class StatusTxt:
             yield f"      - {one_line(option, LONGEST)}{note}"
         if inquiry.options:
             yield f"    {self._say('choose' if inquiry.free_text else 'choose only')}"
+
+    def _start(self, exchange: Exchange) -> Iterator[str]:
+        example = self._example(exchange)
+        if one_line(example, LONGEST_EXAMPLE) == example:
+            yield f"    {self._say('example')} {example}"
 
     def _example(self, exchange: Exchange) -> str:
         """Return an answer to start from, as one line for out.txt."""

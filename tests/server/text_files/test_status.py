@@ -79,6 +79,21 @@ def test_the_answer_that_status_txt_shows_can_be_sent_as_it_is(tmp_path: Path) -
         assert "An answer to start from" not in server.status()
 
 
+def test_a_question_shows_what_to_write_into_out_txt(tmp_path: Path) -> None:
+    """Not only the command of a terminal; the words go into the place of the placeholder."""
+    with AtFiles(tmp_path, "--handshake", "book") as server:
+        server.say(initialize("some-client"))
+        server.hear()
+        params = {"name": "ask_human", "arguments": {"question": "Tea?"}}
+        call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+        server.say(json.dumps(call))
+        server.says("To answer: `humanmcp answer 2 --digest ")
+        example = server.status().partition("for out.txt: ")[2].splitlines()[0]
+        server.type(example.replace("Type the answer here.", "yes"))
+        said = json.loads(server.hear())["result"]["structuredContent"]
+        assert said == {"status": "answered", "answers": {"Tea?": "yes"}}
+
+
 def test_the_book_waits_for_who_writes_in_out_txt_and_says_so(tmp_path: Path) -> None:
     """A client that gives up after 1.5 s, and half an answer in the file."""
     with AtFiles(tmp_path) as server:
