@@ -81,8 +81,6 @@ class Finding:
     code: str
     level: Level
     fillings: tuple[tuple[str, object], ...] = ()
-    note: str = ""
-    """A sentence that was made elsewhere (a file's own trouble), already in words."""
 
 
 def _finding(level: Level, code: str, **fillings: object) -> Finding:
@@ -367,7 +365,7 @@ def check_hooks() -> Iterator[Finding]:
             file = ConfigFile.read(host, path)
             content = {} if hooks.plugin else file.value
         except ConfigFileError as error:
-            yield Finding("host bad", Level.WARNING, (("label", host.label),), error.sentence())
+            yield warning("host bad", label=host.label, why=error)
             continue
         if not (our_hooks(content) or (hooks.plugin and is_our_plugin(file.text))):
             continue
@@ -425,8 +423,7 @@ def _in_file(host: Host, path: Path, started: dict[tuple[str, ...], Trial]) -> I
     try:
         servers = ConfigFile.read(host, path).servers
     except ConfigFileError as error:
-        about = (("label", host.label),)
-        yield Finding("host bad", Level.WARNING, about, error.sentence())
+        yield warning("host bad", label=host.label, why=error)
         return
     for keys, one in servers.items():
         if starts_humanmcp(one) and command_in(one):
@@ -568,5 +565,4 @@ def check_editor() -> Iterator[Finding]:
 
 def _said(finding: Finding) -> str:
     told = {name: in_language(filling) for name, filling in finding.fillings}
-    sentence = say(SECTION, finding.code, **told)
-    return f"{sentence} {one_line(finding.note)}" if finding.note else sentence
+    return say(SECTION, finding.code, **told)

@@ -303,6 +303,26 @@ def test_an_entry_without_arguments_is_as_it_was_after_both(
     assert path.read_bytes() == text.encode()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[mcp_servers]\nd.command =   "x" # a\nd.args = [ "y" ] # b\n[z]\na=1\n',
+        '[mcp_servers.d]\ncommand="x"\n[z]\na=1\n[mcp_servers.d.env]\nA="b" # e\n',
+        'mcp_servers = { d = { command = "x", args = [ "y" ] } } # c\n',
+    ],
+    ids=["dotted keys", "two places", "in braces"],
+)
+def test_an_entry_that_is_not_in_one_piece_is_as_it_was_after_both(
+    run: Callable[..., Ran], tmp_path: Path, text: str
+) -> None:
+    """The whole file is that of the backup, where nothing else was changed."""
+    path = tmp_path / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    assert run("wrap", "codex", "d", "--path", str(path)).status == 0
+    assert run("unwrap", "codex", "d", "--path", str(path)).status == 0
+    assert path.read_text("utf-8") == text
+
+
 def test_an_argument_that_is_no_text_is_not_dropped_silently(tmp_path: Path) -> None:
     """The server would be started otherwise than before."""
     path = tmp_path / "config.json"

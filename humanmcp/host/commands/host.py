@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -115,14 +114,14 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         to_stderr(kept_back.sentence())
     model = make_model(choice)
     stack.callback(model.close)
-    respondents = _respondents(typist, stack, desk if arguments.desk else None)
-    if arguments.sampling == "model":
-        respondents = _sampled(respondents, _sampler(arguments, choice, model), typist)
+    sampler = _sampler(arguments, choice, model) if arguments.sampling == "model" else None
     servers = Servers(
         entries,
-        respondents,
+        _respondents(typist, stack, desk if arguments.desk else None, sampler),
         identity=NAME if arguments.sampling != "no" else _without_sampling(NAME),
-        observer=_onlookers(typist, wanted=arguments.wire),
+        observer=lambda name: (
+            WireLog(name=name, above=typist.above) if arguments.wire else ClientObserver()
+        ),
         session_start=SessionStart(arguments.start),
         timeout=arguments.timeout,
         longest=arguments.longest,
@@ -138,7 +137,6 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         person,
         system=arguments.system,
         limits=Limits(arguments.turns, arguments.calls),
-        sleep=_interruptible_sleep,
     )
     if arguments.prompt:
         ask_once(loop, arguments.prompt, json=arguments.json)
@@ -151,25 +149,21 @@ def _patterns(typed: list[str]) -> tuple[str, ...]:
 
 
 def _respondents(
-    typist: Typist, stack: contextlib.ExitStack, desk: Callable[[Role, str], QuestionInbox] | None
+    typist: Typist,
+    stack: contextlib.ExitStack,
+    desk: Callable[[Role, str], QuestionInbox] | None,
+    sampler: Sampler | None,
 ) -> Callable[[str], ServerRequestHandler]:
     """Return a factory of request handlers, by the name of the server."""
-    if desk is None:
-        return lambda name: AtTerminal(typist, server=name)
 
-    def at_desk(name: str) -> ServerRequestHandler:
-        questions = WhenAsked(lambda: desk(Role.CLIENT, name))
-        stack.callback(questions.end)
-        return questions
+    def respondent(name: str) -> ServerRequestHandler:
+        otherwise: ServerRequestHandler = AtTerminal(typist, server=name)
+        if desk is not None:
+            otherwise = questions = WhenAsked(lambda: desk(Role.CLIENT, name))
+            stack.callback(questions.end)
+        return SampledByModel(sampler, otherwise, typist, name) if sampler else otherwise
 
-    return at_desk
-
-
-def _sampled(
-    otherwise: Callable[[str], ServerRequestHandler], sampler: Sampler, typist: Typist
-) -> Callable[[str], ServerRequestHandler]:
-    """Let the host's model answer what a server asks of a model, and others everything else."""
-    return lambda name: SampledByModel(sampler, otherwise(name), typist, name)
+    return respondent
 
 
 def _sampler(arguments: argparse.Namespace, choice: ModelChoice, model: Model) -> Sampler:
@@ -191,14 +185,3 @@ def _sampler(arguments: argparse.Namespace, choice: ModelChoice, model: Model) -
 def _without_sampling(identity: Identity) -> Identity:
     kept = {name: one for name, one in identity.capabilities.items() if name != "sampling"}
     return replace(identity, capabilities=kept)
-
-
-def _onlookers(typist: Typist, *, wanted: bool) -> Callable[[str], ClientObserver]:
-    """Return a factory of observers: each shows the lines of its server, or nothing."""
-    if not wanted:
-        return lambda _name: ClientObserver()
-    return lambda name: WireLog(name=name, above=typist.above)
-
-
-def _interruptible_sleep(seconds: float) -> None:
-    threading.Event().wait(seconds)
