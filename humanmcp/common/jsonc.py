@@ -18,6 +18,7 @@ from humanmcp.protocol.json.jsonrpc import item_spans, member_spans, skip_space
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+BOM: Final = "\ufeff"
 _STRING: Final = r'"(?:[^"\\\n]|\\.)*"'
 _STRING_OR_COMMENT: Final = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _STRING_OR_COMMA: Final = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
@@ -104,6 +105,8 @@ def append(text: str, path: Sequence[str], value: Any) -> str:  # noqa: ANN401 -
 
 def with_list(text: str, path: Sequence[str], before: Sequence[Any], after: Sequence[Any]) -> str:
     """Change the list at `path`; comments in it stay where only its beginning is another one."""
+    if before == after:
+        return text
     span, more = span_of(text, path), len(after) - len(before)
     inside = text[slice(*span)] if span else ""
     if not any(one.kind == "comment" for one in oddities(inside)):
@@ -197,8 +200,13 @@ def _without_comments(text: str) -> str:
     return _STRING_OR_COMMENT.sub(lambda found: found[1] or _NO_LINE_END.sub(" ", found[0]), text)
 
 
+def _top(clear: str) -> int:
+    """Return where the outermost object begins: after a byte order mark."""
+    return skip_space(clear, int(clear.startswith(BOM)))
+
+
 def _whole(clear: str) -> tuple[int, int]:
-    return skip_space(clear, 0), len(clear.rstrip())
+    return _top(clear), len(clear.rstrip())
 
 
 def _members(clear: str, start: int) -> list[_Member]:
@@ -224,7 +232,7 @@ def _last(inside: Sequence[_Member], name: str) -> _Member | None:
 def _names_by_end(clear: str) -> dict[int, str]:
     """Map the end of each member's value, however deep, to the member's name."""
     found: dict[int, str] = {}
-    spans = [skip_space(clear, 0)]
+    spans = [_top(clear)]
     while spans:
         for member in _members(clear, spans.pop()):
             found[member.end] = member.name
@@ -246,7 +254,7 @@ def _indent_of(clear: str, at: int) -> str:
 
 def _unit(clear: str) -> str:
     """Return the indentation of one level: that of the outermost members, else two spaces."""
-    inside = _members(clear, skip_space(clear, 0))
+    inside = _members(clear, _top(clear))
     return (_indent_of(clear, inside[0].start) if _on_own_line(clear, inside) else "") or "  "
 
 

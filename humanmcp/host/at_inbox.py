@@ -37,6 +37,8 @@ from humanmcp.protocol.conversation.exchange import (
 from humanmcp.protocol.conversation.transcript import HTTP, Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm
 from humanmcp.protocol.http.client import part_as_json
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.session import McpSession, Party
 from humanmcp.protocol.tables import versions
 from humanmcp.protocol.validation import check
@@ -285,8 +287,11 @@ class PersonAsked:
         self.session.negotiated = negotiated
         self.asked = 0
 
-    def ask(self, method: str, params: Mapping[str, Any]) -> str | None:
-        """Ask, and wait for as long as it takes. Returns the line of the answer, None for none."""
+    def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Ask, and wait for as long as it takes.
+
+        Returns the response, {} for what was sent and is none, and None if nothing was sent.
+        """
         self.asked += 1
         question = {"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}
         line = json.dumps(question, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -308,7 +313,10 @@ class PersonAsked:
         except BaseException:
             self.desk.withdraw(exchange, Phrase("host", "was interrupted"))
             raise
-        return found[0] if found else None
+        if not found:
+            return None
+        response = jsonrpc.read_text(found[0])
+        return response.body if isinstance(response, Message) else {}
 
     def end(self) -> None:
         self.desk.end()

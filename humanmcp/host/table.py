@@ -30,8 +30,6 @@ from humanmcp.host.terminal.chat import ending_of
 from humanmcp.inbox.contract import Role
 from humanmcp.locales import say, spoken_language
 from humanmcp.protocol.conversation.exchange import NegotiatedState
-from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import object_at
 
 if TYPE_CHECKING:
@@ -189,10 +187,8 @@ class HostPerson(PlayedHost):
         form = {"type": "object", "properties": fields, "required": [needed]}
         meta = {CONVERSATION: messages_of(self.history)}
         params = {"mode": "form", "message": message, "requestedSchema": form, "_meta": meta}
-        line = self.person.ask("elicitation/create", params)
-        answer = jsonrpc.read(line.encode("utf-8", "replace")) if line is not None else None
-        result = answer.body.get("result") if isinstance(answer, Message) else None
-        if not isinstance(result, dict) or result.get("action") != "accept":
+        result = object_at(self.person.ask("elicitation/create", params), "result")
+        if result.get("action") != "accept":
             return None
         return object_at(result, "content")
 

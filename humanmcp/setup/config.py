@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from humanmcp.answering.schema import TypedDict, filled
+from humanmcp.common import jsonc
 from humanmcp.common.settings import Settings, add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import REFUSED
 from humanmcp.setup.config_file import (
-    BOM,
     ConfigFile,
     ConfigFileError,
     Keys,
@@ -241,25 +241,40 @@ def _state(wanted: Wanted) -> tuple[int, str]:
 
 def _write(wanted: Wanted, *, as_json: bool) -> int:
     try:
-        before, after, kept = with_more_tries(partial(_changed, wanted))
-        told = _change_hook(wanted, wanted.hook[1]) if wanted.hook is not None else ""
+        files = with_more_tries(partial(_changed, wanted))
+        hook = _change_hook(wanted, wanted.hook[1]) if wanted.hook is not None else ""
     except ConfigFileError as error:
         return _refused(wanted, error, as_json=as_json)
+    if _is_told(wanted, files, ("written", "unchanged"), hook, as_json=as_json):
+        to_stderr(wanted.sentence("answer"))
+        _say_waiting(wanted)
+    return 0
+
+
+def _is_told(
+    wanted: Wanted,
+    files: tuple[ConfigFile, ConfigFile, Path | None],
+    codes: tuple[str, str],
+    hook: str,
+    *,
+    as_json: bool,
+) -> bool:
+    """Print what was done: one of the two codes, and about the hook. False for JSON."""
+    before, after, kept = files
     if as_json:
         _tell(wanted, changed=before != after, backup=None if kept is None else str(kept))
-        return 0
+        return False
+    said = wanted.sentence(codes[before == after], path=wanted.path, name=wanted.name)
     if before == after:
-        to_stderr(wanted.sentence("unchanged", path=wanted.path))
+        to_stderr(said)
     else:
-        to_stderr(Painted(wanted.sentence("written", path=wanted.path), "green"))
-        if after.text.startswith(BOM):
+        to_stderr(Painted(said, "green"))
+        if after.text.startswith(jsonc.BOM):
             to_stderr(Painted(wanted.sentence("bom", path=wanted.path), "yellow"))
         tell_what_now(wanted.host, kept)
-    if told:
-        to_stderr(Painted(told, "green"))
-    to_stderr(wanted.sentence("answer"))
-    _say_waiting(wanted)
-    return 0
+    if hook:
+        to_stderr(Painted(hook, "green"))
+    return True
 
 
 def _changed(wanted: Wanted) -> tuple[ConfigFile, ConfigFile, Path | None]:
@@ -289,18 +304,10 @@ def _remove(wanted: Wanted, *, as_json: bool) -> int:
     if wanted.host.format is Format.YAML:
         raise ConfigFileError("no yaml")
     # The hook first: a host whose hook is there and cannot be started may refuse every tool.
-    told = _change_hook(wanted, {}) if wanted.hook is not None else ""
-    before, after, kept = with_more_tries(partial(_taken_out, wanted))
-    if told and not as_json:
-        to_stderr(Painted(told, "green"))
-    if as_json:
-        _tell(wanted, changed=before != after, backup=None if kept is None else str(kept))
-    elif before == after:
-        to_stderr(wanted.sentence("absent", path=wanted.path, name=wanted.name))
-    else:
-        code = "removed" if after.text else "deleted"
-        to_stderr(Painted(wanted.sentence(code, path=wanted.path), "green"))
-        tell_what_now(wanted.host, kept)
+    hook = _change_hook(wanted, {}) if wanted.hook is not None else ""
+    files = with_more_tries(partial(_taken_out, wanted))
+    done = "removed" if files[1].text else "deleted"
+    _is_told(wanted, files, (done, "absent"), hook, as_json=as_json)
     return 0
 
 

@@ -47,7 +47,6 @@ _BACKUPS_READ: Final = 20
 _TRIES: Final = 20
 LARGEST: Final = 8 * 1024 * 1024
 """Bytes of a file that is changed: an edit looks at every member several times."""
-BOM: Final = "\ufeff"
 
 Keys = tuple[str, ...]
 """The members that lead to an entry in a configuration; the last is the server's name."""
@@ -192,17 +191,16 @@ class ConfigFile:
             return self
         if self.host.format is Format.TOML:
             return self._edited(lambda: toml_edit.put(self.text, keys, entry))
-        mark, body = self.split
+        after = self.text
         if isinstance(current, dict) and set(current) <= set(entry):
             for key, value in entry.items():  # only what differs: comments beside the rest stay
                 before, path = current.get(key), (*keys, key)
                 if isinstance(before, list) and isinstance(value, list):
-                    body = jsonc.with_list(body, path, before, value) if before != value else body
+                    after = jsonc.with_list(after, path, before, value)
                 elif key not in current or before != value:
-                    body = jsonc.put(body, path, value)
-            after = mark + body
-        elif body.strip():
-            after = mark + jsonc.put(body, keys, dict(entry))
+                    after = jsonc.put(after, path, value)
+        elif after.removeprefix(jsonc.BOM).strip():
+            after = jsonc.put(after, keys, dict(entry))
         else:
             after = jsonc.put("{}", keys, dict(entry)) + "\n"
         return self._proven(after, wanted)
@@ -217,8 +215,7 @@ class ConfigFile:
             return self
         if self.host.format is Format.TOML:
             return self._edited(lambda: toml_edit.take(self.text, keys))
-        mark, body = self.split
-        return self._proven(mark + jsonc.take(body, keys), _set(self.value, keys, None))
+        return self._proven(jsonc.take(self.text, keys), _set(self.value, keys, None))
 
     def undone(self, changed: Sequence[Keys]) -> Self | None:
         """Return the file before `having` changed it, or None if that is unknown.
@@ -263,11 +260,8 @@ class ConfigFile:
         return None
 
     def _span_of(self, keys: Keys) -> tuple[int, int] | None:
-        if self.host.format is Format.TOML:
-            return toml_edit.span_of(self.text, keys)
-        mark, body = self.split
-        found = jsonc.span_of(body, keys)
-        return None if found is None else (found[0] + len(mark), found[1] + len(mark))
+        find = toml_edit.span_of if self.host.format is Format.TOML else jsonc.span_of
+        return find(self.text, keys)
 
     def text_of(self, keys: Keys) -> str | None:
         """Return the text of an entry; None if it is in several places."""
@@ -307,12 +301,6 @@ class ConfigFile:
             raise ConfigFileError("read-only", path=self.path)
         if config_text(self.path) != self.original:
             raise ChangedMeanwhileError("busy", path=self.path)
-
-    @property
-    def split(self) -> tuple[str, str]:
-        """The byte order mark, "" for none, and the text after it."""
-        body = self.text.removeprefix(BOM)
-        return self.text[: len(self.text) - len(body)], body
 
     def _edited(self, edit: Callable[[], str]) -> Self:
         try:
@@ -370,7 +358,7 @@ def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
     Raises:
         ConfigFileError: it is not in its format. The sentence names line, column and cause.
     """
-    text = text.removeprefix(BOM)
+    text = text.removeprefix(jsonc.BOM)
     if not text.strip():
         return {}
     clear = jsonc.plain(text) if form in (Format.JSON, Format.JSONC) else text

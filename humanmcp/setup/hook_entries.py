@@ -175,7 +175,7 @@ def with_hooks(
     if ours == {event: [item] for event, item in items.items()}:
         return text
     text = without_hooks(text, content) if there else text
-    text = text if text.strip() else new
+    text = text if text.removeprefix(jsonc.BOM).strip() else new
     for event, item in items.items():
         text = jsonc.append(text, (KEY, event), item)
     return text if text.endswith("\n") else f"{text}\n"
@@ -193,7 +193,7 @@ def without_hooks(text: str, content: Mapping[str, Any]) -> str:
                 text = jsonc.take_item(text, (KEY, event), at)
     if only_ours and len(only_ours) == len(events):
         text = jsonc.take(text, (KEY,))
-    left = jsonc.plain(text).strip()
+    left = jsonc.plain(text).removeprefix(jsonc.BOM).strip()
     return "" if re.fullmatch(r'\{\s*("version"\s*:\s*\d+\s*)?\}', left) else text
 
 
@@ -209,16 +209,15 @@ def hooked(file: ConfigFile, items: Mapping[str, Any], new: str) -> ConfigFile:
         if items:
             raise ConfigFileError("not understood", path=file.path)
         return file
-    mark, body = file.split
     if items:
-        after = with_hooks(body, file.value, items, new)
+        after = with_hooks(file.text, file.value, items, new)
     else:
         ours = our_hooks(file.value)
-        after = without_hooks(body, file.value) if ours else body
+        after = without_hooks(file.text, file.value) if ours else file.text
         own = {event: file.value[KEY][event][places[0]] for event, places in ours.items()}
         if (before := file.before(lambda one: hooked(one, own, new))) is not None:
             return before
-    changed = replace(file, text=mark + after if after else "")
+    changed = replace(file, text=after)
     if of_others(changed.value) != of_others(file.value):
         raise ConfigFileError("not understood", path=file.path)
     return changed

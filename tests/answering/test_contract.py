@@ -292,6 +292,6 @@ def test_in_the_models_seat_a_desk_answers_as_in_the_servers(scene: Scene, name:
         assert scene.page.desk.post(f"{path}/check", {"text": document}).json["sendable"] is True
         said = scene.seats[name].send(key, "sunny", TEXT)
         assert said.became == "sent"
-        assert asked.result() == said.line
+        assert asked.result() == json.loads(said.line)
     assert json.loads(said.line) == json.loads(document)
     seat.end()

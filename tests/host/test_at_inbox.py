@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -18,17 +19,18 @@ from humanmcp.inbox.contract import Answer, Item, Key, Reply, Role, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
+from humanmcp.protocol.json.tree import object_at
 from tests.support.serve_process import given_back
 from tests.support.waiting import PATIENCE, until
 
 PARAMS = {"maxTokens": 9, "messages": [{"role": "user", "content": {"type": "text", "text": "?"}}]}
 
 
-def ask(role: QuestionInbox) -> tuple[threading.Thread, list[str | None]]:
+def ask(role: QuestionInbox) -> tuple[threading.Thread, list[dict[str, Any] | None]]:
     """Ask the person at a seat something in another thread. Returns it, and what it hears."""
     negotiated = NegotiatedState("", client_capabilities={"sampling": {}}, initialized=True)
     person = PersonAsked(role, negotiated)
-    heard: list[str | None] = []
+    heard: list[dict[str, Any] | None] = []
     asking = threading.Thread(
         target=lambda: heard.append(person.ask("sampling/createMessage", PARAMS)), daemon=True
     )
@@ -47,7 +49,7 @@ def test_a_reply_is_taken_by_the_ring_of_the_bell(
     item = until(lambda: inbox.items(role.name), "the question waits")[0]
     FolderInbox(tmp_path / "home").send(item.key, Reply("sunny", TextForm.TEXT, by="desk"))
     until(lambda: heard, "the answer")
-    assert '"text":"sunny"' in (heard[0] or "")
+    assert object_at(heard[0], "result", "content")["text"] == "sunny"
     asking.join(PATIENCE)
     role.end()
 

@@ -223,7 +223,7 @@ def test_an_interrupted_turn_is_taken_out_of_the_inbox(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "nonsense",
+        "{}",
         '{"jsonrpc":"2.0","id":1,"result":{"content":{"type":"image"}}}',
         '{"jsonrpc":"2.0","id":1,"result":{"content":[7]}}',
         '{"jsonrpc":"2.0","id":1,"result":{"content":{"type":"tool_use","name":"x","input":[]}}}',
@@ -233,14 +233,14 @@ def test_an_interrupted_turn_is_taken_out_of_the_inbox(tmp_path: Path) -> None:
 def test_what_was_sent_anyway_need_not_be_a_turn(line: str) -> None:
     """A deliberate mistake ends the turn with a sentence, not the host with a traceback."""
     with pytest.raises(ModelError):
-        said(line)
+        said(json.loads(line))
 
 
 def test_two_turns_of_one_person_do_not_share_ids() -> None:
     """A call without an id gets one of its own."""
     block = use("x")
-    line = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"content": [block, block]}})
-    ids = [call.id for number in (1, 2) for call in said(line, number).calls]
+    response = {"jsonrpc": "2.0", "id": 1, "result": {"content": [block, block]}}
+    ids = [call.id for number in (1, 2) for call in said(response, number).calls]
     assert len(set(ids)) == 4
 
 

@@ -578,8 +578,9 @@ def test_a_slow_drip_ends_with_the_timeout() -> None:
     done = threading.Event()
     say = outgoing({"tools/list": lambda _asked: drip})
     with Peer(say) as peer, seated(peer) as (client, _):
+        client.timeout = 0.1
         with pytest.raises(StopError, match=r"no answer to tools/list within 0\.1 s"):
-            client.request("tools/list", timeout=0.1)
+            client.request("tools/list")
         done.set()
 
 

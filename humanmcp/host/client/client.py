@@ -310,9 +310,7 @@ class Client:
             seen.add(cursor)
             params = {"cursor": cursor}
 
-    def request(
-        self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float = 0
-    ) -> Response:
+    def request(self, method: str, params: Mapping[str, Any] | None = None) -> Response:
         """Ask once and wait for the answer.
 
         Raises:
@@ -321,18 +319,18 @@ class Client:
             EndedError: the server is gone.
         """
         try:
-            return self._request(method, params, timeout)
+            return self._request(method, params)
         except SessionOverError as over:
             self._tell(ClientObserver.not_taken, over)
             # "it MUST start a new session by sending a new `InitializeRequest`"
             self.open(*self._opened_by)
-            return self._request(method, params, timeout)
+            return self._request(method, params)
 
-    def _request(self, method: str, params: Mapping[str, Any] | None, timeout: float) -> Response:
+    def _request(self, method: str, params: Mapping[str, Any] | None) -> Response:
         begun = self._made(method, params)
         with self.given_up_if_interrupted(begun):
             self._send(begun, begun.request.raw)
-            return self.wait(begun, timeout)
+            return self.wait(begun)
 
     def begin(self, method: str, params: Mapping[str, Any] | None = None) -> Begun:
         begun = self._made(method, params)
@@ -354,7 +352,7 @@ class Client:
         assert isinstance(message, Message)  # noqa: S101 - we made the line
         return Begun(message, Future())
 
-    def wait(self, begun: Begun, timeout: float = 0) -> Response:
+    def wait(self, begun: Begun) -> Response:
         """Wait for the response to a request that was begun.
 
         While the server waits for us, no time passes; progress begins it anew, up to `longest`.
@@ -364,8 +362,8 @@ class Client:
             EndedError: the server is gone.
         """
         began = self._timeout_clock()
-        if not self.wait_for_first(begun, timeout=timeout):
-            waited, seconds = self._timeout_clock() - began, timeout or self.timeout
+        if not self.wait_for_first(begun):
+            waited, seconds = self._timeout_clock() - began, self.timeout
             is_longest = seconds < self.longest <= waited
             transport = self.transport
             unended = transport.unended if isinstance(transport, ChildTransport) else b""

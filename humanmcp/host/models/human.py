@@ -24,8 +24,6 @@ from humanmcp.host.conversation import (
     blocks_of,
 )
 from humanmcp.protocol.conversation.exchange import NegotiatedState
-from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.validation.rules.elicitation import TEXT_ONLY
 
@@ -52,10 +50,10 @@ class HumanModel:
 
     def turn(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:
         """Put the turn into the inbox and wait for the person, however long it takes."""
-        line = self.person.ask(METHOD, params_of(history, tools))
-        if line is None:
+        response = self.person.ask(METHOD, params_of(history, tools))
+        if response is None:
             raise ModelError("left")
-        turn = said(line, self.person.asked)
+        turn = said(response, self.person.asked)
         heard(turn.text)
         return turn
 
@@ -109,14 +107,12 @@ def _block(block: Block) -> dict[str, Any]:
             assert_never(impossible)
 
 
-def said(line: str, number: int = 1) -> Turn:
+def said(response: dict[str, Any], number: int = 1) -> Turn:
     """Read the person's answer as a turn.
 
     Raises:
         ModelError: the person answered with an error, or with something that is no turn.
     """
-    message = jsonrpc.read_text(line)
-    body = message.body if isinstance(message, Message) else {}
-    if isinstance(body.get("error"), dict):
-        raise ModelError.quoting(str(body["error"].get("message", "")))
-    return Turn(TurnRole.ASSISTANT, blocks_of(follow(body, "result", "content"), number))
+    if isinstance(response.get("error"), dict):
+        raise ModelError.quoting(str(response["error"].get("message", "")))
+    return Turn(TurnRole.ASSISTANT, blocks_of(follow(response, "result", "content"), number))

@@ -126,8 +126,10 @@ def test_silence_ends_after_the_set_time_and_the_server_is_told(way: Way) -> Non
     """A timeout is reported with its seconds, and `notifications/cancelled` is sent."""
     with seat(way) as (client, notes):
         client.open(SessionStart.HANDSHAKE)
+        client.timeout = 0.2
         with pytest.raises(NoAnswerError, match=r"test/silence within 0\.2 s"):
-            client.request("test/silence", timeout=0.2)
+            client.request("test/silence")
+        client.timeout = PATIENCE
         told = json.loads(notes.sent[-1])
         assert told["method"] == "notifications/cancelled"
         assert told["params"] == {"requestId": 102, "reason": "no answer within 0.2 s"}
@@ -300,8 +302,9 @@ def test_no_time_passes_while_the_server_waits_for_a_person(way: Way) -> None:
     gave_up = threading.Event()
     with seat(way, respondent=Slow(gave_up)) as (client, _notes):
         client.open(SessionStart.HANDSHAKE)
+        client.timeout = 0.3
         try:
-            answered = client.request("test/ask", timeout=0.3).result
+            answered = client.request("test/ask").result
         except NoAnswerError:
             gave_up.set()
             raise

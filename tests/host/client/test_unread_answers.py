@@ -28,11 +28,11 @@ ANSWER = '{"jsonrpc":"2.0","id":101,"result":{}}'
 )
 def test_a_line_that_seems_to_be_the_answer_is_shown(line: str, code: str) -> None:
     """More time would not help."""
-    client = Client(Line(), Nobody())
+    client = Client(Line(), Nobody(), timeout=0.01)
     begun = client.begin("ping")
     client.line_arrived(line.encode())
     with pytest.raises(NoAnswerError) as found:
-        client.wait(begun, 0.01)
+        client.wait(begun)
     assert found.value.code == code
     for lang in LANGUAGES:
         said = said_in(lang, found.value.sentence)
@@ -46,11 +46,13 @@ def test_a_missing_line_feed_is_named_with_what_was_written() -> None:
         "import sys\nsys.stdin.readline()\n"
         f"sys.stdout.write({ANSWER!r}); sys.stdout.flush()\nsys.stdin.read()"
     )
-    client = Client(ChildTransport(ChildCommand((sys.executable, "-c", program))), Nobody())
+    client = Client(
+        ChildTransport(ChildCommand((sys.executable, "-c", program))), Nobody(), timeout=2
+    )
     try:
         begun = client.begin("ping")
         with pytest.raises(NoAnswerError) as found:
-            client.wait(begun, 2)
+            client.wait(begun)
     finally:
         client.close()
     assert found.value.code == "answer without line feed"
