@@ -207,7 +207,10 @@ def test_nothing_is_wider_than_the_window(
 def test_on_a_phone_the_box_of_a_call_is_there_without_scrolling(
     desk: Desking, host: Serving, window: Windows, locale: str
 ) -> None:
-    """The whole box between the arguments and the bar with Send, 390 by 844; each view in sight."""
+    """The whole box between the arguments and the bar with Send, 390 by 844; each view in sight.
+
+    The whole page is one screen and a half: its explanations are closed, until somebody opens one.
+    """
     name = fill(host, desk)
     shown = window(**PHONE, locale=locale)
     page = shown.goto(f"/m/{name}/2")
@@ -218,6 +221,10 @@ def test_on_a_phone_the_box_of_a_call_is_there_without_scrolling(
     assert box["y"] + box["height"] <= bottom["y"]
     assert bottom["y"] + bottom["height"] <= 844
     assert page.locator(".places").evaluate("bar => bar.scrollWidth - bar.clientWidth") == 0
+    assert page.evaluate("document.documentElement.scrollHeight") <= 1.5 * 844
+    page.locator(".side summary").first.click()
+    shown.goto(f"/m/{name}/2")
+    expect(page.locator(".side details[open]")).to_have_count(1)
 
 
 def test_no_field_that_has_the_focus_lies_under_the_bar(

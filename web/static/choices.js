@@ -1,6 +1,6 @@
-// What a person chose for this browser: kept here, never sent.
+// What a person chose in this browser; never sent.
 
-import { all, first, maybe } from "./dom.js";
+import { all, first, isWide, maybe } from "./dom.js";
 
 const PREFIX = "humanmcp:choice:";
 const DEFAULTS = { notify: false, sound: false, keys: true, options: true, undo: false };
@@ -50,12 +50,12 @@ function showKeys() {
   document.documentElement.dataset.optionKeys = chosen("keys") && chosen("options") ? "on" : "off";
 }
 
-/** Cards stay as they were left, open or closed. */
+/** Cards stay as they were left. */
 export function rememberCards() {
   for (const card of all("details[data-remember]", document, HTMLDetailsElement)) {
     const name = `humanmcp:card:${card.dataset.remember}`;
     const kept = localStorage.getItem(name);
-    if (kept) card.open = kept === "open";
-    card.addEventListener("toggle", () => localStorage.setItem(name, card.open ? "open" : "closed"));
+    card.open = kept ? kept === "open" : card.open && isWide();
+    card.firstElementChild?.addEventListener("click", () => localStorage.setItem(name, card.open ? "closed" : "open"));
   }
 }
