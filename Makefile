@@ -74,8 +74,8 @@ docs: $(DEV) ## write the generated pages of docs/reference, and build/
 	@$(BIN)/python docs/make_reference.py
 
 site: $(DEV) editor ## build the manual as a site, and the page without a server, in build/site
+	@$(BIN)/python -m tools.lite build/try
 	@$(BIN)/python -m docs.make_site build
-	@$(BIN)/python -m tools.lite build/site/try
 
 hosts: $(DEV) ## let real hosts from npm ask a person (2 GB, no account); see tools/hosts
 	@$(BIN)/python -m tools.hosts $(HOSTS)
@@ -112,8 +112,10 @@ node: $(DEV) ## install the SDK clients and the conformance suite, from npm and 
 browser: $(DEV) ## install Chromium for the tests of the page, from npm
 	@$(BIN)/python -m tools.install browser
 
-programs: ## install what some tests need: nginx, HAProxy, vim, shells
+# Firefox alone: where the distribution has another name for it, the others are still installed.
+programs: ## install what some tests need: nginx, HAProxy, vim, shells, Firefox
 	@sh tools/install.sh nginx haproxy vim zsh fish groff
+	@command -v firefox >/dev/null || sh tools/install.sh firefox-esr
 
 editor: $(RUN) ## build the JSON editor of the page; without Node.js, it is a text area
 	@$(BIN)/python editor/build.py --fetch

@@ -35,6 +35,8 @@ LINK: Final = re.compile(r"\]\(([^)\s:]+)\)")
 SUMMARY: Final = (
     "Be an MCP server by hand: answer a host's requests in a page, a terminal or text files."
 )
+TRY: Final = re.compile(r"(?<=\()how-to/class-from-one-link\.md#[^)]+(?=\))")
+"""The link of the first page to the page without a server."""
 PROBLEM: Final = re.compile(r"^- [a-z0-9-]+ \(([A-Z]\d+)\), .*$", re.MULTILINE)
 """The row of a problem in reference/problems.md."""
 
@@ -196,10 +198,14 @@ def _title(text: str) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write what Zensical reads."""
+    """Write what Zensical reads. Where `tools.lite` has built its page, the first page opens it."""
     shutil.rmtree(folder / "source", ignore_errors=True)
     for language in LANGUAGES:
-        for place, text in pages(language).items():
+        made = dict(pages(language))
+        if (folder / "try").exists():
+            link = f"{'' if language == 'en' else '../'}try/index.html"
+            made[Path("index.md")] = TRY.sub(link, made[Path("index.md")])
+        for place, text in made.items():
             file = folder / "source" / language / place
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
@@ -232,6 +238,8 @@ def build(folder: Path) -> None:
     """
     for language in LANGUAGES:
         _build(folder, language)
+    if (folder / "try").exists():
+        shutil.copytree(folder / "try", folder / "site" / "try")
     (folder / "site" / "llms.txt").write_text(summary(), encoding="utf-8")
     (folder / "site" / "llms-full.txt").write_text(whole(), encoding="utf-8")
 

@@ -17,8 +17,10 @@ pytestmark = pytest.mark.xdist_group("site")
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site."""
+    """Build the site, with a page in the place of the one without a server."""
     folder = tmp_path_factory.mktemp("site")
+    (folder / "try").mkdir()
+    (folder / "try" / "index.html").touch()
     make_site.write(folder)
     make_site.build(folder)
     return folder / "site"
@@ -27,6 +29,27 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_no_link_is_dead(site: Path) -> None:
     """Neither to a page nor to a place in one."""
     assert make_site.dead_links(site) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "link"),
+    [
+        ("index.html", 'href="try/index.html">Try it now<'),
+        ("ja/index.html", 'href="../try/index.html">今すぐ試す<'),
+    ],
+)
+def test_the_first_page_opens_the_page_without_a_server(site: Path, page: str, link: str) -> None:
+    """In both languages, and by a relative link: a site may be anywhere."""
+    assert link in (site / page).read_text(encoding="utf-8")
+
+
+def test_the_first_page_tells_how_to_build_what_is_not_built(tmp_path: Path) -> None:
+    """Where Node.js is missing."""
+    make_site.write(tmp_path)
+    for language in ("en", "ja"):
+        text = (tmp_path / "source" / language / "index.md").read_text(encoding="utf-8")
+        assert "](how-to/class-from-one-link.md#" in text
+        assert "try/index.html" not in text
 
 
 @pytest.mark.parametrize(("idle", "works"), [(0, True), (1, True), (2, True), (3, False)])
