@@ -19,7 +19,7 @@ from hypothesis import settings
 from editor.build import find_npm
 from humanmcp.cli import main
 from humanmcp.locales import speak
-from tests.browser import chromium
+from tests.browser import chromium, firefox
 from tests.support.inbox_folder import Room, Shell
 from tests.support.postgres_server import PostgresServer, why_no_postgres
 from tests.support.proxies import PROXIES, proxy_program
@@ -85,6 +85,14 @@ def why_no_browser() -> str:
 
 
 @functools.cache
+def why_no_firefox() -> str:
+    """Return why Firefox cannot be driven here, or "" when it can."""
+    if firefox.find() is None:
+        return "there is no Firefox: run `make programs` as root, or install firefox-esr"
+    return ""
+
+
+@functools.cache
 def why_no_proxies() -> str:
     """Say which proxy cannot be started here, or "" when all can."""
     missing = [name for name in PROXIES if not proxy_program(name)]
@@ -96,6 +104,7 @@ def why_no_proxies() -> str:
 NEEDS: Final[Mapping[str, Callable[[], str]]] = {
     "node": why_no_node,
     "browser": why_no_browser,
+    "firefox": why_no_firefox,
     "postgres": why_no_postgres,
     "proxies": why_no_proxies,
 }

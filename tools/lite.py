@@ -5,6 +5,7 @@ with its hash (`tools/pyodide/package-lock.json`, `tools/pyodide/wheels.txt`). W
 built, that is said loudly, and the command succeeds. `--prepare` makes what seldom changes.
 """
 
+import base64
 import gzip
 import hashlib
 import io
@@ -58,11 +59,11 @@ def build(target: Path) -> None:
         npm.run_node(NPM, "compile.mjs", str(program))
         _pack(made / "program.zip", _zipped(program))
         for path in (ROOT / "web" / "static").rglob("*"):
-            if path.is_file():
+            if path.is_file() and not path.name.startswith("."):  # hosts do not publish such files
                 _pack(made / path.relative_to(ROOT / "web"), path.read_bytes())
         for name in SHELL:
             shutil.copy(SOURCES / name, made)
-        _write_service_worker(made)
+        write_service_worker(made)
         shutil.rmtree(target, ignore_errors=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(made, target)  # it may be on another disk
@@ -167,16 +168,17 @@ def _pack(file: Path, content: bytes) -> None:
     file.with_name(f"{file.name}{PACKED}").write_bytes(gzip.compress(content, 9, mtime=0))
 
 
-def _write_service_worker(made: Path) -> None:
-    """Tell the service worker its files, and a version that changes with each of them."""
-    files = [path for path in sorted(made.rglob("*")) if path.is_file()]
-    names = [[path.relative_to(made).as_posix(), path.stat().st_size] for path in files]
-    source = (SOURCES / "sw.js").read_bytes()
-    digest = hashlib.sha256(source)
-    for path in files:
-        digest.update(path.read_bytes())
-    facts = {"VERSION": digest.hexdigest()[:16], "FILES": names}
-    head = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in facts.items())
+def write_service_worker(made: Path) -> None:
+    """Tell the service worker its files with their hashes, and a version of them all."""
+    files = []
+    for path in sorted(made.rglob("*")):
+        if path.is_file() and path.name != "sw.js":
+            content = path.read_bytes()
+            digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
+            files.append([path.relative_to(made).as_posix(), len(content), f"sha256-{digest}"])
+    source, listed = (SOURCES / "sw.js").read_bytes(), json.dumps(files)
+    version = hashlib.sha256(source + listed.encode()).hexdigest()[:16]
+    head = f"const VERSION = {json.dumps(version)};\nconst FILES = {listed};\n"
     (made / "sw.js").write_bytes(head.encode() + source)
 
 
@@ -186,7 +188,7 @@ def main(words: list[str]) -> int:
         if words == ["--prepare"]:
             prepare(need_npm())
         else:
-            build(Path(words[0] if words else "build/site/try").resolve())
+            build(Path(words[0] if words else "build/try").resolve())
     except (CannotBuildError, OSError) as error:
         sys.stderr.write(f"SKIPPED: the page without a server is not built: {error}\n")
     return 0

@@ -48,8 +48,9 @@ def launch_options() -> LaunchOptions:
     return found
 
 
-def launch(playwright: Playwright, **environment: str) -> Browser:
+def launch(playwright: Playwright, *arguments: str, **environment: str) -> Browser:
     """Start the browser of the tests, without a screen."""
     options = launch_options()
+    options["args"] += arguments
     options["env"].update(environment)
     return playwright.chromium.launch(**options)

@@ -12,6 +12,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Error,
     FloatRect,
+    Frame,
     Locator,
     Page,
     Request,
@@ -99,7 +100,7 @@ def close(context: BrowserContext) -> None:
     context.close()
 
 
-def until_keys_act(page: Page) -> None:
+def until_keys_act(page: Page | Frame) -> None:
     """Wait out the first half second of a page, in which no single key acts."""
     page.wait_for_function("() => performance.now() - Number(document.body.dataset.opened) > 500")
 

@@ -1,19 +1,36 @@
 """The page without a server, from a server of static files that is gone after the first visit."""
 
 import functools
+import gzip
 import http.server
+import io
 import json
 import re
+import shutil
 import threading
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, FrameLocator, Page, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    FrameLocator,
+    Page,
+    Playwright,
+    Request,
+    expect,
+)
 
 from editor.build import find_npm
-from tests.browser.seats import OPTIONS, PHONE
-from tests.support.waiting import PATIENCE
+from tests.browser import chromium, firefox
+from tests.browser.seats import OPTIONS, PHONE, until_keys_act
+from tests.desk.history.test_opening import opened
+from tests.support.desk_process import Desking
+from tests.support.inbox_folder import Shell
+from tests.support.waiting import PATIENCE, until
 from tools import lite
 
 # Python starts several times in a test, in seconds on a machine that does nothing else.
@@ -21,11 +38,27 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("lite"), pytest.mark.
 BOOTS_WITHIN = 6 * PATIENCE * 1000
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
+class Files(http.server.SimpleHTTPRequestHandler):
     """Serves files, and says nothing."""
+
+    def __init__(self, site: "Site", *given: Any) -> None:  # noqa: ANN401 - as its server calls it
+        """Serve what the site has now."""
+        self._site = site
+        super().__init__(*given, directory=str(site.folder))
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
+
+    def do_GET(self) -> None:
+        """Send a file, or the half of it."""
+        if not self._site.cut or not self.path.endswith(self._site.cut):
+            super().do_GET()
+            return
+        content = Path(self.translate_path(self.path)).read_bytes()
+        self.send_response(200)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content[: len(content) // 2])
 
 
 class Site:
@@ -33,10 +66,13 @@ class Site:
 
     def __init__(self, folder: Path) -> None:
         """Serve the folder."""
-        handler = functools.partial(Quiet, directory=str(folder))
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.folder, self.cut = folder, ""
+        """`cut`: the end of a name; the network fails in the middle of this file."""
+        serve = functools.partial(Files, self)
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        self.address = f"http://127.0.0.1:{self._server.server_port}/try/"
+        self.origin = f"http://127.0.0.1:{self._server.server_port}"
+        self.address = f"{self.origin}/try/"
 
     def close(self) -> None:
         """Cut the network."""
@@ -63,22 +99,26 @@ def site(folder: Path) -> Iterator[Site]:
 
 
 @pytest.fixture
-def person(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
-    """Open a browser of one person; a script that fails in it fails the test."""
+def person(browser: Browser, site: Site) -> Iterator[Callable[..., BrowserContext]]:
+    """Open a browser of one person; a script that fails, or asks another server, fails the test."""
     opened: list[BrowserContext] = []
     troubles: list[str] = []
+    requests: list[Request] = []
 
     def begin(**options: object) -> BrowserContext:
         context = browser.new_context(**{**OPTIONS, **options})
         context.set_default_timeout(PATIENCE * 1000)
         context.on("weberror", lambda one: troubles.append(str(one.error)))
+        context.on("request", lambda one: requests.append(one))  # noqa: PLW0108 - it takes no built-in
         opened.append(context)
         return context
 
     yield begin
+    here = ("data:", "about:", site.address)
+    sent = [one.url for one in requests if one.failure != "csp"]
     for context in opened:
         context.close()
-    assert troubles == []
+    assert troubles + [one for one in sent if not one.startswith(here)] == []
 
 
 def shown(page: Page) -> FrameLocator:
@@ -91,13 +131,14 @@ def shown(page: Page) -> FrameLocator:
 def send(page: Page, inside: FrameLocator) -> None:
     """Send by the keys."""
     expect(inside.locator(".scripted article.message")).to_be_visible()
+    until_keys_act(page.frames[1])
     page.keyboard.press("Control+Enter")
 
 
 def test_the_first_lesson_is_taken_by_keys_without_a_network(
-    site: Site, person: Callable[..., BrowserContext]
+    site: Site, person: Callable[..., BrowserContext], shell: Shell, tmp_path: Path
 ) -> None:
-    """After the first visit: with a reload in the middle, and with a second tab."""
+    """After the first visit: with a reload in the middle, a second tab, and a file to hand in."""
     context = person()
     page = context.new_page()
     page.goto(site.address)
@@ -128,8 +169,31 @@ def test_the_first_lesson_is_taken_by_keys_without_a_network(
     inside.get_by_role("link", name="Inbox").click(timeout=BOOTS_WITHIN)
     over = "You were the MCP server."
     expect(inside.locator(".motto")).to_have_text(over, timeout=BOOTS_WITHIN)
+    handed_in = tmp_path / "lesson.jsonl"
+    hand_in(second, handed_in)
+    for words, expected in (
+        (("export", str(handed_in), "--format", "html"), "humanmcp demo host"),
+        (("check", str(handed_in)), "with no errors and no warnings"),
+    ):
+        ran = shell(*words)
+        assert ran.status == 0, ran
+        assert expected in ran.out + ran.err
+    with Desking(tmp_path / "teacher") as desk:
+        assert opened(desk, handed_in.read_text(encoding="utf-8"))["session"]
     forget(second)
     expect(shown(second).locator(".lesson")).to_contain_text("Step 1 of 2")
+
+
+def hand_in(page: Page, file: Path) -> None:
+    """Export the session as its complete transcript, as a learner does."""
+    inside = shown(page)
+    inside.get_by_role("link", name="Lessons").click()
+    expect(inside.get_by_role("heading", name="Your work")).to_be_visible()
+    inside.get_by_role("link", name="Export").click()
+    inside.get_by_role("radio", name="Transcript").check()
+    with page.expect_download() as download:
+        inside.get_by_role("button", name="Save file").click()
+    download.value.save_as(file)
 
 
 def forget(page: Page) -> None:
@@ -160,12 +224,40 @@ def test_a_phone_in_japanese_takes_another_lesson_and_checks_a_message(
     )
     inside.get_by_role("button", name="確認する").tap()
     expect(inside.locator("#verdict")).to_contain_text("スキーマを判断できません")
+    (python,) = page.workers
+    for evaluate in (page.evaluate, page.frames[1].evaluate, python.evaluate):
+        assert evaluate(ASKS_ELSEWHERE) == "connect-src"
 
 
-def test_a_browser_that_lacks_something_says_so(
+ASKS_ELSEWHERE: Final = """() => new Promise((done) => {
+    self.addEventListener("securitypolicyviolation", (one) => done(one.effectiveDirective));
+    fetch("https://elsewhere.example/").then(() => done("sent"), () => {});
+})"""
+"""Return which policy stopped a request to another address."""
+
+
+def test_what_is_built_has_a_policy_and_no_file_that_a_host_leaves_out(folder: Path) -> None:
+    """A static host sends no header of ours, and GitHub Pages publishes no hidden file."""
+    made = folder / "try"
+    page = (made / "index.html").read_text(encoding="utf-8")
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]+)">', page)
+    worker = re.findall(r'POLICY = "([^"]+)"', (made / "sw.js").read_text(encoding="utf-8"))
+    for one in (policy, *worker):
+        rules = dict(rule.split(" ", 1) for rule in one.split("; "))
+        assert rules.pop("default-src") == "'none'"
+        assert rules["script-src"] == "'self' 'wasm-unsafe-eval'"
+        assert {word for rule in rules.values() for word in rule.split()} <= SOURCES
+    assert len(worker) == 1
+    assert [one.name for one in made.rglob("*") if one.name.startswith((".", "_"))] == []
+
+
+SOURCES: Final = {"'self'", "'none'", "'wasm-unsafe-eval'", "data:"}
+
+
+def test_a_browser_without_service_workers_gets_a_sentence(
     site: Site, person: Callable[..., BrowserContext]
 ) -> None:
-    """A private window, or an address without TLS, has no service worker."""
+    """An address without TLS has none."""
     context = person()
     context.add_init_script(
         "Object.defineProperty(Navigator.prototype, 'serviceWorker', {value: undefined})"
@@ -173,3 +265,171 @@ def test_a_browser_that_lacks_something_says_so(
     page = context.new_page()
     page.goto(site.address)
     expect(page.get_by_role("alert")).to_contain_text("service workers")
+
+
+def test_a_browser_without_webassembly_gets_a_sentence(site: Site, playwright: Playwright) -> None:
+    """Where an administrator forbids to compile, for example."""
+    browser = chromium.launch(playwright, "--js-flags=--jitless")
+    page = browser.new_page(locale="ja-JP")
+    page.goto(site.address)
+    expect(page.get_by_role("alert")).to_contain_text("WebAssembly")
+    expect(page.locator("html")).to_have_attribute("lang", "ja")
+    browser.close()
+
+
+def test_a_full_storage_gets_a_sentence_and_a_file_that_fails_another(
+    site: Site, person: Callable[..., BrowserContext]
+) -> None:
+    """And the next visit succeeds."""
+    page = person().new_page()
+    tools = page.context.new_cdp_session(page)
+    tools.send("Storage.overrideQuotaForOrigin", {"origin": site.origin, "quotaSize": 1_000_000})
+    page.goto(site.address)
+    expect(page.get_by_role("alert")).to_contain_text("storage of this browser is full")
+    tools.send("Storage.overrideQuotaForOrigin", {"origin": site.origin})
+    site.cut = "program.zip.packed"
+    page.reload()
+    expect(page.get_by_role("alert")).to_contain_text("Check the network")
+    site.cut = ""
+    page.reload()
+    shown(page)
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_work_that_cannot_be_stored_is_said_until_it_is_stored(
+    site: Site, person: Callable[..., BrowserContext]
+) -> None:
+    """A storage that is full, then one that the person has cleared meanwhile."""
+    page = person().new_page()
+    page.goto(site.address)
+    inside = shown(page)
+    (python,) = page.workers
+    python.evaluate(
+        """() => {
+            const { put } = IDBObjectStore.prototype;
+            const full = new DOMException("", "QuotaExceededError");
+            IDBObjectStore.prototype.put = () => { throw full; };
+            self.free = () => { IDBObjectStore.prototype.put = put; };
+        }"""
+    )
+    send(page, inside)
+    expect(page.get_by_role("alert")).to_contain_text("does not store your work")
+    expect(inside.locator(".lesson")).to_contain_text("Step 2 of 2")
+    python.evaluate("self.free()")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    tools = page.context.new_cdp_session(page)
+    cleared = {"origin": site.origin, "storageTypes": "indexeddb"}
+    tools.send("Storage.clearDataForOrigin", cleared)
+    expect(inside.get_by_text("No problems.")).to_be_visible()
+    send(page, inside)
+    over = "You were the MCP server."
+    expect(inside.locator(".motto")).to_have_text(over)
+    page.reload()
+    expect(shown(page).locator(".motto")).to_have_text(over)
+
+
+INSTALLS: Final = "navigator.serviceWorker.getRegistration().then((one) => one.installing !== null)"
+VERSION: Final = """() => {
+    const { document, getComputedStyle } = window.frames[0];
+    const style = getComputedStyle(document.documentElement);
+    return [document.getElementById("main").dataset.version, style.getPropertyValue("--version")];
+}"""
+"""The version of what Python makes, and of a file beside it."""
+
+
+def second_version(folder: Path, copy: Path) -> None:
+    """Make another version of the built page: what Python makes differs, and a file beside it."""
+    shutil.copytree(folder, copy)
+    program, style = (
+        copy / "try" / "program.zip.packed",
+        copy / "try" / "static" / "desk.css.packed",
+    )
+    made = io.BytesIO()
+    before = zipfile.ZipFile(io.BytesIO(gzip.decompress(program.read_bytes())))
+    with before, zipfile.ZipFile(made, "w") as after:
+        for one in before.infolist():
+            content = before.read(one).replace(b'id="main"', b'id="main" data-version="2"')
+            after.writestr(one, content)
+    program.write_bytes(gzip.compress(made.getvalue(), 1))
+    more = gzip.decompress(style.read_bytes()) + b":root { --version: 2; }"
+    style.write_bytes(gzip.compress(more, 1))
+    lite.write_service_worker(copy / "try")
+
+
+def test_a_new_version_replaces_the_old_one_whole_when_a_person_takes_it(
+    site: Site, person: Callable[..., BrowserContext], tmp_path: Path
+) -> None:
+    """What fails on the way leaves the old one working; the work of the learner stays."""
+    old = site.folder
+    context = person()
+    page = context.new_page()
+    page.goto(site.address)
+    inside = shown(page)
+    send(page, inside)
+    expect(inside.locator(".lesson")).to_contain_text("Step 2 of 2")
+    second_version(old, tmp_path / "new")
+    site.folder = tmp_path / "new"
+    style = site.folder / "try" / "static" / "desk.css.packed"
+    good = style.read_bytes()
+    for fault in ("cut", "missing", "stale"):
+        site.cut = style.name if fault == "cut" else ""
+        style.unlink(missing_ok=True)
+        if fault != "missing":
+            style.write_bytes(
+                good if fault == "cut" else (old / style.relative_to(site.folder)).read_bytes()
+            )
+        page.evaluate("navigator.serviceWorker.getRegistration().then((one) => one.update())")
+        until(lambda: not page.evaluate(INSTALLS), "the attempt ends")
+        inside.get_by_role("link", name="Inbox").first.click()
+        expect(inside.locator(".lesson")).to_contain_text("Step 2 of 2")
+        expect(page.get_by_role("status")).to_have_count(0)
+        assert page.evaluate(VERSION) == [None, ""]
+    style.write_bytes(good)
+    second = context.new_page()
+    second.goto(site.address)
+    for one in (page, second):
+        expect(one.get_by_role("status")).to_contain_text("A new version")
+        expect(shown(one).locator(".lesson")).to_contain_text("Step 2 of 2")
+        assert one.evaluate(VERSION) == [None, ""]
+    second.get_by_role("button", name="Load it").click()
+    for one in (second, page):
+        new = shown(one).locator("#main[data-version='2']")
+        expect(new).to_be_visible(timeout=BOOTS_WITHIN)
+        assert one.evaluate(VERSION) == ["2", "2"]
+        expect(shown(one).locator(".lesson")).to_contain_text("Step 2 of 2")
+        expect(one.get_by_role("status")).to_have_count(0)
+    assert len(page.evaluate("caches.keys()")) == 1
+
+
+@pytest.mark.firefox
+def test_the_first_lesson_is_taken_in_firefox_in_japanese_without_a_network(
+    site: Site, playwright: Playwright
+) -> None:
+    """By the keys, with a reload in the middle."""
+    browser = firefox.launch(playwright)
+    page = browser.new_page(locale="ja-JP")
+    page.goto(site.address)
+    inside = shown(page)
+    site.close()
+    expect(inside.locator("html")).to_have_attribute("lang", "ja")
+    expect(inside.locator(".lesson")).to_contain_text("2 個のうち 1 個目")
+    send(page, inside)
+    expect(inside.locator(".lesson")).to_contain_text("2 個のうち 2 個目")
+    page.reload()
+    inside = shown(page)
+    expect(inside.locator(".lesson")).to_contain_text("2 個のうち 2 個目")
+    send(page, inside)
+    expect(inside.locator(".motto")).to_have_text("あなたは MCP サーバーでした。")
+    browser.close()
+
+
+@pytest.mark.firefox
+def test_firefox_that_refuses_its_storage_gets_a_sentence(
+    site: Site, playwright: Playwright
+) -> None:
+    """It refuses as soon as a script names the storage."""
+    browser = firefox.launch(playwright, network__cookie__cookieBehavior=2)
+    page = browser.new_page()
+    page.goto(site.address)
+    expect(page.get_by_role("alert")).to_contain_text("storage")
+    browser.close()

@@ -3,26 +3,44 @@
 
 const BASE = new URL(".", location.href);
 const NAME = `humanmcp-lite ${BASE.pathname}`;
-const channel = new BroadcastChannel(NAME);
-const [bar, frame, trouble, question] = ["bar", "page", "trouble", "forget"].map((id) => document.getElementById(id));
+const FAILURES = { QuotaExceededError: "full", TypeError: "unloaded" };
+const SENTENCES = ["lacks", "full", "unloaded"];
+const [bar, frame, question, update, unsaved] = ["bar", "page", "forget", "update", "unsaved"].map((id) => document.getElementById(id));
+const language = navigator.language.startsWith("ja") ? "ja" : "en";
+let channel, whole; // `whole`: a version of the page is here
 
-for (const one of document.querySelectorAll("[data-ja]")) one.textContent = one.dataset[navigator.language.startsWith("ja") ? "ja" : "en"];
+document.documentElement.lang = language;
+for (const one of document.querySelectorAll("[data-ja]")) one.textContent = one.dataset[language];
 
-channel.onmessage = ({ data }) => {
+function heard({ data }) {
   if (data.loaded) bar.value = data.loaded;
+  if (data.failed && !whole) fail(data.failed);
   if (data.path && frame.hidden) show(data.path);
+  if ("unsaved" in data) unsaved.hidden = !data.unsaved;
   if (data.forgotten) location.replace(BASE);
-};
+  if (data.update) leave();
+}
+
+function remember() {
+  const { pathname, search } = frame.contentWindow.location;
+  sessionStorage.setItem(NAME, pathname.slice(BASE.pathname.length) + search);
+}
+
+/** Close the page in the frame: Chromium activates no other version while a stream is open. */
+function leave() {
+  if (frame.hidden) return;
+  remember();
+  removeEventListener("pagehide", remember);
+  frame.remove();
+  document.getElementById("loading").hidden = false;
+}
 
 /** @param {string} path where the pages begin */
 function show(path) {
   const asked = decodeURIComponent(location.hash.slice(1)) || (sessionStorage.getItem(NAME) ?? "");
   history.replaceState(null, "", BASE);
   frame.onload = () => { document.title = frame.contentDocument.title; };
-  addEventListener("pagehide", () => {
-    const { pathname, search } = frame.contentWindow.location;
-    sessionStorage.setItem(NAME, pathname.slice(BASE.pathname.length) + search);
-  });
+  addEventListener("pagehide", remember);
   frame.contentWindow.location.replace(new URL(`/${asked}`.startsWith(path) ? asked : `${path.slice(1)}/`, BASE));
   frame.hidden = false;
   document.getElementById("loading").hidden = true;
@@ -39,11 +57,12 @@ async function lead() {
   await new Promise(() => {}); // hold the lock for the life of this tab
 }
 
-/** @param {unknown} error */
+/** @param {unknown} error a text of one, too: "QuotaExceededError: …" */
 function fail(error) {
   console.error(error);
+  const shown = FAILURES[String(error).split(":")[0]] ?? "lacks";
   bar.hidden = true;
-  trouble.hidden = false;
+  for (const one of SENTENCES) document.getElementById(one).hidden = one !== shown;
 }
 
 async function forget() {
@@ -62,12 +81,49 @@ async function forget() {
   location.replace(BASE);
 }
 
+/** Look for a version now and each hour, and offer it; once a person takes it, every tab loads it. */
+function followUpdates(registration) {
+  const look = () => registration.update().catch(() => {}); // no network, or half a version: later
+  const offer = () => { update.hidden = !(registration.active && registration.waiting); };
+  const watch = () => registration.installing?.addEventListener("statechange", offer);
+  registration.onupdatefound = watch;
+  watch();
+  offer();
+  look();
+  setInterval(look, 3_600_000);
+  update.querySelector("button").onclick = () => {
+    registration.waiting.postMessage("begin");
+    channel.postMessage({ update: true });
+    leave();
+  };
+}
+
+/** Wait until this browser has a version of the page. */
+async function install() {
+  const { serviceWorker } = navigator;
+  let isControlled = Boolean(serviceWorker.controller);
+  serviceWorker.oncontrollerchange = () => {
+    if (isControlled) location.reload();
+    isControlled = true;
+  };
+  const registration = await serviceWorker.register("sw.js", { updateViaCache: "none" });
+  const refused = new Promise((_, refuse) => {
+    const { installing } = registration;
+    installing?.addEventListener("statechange", () => { if (installing.state === "redundant") refuse(new TypeError("not installed")); });
+  });
+  await Promise.race([serviceWorker.ready, refused]);
+  whole = true;
+  followUpdates(registration);
+}
+
 async function begin() {
+  if (!navigator.serviceWorker || !navigator.locks || !globalThis.WebAssembly) throw new Error("missing");
+  channel = new BroadcastChannel(NAME);
+  channel.onmessage = heard;
   if (location.search === "?forget") return forget();
-  await navigator.serviceWorker.register("sw.js", { updateViaCache: "none" });
-  await navigator.serviceWorker.ready;
+  await install();
   channel.postMessage({ hello: true });
   await navigator.locks.request(NAME, lead);
 }
 
-begin().catch(fail);
+begin().catch((error) => { if (!bar.hidden) fail(error); });

@@ -12,18 +12,32 @@ const open = new Map();
 addEventListener("install", (event) => event.waitUntil(keep()));
 addEventListener("activate", (event) => event.waitUntil(begin()));
 
+addEventListener("message", skipWaiting); // a person takes this version
+
 async function keep() {
+  try {
+    await load();
+  } catch (error) {
+    if (error.name === "QuotaExceededError") await caches.delete(CACHE);
+    channel.postMessage({ failed: String(error) });
+    throw error;
+  }
+}
+
+// What an earlier attempt loaded is here already. A file of another version fails its hash.
+async function load() {
   const cache = await caches.open(CACHE);
   const total = FILES.reduce((sum, [, size]) => sum + size, 0);
   let loaded = 0;
-  for (const [name, size] of FILES) {
-    const answer = await fetch(name, { cache: "no-cache" });
-    if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
+  for (const [name, size, integrity] of FILES) {
     const kept = name.replace(/\.packed$/, "");
-    const content = kept === name ? answer.body : answer.body.pipeThrough(new DecompressionStream("gzip"));
-    const headers = { "content-type": TYPES[kept.split(".").pop()] ?? "application/octet-stream" };
-    if (kept.endsWith("worker.mjs")) headers["content-security-policy"] = POLICY;
-    await cache.put(kept, new Response(content, { headers }));
+    if (!(await cache.match(kept))) {
+      const answer = await fetch(name, { cache: "no-cache", integrity });
+      const content = kept === name ? answer.body : answer.body.pipeThrough(new DecompressionStream("gzip"));
+      const headers = { "content-type": TYPES[kept.split(".").pop()] ?? "application/octet-stream" };
+      if (kept.endsWith("worker.mjs")) headers["content-security-policy"] = POLICY;
+      await cache.put(kept, new Response(content, { headers }));
+    }
     channel.postMessage({ loaded: (loaded += size) / total });
   }
 }

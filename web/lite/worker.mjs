@@ -17,18 +17,28 @@ async function begin({ base, name, languages }) {
   const place = KEPT + new URL(base).pathname;
   FS.mkdirTree(place);
   FS.mount(FS.filesystems.IDBFS, {}, place);
-  const sync = (into) => new Promise((done, fail) => FS.syncfs(into, (error) => (error ? fail(error) : done())));
+  const sync = (into) => new Promise((done, fail) => {
+    onerror = fail; // a storage that the browser has closed is no error of the call
+    FS.syncfs(into, (error) => (error ? fail(error) : done()));
+  });
   await sync(true);
   const { LiteDesk } = python.runPython('import sys; sys.path.insert(0, "/program"); import humanmcp.lite.lite_desk as found; found');
   const desk = LiteDesk(python.runPython(`from pathlib import Path; Path(${JSON.stringify(`${place}home`)})`), base, languages);
   const channel = new BroadcastChannel(name);
   let saving = Promise.resolve();
   let ended = false;
+  let unsaved = false;
 
-  const save = () => (saving = saving.then(() => ended || sync(false)).catch(console.error));
+  const unstored = (error) => {
+    console.error(error);
+    FS.filesystems.IDBFS.dbs = {}; // it is opened again
+    tell(true);
+  };
+  const tell = (now) => now === unsaved || channel.postMessage({ unsaved: (unsaved = now) });
+  const save = () => (saving = saving.then(() => ended || sync(false)).then(() => tell(false), unstored));
 
   channel.onmessage = async ({ data }) => {
-    if (data.hello) channel.postMessage({ path: desk.path });
+    if (data.hello) channel.postMessage({ path: desk.path, unsaved });
     if (data.end) { ended = true; close(); }
     if (data.left) desk.leave(data.left);
     if (!data.asked) return;
