@@ -212,6 +212,11 @@ LOOKING: Final = 0.1
 """The part of its time that a session may look at most: with thousands waiting it looks rarely."""
 
 
+MOST_REST: Final = 2.0
+"""Seconds that it rests at most after a look: one that stalled, on a disk or a busy machine, says
+nothing of the next, and a person's reply waits meanwhile."""
+
+
 def on_a_beat(moment: float) -> float:
     """Return the beat next to a moment: slow looks of all sessions fall on the same moments."""
     return round(moment / SLOW) * SLOW
@@ -293,7 +298,8 @@ class PollSchedule:
 
     def desks_were_seen(self, began: float, ended: float, *, waiting: bool) -> None:
         """Plan the next look at the desks. Rings that come soon are answered together."""
-        self._desks_not_before = began + (ended - began) / LOOKING
+        rest = (ended - began) * (1 / LOOKING - 1)
+        self._desks_not_before = ended + min(rest, MOST_REST)
         is_quick = waiting and not self._bell
         at = began + FALLBACK_POLL if is_quick else self._slow(began)
         self._desks = max(at, self._desks_not_before)

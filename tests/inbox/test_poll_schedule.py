@@ -134,6 +134,16 @@ def test_rings_take_no_more_than_a_tenth_of_the_time() -> None:
     assert agenda.desks_are_due(0.5)
 
 
+def test_after_a_look_that_stalled_a_ring_waits_two_seconds() -> None:
+    """A reply is not taken ten times as late because the disk was busy once."""
+    agenda = schedule(bell=True, files=False)
+    agenda.desks_are_due(0.0)
+    agenda.desks_were_seen(0.0, 3.0, waiting=True)
+    agenda.rung = True
+    assert not agenda.desks_are_due(4.9)
+    assert agenda.desks_are_due(5.1)
+
+
 def test_without_a_bell_it_looks_a_hundred_times_a_second_while_something_waits() -> None:
     """Windows, and drives without FIFOs: as before."""
     agenda = schedule(bell=False, files=False)
