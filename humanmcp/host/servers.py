@@ -32,7 +32,7 @@ from humanmcp.host.conversation import (
     name_for_model,
     text_of,
 )
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import StopError, stopped
 from humanmcp.protocol.conversation.exchange import NoticeArrived
 
 if TYPE_CHECKING:
@@ -47,12 +47,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Event
 
 _TROUBLE: Final = (StartError, HandshakeError, NoAnswerError, EndedError)
-
-
-class NoServerError(StopError):
-    """There is no such server."""
-
-    section = "host"
 
 
 class _ToolChangeObserver(ClientObserver):
@@ -230,12 +224,12 @@ class Servers:
         """End one server, start it anew, and list its tools again; `trouble` says if it fails.
 
         Raises:
-            NoServerError: there is none of this name that can be started.
+            StopError: there is none of this name that can be started.
         """
         server = next((one for one in self.all if one.name == name and one.entry.can_start), None)
         if server is None:
             names = ", ".join(one.name for one in self.all if one.entry.can_start)
-            raise NoServerError("reconnect what", name=name, names=names)
+            raise stopped("host", "reconnect what", name=name, names=names)
         if server.client is not None:
             server.client.close()
         server.begin_anew()

@@ -19,7 +19,7 @@ from humanmcp.host.conversation import (
     written,
 )
 from humanmcp.host.sampling import Lent
-from humanmcp.host.servers import Instead, NoServerError, Refuse, ToolCall
+from humanmcp.host.servers import Instead, Refuse, ToolCall
 from humanmcp.host.terminal.results import as_json
 from humanmcp.locales import say
 from humanmcp.locales.stop import Phrase, StopError
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 SECTION: Final = "host"
 PROMPT: Final = "> "
 STARTED: Final = "MCP Client Started!"
+_WAITING: Final = ("/prompts", "/resources", "/prompt", "/read")
+"""The commands that ask a server, and so wait for those that still start."""
 _LONGEST: Final = 2000
 SAY_AFTER: Final = 2.0
 """Seconds after which a person reads which servers are still starting."""
@@ -216,63 +218,43 @@ class Chat:
 
     def _do(self, typed: str) -> None:
         word, _, rest = typed.partition(" ")
-        match word:
-            case "/prompts" | "/resources":
-                self._trying(lambda: self.lent.list(word))
-            case "/prompt":
-                self._trying(lambda: self.loop.say(self.lent.prompt(rest)))
-            case "/read":
-                self._trying(lambda: self._read(rest))
-            case "/reconnect":
-                self._reconnect(rest.strip())
-            case _ if typed.startswith("/"):
-                self._tell(typed)
-            case _:
-                self._run(typed)
-
-    def _tell(self, command: str) -> None:
-        """Show what there is and was."""
-        match command:
-            case "/tools":
-                for tool in self.loop.servers.model_tools():
-                    to_stdout("  ", Painted(tool.name, "bold"), f"  {tool.description}")
-            case "/servers":
-                for server in self.loop.servers.all:
-                    self._server(server)
-            case "/history":
-                self._history()
-            case "/ask":
-                self.person.ask_again()
-            case _:
-                to_stdout(say(SECTION, "help"))
-
-    def _reconnect(self, name: str) -> None:
-        servers = self.loop.servers
+        commands: dict[str, Callable[[], object]] = {
+            "/prompts": lambda: self.lent.list(word),
+            "/resources": lambda: self.lent.list(word),
+            "/prompt": lambda: self.loop.say(self.lent.prompt(rest)),
+            "/read": lambda: self._read(rest),
+            "/reconnect": lambda: self._reconnect(rest.strip()),
+            "/tools": self._tools,
+            "/servers": self._servers,
+            "/history": self._history,
+            "/ask": self.person.ask_again,
+        }
+        is_said = not typed.startswith("/")
         try:
-            servers.reconnect(name)
-        except NoServerError as error:
-            to_stdout(Painted(error.sentence(), "yellow"))
-        except KeyboardInterrupt:
-            to_stdout(Painted(say(SECTION, "interrupted"), "yellow"))
-        else:
-            self._server(next(one for one in servers.all if one.name == name))
-
-    def _run(self, prompt: str) -> None:
-        def run() -> None:
-            self.loop.run(prompt, self._shown)
-            self._shown = ()
-
-        self._trying(run)
-
-    def _trying(self, do: Callable[[], object]) -> None:
-        """Do something with the servers or the model, and say what went wrong."""
-        try:
-            self._let_servers_start()
-            do()
+            if is_said or word in _WAITING:
+                self._let_servers_start()
+            if is_said:
+                self.loop.run(typed, self._shown)
+                self._shown = ()
+            else:
+                commands.get(word, lambda: to_stdout(say(SECTION, "help")))()
         except StopError as error:
             to_stdout(Painted(error.sentence(), "red"))
         except KeyboardInterrupt:
             to_stdout(Painted(say(SECTION, "interrupted"), "yellow"))
+
+    def _tools(self) -> None:
+        for tool in self.loop.servers.model_tools():
+            to_stdout("  ", Painted(tool.name, "bold"), f"  {tool.description}")
+
+    def _servers(self) -> None:
+        for server in self.loop.servers.all:
+            self._server(server)
+
+    def _reconnect(self, name: str) -> None:
+        servers = self.loop.servers
+        servers.reconnect(name)
+        self._server(next(one for one in servers.all if one.name == name))
 
     def _read(self, typed: str) -> None:
         """Show a resource to the person now, and to the model with what is said next."""
