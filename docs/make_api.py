@@ -16,7 +16,6 @@ from humanmcp.desk.api import read_calls, write_calls
 from humanmcp.desk.app import describe, description
 from humanmcp.desk.devices import login_page
 from humanmcp.desk.history import opening
-from humanmcp.desk.settings import settings_page
 from humanmcp.export import hosts
 from humanmcp.host.terminal import chat
 from humanmcp.setup import config, doctor
@@ -30,7 +29,6 @@ _GROUPS: Final = {
     "Write and send": (write_calls.router, opening.calls),
     "Help while typing": (read_calls.helping,),
     "Prepared answers and rules": (read_calls.prepared,),
-    "Handshake and demo": (settings_page.calls,),
     "Log in and out": (login_page.calls,),
 }
 PRINTED: Final[Mapping[str, Any]] = {
@@ -63,9 +61,10 @@ _INTRO: Final = (
     'curl -H "Authorization: Bearer $token" "${address}api/exchanges"',
     "```",
     "",
-    "Every POST carries JSON (`Content-Type: application/json`). `?lang=en` or `?lang=ja` chooses",
-    "the language of texts for people. An exchange is named by its session and number, never",
-    "by the client's id.",
+    "Every POST to `/api/` carries JSON (`Content-Type: application/json`). For what has no call,",
+    'send a form of the page with the same token: `curl -d act=hand "${address}handshake"` lets',
+    "people answer the handshake. `?lang=en` or `?lang=ja` chooses the language of texts for",
+    "people. An exchange is named by its session and number, never by the client's id.",
     "",
     f"This is version {schema.INTERFACE} of the interface: `info.version` of `/api/openapi.json`,",
     "`interface` of `humanmcp inbox --json`. A member that changes its meaning or goes gets a new",

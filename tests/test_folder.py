@@ -46,7 +46,7 @@ def test_everything_that_is_written_is_explained(tmp_path: Path) -> None:
         desk.post("/api/answers", {"name": "sun", "method": "tools/call", "text": "sunny"})
         desk.post("/api/rules", {"method": "tools/call", "text": "sunny", "form": "text"})
         serve_and_answer(home, desk)
-        desk.post("/api/demo", {})
+        desk.submit("/try")
         with Tapped(home, server("echo"), "--hold", "tools/call") as tap:
             tap.say(CALL.encode() + b"\n")
             until(lambda: list(home.glob(f"**/{records.HOLDS}")), "the tap holds")

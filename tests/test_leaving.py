@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from humanmcp import launch
-from tests.support.desk_process import JSON
+from tests.support.desk_process import FORM
 from tests.support.serve_http import ask_http
 from tests.support.serve_process import HUMANMCP, bare_environment
 from tests.support.waiting import PATIENCE, until
@@ -71,7 +71,7 @@ class Started:
             facts = until(lambda: launch.find(inbox), "the desk")
             port = int(facts.address.rstrip("/").rpartition(":")[2])
             key = {"Authorization": f"Bearer {facts.token}"}
-            assert ask_http(port, "POST", "/api/demo", b"", JSON | key).status == 200
+            assert ask_http(port, "POST", "/try", b"", FORM | key).status == 303
         until(lambda: len(self.running()) >= command.processes, f"{command.processes} processes")
 
     def running(self) -> dict[int, str]:

@@ -232,10 +232,12 @@ def keep(opened: OpenExchange, draft: Draft) -> str:
     return at
 
 
-def pause(opened: OpenExchange, *, on: bool, by: str) -> None:
-    """Pause the countdown of the answer book, or continue it."""
+def pause(opened: OpenExchange, by: str) -> None:
+    """Pause the countdown of the answer book."""
     first = starting_draft(opened)
-    opened.inbox.change_draft(opened.key, lambda draft: (draft or first)._replace(paused=on, by=by))
+    opened.inbox.change_draft(
+        opened.key, lambda draft: (draft or first)._replace(paused=True, by=by)
+    )
 
 
 @contextmanager

@@ -61,7 +61,6 @@ CALLS: Final = (
     read_calls.prepared,
     read_calls.helping,
     login_page.calls,
-    settings_page.calls,
     description,
 )
 """The routes of the JSON interface, for scripts and for the page's own scripts."""

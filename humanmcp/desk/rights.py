@@ -181,7 +181,6 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     **_write(ANSWERING, "/api/exchanges/{session}/{number}/autofix", most=TEXT),
     **_write(ANSWERING, "/api/exchanges/{session}/{number}/draft", most=TEXT),
     **_write(ANSWERING, "/api/exchanges/{session}/{number}/reply", "/api/drafts", most=TEXT),
-    **_write(ANSWERING, "/api/exchanges/{session}/{number}/pause"),
     **_write(ANSWERING, "/api/exchanges/{session}/{number}/writer"),
     **_write(DESKS, "/api/exchanges/{session}/{number}/fault", most=TEXT),
     **_write(ANSWERING, "/api/sessions/{session}/complete"),
@@ -189,7 +188,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     # One's own browser.
     "POST /preferences": Entry(~Who.STRANGER, writes=False),
     **_write(ANSWERING, "/api/looking"),
-    **_write(HERE | Who.DEVICE, "/logout", "/api/logout"),
+    **_write(HERE | Who.DEVICE, "/logout"),
     # Rules, saved answers, the server definition, what taps hold.
     **_read(DESKS, "/book", "/m/{name}/{number}/keep", "/server", "/server/entry"),
     **_acts(
@@ -216,16 +215,14 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     ),
     **_acts("/taps/{name}", _each(DESKS, "release", "hold"), default="hold"),
     **_write(DESKS, "/api/answers", "/api/rules", most=TEXT),
-    **_write(DESKS, "/api/answers/remove"),
     # The computer of the desk.
     **_read(HERE, "/settings"),
     **_read(OWN, "/devices"),
     **_write(OWN, "/settings", "/settings/clients", "/settings/notices", "/devices"),
     **_write(Who.SCRIPT, "/api/login-key"),  # no key outlives the login that made it
     # Starting something to try, and who answers the handshake: in a room, of the own seat.
-    **_read(DESKS, "/api/handshake"),
     **_acts("/handshake", _each(OWN | SEATS, "hand", "book")),
-    **_write(OWN | SEATS, "/api/handshake", "/try", "/api/demo"),
+    **_write(OWN | SEATS, "/try"),
     # The room.
     **_read(Who.TEACHER, "/room", "/room/seat/{number}", "/room/mistake/{code}"),
     **_read(Who.TEACHER, "/room/export.zip", "/room/seats.csv"),

@@ -18,7 +18,7 @@ from humanmcp.desk.live import EventStream, Live, report
 from humanmcp.desk.login import Door
 from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import call
-from tests.support.desk_process import Desking
+from tests.support.desk_process import FORM, Desking
 from tests.support.serve_process import Serving
 from tests.support.waiting import PATIENCE, until
 
@@ -108,10 +108,10 @@ def test_the_stream_ends_with_the_visit(home: Path) -> None:
     """After logging out nothing more is said."""
     with Desking(home) as desk:
         cookie = desk.cookie()
-        own = {"Origin": f"http://127.0.0.1:{desk.port}", "Content-Type": "application/json"}
+        own = {"Origin": f"http://127.0.0.1:{desk.port}", **FORM}
         with Stream(desk, desk.in_login("/api/events"), **cookie) as stream:
             assert stream.event()[0] == "hello"
-            desk.ask("POST", desk.in_login("/api/logout"), body=b"{}", headers={**own, **cookie})
+            desk.ask("POST", desk.in_login("/logout"), headers={**own, **cookie})
             assert stream.event()[0] == "bye"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from humanmcp.desk.login import IDLE, KEY_LIFE, LONGEST, PAUSE, TRIES, Door, elapsed
-from tests.support.desk_process import Desking
+from tests.support.desk_process import FORM, Desking
 from tests.support.waiting import until
 
 
@@ -145,11 +145,11 @@ def test_a_broken_file_of_visits_lets_nobody_in_and_stops_nothing(tmp_path: Path
 
 def test_who_logs_out_is_out(desking: Desking) -> None:
     """The cookie opens nothing any more."""
-    own = {"Origin": f"http://127.0.0.1:{desking.port}", "Content-Type": "application/json"}
+    own = {"Origin": f"http://127.0.0.1:{desking.port}", **FORM}
     cookie = desking.cookie()
     assert desking.ask("GET", desking.in_login("/api/state"), headers=cookie).status == 200
-    leave = desking.in_login("/api/logout")
-    assert desking.ask("POST", leave, body=b"{}", headers={**own, **cookie}).status == 200
+    leave = desking.in_login("/logout")
+    assert desking.ask("POST", leave, headers={**own, **cookie}).status == 303
     assert desking.ask("GET", desking.in_login("/api/state"), headers=cookie).status == 401
 
 

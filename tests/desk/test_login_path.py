@@ -1,6 +1,5 @@
 """The login path: the addresses of a login session, and that nothing opens it from elsewhere."""
 
-import json
 import re
 from typing import Any
 
@@ -13,7 +12,7 @@ from humanmcp.desk.login import (
     within,
     without_login_path,
 )
-from tests.support.desk_process import JSON, Desking
+from tests.support.desk_process import FORM, JSON, Desking
 from tests.support.serve_http import Got
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
@@ -137,7 +136,7 @@ def test_the_code_leads_to_a_login_path_without_a_script(desking: Desking) -> No
         "POST",
         "/login",
         body=f"code={code[0]}".encode(),
-        headers={**own(desking), "Content-Type": "application/x-www-form-urlencoded"},
+        headers={**own(desking), **FORM},
     )
     assert answer.status == 303
     path = answer.headers["location"]
@@ -149,6 +148,7 @@ def test_the_code_leads_to_a_login_path_without_a_script(desking: Desking) -> No
 def test_logging_out_takes_the_cookie_back(desking: Desking) -> None:
     """It is deleted where it was set."""
     cookie = desking.cookie()
-    answer = attempt(desking, "POST", desking.in_login("/api/logout"), cookie)
-    assert json.loads(answer.body) == {"in": False}
+    form = {**own(desking), **FORM, **cookie}
+    answer = desking.ask("POST", desking.in_login("/logout"), headers=form)
+    assert answer.headers["location"].endswith("/login")
     assert f"Path={desking.login_path};" in answer.headers["set-cookie"]

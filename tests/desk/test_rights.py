@@ -35,8 +35,8 @@ ENDPOINTS: Final = {
     if not (method == "POST" and route.path == "/login")  # the desk and the room have one each
 }
 ENDLESS: Final = "GET /api/events"
-STARTING: Final = frozenset({"POST /try", "POST /api/demo"})
-ENDING: Final = frozenset({"POST /logout", "POST /api/logout"})
+STARTING: Final = frozenset({"POST /try"})
+ENDING: Final = frozenset({"POST /logout"})
 
 
 def test_every_route_has_an_entry_and_every_entry_a_route() -> None:
@@ -291,7 +291,7 @@ PEOPLE: Final[dict[Who, Callable[[Rooming], Visitor]]] = {
 def test_a_room_lets_everybody_do_what_the_table_says(room: Rooming, who: Who) -> None:
     """A device, an owner and a script are no visitors of a room."""
     visitor = Seat(PEOPLE[who](room))
-    desk_only = {"/devices", "/logout", "/api/logout", "/api/login-key", "/worker.js", "/offline"}
+    desk_only = {"/devices", "/logout", "/api/login-key", "/worker.js", "/offline"}
     lite_only = "/check"
     for method, path, act, allowed in tries(who):
         if (
@@ -326,12 +326,12 @@ def test_devices_change_no_hold_no_rule_and_no_setting() -> None:
         *(f"POST /m/{{name}}/{{number}} {act}" for act in ("let go", "drop", "park", "status")),
         *(f"POST /m/{{name}}/{{number}}/ask {act}" for act in ("send", "json", "anyway")),
         *(f"POST /say/{{name}} {act}" for act in ("send", "json", "anyway")),
-        *(f"{exchange}/{what}" for what in ("check", "autofix", "draft", "reply", "pause")),
+        *(f"{exchange}/{what}" for what in ("check", "autofix", "draft", "reply")),
         f"{exchange}/writer",
         "POST /api/drafts",
         "POST /api/sessions/{session}/say say",
         "POST /api/sessions/{session}/complete",
-        *("POST /preferences", "POST /api/looking", "POST /logout", "POST /api/logout"),
+        *("POST /preferences", "POST /api/looking", "POST /logout"),
     }
 
 

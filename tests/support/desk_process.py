@@ -22,6 +22,7 @@ from tests.support.serve_http import Got, ask_http
 from tests.support.waiting import PATIENCE, until
 
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "desk")
+FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 JSON: Final = {"Content-Type": "application/json"}
 
 
@@ -181,7 +182,7 @@ class Desking(AbstractContextManager["Desking"]):
             body=urlencode(form).encode(),
             headers={
                 **cookie,
-                "Content-Type": "application/x-www-form-urlencoded",
+                **FORM,
                 "Origin": own,
                 "Sec-Fetch-Site": "same-origin",
             },

@@ -323,13 +323,6 @@ class SavedBody:
     form: TextForm = TextForm.TEXT
 
 
-@dataclass
-class RemoveBody:
-    """The saved answer to delete."""
-
-    number: int
-
-
 class SavedAnswersShape(TypedDict):
     """The saved answers."""
 
@@ -348,19 +341,6 @@ def answers(request: Request, method: str = "", tool: str = "") -> SavedAnswersS
 def save_answer(request: Request, body: SavedBody) -> Saved:
     """Save an answer for the next time."""
     return desk_of(request).shelf.add(**vars(body))
-
-
-class RemovedShape(TypedDict):
-    """The removed saved answer."""
-
-    removed: int
-
-
-@prepared.post("/answers/remove")
-def remove_answer(request: Request, body: RemoveBody) -> RemovedShape:
-    """Delete a saved answer."""
-    desk_of(request).shelf.remove(body.number)
-    return {"removed": body.number}
 
 
 class LastShape(TypedDict):

@@ -77,13 +77,6 @@ class ReplyBody(TextBody):
 
 
 @dataclass
-class PauseBody:
-    """True to pause the countdown of the answer book."""
-
-    paused: bool = True
-
-
-@dataclass
 class CheckBody(TextBody):
     """A text, and by pointer the texts of its fields that are not JSON yet.
 
@@ -249,15 +242,6 @@ def note_writer(request: Request, session: str, number: int, body: WriterBody) -
     else:
         desk.inbox.clear_writer(page)
     desk.board.look_at_writers()
-    return body
-
-
-@router.post("/exchanges/{session}/{number}/pause")
-def pause(request: Request, session: str, number: int, body: PauseBody) -> PauseBody:
-    """Pause the countdown of the answer book, or resume it."""
-    desk, key = desk_of(request), Key(session, number)
-    service.pause(desk.open_exchange(key), on=body.paused, by=BY)
-    desk.board.refresh(*key)
     return body
 
 

@@ -50,9 +50,10 @@ class LoginBody:
     code: str = ""
 
 
-# `in` is a keyword in Python, so this shape cannot be a class.
-LoggedInShape = TypedDict("LoggedInShape", {"in": bool, "path": str}, total=False)
-LoggedInShape.__doc__ = "Whether one is in, and the path that each address then begins with."
+class LoggedInShape(TypedDict):
+    """The path that each address begins with from now on."""
+
+    path: str
 
 
 @calls.post("/login")
@@ -71,7 +72,7 @@ async def enter(request: Request, response: Response, body: LoginBody) -> Logged
         why = "used" if door.was_used(body.key) else "old" if body.key else "wrong"
         raise HTTPException(401, say("desk", f"login.{why}"))
     set_cookie(request, response, login)
-    return {"in": True, "path": parts_of(login)[0]}
+    return {"path": parts_of(login)[0]}
 
 
 def _device_that_asks(request: Request) -> str:
@@ -129,30 +130,6 @@ async def login_key(request: Request, body: LoginKeyBody) -> LoginKeyShape:
     return {"key": door.new_key(body.session, body.device[:LONGEST_CALLED]), "code": door.code}
 
 
-@calls.post("/logout")
-async def leave(request: Request, response: Response) -> LoggedInShape:
-    """End the login session of this browser, and its event stream."""
-    end_login(request, response)
-    return {"in": False}
-
-
-def login_of(request: Request) -> str:
-    """Return the login session of a request, "" for a script's."""
-    return str(getattr(request.state, "login", ""))
-
-
-def end_login(request: Request, response: Response) -> None:
-    """End a login session, and delete the browser's cookie."""
-    desk = desk_of(request)
-    desk.door.end_login(login_of(request))
-    response.delete_cookie(
-        desk.address.cookie,
-        path=login_path_of(request.scope) or "/",
-        httponly=True,
-        samesite="strict",
-    )
-
-
 # -- as pages --------------------------------------------------------------------------------------
 
 
@@ -176,9 +153,11 @@ async def log_in(request: Request, values: FormValues) -> Response:
 
 @router.post("/logout")
 async def log_out(request: Request) -> Response:
-    """End the login session of this browser."""
-    response = RedirectResponse("/login", 303)
-    end_login(request, response)
+    """End the login session of this browser, and its event stream."""
+    desk, response = desk_of(request), RedirectResponse("/login", 303)
+    desk.door.end_login(getattr(request.state, "login", ""))
+    path = login_path_of(request.scope) or "/"
+    response.delete_cookie(desk.address.cookie, path=path, httponly=True, samesite="strict")
     return response
 
 

@@ -559,7 +559,7 @@ def _forget(desk: Desk, key: Key) -> Response:
 
 def _hold(desk: Desk, key: Key) -> None:
     """Pause the countdown of the answer book."""
-    service.pause(desk.open_exchange(key), on=True, by=BY)
+    service.pause(desk.open_exchange(key), BY)
     desk.board.refresh(*key)
 
 

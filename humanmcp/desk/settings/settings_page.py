@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby, product
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.answering.schema import TypedDict
 from humanmcp.common import mistakes, qr_code
 from humanmcp.common.timestamps import stamp
 from humanmcp.desk.board import SessionView
-from humanmcp.desk.context import VIEWS, AsciiJson, desk_of, page, page_router, remember, view_of
+from humanmcp.desk.context import VIEWS, desk_of, page, page_router, remember, view_of
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.notices import notice_rules
 from humanmcp.desk.notices.ntfy import Phone
-from humanmcp.desk.routing import CallRoute, FormValues
+from humanmcp.desk.routing import FormValues
 from humanmcp.desk.server.server_definition import Snippet, snippets, snippets_at
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
@@ -206,16 +204,6 @@ def remove(request: Request, values: FormValues) -> Response:
     return RedirectResponse("/settings#old", 303)
 
 
-calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
-
-
-@dataclass
-class HandshakeBody:
-    """Whether people answer every handshake themselves."""
-
-    by_hand: bool
-
-
 @router.get("/connect")
 def connect(request: Request) -> HTMLResponse:
     """Show the configuration for each host."""
@@ -245,32 +233,6 @@ def shown_snippets(request: Request) -> tuple[Snippet, ...]:
     if desk.url:
         return snippets_at(desk.url)
     return snippets(desk.server_settings)
-
-
-class StartedShape(TypedDict):
-    """Whether the demo host was started."""
-
-    started: bool
-
-
-@calls.post("/demo")
-def demo(request: Request) -> StartedShape:
-    """Start the demo host: its first request arrives within seconds."""
-    desk_of(request).play(spoken_language())
-    return {"started": True}
-
-
-@calls.get("/handshake")
-def handshake(request: Request) -> HandshakeBody:
-    """Return whether people answer every handshake themselves."""
-    return HandshakeBody(desk_of(request).inbox.handshake_is_by_hand())
-
-
-@calls.post("/handshake")
-def set_handshake(request: Request, body: HandshakeBody) -> HandshakeBody:
-    """Let people answer every handshake, or the answer book again."""
-    desk_of(request).inbox.answer_handshake_by_hand(on=body.by_hand)
-    return body
 
 
 @router.get("/mistake/{code}")

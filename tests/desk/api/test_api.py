@@ -205,7 +205,7 @@ def test_a_saved_answer_fits_its_tool(seats: tuple[Desking, Serving]) -> None:
     assert desk.get(f"{fitting}other")["answers"] == []
     names = [one.name for one in (desk.home / "answers").iterdir()]
     assert names == [f"{number:04d}.json"]
-    desk.post("/api/answers/remove", {"number": number})
+    desk.submit("/book", act=f"forget {number}")
     assert desk.get("/api/answers")["answers"] == []
 
 

@@ -81,7 +81,7 @@ def test_a_device_answers_and_changes_no_settings(open_desk: Desking) -> None:
         assert '/settings"' not in page
         for path in ("/settings", "/book", "/devices", "/connect", "/m/1/1/keep"):
             assert (path, phone.get(path).status) == (path, 403)
-        for path in ("/devices", "/settings", "/book", "/api/login-key", "/api/rules", "/api/demo"):
+        for path in ("/devices", "/settings", "/book", "/api/login-key", "/api/rules", "/try"):
             assert (path, phone.post(path).status) == (path, 403)
 
 

@@ -1,7 +1,7 @@
 """The page under *Connect*: who opens a session, said and changed."""
 
 from humanmcp.inbox.folder import FolderInbox
-from tests.support.desk_process import Desking
+from tests.support.desk_process import FORM, Desking
 
 
 def test_who_opens_a_session_is_said_and_changed_on_the_page(desking: Desking) -> None:
@@ -18,10 +18,9 @@ def test_who_opens_a_session_is_said_and_changed_on_the_page(desking: Desking) -
         assert said in desking.page("/connect")
 
 
-def test_scripts_hold_the_handshake_as_the_page_does(desking: Desking) -> None:
-    """What the page can do, the interface can."""
-    assert desking.get("/api/handshake") == {"by_hand": False}
-    assert desking.post("/api/handshake", {"by_hand": True}).status == 200
-    assert desking.get("/api/handshake") == {"by_hand": True}
+def test_scripts_send_the_forms_of_the_page(desking: Desking) -> None:
+    """What the interface has no call for, a form with the token of scripts does."""
+    form = {**desking.bearer, **FORM}
+    assert desking.ask("POST", "/handshake", body=b"act=hand", headers=form).status == 303
     assert FolderInbox(desking.home).handshake_is_by_hand()
-    assert desking.post("/api/handshake", {"by_hand": "perhaps"}).status == 422
+    assert desking.ask("POST", "/handshake", body=b"act=perhaps", headers=form).status == 404
