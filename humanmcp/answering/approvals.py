@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.protocol.conversation.approvals import AllowPattern, Approval
-    from humanmcp.protocol.conversation.exchange import NegotiatedState
     from humanmcp.protocol.conversation.questions import AskedQuestion
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
@@ -211,7 +210,9 @@ def allow(opened: OpenExchange, approval: Approval, *, seen: bool, shown: str = 
     """
     if opened.held is not None:
         return release(opened, seen=seen, shown=shown)
-    return permission(approval, seen=seen)._replace(shown=shown)
+    _may_be_allowed(approval)
+    must_be_seen(approval, seen=seen)
+    return Reply(approvals.allowed(approval), TextForm.TEXT, shown=shown)
 
 
 def release(opened: OpenExchange, *, seen: bool, shown: str) -> Reply:
@@ -225,17 +226,6 @@ def release(opened: OpenExchange, *, seen: bool, shown: str) -> Reply:
     if opened.approval is not None:
         must_be_seen(opened.approval, seen=seen)
     return Reply(opened.item.line, action=Action.FORWARD, shown=shown)
-
-
-def permission(approval: Approval, *, seen: bool = False) -> Reply:
-    """Return the reply that allows a permission prompt, unchanged.
-
-    Raises:
-        ApprovalError: it cannot be allowed, or was not shown completely.
-    """
-    _may_be_allowed(approval)
-    must_be_seen(approval, seen=seen)
-    return Reply(approvals.allowed(approval), TextForm.TEXT)
 
 
 def must_be_seen(approval: Approval, *, seen: bool) -> None:
@@ -302,18 +292,13 @@ def changed_input(approval: Approval, typed: Mapping[str, str]) -> str:
         raise ApprovalError("other fields")
     changed: dict[str, str] = {}
     for at, (name, before) in enumerate(fields):
-        words = _newlines(typed[str(at)])
+        words = re.sub("\r\n?", "\n", typed[str(at)])  # as a form sends line ends
         if words != before:
             is_text = isinstance(approval.input[name], str)
             if not is_text and approvals.read_once(words)[1]:  # `1, "b": 2` would be two members
                 raise ApprovalError("no object")
             changed[name] = approvals.as_json(words) if is_text else words
     return approvals.with_members(approval.text, changed) if changed else approval.text
-
-
-def _newlines(text: str) -> str:
-    """Return a text with the line ends that a form sends."""
-    return re.sub("\r\n?", "\n", text)
 
 
 def hand_back(opened: OpenExchange, *, shown: str = "") -> Reply:
@@ -332,31 +317,14 @@ def deny(opened: OpenExchange, reason: str, *, shown: str = "") -> Reply:
     if opened.held is not None:
         words = reason.strip() or approvals.DENIED
         return Reply(words, TextForm.TOOL_ERROR, action=Action.ANSWER, shown=shown)
-    denied = denial(opened.asked, reason, opened.item.protocol_version, opened.negotiated)
-    return denied._replace(shown=shown)
+    if opened.asked is None or opened.asked.kind == APPROVAL:
+        return Reply(approvals.denied(reason), TextForm.TEXT, shown=shown)
+    return _outcome(opened, questions.declined(reason), shown)
 
 
-def denial(asked: Approval | None, reason: str, version: str, negotiated: NegotiatedState) -> Reply:
-    """Return the reply that denies a prompt, or declines the questions of a tool that asks."""
-    if asked is None or asked.kind == APPROVAL:
-        return Reply(approvals.denied(reason), TextForm.TEXT)
-    return _outcome(questions.declined(reason), version, negotiated)
-
-
-def answering(
-    asked: Approval,
-    answers: Mapping[str, tuple[str, ...]],
-    version: str,
-    negotiated: NegotiatedState,
-) -> Reply:
-    """Return the reply that answers the questions of a host, or of a tool that asks."""
-    if asked.kind == APPROVAL:
-        return Reply(approvals.answered(asked, answers), TextForm.TEXT)
-    return _outcome(questions.answered(asked.questions, answers), version, negotiated)
-
-
-def _outcome(outcome: JsonObject, version: str, negotiated: NegotiatedState) -> Reply:
-    return Reply(approvals.as_json(outcome_result(version, outcome, negotiated)), TextForm.RESULT)
+def _outcome(opened: OpenExchange, outcome: JsonObject, shown: str) -> Reply:
+    result = outcome_result(opened.item.protocol_version, outcome, opened.negotiated)
+    return Reply(approvals.as_json(result), TextForm.RESULT, shown=shown)
 
 
 def typed_answers(
@@ -443,8 +411,9 @@ def answer(
     approval = opened.asked
     if approval is None or not approval.questions:
         raise ApprovalError("no prompt")
-    version = opened.item.protocol_version
-    return answering(approval, answers, version, opened.negotiated)._replace(shown=shown)
+    if approval.kind == APPROVAL:
+        return Reply(approvals.answered(approval, answers), TextForm.TEXT, shown=shown)
+    return _outcome(opened, questions.answered(approval.questions, answers), shown)
 
 
 def _may_be_allowed(approval: Approval) -> None:

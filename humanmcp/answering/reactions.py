@@ -13,6 +13,7 @@ Pure: it reads only the transcript. The sentences are in `locales/`, section `[r
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import message_in
@@ -26,7 +27,7 @@ from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import methods
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from humanmcp.protocol.conversation.transcript import Frame
 
@@ -74,8 +75,9 @@ class Reaction:
 
 def reactions(frames: Iterable[Frame]) -> tuple[Reaction, ...]:
     """Return the client's reactions to the sent lines, in order."""
-    watch = _Watch()
-    for frame in _with_orders(frames):
+    watch, view = _Watch(), Perspective(Direction.IN)
+    orders = ([one] if one.note.startswith(_CARRIED) else view.feed(one) for one in frames)
+    for frame in chain.from_iterable(orders):
         found = message_in(frame)
         if frame.note.startswith(_CARRIED):
             watch.carried = frame.note.removeprefix(_CARRIED).replace(TAKEN_BACK, "")
@@ -90,13 +92,6 @@ def reactions(frames: Iterable[Frame]) -> tuple[Reaction, ...]:
 def carried_wrongly(frames: Iterable[Frame]) -> bool:
     """Return True if one of these lines orders an HTTP fault for an answer."""
     return any(one.note.startswith(_CARRIED) for one in frames)
-
-
-def _with_orders(frames: Iterable[Frame]) -> Iterator[Frame]:
-    """Yield the frames that the client saw, and the orders for HTTP faults."""
-    view = Perspective(Direction.IN)
-    for frame in frames:
-        yield from [frame] if frame.note.startswith(_CARRIED) else view.feed(frame)
 
 
 class _Watch:

@@ -470,14 +470,12 @@ def _value(token: str) -> Any:  # noqa: ANN401 - an id is text or a number
         return None
 
 
-def shown_shape(
-    opened: OpenExchange, name: str, waited: float, *, card: Card, draft: str
-) -> ShownShape:
+def shown_shape(opened: OpenExchange, name: str, waited: float, *, draft: str) -> ShownShape:
     """Write an exchange as `show` prints it."""
     item, asked = opened.item, opened.inquiry
     return {
         **listed_shape(opened, name, waited, opened.inbox.writers().get(item.key, ())),
-        "card": card,
+        "card": opened.card(),
         "draft": draft,
         "problems": diagnostic_shapes(item.diagnostics),
         "remarks": diagnostic_shapes(opened.remarks),

@@ -429,11 +429,28 @@ def calls(frames: Iterable[Frame]) -> tuple[ReceivedCall, ...]:
                 key = frame.number + requests if frame.number else -observed.request.number
                 requests += 1
                 by_request[observed.request.number] = key
-                found.setdefault(key, _call(max(key, 0), frame, message))
+                member, params = methods.of(message.method).arguments, message.params
+                arguments = params.get(member) if member else params
+                new = ReceivedCall(
+                    number=max(key, 0),
+                    method=message.method,
+                    name=name_of(message),
+                    arguments=dict(arguments) if isinstance(arguments, dict) else {},
+                    at=frame.at,
+                    line=message.raw,
+                )
+                found.setdefault(key, new)
             elif frame.direction is Direction.OUT and observed.request and message.kind.is_answer:
                 key = by_request.pop(observed.request.number, 0)
                 if key and frame.note != _TO_GAIN_TIME:
-                    found[key] = _answered(found[key], frame, message)
+                    found[key] = replace(
+                        found[key],
+                        answer=message.raw,
+                        answered_at=frame.at,
+                        by=frame.by,
+                        result=message.body.get("result"),
+                        error=message.body.get("error"),
+                    )
     return tuple(found.values())
 
 
@@ -458,27 +475,3 @@ def answered_at_once(
             ExchangeState.ANSWERED,
             answer=Answer(call.answer, call.by, call.answered_at),
         )
-
-
-def _call(number: int, frame: Frame, request: Message) -> ReceivedCall:
-    member = methods.of(request.method).arguments
-    arguments = request.params.get(member) if member else request.params
-    return ReceivedCall(
-        number=number,
-        method=request.method,
-        name=name_of(request),
-        arguments=dict(arguments) if isinstance(arguments, dict) else {},
-        at=frame.at,
-        line=request.raw,
-    )
-
-
-def _answered(call: ReceivedCall, frame: Frame, answer: Message) -> ReceivedCall:
-    return replace(
-        call,
-        answer=answer.raw,
-        answered_at=frame.at,
-        by=frame.by,
-        result=answer.body.get("result"),
-        error=answer.body.get("error"),
-    )

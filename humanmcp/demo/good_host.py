@@ -19,7 +19,7 @@ from humanmcp.protocol.conversation.exchange import (
     UnreadableArrived,
 )
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, unreadable
-from humanmcp.protocol.json.jsonrpc import Kind, Message, read
+from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.session import McpSession, Party
 from humanmcp.protocol.tables import reactions, versions
@@ -207,72 +207,43 @@ class GoodHost:
         wrong = next(filter(_is_taken_by_nobody, diagnostics), None)
         if "result" in message.body and "error" in message.body:
             return Failed(request, message, wrong)
-        if request.method == "initialize" and self._speaks_not(message):
+        chosen = follow(message.body, "result", "protocolVersion")
+        is_unknown = isinstance(chosen, str) and chosen not in versions.HANDSHAKE
+        if request.method == "initialize" and is_unknown:
             return Failed(request, message, wrong, "failed-version")
         if wrong is not None and self.strictness is Strictness.STRICT:
             return Failed(request, message, wrong)
         understood = self._understood(request, message)
         return understood or Failed(request, message, wrong)
 
-    def _speaks_not(self, message: Message) -> bool:
-        """Return True if the server chose a version that this host does not speak."""
-        chosen = follow(message.body, "result", "protocolVersion")
-        return isinstance(chosen, str) and chosen not in versions.HANDSHAKE
-
     def _understood(self, request: Message, message: Message) -> Answered | None:
         """Read an answer as far as possible, or return None."""
-        if message.kind is Kind.ERROR:
-            return self._understood_error(request, message)
-        result = message.body["result"]
-        if not isinstance(result, dict):
-            return None
-        match request.method:
-            case "initialize":
-                return self._understood_server(request, message, result)
-            case "tools/list":
-                return self._understood_tools(request, message, result)
-            case "tools/call":
-                return self._understood_call(request, message, result)
-            case _:
-                return Answered(request, message, "understood-other", {"method": request.method})
-
-    def _understood_error(self, request: Message, message: Message) -> Answered | None:
-        error = message.body["error"]
-        if not isinstance(error, dict):
-            return None
-        said = {"code": str(error.get("code")), "message": str(error.get("message"))}
-        return Answered(request, message, "understood-error", said)
-
-    def _understood_server(
-        self, request: Message, message: Message, result: JsonObject
-    ) -> Answered | None:
-        server, capabilities = result.get("serverInfo"), result.get("capabilities")
-        if not isinstance(server, dict) or not isinstance(capabilities, dict):
-            return None
-        said = {name: str(server.get(name)) for name in ("name", "version")}
-        said["capabilities"] = ", ".join(capabilities) or "-"
-        return Answered(request, message, "understood-initialize", said)
-
-    def _understood_tools(
-        self, request: Message, message: Message, result: JsonObject
-    ) -> Answered | None:
-        tools = result.get("tools")
-        if not isinstance(tools, list):
-            return None
-        named = [one for one in tools if isinstance(one, dict) and isinstance(one.get("name"), str)]
-        self.tools = tuple(named)
-        names = ", ".join(one["name"] for one in named)
-        code = "understood-tools" if named else "understood-no-tools"
-        return Answered(request, message, code, {"names": names, "count": str(len(named))})
-
-    def _understood_call(
-        self, request: Message, message: Message, result: JsonObject
-    ) -> Answered | None:
-        content = result.get("content")
-        if not isinstance(content, list):
-            return None
-        code = "understood-tool-error" if result.get("isError") is True else "understood-call"
-        return Answered(request, message, code, {"text": " ".join(map(_shown, content))})
+        code, said = "", dict[str, str]()
+        match request.method, message.body:
+            case _, {"error": dict(error)}:
+                code = "understood-error"
+                said = {"code": str(error.get("code")), "message": str(error.get("message"))}
+            case (
+                "initialize",
+                {"result": {"serverInfo": dict(server), "capabilities": dict(capabilities)}},
+            ):
+                code = "understood-initialize"
+                said = {name: str(server.get(name)) for name in ("name", "version")}
+                said["capabilities"] = ", ".join(capabilities) or "-"
+            case "tools/list", {"result": {"tools": list(tools)}}:
+                named = [one for one in tools if isinstance(follow(one, "name"), str)]
+                self.tools = tuple(named)
+                code = "understood-tools" if named else "understood-no-tools"
+                said = {"names": ", ".join(one["name"] for one in named), "count": f"{len(named)}"}
+            case "tools/call", {"result": {"content": list(content), **others}}:
+                is_error = others.get("isError") is True
+                code = "understood-tool-error" if is_error else "understood-call"
+                said = {"text": " ".join(map(_shown, content))}
+            case (("initialize" | "tools/list" | "tools/call"), _):
+                pass
+            case method, {"result": dict()}:
+                code, said = "understood-other", {"method": method}
+        return Answered(request, message, code, said) if code else None
 
 
 def _is_taken_by_nobody(diagnostic: Diagnostic) -> bool:

@@ -62,13 +62,15 @@ def passes(passing: Passing, heard: Sequence[Reaction]) -> bool:
         return any(_is_wrong(one) for one in heard)
     if passing.answer == NOTHING:
         return last is None
+    asked = {one.message.method for one in heard if isinstance(one, WasAsked)}
+    ignored = {one.code for one in heard if isinstance(one, Ignored)}
     return (
         isinstance(last, Answered)
         and (not passing.answer or _form(last.message.body) == passing.answer)
         and (not passing.at or _is_there(last.message.body, passing))
         and (passing.picked is None or picked(_tools(last), passing.picked) is not None)
-        and (not passing.asked or _was_asked(heard, passing.asked))
-        and (passing.survives != LATE or _came_late(heard))
+        and (not passing.asked or passing.asked in asked)
+        and (passing.survives != LATE or "ignored-late" in ignored)
     )
 
 
@@ -86,14 +88,6 @@ def picked(tools: Sequence[JsonObject], words: Sequence[str]) -> JsonObject | No
 
 def _is_wrong(reaction: Reaction) -> bool:
     return isinstance(reaction, Failed) or (isinstance(reaction, Ignored) and reaction.is_in_vain)
-
-
-def _was_asked(heard: Sequence[Reaction], method: str) -> bool:
-    return any(isinstance(one, WasAsked) and one.message.method == method for one in heard)
-
-
-def _came_late(heard: Sequence[Reaction]) -> bool:
-    return any(isinstance(one, Ignored) and one.code == "ignored-late" for one in heard)
 
 
 def _form(body: JsonObject) -> str:

@@ -41,7 +41,7 @@ from humanmcp.inbox.contract import StoreError, UnknownItemError
 from humanmcp.locales import say, speaking
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -92,7 +92,6 @@ PAGES: Final = (
         server_page.router,
         inbox_page.router,
         history_page.router,
-        history_page.media,
         opening.router,
         settings_page.router,
         send_page.router,
@@ -114,19 +113,12 @@ def make_app(desk: Desk) -> ASGIApp:
 
 def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
     """Return the pages and calls of these routers; `desk` serves requests that name no other."""
-
-    @contextlib.asynccontextmanager
-    async def living(_app: FastAPI) -> AsyncIterator[None]:
-        yield
-        desk.live.end()
-
     app = FastAPI(
         title="humanmcp desk",
         version=__version__,
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        lifespan=living,
         redirect_slashes=False,
         exception_handlers={
             UnknownItemError: context.on_missing,

@@ -114,10 +114,14 @@ class Board:
     _by_letter: list[_Seen] | None = None
     _waiting: list[tuple[_RowOrder, Row]] = field(default_factory=list)
     _changes: deque[BoardChange] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
-    _version: int = field(default_factory=lambda: int(time.time()) << 10)
-    # The version numbers of a restarted desk are greater than the old ones, so that a page that was
-    # connected before reads everything again.
-    _writers: Mapping[Key, tuple[Writer, ...]] = field(default_factory=dict)
+    version: int = field(default_factory=lambda: int(time.time()) << 10)
+    """The number of the last change.
+
+    Those of a restarted desk are greater than the old ones, so that a page that was connected
+    before reads everything again.
+    """
+    writers: Mapping[Key, tuple[Writer, ...]] = field(default_factory=dict)
+    """The people who were writing at the last look, by exchange."""
     _shown: dict[Key, str] = field(default_factory=dict)
     _less: dict[str, float] = field(default_factory=dict)
     # When to look once more at a session of which less was found than before.
@@ -138,7 +142,7 @@ class Board:
     def refresh_all(self) -> None:
         """Read every session again: at the start, and if the watch missed a change."""
         with self._reading:
-            before = self._version
+            before = self.version
             listed = self.inbox.sessions()
             for facts in reversed(listed):
                 self._refresh(facts, None)
@@ -149,7 +153,7 @@ class Board:
     def refresh(self, session: str, number: int | None = None) -> None:
         """Read a session again; with a number only that exchange, with 0 no exchange."""
         with self._reading:
-            before, shown = self._version, self._extent(session)
+            before, shown = self.version, self._extent(session)
             try:
                 self._refresh(self.inbox.facts(session), number)
             except UnknownItemError:
@@ -191,7 +195,13 @@ class Board:
         # Every row says who asks, and what waits at the end of a session waits when it goes on.
         same = known and (seen.view.asker, seen.view.facts.life) == (asker, facts.life)
         found = self._look(seen, facts, number if same else None)
-        missed = self._missed(seen, facts.name, found, number, known=known)
+        # Pages also get what came and ended between two looks.
+        first = seen.highest + 1 if known else number or 1
+        end = max((number or 0, *found)) if known else number or 0
+        between = range(first, end + 1)[-MOST_MISSED:]
+        missed = [
+            one for one in between if not found.get(one) and self._is_over(Key(facts.name, one))
+        ]
         last = self.inbox.last_frames_before(facts.name, 0, 1) if facts.is_open else ()
         tap = facts.is_open and facts.role.traits.holds
         kept = self.inbox.holds(facts.name) if tap else ()
@@ -254,21 +264,6 @@ class Board:
             return {}
         return {key.number: item} if item.state is ExchangeState.PENDING else {}
 
-    def _missed(
-        self,
-        seen: _Seen,
-        session: str,
-        found: Mapping[int, object],
-        number: int | None,
-        *,
-        known: bool,
-    ) -> list[int]:
-        """Return the exchanges that came and ended between two looks, so that pages get them."""
-        first = seen.highest + 1 if known else number or 1
-        last = max((number or 0, *found)) if known else number or 0
-        between = range(first, last + 1)[-MOST_MISSED:]
-        return [one for one in between if not found.get(one) and self._is_over(Key(session, one))]
-
     def _is_over(self, key: Key) -> bool:
         try:
             return self.inbox.item(key).state is not ExchangeState.PENDING
@@ -303,11 +298,11 @@ class Board:
                 self._note("changed", session, key.number)
 
     def _note(self, what: str, session: str, number: int = 0) -> None:
-        self._version += 1
-        self._changes.append(BoardChange(self._version, what, session, number))
+        self.version += 1
+        self._changes.append(BoardChange(self.version, what, session, number))
 
     def _tell(self, before: int) -> None:
-        if self._version != before:
+        if self.version != before:
             with self._changed:
                 self._changed.notify_all()
             for listener in tuple(self._listeners):
@@ -316,7 +311,7 @@ class Board:
     def poke(self, key: Key | None = None) -> None:
         """Tell every page to look again, or those of one exchange, after a change elsewhere."""
         with self._lock:
-            before = self._version
+            before = self.version
             if key is None:
                 self._note("session", "")
             else:
@@ -335,20 +330,15 @@ class Board:
 
     # -- what a page asks -----------------------------------------------------------------------
 
-    @property
-    def version(self) -> int:
-        """The number of the last change."""
-        return self._version
-
     def since(self, version: int) -> tuple[BoardChange, ...] | None:
         """Return the changes after `version`; None if it is too old, or of another desk.
 
         A login that sees one session learns of no other one.
         """
         with self._lock:
-            if version > self._version:
+            if version > self.version:
                 return None
-            if version == self._version:
+            if version == self.version:
                 return ()
             if not self._changes or self._changes[0].version > version + 1:
                 return None
@@ -464,17 +454,12 @@ class Board:
         """Read who is writing, and tell pages to look again if that changed."""
         found = self.inbox.writers()
         with self._lock:
-            before, old = self._version, self._writers
-            self._writers = found
+            before, old = self.version, self.writers
+            self.writers = found
             for key in found.keys() | old.keys():
                 if found.get(key) != old.get(key):
                     self._note("changed", *key)
         self._tell(before)
-
-    @property
-    def writers(self) -> Mapping[Key, tuple[Writer, ...]]:
-        """The people who were writing at the last look, by exchange."""
-        return self._writers
 
 
 def _order(row: Row) -> _RowOrder:

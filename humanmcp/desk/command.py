@@ -45,9 +45,8 @@ from humanmcp.locales.stop import REFUSED, StopError, sentence_of, stopped
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
-    from types import FrameType
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
@@ -209,7 +208,11 @@ def _serve(
         terminal.to_stdout(launch.open_in_browser(home, facts.address, login()))
 
     with Following(desk.board), notices.Notifier(desk):
-        _DeskServer(desk, ready).run(sockets=[listening])
+        app, behind_proxy = make_app(desk), bool(outside)
+        ending = desk.live.end
+        QuietServer(
+            app, ready, most=MOST_CONNECTIONS, ending=ending, behind_proxy=behind_proxy
+        ).run(sockets=[listening])
     return 0
 
 
@@ -246,22 +249,3 @@ def make_desk(
         server_settings=server_settings or {},
         play=partial(demo_host.start, home),
     )
-
-
-class _DeskServer(QuietServer):
-    """The server of a desk. It ends its streams first, because it waits for them."""
-
-    def __init__(self, desk: Desk, ready: Callable[[], None]) -> None:
-        super().__init__(
-            make_app(desk),
-            ready,
-            most=MOST_CONNECTIONS,
-            lifespan="on",
-            behind_proxy=bool(desk.address.outside),
-        )
-        self._live = desk.live
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End the event streams, then the server."""
-        self._live.end()
-        super().handle_exit(sig, frame)

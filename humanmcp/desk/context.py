@@ -45,9 +45,7 @@ if TYPE_CHECKING:
 
 def desk_of(request: Request) -> Desk:
     """Return the desk of a request: the application's, unless another one is set."""
-    desk = getattr(request.state, "desk", None) or request.app.state.desk
-    if not isinstance(desk, Desk):  # `make_app` puts it there
-        raise TypeError(type(desk))
+    desk: Desk = getattr(request.state, "desk", None) or request.app.state.desk
     return desk
 
 
@@ -255,21 +253,17 @@ async def on_store(request: Request, error: Exception) -> Response:
     return in_words(request.scope, 507, what, "trouble.html")
 
 
-async def on_invalid(request: Request, error: Exception) -> Response:
+async def on_invalid(request: Request, error: RequestValidationError) -> Response:
     """Return which part of a request is invalid, without repeating its value."""
-    if not isinstance(error, RequestValidationError):  # registered for this only
-        raise error
     places = [".".join(str(part) for part in one["loc"][1:]) for one in error.errors()]
     detail = say(SECTION, "invalid", at=", ".join(places) or "-")
     return in_words(request.scope, 422, detail, at=places)
 
 
-async def on_refused(request: Request, error: Exception) -> Response:
+async def on_refused(request: Request, error: RefusedError | HTTPException) -> Response:
     """Say why the visitor may not do this, or why it cannot be done."""
     if isinstance(error, RefusedError):
         return in_words(request.scope, 403, say(error.section, error.code))
-    if not isinstance(error, HTTPException):  # registered for these two
-        raise error
     unknown = error.status_code == 405
     detail = say("refusal", "method") if unknown else str(error.detail)
     return in_words(request.scope, error.status_code, detail)

@@ -253,9 +253,6 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward a request, or refuse it."""
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            return
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
@@ -266,9 +263,10 @@ class Guard:
             _log.info("refused %d %s", refusal.status, one_line(scope["path"], 120))
             await self._refuse(refusal, scope, _with_headers(send, scope, secure=secure))
             return
-        coming = self._bodies.coming(
-            receive, _sender(scope), stated_length(scope), stranger=_is_stranger(scope)
-        )
+        sender = scope.get("state", {}).get("login") or client_address(scope)
+        # A login attempt is the only request with a body that strangers may send.
+        stranger = scope["method"] == "POST" and scope["path"] in PUBLIC
+        coming = self._bodies.coming(receive, sender, stated_length(scope), stranger=stranger)
         with coming as body:
             scope["state"]["body"] = body
             await self._pass(scope, body, _with_headers(send, scope, secure=secure))
@@ -369,16 +367,6 @@ _PAGES: Final = frozenset({
 def is_near(host: str) -> bool:
     """Return True if a `Host` names this computer itself, also through `ssh -L`."""
     return host.lower().startswith(_LOOPBACK)
-
-
-def _is_stranger(scope: Scope) -> bool:
-    """Return True for a login attempt, the only request with a body that strangers may send."""
-    return scope["method"] == "POST" and scope["path"] in PUBLIC
-
-
-def _sender(scope: Scope) -> str:
-    """Return what identifies a sender: a login session, or an address."""
-    return scope.get("state", {}).get("login") or client_address(scope)
 
 
 def cookie_of(scope: Scope, name: str) -> str:

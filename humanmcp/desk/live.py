@@ -35,18 +35,14 @@ class Live:
     def __init__(self, board: Board) -> None:
         self.board = board
         self.streams = 0
-        self._ending = False
+        self.ending = False
         self._waiting: set[asyncio.Future[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         board.listen(self._changed)
 
-    @property
-    def ending(self) -> bool:
-        return self._ending
-
     def end(self) -> None:
         """End every stream: uvicorn would wait for them. Can be called from any thread."""
-        self._ending = True
+        self.ending = True
         self._changed()
 
     def _changed(self) -> None:
@@ -61,7 +57,7 @@ class Live:
     async def wait(self, version: int, within: float) -> None:
         """Wait until the board has a newer version, the desk ends, or the time is over."""
         self._loop = asyncio.get_running_loop()  # first, so that a change from now on wakes us
-        if self._ending or self.board.version != version:
+        if self.ending or self.board.version != version:
             return
         future = asyncio.get_running_loop().create_future()
         self._waiting.add(future)
@@ -141,7 +137,7 @@ class EventStream(Response):
         version = self._after
         await self._send(send, f"retry: 1000\nid: {version}\nevent: hello\ndata: {{}}\n\n")
         last = loop.time()
-        while not self._live.ending and self._may_stay():
+        while not (self._live.ending or (self._login and not self._door.still_in(self._login))):
             self._live.board.look_away()
             now = self._live.board.version
             if now != version:
@@ -154,9 +150,6 @@ class EventStream(Response):
             await self._live.wait(version, LOOK_EVERY)
         await self._send(send, "event: bye\ndata: {}\n\n")
         await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    def _may_stay(self) -> bool:
-        return not self._login or self._door.still_in(self._login)
 
     async def _send(self, send: Send, text: str) -> None:
         message = {"type": "http.response.body", "body": text.encode(), "more_body": True}

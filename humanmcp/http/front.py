@@ -38,7 +38,6 @@ from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
 from humanmcp.protocol.tables.versions import features
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable, Mapping, MutableMapping, Sequence
 
     from starlette.types import Receive, Send
@@ -360,24 +359,13 @@ def _noted(
     return response.notes
 
 
-class FrontServer(QuietServer, Generic[_Session]):
-    """The server of an endpoint, whose streams end when it ends."""
-
-    def __init__(
-        self,
-        sessions: FrontClients[_Session],
-        address: HttpAddress,
-        ready: Callable[[], object],
-        *,
-        most: int,
-    ) -> None:
-        """Serve the sessions at an address, over `most` connections; call `ready` then."""
-        app = HttpApp(sessions, address)
-        behind_proxy = bool(address.outside)
-        super().__init__(app, ready, most=most, lifespan="off", behind_proxy=behind_proxy)
-        self._sessions = sessions
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams first: uvicorn waits for whatever is open."""
-        self._sessions.close()
-        await super().shutdown(sockets)
+def front_server(
+    sessions: FrontClients[_Session],
+    address: HttpAddress,
+    ready: Callable[[], object],
+    *,
+    most: int,
+) -> QuietServer:
+    """Return the server of an endpoint, over `most` connections."""
+    app, behind_proxy = HttpApp(sessions, address), bool(address.outside)
+    return QuietServer(app, ready, most=most, ending=sessions.close, behind_proxy=behind_proxy)

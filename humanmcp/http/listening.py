@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -105,6 +105,7 @@ class QuietServer(uvicorn.Server):
     """uvicorn without a word on stdout, with bounds, and telling when it listens.
 
     `most` is how many connections there may be at once, idle ones too; more are told to come back.
+    `ending` ends the streams.
     `tls` are the files of a certificate and its key. `behind_proxy`: who connects from this
     computer is a proxy, which says in `X-Forwarded-For` where a request came from.
     """
@@ -115,7 +116,7 @@ class QuietServer(uvicorn.Server):
         ready: Callable[[], object],
         *,
         most: int,
-        lifespan: Literal["on", "off"],
+        ending: Callable[[], object] = lambda: None,
         tls: Sequence[str] = (),
         behind_proxy: bool = False,
     ) -> None:
@@ -124,7 +125,7 @@ class QuietServer(uvicorn.Server):
             app,
             http=Patient,
             ws="none",
-            lifespan=lifespan,
+            lifespan="off",
             proxy_headers=behind_proxy,
             access_log=False,  # uvicorn would write it to stdout
             log_config=None,
@@ -135,7 +136,7 @@ class QuietServer(uvicorn.Server):
             ssl_keyfile=key,
         )
         super().__init__(config)
-        self._ready = ready
+        self._ready, self._ending = ready, ending
         Patient.most_silent = min(MOST_SILENT, need_files() // 4)
 
     @contextlib.contextmanager
@@ -166,6 +167,11 @@ class QuietServer(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams first: uvicorn waits for whatever is open."""
+        self._ending()
+        await super().shutdown(sockets)
 
 
 class Patient(H11Protocol):

@@ -32,7 +32,7 @@ from humanmcp.inbox.attendant import Attendant
 from humanmcp.lite.pages import lessons, router, title_of
 from humanmcp.room import records
 from humanmcp.room.clock import RoomClock
-from humanmcp.room.records import RoomDoor, SeatRecord, Visitor, VisitorKind
+from humanmcp.room.records import RoomDoor, SeatRecord, Visitor
 from humanmcp.room.seat import RoomSeat, SeatParts
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class LiteDesk:
         self._attendant.attend(clock)
         door = RoomDoor()
         record = records.read(folder / records.SEAT_FILE, SeatRecord) or SeatRecord(1, lesson=FIRST)
-        visitor = Visitor(VisitorKind.LEARNER, record.number)
+        visitor = Visitor(Who.LEARNER, record.number)
         door.admit(visitor, record.key)
         self.path, cookie = parts_of(records.login(visitor, record.key))
         desk_address = Address(80, (_HOST,))
@@ -238,7 +238,7 @@ def around(seat: RoomSeat, address: str) -> Mapping[str, Any]:
     return {
         **dict.fromkeys(("called", "hint", "told", "own_lesson", "hand", "handed_in"), ""),
         **dict.fromkeys(("pen", "frozen", "looks_on", "knocks", "draft", "opened", "ends"), 0),
-        "role": VisitorKind.LEARNER.value,
+        "role": "learner",
         "next_lesson": next(((one, title_of(one)) for one in later), None),
         "shell": address,
     }

@@ -24,7 +24,7 @@ from humanmcp.protocol.answer_book.decide import Mode
 from humanmcp.protocol.http.inbound import PATH, HttpAddress
 from humanmcp.room import pages, wall
 from humanmcp.room.pages import entered
-from humanmcp.room.records import Visitor, VisitorKind
+from humanmcp.room.records import Visitor
 from humanmcp.server.http.sessions import HttpSession, HttpSessions
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Entrance:
             return
         key, _, what = rest.partition("/")
         visitor = self._classroom.door.holder(key)
-        if visitor is None or (what and visitor.kind is not VisitorKind.LEARNER):
+        if visitor is None or (what and visitor.kind is not Who.LEARNER):
             answer = HTMLResponse(render("room/outside.html"), 404)
             await answer(scope, receive, send)
         elif self._classroom.is_removed(visitor) and not what:
@@ -113,19 +113,19 @@ class Roles:
             return
         state: dict[str, Any] = scope.setdefault("state", {})
         visitor = self._classroom.door.who(state.get("login", ""))
-        state["who"] = Who.STRANGER if visitor is None else Who[visitor.kind.name]
+        state["who"] = Who.STRANGER if visitor is None else visitor.kind
         if visitor is not None:
             seat = self._classroom.seat_of(visitor)
-            if seat is None and visitor.kind is VisitorKind.LEARNER:
+            if seat is None and visitor.kind is Who.LEARNER:
                 await _to_the_door(scope)(scope, receive, send)
                 return
             state["visitor"] = visitor
             state["halted"] = self._halted(visitor)
             if seat is not None:
-                watching = visitor.kind is VisitorKind.WATCHER
+                watching = visitor.kind is Who.WATCHER
                 state["desk"] = seat.watched if watching else seat.desk
                 state["looks_on"] = watching is not seat.record.pen
-                if visitor.kind is VisitorKind.LEARNER and scope["method"] == "POST":
+                if visitor.kind is Who.LEARNER and scope["method"] == "POST":
                     seat.active_at = self._classroom.door.clock()
         await self._app(scope, receive, send)
 
@@ -133,11 +133,11 @@ class Roles:
         """Return the code of why a visitor cannot write now, "" if they can."""
         seat = self._classroom.seat(visitor.seat)
         match visitor.kind:
-            case VisitorKind.WATCHER if seat is not None and not seat.record.pen:
+            case Who.WATCHER if seat is not None and not seat.record.pen:
                 return "only looking"
-            case VisitorKind.LEARNER if seat is not None and seat.record.pen:
+            case Who.LEARNER if seat is not None and seat.record.pen:
                 return "pen"
-            case VisitorKind.LEARNER if self._classroom.record.frozen:
+            case Who.LEARNER if self._classroom.record.frozen:
                 return "frozen"
             case _:
                 return ""

@@ -21,6 +21,7 @@ from humanmcp.common.settings import make_private
 from humanmcp.demo.lesson import WEATHER, find_lesson, lesson_files, name_of, read_lesson
 from humanmcp.desk.board import Following
 from humanmcp.desk.guard import is_near
+from humanmcp.desk.rights import Who
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.atomic import keeping, write_private
 from humanmcp.inbox.attendant import Attendant
@@ -28,7 +29,7 @@ from humanmcp.locales import language_of, spoken_language
 from humanmcp.locales.stop import stopped
 from humanmcp.room import records
 from humanmcp.room.clock import RoomClock
-from humanmcp.room.records import DoorState, RoomDoor, RoomRecord, SeatRecord, Visitor, VisitorKind
+from humanmcp.room.records import DoorState, RoomDoor, RoomRecord, SeatRecord, Visitor
 from humanmcp.room.seat import RoomSeat, SeatParts, mark_of
 
 if TYPE_CHECKING:
@@ -106,14 +107,6 @@ class Knock(NamedTuple):
     lost: bool
 
 
-class Misconception(NamedTuple):
-    """A kind of mistake: the number of seats that have it now, and of those that sent it."""
-
-    code: str
-    now: int
-    sent: int
-
-
 class Classroom:
     """Everything that a room is. The methods may be called from any thread."""
 
@@ -166,8 +159,8 @@ class Classroom:
         self._broadcaster = Broadcaster(self._tell)
         self.attendant.attend(self._broadcaster, background=True)
         self.attendant.attend(self.clock, background=True)
-        self.door.admit(Visitor(VisitorKind.TEACHER), self.record.teacher)
-        self.door.admit(Visitor(VisitorKind.GUEST), self.record.wall)
+        self.door.admit(Visitor(Who.TEACHER), self.record.teacher)
+        self.door.admit(Visitor(Who.GUEST), self.record.wall)
         self.keep()
 
     def run(self) -> None:
@@ -178,7 +171,7 @@ class Classroom:
         for record in self._kept():
             if record.removed:
                 self.removed[record.number] = record
-                self.door.admit(Visitor(VisitorKind.LEARNER, record.number), record.key)
+                self.door.admit(Visitor(Who.LEARNER, record.number), record.key)
                 continue
             seat = self._take_in(record)
             if self._anew:
@@ -243,14 +236,14 @@ class Classroom:
     def seat_of(self, visitor: Visitor) -> RoomSeat | None:
         """Return the seat whose desk a visitor sees."""
         match visitor.kind:
-            case VisitorKind.TEACHER:
+            case Who.TEACHER:
                 return self.teacher
-            case VisitorKind.GUEST:
+            case Who.GUEST:
                 return self.wall
-            case VisitorKind.LEARNER | VisitorKind.WATCHER:
-                return self.seat(visitor.seat)
-            case VisitorKind.KNOCKER:
+            case Who.KNOCKER:
                 return None
+            case _:
+                return self.seat(visitor.seat)
 
     def join(self, name: str) -> RoomSeat | None:
         """Give a person a seat; None if all are taken. Two people may have the same name."""
@@ -261,7 +254,7 @@ class Classroom:
             joined = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             record = SeatRecord(number, name=name[:LONGEST_NAME], joined=joined)
             seat = self._take_in(record)
-        self.door.seen[Visitor(VisitorKind.LEARNER, number)] = seat.active_at = self.door.clock()
+        self.door.seen[Visitor(Who.LEARNER, number)] = seat.active_at = self.door.clock()
         seat.taken_at = self.clock()
         seat.note()
         seat.practise()
@@ -285,7 +278,7 @@ class Classroom:
             with self._lock:
                 self._seats.pop(number, None)
                 self.removed[number] = seat.record
-                self.door.dismiss(Visitor(VisitorKind.WATCHER, number))
+                self.door.dismiss(Visitor(Who.WATCHER, number))
                 for knock in [one for one, given in self.granted.items() if given == number]:
                     self.send_away(knock)
             seat.close()
@@ -296,7 +289,7 @@ class Classroom:
 
     def is_removed(self, visitor: Visitor) -> bool:
         """Return True for a learner whose seat was removed."""
-        return visitor.kind is VisitorKind.LEARNER and visitor.seat in self.removed
+        return visitor.kind is Who.LEARNER and visitor.seat in self.removed
 
     def _restored(self, number: int) -> RoomSeat | None:
         record = self.removed.pop(number, None)
@@ -312,9 +305,9 @@ class Classroom:
         seat = self._make_seat(record, f"{record.number:03d}")
         self._following.add(seat.folder, seat.board)
         self._seats[record.number] = seat
-        self.door.admit(Visitor(VisitorKind.LEARNER, record.number), record.key)
+        self.door.admit(Visitor(Who.LEARNER, record.number), record.key)
         # The teacher's own key leads to each seat, too: to look on.
-        self.door.admit(Visitor(VisitorKind.WATCHER, record.number), self.record.teacher)
+        self.door.admit(Visitor(Who.WATCHER, record.number), self.record.teacher)
         return seat
 
     def _make_seat(self, record: SeatRecord, name: str) -> RoomSeat:
@@ -362,13 +355,13 @@ class Classroom:
     def key_of(self, visitor: Visitor) -> str:
         """Return the key of a visitor who is known."""
         match visitor.kind:
-            case VisitorKind.TEACHER | VisitorKind.WATCHER:
+            case Who.TEACHER | Who.WATCHER:
                 return self.record.teacher
-            case VisitorKind.GUEST:
+            case Who.GUEST:
                 return self.record.wall
-            case VisitorKind.KNOCKER:
+            case Who.KNOCKER:
                 return self.knocks[visitor.seat].key
-            case VisitorKind.LEARNER:
+            case _:
                 return self._seats[visitor.seat].record.key
 
     # -- the door -------------------------------------------------------------------------------
@@ -392,7 +385,7 @@ class Classroom:
             number = max((*self.knocks, *self.granted), default=0) + 1
             knock = Knock(number, records.new_key(), name[:LONGEST_NAME], lost)
             self.knocks[number] = knock
-            self.door.admit(Visitor(VisitorKind.KNOCKER, number), knock.key)
+            self.door.admit(Visitor(Who.KNOCKER, number), knock.key)
         self._broadcaster.tell()
         return knock
 
@@ -412,7 +405,7 @@ class Classroom:
         with self._lock:
             self.knocks.pop(number, None)
             self.granted.pop(number, None)
-            self.door.dismiss(Visitor(VisitorKind.KNOCKER, number))
+            self.door.dismiss(Visitor(Who.KNOCKER, number))
         self._broadcaster.tell()
 
     # -- the lesson -----------------------------------------------------------------------------
@@ -497,17 +490,17 @@ class Classroom:
             if self.lesson_of(seat.record) == self.record.lesson and seat.is_behind(step)
         ]
 
-    def misconceptions(self) -> list[Misconception]:
-        """Count the seats that have or sent each kind of mistake."""
+    def misconceptions(self) -> list[tuple[str, int, int]]:
+        """Return each kind of mistake: in how many seats it is now, and how many have sent it."""
         now = Counter(code for seat in self.seats for code in seat.codes)
         sent = Counter(code for seat in self.seats for code in seat.sent_codes)
-        found = [Misconception(code, now[code], sent[code]) for code in now | sent]
-        return sorted(found, key=lambda one: (-one.now, -one.sent, one.code))
+        found = [(code, now[code], sent[code]) for code in now | sent]
+        return sorted(found, key=lambda one: (-one[1], -one[2], one[0]))
 
     def presence(self, seat: RoomSeat) -> str:
         """Return whether a learner is here, idle, or gone."""
         now = self.door.clock()
-        visitor = Visitor(VisitorKind.LEARNER, seat.record.number)
+        visitor = Visitor(Who.LEARNER, seat.record.number)
         seen = self.door.seen.get(visitor, self.opened_at)
         if not seat.desk.live.streams and now - seen > GONE_AFTER:
             return "gone"
@@ -525,7 +518,7 @@ class Classroom:
 
     def is_unused(self, seat: RoomSeat) -> bool:
         """Return True if nothing was done in a seat, and nobody has been there for minutes."""
-        visitor = Visitor(VisitorKind.LEARNER, seat.record.number)
+        visitor = Visitor(Who.LEARNER, seat.record.number)
         seen = max(self.door.seen.get(visitor, 0.0), seat.active_at, self.opened_at)
         is_left = not seat.desk.live.streams and self.door.clock() - seen > UNUSED_AFTER
         return is_left and not seat.has_done_anything

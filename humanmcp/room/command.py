@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import argparse
     import socket
     from collections.abc import Callable, Sequence
-    from types import FrameType
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
@@ -170,7 +169,7 @@ def _serve(
 
 
 class _RoomServer(QuietServer):
-    """The HTTP server of a room, which ends its streams before it stops."""
+    """The HTTP server of a room, which first continues the sessions of hosts."""
 
     def __init__(
         self,
@@ -179,28 +178,21 @@ class _RoomServer(QuietServer):
         ready: Callable[[], object],
         tls: Sequence[str],
     ) -> None:
+        def ending() -> None:
+            classroom.end_streams()
+            hosts.close()
+
         super().__init__(
             make_app(classroom, hosts),
             ready,
             most=MOST_CONNECTIONS,
-            lifespan="off",
+            ending=ending,
             tls=tls,
             behind_proxy=bool(classroom.address.outside),
         )
-        self._classroom = classroom
         self._hosts = hosts
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Continue the sessions of hosts, then listen."""
         await self._hosts.go_on()
         await super().startup(sockets)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End the event streams, then the server."""
-        self._classroom.end_streams()
-        super().handle_exit(sig, frame)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams of hosts: uvicorn waits for open connections."""
-        self._hosts.close()
-        await super().shutdown(sockets)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from itertools import count
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from fastapi import Request
@@ -18,6 +18,7 @@ from humanmcp.desk.context import page, page_router
 from humanmcp.desk.guard import cookie_of
 from humanmcp.desk.login import login_of, login_path_of, parts_of
 from humanmcp.desk.rendering import render
+from humanmcp.desk.rights import Who
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.settings.settings_page import mistake_page, shown_snippets
 from humanmcp.inbox.contract import Life, StoreError, UnknownItemError
@@ -31,7 +32,6 @@ from humanmcp.room.records import (
     DoorState,
     StepRecord,
     Visitor,
-    VisitorKind,
     fits,
     login,
     login_path,
@@ -46,14 +46,14 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
     """Return the room's part of a template's context."""
     visitor = visitor_of(request)
     record = seat.record
-    watching = visitor.kind is VisitorKind.WATCHER
+    watching = visitor.kind is Who.WATCHER
     looks_on = getattr(request.state, "looks_on", False)
     return {
-        "role": visitor.kind.value,
+        "role": str(visitor.kind.name).lower(),
         "number": record.number,
         "mark": seat.mark,
         "called": seat.mark.words() if record.number else "",
-        "name": classroom.name_of(seat) if visitor.kind is not VisitorKind.GUEST else "",
+        "name": classroom.name_of(seat) if visitor.kind is not Who.GUEST else "",
         "hint": record.hint,
         "opened": record.opened,
         "told": record.told,
@@ -68,7 +68,7 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
         "knocks": len(classroom.knocks) - len(classroom.granted),
         "looks_on": looks_on,
         "draft": _draft(seat) if looks_on else None,
-        "back": f"{login_path(Visitor(VisitorKind.TEACHER), classroom.record.teacher)}/room"
+        "back": f"{login_path(Visitor(Who.TEACHER), classroom.record.teacher)}/room"
         if watching
         else "",
     }
@@ -83,7 +83,7 @@ def _end_of_count_down(classroom: Classroom) -> float:
 def visitor_of(request: Request) -> Visitor:
     """Return the visitor of a request; a stranger is a guest who sees nothing."""
     found = getattr(request.state, "visitor", None)
-    return found if isinstance(found, Visitor) else Visitor(VisitorKind.GUEST)
+    return found if isinstance(found, Visitor) else Visitor(Who.GUEST)
 
 
 def _draft(seat: RoomSeat) -> dict[str, Any] | None:
@@ -100,9 +100,7 @@ def _draft(seat: RoomSeat) -> dict[str, Any] | None:
 
 
 def room_of(request: Request) -> Classroom:
-    room = request.app.state.room
-    if not isinstance(room, Classroom):  # `make_app` puts it there
-        raise TypeError(type(room))
+    room: Classroom = request.app.state.room
     return room
 
 
@@ -113,9 +111,9 @@ def number_of(text: str) -> int:
 
 COOKIE_LIFE: Final = 30 * 24 * 3600
 _FIRST: Final = {
-    VisitorKind.TEACHER: "/room",
-    VisitorKind.GUEST: "/wall",
-    VisitorKind.KNOCKER: "/waiting",
+    Who.TEACHER: "/room",
+    Who.GUEST: "/wall",
+    Who.KNOCKER: "/waiting",
 }
 """The first page of a role; the default is the inbox."""
 
@@ -265,32 +263,23 @@ def _urgency(card: dict[str, Any]) -> tuple[object, ...]:
     return (not card["hand"], not card["stuck"], gone, over, step, since)
 
 
-class Sum(NamedTuple):
-    """How many seats are alike; `step` for those at a step."""
+def _sums(cards: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
+    """Count the seats that are alike: those that need help first, then those at each step.
 
-    kind: str
-    seats: int
-    step: int = 0
-
-
-def _sums(cards: list[dict[str, Any]]) -> list[Sum]:
-    """Count the seats: those that need help first, then those at each step."""
-    kinds = {
-        "hands": sum(bool(one["hand"]) for one in cards),
-        "stuck": sum(one["stuck"] for one in cards),
-        "finished": sum(bool(one["standing"] and one["standing"].is_over) for one in cards),
-        "handed in": sum(bool(one["handed_in"]) for one in cards),
-    }
-    at = Counter(
-        one["standing"].step
-        for one in cards
-        if one["standing"] and not one["standing"].is_over and not one["lesson"]
-    )
-    kinds["ahead"] = sum(bool(one["lesson"]) for one in cards)
-    kinds["gone"] = sum(one["presence"] == "gone" for one in cards)
-    hands, stuck, finished, handed, *others = (Sum(kind, count) for kind, count in kinds.items())
-    steps = [Sum("step", count, step) for step, count in sorted(at.items())]
-    return [one for one in (hands, stuck, finished, handed, *steps, *others) if one.seats]
+    A kind, the number of its seats, and the step of those at a step, else 0.
+    """
+    playing = [(one, one["standing"]) for one in cards if one["standing"]]
+    at = Counter(here.step for one, here in playing if not (here.is_over or one["lesson"]))
+    found = [
+        ("hands", sum(bool(one["hand"]) for one in cards), 0),
+        ("stuck", sum(one["stuck"] for one in cards), 0),
+        ("finished", sum(here.is_over for _, here in playing), 0),
+        ("handed in", sum(bool(one["handed_in"]) for one in cards), 0),
+        *(("step", count, step) for step, count in sorted(at.items())),
+        ("ahead", sum(bool(one["lesson"]) for one in cards), 0),
+        ("gone", sum(one["presence"] == "gone" for one in cards), 0),
+    ]
+    return [one for one in found if one[1]]
 
 
 @router.post("/room")
@@ -399,7 +388,7 @@ def look_on(request: Request, number: int) -> Response:
     classroom = room_of(request)
     if classroom.seat(number) is None:
         raise UnknownItemError(str(number))
-    return entered(classroom, Visitor(VisitorKind.WATCHER, number))
+    return entered(classroom, Visitor(Who.WATCHER, number))
 
 
 @router.get("/room/mistake/{code}")
@@ -469,7 +458,7 @@ def come_in(request: Request, values: FormValues) -> Response:
     classroom = room_of(request)
     typed, name = values.get("code", ""), visible(" ".join(values.get("name", "").split()))
     known = classroom.door.holder(typed)
-    if known is not None and known.kind in {VisitorKind.TEACHER, VisitorKind.GUEST}:
+    if known is not None and known.kind in {Who.TEACHER, Who.GUEST}:
         return entered(classroom, known)
     if classroom.state is DoorState.LOCKED:
         return _door(request, 403)
@@ -479,28 +468,15 @@ def come_in(request: Request, values: FormValues) -> Response:
     if not classroom.door.joins.take(address):
         return _door(request, 429, code=typed, name=name, why="busy")
     lost = bool(values.get("lost"))
-    visitor = (
-        _at_the_door(classroom, name, lost=lost)
-        if lost or _waits(classroom)
-        else _seated(classroom, name)
-    )
+    if lost or classroom.state is DoorState.KNOCKING:
+        knock = classroom.knock(name, lost=lost)
+        visitor = Visitor(Who.KNOCKER, knock.number) if knock else None
+    else:
+        seat = classroom.join(name)
+        visitor = Visitor(Who.LEARNER, seat.record.number) if seat else None
     if visitor is None:
         return _door(request, 503, code=typed, name=name, why="full")
     return entered(classroom, visitor)
-
-
-def _waits(classroom: Classroom) -> bool:
-    return classroom.state is DoorState.KNOCKING
-
-
-def _seated(classroom: Classroom, name: str) -> Visitor | None:
-    seat = classroom.join(name)
-    return None if seat is None else Visitor(VisitorKind.LEARNER, seat.record.number)
-
-
-def _at_the_door(classroom: Classroom, name: str, *, lost: bool) -> Visitor | None:
-    knock = classroom.knock(name, lost=lost)
-    return None if knock is None else Visitor(VisitorKind.KNOCKER, knock.number)
 
 
 @router.get("/waiting")
@@ -509,7 +485,7 @@ def waiting(request: Request) -> Response:
     classroom, visitor = room_of(request), visitor_of(request)
     seat = classroom.granted.get(visitor.seat)
     if seat is not None:
-        return entered(classroom, Visitor(VisitorKind.LEARNER, seat))
+        return entered(classroom, Visitor(Who.LEARNER, seat))
     knock = classroom.knocks.get(visitor.seat)
     return page(request, "room/waiting.html", around=None, knock=knock, sessions=())
 
@@ -519,7 +495,7 @@ def own(request: Request) -> Response:
     """Show a learner the links of their seat."""
     classroom, visitor = room_of(request), visitor_of(request)
     seat = classroom.seat(visitor.seat)
-    if visitor.kind is not VisitorKind.LEARNER or seat is None:
+    if visitor.kind is not Who.LEARNER or seat is None:
         return RedirectResponse("/", 303)
     return page(
         request,

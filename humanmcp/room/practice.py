@@ -120,7 +120,8 @@ class Practice:
         self._given_steps: set[int] = set()
         """The steps that the lesson or the teacher answered."""
         self._since = 0.0
-        self._over = False
+        self.has_ended = False
+        """The session is over, whether or not the lesson came to its end."""
         self._is_left_off = False
         self.on_leaving_off: Callable[[], object] = lambda: None
         self._told: Frame | None = None
@@ -140,14 +141,9 @@ class Practice:
         return StepOutcome.GIVEN if at in self._given_steps else StepOutcome.PASSED
 
     @property
-    def has_ended(self) -> bool:
-        """Return True if the session is over, whether or not the lesson came to its end."""
-        return self._over
-
-    @property
     def open_step(self) -> int:
         """The step that waits for its answer, from 1; 0 for none."""
-        return 0 if self._asked is None or self._over else self.step_of(self._number)
+        return 0 if self._asked is None or self.has_ended else self.step_of(self._number)
 
     def step_of(self, number: int) -> int:
         """Return the step that an exchange asks for, from 1; 0 where it belongs to none."""
@@ -155,7 +151,7 @@ class Practice:
 
     def end(self) -> None:
         """Hang up: the session is over. Callable from any thread."""
-        self._over = True
+        self.has_ended = True
         self._connection.hang_up()
         self._connection.on_line()
 
@@ -184,7 +180,7 @@ class Practice:
             # The host can have heard of new tools after it said this.
             waits, said = self._list_again and message.method != LIST, ""
             self._list_again &= not waits
-            while not said and self._lesson_run.left and not self._over:
+            while not said and self._lesson_run.left and not self.has_ended:
                 said = self._say_next(now)
             self._list_again |= waits
             return said == message.method
@@ -209,14 +205,14 @@ class Practice:
             self._hear(heard.content, now)
         if now >= self._deadline and self._asked is not None:
             self._give_up(self._asked)
-        while self._asked is None and not self._over and self._lesson_run.left:
+        while self._asked is None and not self.has_ended and self._lesson_run.left:
             self._say_next(now)
         if self._asked is None:  # the lesson is over
-            self._over = True
+            self.has_ended = True
             self._connection.hang_up()
             self._on_change()
             return None
-        if self._over:
+        if self.has_ended:
             return None
         return now + _SOON if self._has_to_give() else self._deadline
 
@@ -236,7 +232,7 @@ class Practice:
         line, request = self._lesson_run.message(step)
         if not line:
             if not self._lesson_run.go_back():
-                self._over = True
+                self.has_ended = True
             return ""
         self._say(line)
         if request is None:

@@ -24,6 +24,7 @@ from humanmcp.desk.login import (
     login_of,
     parts_of,
 )
+from humanmcp.desk.rights import Who
 from humanmcp.inbox.atomic import write_private
 
 if TYPE_CHECKING:
@@ -196,23 +197,13 @@ JOINS: Final = 40
 _MOST_ADDRESSES: Final = 10_000
 
 
-class VisitorKind(enum.Enum):
-    """The role of a visitor in the room."""
-
-    TEACHER = "teacher"
-    LEARNER = "learner"
-    WATCHER = "watcher"
-    """The teacher, at a learner's seat."""
-    GUEST = "guest"
-    """Sees the wall and nothing else."""
-    KNOCKER = "knocker"
-    """Waits at the door."""
-
-
 class Visitor(NamedTuple):
-    """A visitor. `seat` is the number of a seat, or of a knock; 0 for none."""
+    """A visitor. `seat` is the number of a seat, or of a knock; 0 for none.
 
-    kind: VisitorKind
+    `kind` is teacher, learner, watcher (the teacher at a learner's seat), guest or knocker.
+    """
+
+    kind: Who
     seat: int = 0
 
 
@@ -250,9 +241,9 @@ class RoomDoor(Door):
     def admit(self, visitor: Visitor, key: str) -> None:
         """Recognise a visitor by this key from now on."""
         self._visitors[digest(login(visitor, key))] = visitor
-        if visitor.kind is not VisitorKind.WATCHER:
+        if visitor.kind is not Who.WATCHER:
             self._by_key[digest(key)] = visitor
-        if visitor.kind in {VisitorKind.TEACHER, VisitorKind.GUEST}:
+        if visitor.kind in {Who.TEACHER, Who.GUEST}:
             self._by_key[digest(typed_key(key))] = visitor
 
     def dismiss(self, visitor: Visitor) -> None:
@@ -307,7 +298,7 @@ def spaced(code: str) -> str:
 
 def login(visitor: Visitor, key: str) -> str:
     """Return the login session that follows from a key: its path and its cookie."""
-    name = f"{visitor.kind.value} {visitor.seat}"
+    name = f"{visitor.kind.name} {visitor.seat}"
     return login_of(f"/~{_derived(key, f'path {name}')[:22]}", _derived(key, f"cookie {name}"))
 
 

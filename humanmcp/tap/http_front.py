@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
 from humanmcp.common.terminal import to_stderr
-from humanmcp.http.front import FrontServer
+from humanmcp.http.front import front_server
 from humanmcp.http.responses import OWN, OutEvent, ResponseNotes, Stream, Streams
 from humanmcp.inbox import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction
@@ -414,7 +414,7 @@ def serve(
     async def run() -> None:
         front = make()
         try:
-            server = FrontServer(front, address, ready, most=MOST_CONNECTIONS)
+            server = front_server(front, address, ready, most=MOST_CONNECTIONS)
             await server.serve([listening])
         finally:
             await front.ended()

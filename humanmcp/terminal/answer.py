@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.inbox.contract import DeskInbox
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 
 LARGEST: Final = 20 * 1024 * 1024
@@ -145,9 +144,15 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Answer one message. Returns the exit status: 0 sent, 1 not sent, 2 asked in a wrong way."""
-    answering = _answering(open_inbox(settings), arguments)
+    inbox = open_inbox(settings)
+    opened = choose(inbox, arguments.number)
+    name = label(opened.facts, opened.key.number, listed_sessions(inbox))
+    who = asker_of(opened.facts)
+    answering = Answering(opened, name, who, arguments.json, digest=arguments.digest)
     if arguments.start_over:
-        return _start_over(answering)
+        service.keep(opened, _first_text(answering)._replace(by=BY))
+        to_stdout(answering.sentence("started over", name=name))
+        return 0
     return _answer(answering, arguments, settings)
 
 
@@ -178,13 +183,6 @@ def _answer(answering: Answering, arguments: argparse.Namespace, settings: Setti
         if arguments.keep_open:
             return keep_open(answering, start, anyway=anyway)
         return in_editor(answering, start, home_folder(settings.home), anyway=anyway)
-
-
-def _answering(inbox: DeskInbox, arguments: argparse.Namespace) -> Answering:
-    opened = choose(inbox, arguments.number)
-    name = label(opened.facts, opened.key.number, listed_sessions(inbox))
-    who = asker_of(opened.facts)
-    return Answering(opened, name, who, arguments.json, digest=arguments.digest)
 
 
 def _given(arguments: argparse.Namespace, answering: Answering) -> Draft | None:
@@ -309,13 +307,6 @@ def _first_text(answering: Answering) -> Draft:
     if answering.opened.held is not None:
         return service.as_it_came(answering.opened)
     return service.starting_draft(answering.opened)
-
-
-def _start_over(answering: Answering) -> int:
-    """Put the draft back to the text that it began with, and send nothing."""
-    service.keep(answering.opened, _first_text(answering)._replace(by=BY))
-    to_stdout(answering.sentence("started over", name=answering.name))
-    return 0
 
 
 def _template(answering: Answering, name: str) -> str:

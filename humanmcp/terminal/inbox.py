@@ -210,15 +210,15 @@ def _table(found: Sequence[TerminalRow], moment: datetime) -> None:
 
 
 def _when(row: TerminalRow, moment: datetime) -> Iterator[str | Painted]:
-    standing, *others = outlook(row.opened, moment)
+    (standing, _), *others = outlook(row.opened, moment)
     if not row.opened.standing.is_over:
         yield f"{clock(waited(row.item, moment))}  "
-    yield Painted(standing.sentence, "" if row.waits else "dim")
+    yield Painted(standing, "" if row.waits else "dim")
     for writer in row.writers:
         name = one_line(writer.name, 30)
         yield f" · {say(SECTION, 'named writer' if name else 'writer', name=name)}"
-    for one in others:
-        yield Painted(f" · {one.sentence}", "yellow" if one.soon else "dim")
+    for sentence, is_soon in others:
+        yield Painted(f" · {sentence}", "yellow" if is_soon else "dim")
 
 
 # -- watching ---------------------------------------------------------------------------------
@@ -283,14 +283,6 @@ SOON: Final = 15.0
 """Seconds before a deadline from which it is shown as urgent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
-    """What will happen to an exchange, and whether it is soon."""
-
-    sentence: str
-    soon: bool = False
-
-
 def utc_now() -> datetime:
     return datetime.now(UTC)
 
@@ -301,18 +293,21 @@ def waited(item: Item, moment: datetime) -> float:
     return 0.0 if arrived is None else max(0.0, (moment - arrived).total_seconds())
 
 
-def outlook(opened: OpenExchange, moment: datetime) -> tuple[Outlook, ...]:
-    """Return what is so of an exchange, and what happens to it if nobody answers."""
+def outlook(opened: OpenExchange, moment: datetime) -> list[tuple[str, bool]]:
+    """Return what is so of an exchange, and what happens to it if nobody answers.
+
+    Each is a sentence, and whether it is about something that happens soon.
+    """
     passed = waited(opened.item, moment)
-    found = [Outlook(standing_sentence(opened))]
+    found = [(standing_sentence(opened), False)]
     agent = opened.agent
     for code, at in prospects(opened.item, passed, agent):
         left = 0.0 if at is None else at - passed
         soon = at is not None and code != "status open" and left < SOON
-        found.append(Outlook(say(WAITS, code, left=clock(max(0.0, left))), soon))
+        found.append((say(WAITS, code, left=clock(max(0.0, left))), soon))
     if agent is not None and agent.locks and opened.standing.urgency is Urgency.NOW:
-        found.append(Outlook(say(WAITS, "agent locks")))
-    return tuple(found)
+        found.append((say(WAITS, "agent locks"), False))
+    return found
 
 
 def standing_sentence(opened: OpenExchange) -> str:
@@ -375,7 +370,11 @@ def choose(inbox: DeskInbox, wanted: str) -> OpenExchange:
         raise stopped("choose", "no number", wanted=wanted)
     if slash:
         return _in_session(inbox, _session(everybody, name, wanted), int(number), wanted)
-    anywhere = _with_number(inbox, everybody, int(number))
+    anywhere = []
+    for one in everybody:
+        with contextlib.suppress(UnknownItemError):
+            item = inbox.item(Key(one.name, int(number)))
+            anywhere.append(OpenExchange(inbox, item, one))
     live = [one for one in anywhere if one.facts.is_open]
     found = [one for one in live if one.item.state is ExchangeState.PENDING] or live
     if not found and anywhere:
@@ -444,14 +443,3 @@ def _in_session(inbox: DeskInbox, facts: SessionFacts, number: int, wanted: str)
             if item.key.number == number:
                 return OpenExchange(inbox, item, facts)
         raise stopped("choose", "unknown", wanted=wanted) from error
-
-
-def _with_number(
-    inbox: DeskInbox, sessions: Iterable[SessionFacts], number: int
-) -> list[OpenExchange]:
-    """Find a number in every session, whatever its state."""
-    found = []
-    for one in sessions:
-        with contextlib.suppress(UnknownItemError):
-            found.append(OpenExchange(inbox, inbox.item(Key(one.name, number)), one))
-    return found

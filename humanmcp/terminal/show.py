@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering import service
 from humanmcp.answering.approvals import told_of
 from humanmcp.answering.open_exchange import why_unreadable
-from humanmcp.answering.schema import ShownShape, shown_shape, unreadable_shape
+from humanmcp.answering.schema import shown_shape, unreadable_shape
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import (
     Painted,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts
+    from humanmcp.inbox.contract import DeskInbox, SessionFacts
     from humanmcp.locales.explain import Card
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -96,20 +96,6 @@ def _print_unreadable(facts: SessionFacts, frame: Frame) -> None:
     to_stdout("", "\n", Painted(say(SECTION, "next unreadable"), "dim"))
 
 
-class ShownExchange(NamedTuple):
-    """The chosen exchange, its name on the command line, and its explanation."""
-
-    name: str
-    opened: OpenExchange
-    card: Card
-    draft: str
-    """The draft of its answer, or the starting draft."""
-
-    @property
-    def item(self) -> Item:
-        return self.opened.item
-
-
 def add_arguments(parser: Parser) -> None:
     flag = parser.flags(SECTION, "help ")
     parser.flags("choose", "help ")("number", nargs="?", default="", metavar="N")
@@ -124,82 +110,77 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.unreadable:
         show_unreadable(open_inbox(settings), arguments)
         return 0
-    shown = shown_of(open_inbox(settings), arguments.number)
+    inbox = open_inbox(settings)
+    opened = choose(inbox, arguments.number)
+    item, name = opened.item, label(opened.facts, opened.key.number, listed_sessions(inbox))
     if arguments.json:
-        json_to_stdout(_as_json(shown))
+        passed = waited(item, utc_now())
+        json_to_stdout(shown_shape(opened, name, passed, draft=_draft(opened)))
     elif arguments.raw and is_terminal():
-        to_stdout(shown.item.line)  # made visible: no message may act on the screen it is shown on
+        to_stdout(item.line)  # made visible: no message may act on the screen it is shown on
     elif arguments.raw:
-        raw_to_stdout(shown.item.line)
+        raw_to_stdout(item.line)
     else:
-        _print(shown)
+        _print(opened, name)
     return 0
 
 
-def shown_of(inbox: DeskInbox, wanted: str) -> ShownExchange:
-    """Find an exchange by its name on the command line.
-
-    Raises:
-        StopError: no match, or several.
-    """
-    opened = choose(inbox, wanted)
+def _draft(opened: OpenExchange) -> str:
+    """Return the draft of an answer, or the starting draft."""
     item = opened.item
-    draft = item.draft.text if item.draft else ""
     if opened.exchange is not None and item.draft is None and item.state is ExchangeState.PENDING:
-        draft = service.starting_draft(opened).text
-    name = label(opened.facts, item.key.number, listed_sessions(inbox))
-    return ShownExchange(name, opened, opened.card(), draft)
+        return service.starting_draft(opened).text
+    return item.draft.text if item.draft else ""
 
 
-def _print(shown: ShownExchange) -> None:
-    item, card = shown.item, shown.card
+def _print(opened: OpenExchange, name: str) -> None:
+    item, card, draft = opened.item, opened.card(), _draft(opened)
     version = one_line(item.protocol_version) or say(SECTION, "no version")
     to_stdout(
-        Painted(f"{shown.name}  {request_in_short(item)}", "bold"),
+        Painted(f"{name}  {request_in_short(item)}", "bold"),
         Painted(f"  · id {item.id} · {version}", "dim"),
     )
-    _show_sender(shown)
-    for one in outlook(shown.opened, utc_now()):
-        to_stdout(Painted(one.sentence, "yellow" if one.soon else "dim"))
-    is_agents = shown.opened.agent is not None  # nothing makes a hook wait longer
+    _show_sender(opened)
+    for sentence, is_soon in outlook(opened, utc_now()):
+        to_stdout(Painted(sentence, "yellow" if is_soon else "dim"))
+    is_agents = opened.agent is not None  # nothing makes a hook wait longer
     if item.state is ExchangeState.PENDING and not is_agents and kept_waiting(item):
         to_stdout(Painted(kept_waiting(item), "dim"))
     to_stdout("")
-    _explain(shown)
+    _explain(opened, card)
     if item.state is ExchangeState.PENDING:
         to_stdout("  ", Painted(say(SECTION, "silence"), "bold"), " ", card.silence)
     to_stdout("  ", Painted(card.page, "dim"))
-    text = item.line if isinstance(shown.opened.message, Malformed) else pretty(item.line)
+    text = item.line if isinstance(opened.message, Malformed) else pretty(item.line)
     _section(say(SECTION, "message"), text)
     parked = item.waiting.parked
     for told, text in (("asks", parked.asks), ("heard", parked.heard)):
         if text:
             _section(say(SECTION, told), pretty(text))
-    _diagnostics(say(SECTION, "remarks"), shown.opened.remarks, item.line)
-    _diagnostics(say(SECTION, "refused"), item.diagnostics, shown.draft)
+    _diagnostics(say(SECTION, "remarks"), opened.remarks, item.line)
+    _diagnostics(say(SECTION, "refused"), item.diagnostics, draft)
     if item.answer is not None:
         _section(say(SECTION, "sent"), item.answer.line)
-    elif shown.draft:
+    elif draft:
         touched = item.draft is not None and item.draft.touched
-        _section(say(SECTION, "draft" if touched else "start"), shown.draft)
+        _section(say(SECTION, "draft" if touched else "start"), draft)
     for kept in item.kept:
         _section(say(SECTION, "kept", by=kept.by), kept.text)
     if item.state is ExchangeState.PENDING:
         to_stdout("")
-        to_stdout(Painted(_what_next(shown), "dim"))
+        to_stdout(Painted(_what_next(opened, name), "dim"))
 
 
-def _explain(shown: ShownExchange) -> None:
+def _explain(opened: OpenExchange, card: Card) -> None:
     """Explain the message; a question to the person comes first."""
-    card = shown.card
-    if shown.opened.approval is not None:
-        print_card(shown.opened)
+    if opened.approval is not None:
+        print_card(opened)
         to_stdout("")
-    if shown.opened.inquiry is not None:
-        _ask(shown.opened.inquiry)
-    for told in told_of(shown.opened.asked):
+    if opened.inquiry is not None:
+        _ask(opened.inquiry)
+    for told in told_of(opened.asked):
         to_stdout("  ", Painted(one_line(told), "yellow"))
-    to_stdout(Painted(card.title, "bold" if shown.opened.inquiry is None else "dim"))
+    to_stdout(Painted(card.title, "bold" if opened.inquiry is None else "dim"))
     for sentence in (card.what, card.note, card.sender):
         if sentence:
             to_stdout("  " + sentence)
@@ -219,36 +200,36 @@ def _ask(inquiry: Inquiry) -> None:
         to_stdout("")
 
 
-def _what_next(shown: ShownExchange) -> str:
+def _what_next(opened: OpenExchange, name: str) -> str:
     """Return the commands that answer it."""
-    key = shown.item.key
-    if shown.opened.approval is not None and shown.item.purpose is Purpose.ANSWER:
-        return next_commands(shown.opened, shown.name)
-    if shown.opened.inquiry is not None and shown.opened.inquiry.options:
-        code = "next choice" if shown.opened.inquiry.free_text else "next choice only"
-        return say(SECTION, code, name=shown.name) + _declining(shown)
-    if shown.item.purpose is Purpose.ANSWER:
-        code = "next words" if methods.of(shown.item.method).plain_text else "next"
-        return say(SECTION, code, name=shown.name) + _declining(shown)
-    alone = shown.name == str(key.number)
+    key = opened.item.key
+    if opened.approval is not None and opened.item.purpose is Purpose.ANSWER:
+        return next_commands(opened, name)
+    if opened.inquiry is not None and opened.inquiry.options:
+        code = "next choice" if opened.inquiry.free_text else "next choice only"
+        return say(SECTION, code, name=name) + _declining(opened, name)
+    if opened.item.purpose is Purpose.ANSWER:
+        code = "next words" if methods.of(opened.item.method).plain_text else "next"
+        return say(SECTION, code, name=name) + _declining(opened, name)
+    alone = name == str(key.number)
     held = str(key.number) if alone else f"{key.number} --session {key.session}"
-    code = "next unread" if shown.item.held.unread else "next held"
-    words = say(SECTION, code, name=shown.name, held=held)
-    if shown.opened.approval is None:
+    code = "next unread" if opened.item.held.unread else "next held"
+    words = say(SECTION, code, name=name, held=held)
+    if opened.approval is None:
         return words
-    return f"{words}\n{next_commands(shown.opened, shown.name)}"
+    return f"{words}\n{next_commands(opened, name)}"
 
 
-def _declining(shown: ShownExchange) -> str:
-    asks = shown.opened.asked is not None and shown.opened.held is None
-    return "\n" + say(SECTION, "next decline", name=shown.name) if asks else ""
+def _declining(opened: OpenExchange, name: str) -> str:
+    asks = opened.asked is not None and opened.held is None
+    return "\n" + say(SECTION, "next decline", name=name) if asks else ""
 
 
-def _show_sender(shown: ShownExchange) -> None:
-    who = asker_of(shown.opened.facts)
-    passed = clock(waited(shown.item, utc_now()))
+def _show_sender(opened: OpenExchange) -> None:
+    who = asker_of(opened.facts)
+    passed = clock(waited(opened.item, utc_now()))
     to_stdout(Painted(say(SECTION, "from", who=who, time=passed), "dim"))
-    if shown.opened.facts.stuck:
+    if opened.facts.stuck:
         to_stdout(Painted(say(SECTION, "stuck"), "yellow"))
 
 
@@ -265,8 +246,3 @@ def _diagnostics(title: str, diagnostics: Sequence[Diagnostic], text: str) -> No
     to_stdout("")
     to_stdout(Painted(title, "bold"))
     print_problems(diagnostics, text, indent="  ")
-
-
-def _as_json(shown: ShownExchange) -> ShownShape:
-    name, opened, card, draft = shown
-    return shown_shape(opened, name, waited(shown.item, utc_now()), card=card, draft=draft)

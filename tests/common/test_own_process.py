@@ -171,7 +171,7 @@ def test_a_server_that_stops_at_once_is_not_told_again() -> None:
         assert isinstance(reacts, MethodType)
         stop = reacts.__self__
         assert isinstance(stop, own_process._Stop)
-        server = QuietServer(print, print, most=1, lifespan="off")
+        server = QuietServer(print, print, most=1)
         with server.capture_signals():
             signal.raise_signal(signal.SIGTERM)
         stop.insist(signal.SIGTERM)

@@ -66,6 +66,6 @@ def test_a_client_has_a_response_that_it_read_before_it_hung_up(
     outcomes: list[bool] = []
     own = listen("127.0.0.1", 0)
     client = threading.Thread(target=ask)
-    server = QuietServer(respond, client.start, most=9, lifespan="off")
+    server = QuietServer(respond, client.start, most=9)
     server.run([own])
     assert outcomes == [reads]

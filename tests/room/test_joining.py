@@ -15,9 +15,10 @@ from urllib.parse import urlencode
 import pytest
 
 from humanmcp.desk.login import Door
+from humanmcp.desk.rights import Who
 from humanmcp.room import records
 from humanmcp.room.classroom import MOST_SEATS
-from humanmcp.room.records import JOINS, RateLimit, RoomDoor, Visitor, VisitorKind, fits, login
+from humanmcp.room.records import JOINS, RateLimit, RoomDoor, Visitor, fits, login
 from humanmcp.room.seat import ANIMALS, COLOURS, mark_of
 from tests.support.room_process import FORM, Rooming
 from tests.support.serve_http import initialize
@@ -381,13 +382,13 @@ def test_a_code_is_eight_letters_that_cannot_be_mistaken() -> None:
 def test_neither_half_of_a_visit_follows_from_the_other() -> None:
     """A login path is in every address that is shown, a cookie goes to servers of other ports."""
     door = RoomDoor()
-    me = Visitor(VisitorKind.LEARNER, 1)
+    me = Visitor(Who.LEARNER, 1)
     door.admit(me, "key")
     path, _, cookie = login(me, "key").partition(".")
     assert door.who(f"{path}.{cookie}") == me
     assert door.who(f"{path}.{path}") is None
     assert door.who(f"{cookie}.{cookie}") is None
-    assert login(Visitor(VisitorKind.WATCHER, 1), "key") != login(me, "key")
+    assert login(Visitor(Who.WATCHER, 1), "key") != login(me, "key")
     assert isinstance(door, Door)
 
 

@@ -72,7 +72,7 @@ IN_FILE: Final = "a text file on this computer"
 
 def _allow(person: Deciding, place: Place, text: str = "") -> None:
     assert person.opened.approval is not None
-    answer = approvals.permission(person.opened.approval)
+    answer = approvals.allow(person.opened, person.opened.approval, seen=False)
     if text:
         answer = approvals.change(person.opened, person.opened.approval, text)
     person.send(place.sign(answer))

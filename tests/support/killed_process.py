@@ -69,7 +69,7 @@ def run(words: list[str]) -> int:
     """Run a command of humanmcp, or what the page does when a rule or an answer is saved."""
     name, *rest = words
     if name == "save a rule":
-        rules.add(Path(rest[0]), rules.NewRule("tools/call", "t", TextForm.TEXT, "sunny"))
+        rules.add(Path(rest[0]), rules.NewRule("tools/call", "sunny", "t"))
         return 0
     if name == "save an answer":
         shelf = saved_answers.Shelf(Path(rest[0]))

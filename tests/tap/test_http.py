@@ -19,8 +19,8 @@ from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import SessionStart
-from humanmcp.http.front import FrontServer
-from humanmcp.http.listening import bind
+from humanmcp.http.front import front_server
+from humanmcp.http.listening import QuietServer, bind
 from humanmcp.http.responses import BEGINNING, Stream
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
@@ -236,13 +236,13 @@ def test_what_is_no_server_is_said(tmp_path: Path, words: tuple[str, ...]) -> No
 def front(tmp_path: Path) -> Iterator[str]:
     """Serve a scripted server over HTTP, without a tap in between: the sessions are what counts."""
     listening, address = bind("127.0.0.1:0", "", lan=False)
-    begun: SimpleQueue[FrontServer[TappedClient]] = SimpleQueue()
+    begun: SimpleQueue[QuietServer] = SimpleQueue()
 
     async def run() -> None:
         sessions = TapFront(
             TapCommand((sys.executable, str(SCRIPTED)), ("paged",), passes_key=False), tmp_path
         )
-        server = FrontServer(sessions, address, lambda: begun.put(server), most=100)
+        server = front_server(sessions, address, lambda: begun.put(server), most=100)
         await server.serve([listening])
         await sessions.ended()
 

@@ -362,17 +362,10 @@ def last_answer(request: Request, session: str, number: int) -> LastShape:
     return {"line": found, "document": "" if found is None else pretty(found)}
 
 
-@dataclass
-class RuleBody:
+@dataclass(frozen=True)
+class RuleBody(rules.NewRule):
     """A new rule, as in the answer book. With `save` false, it is only returned as a sentence."""
 
-    method: str
-    text: str
-    tool: str = ""
-    form: TextForm = TextForm.TEXT
-    where: dict[str, Any] = field(default_factory=dict)
-    after: float = 0.0
-    times: int = 0
     save: bool = True
 
 
@@ -389,14 +382,11 @@ class RuleShape(TypedDict, total=False):
 def add_rule(request: Request, response: Response, body: RuleBody) -> RuleShape:
     """Add a rule to the answer book, and return it as a sentence; `save` false adds nothing."""
     desk = desk_of(request)
-    rule = rules.NewRule(
-        body.method, body.tool, body.form, body.text, body.where, body.after, body.times
-    )
-    sentence = rules.sentence(rule)
+    sentence = rules.sentence(body)
     try:
-        written = rules.to_toml(rule)
+        written = rules.to_toml(body)
         if body.save:
-            rules.add(desk.book, rule)
+            rules.add(desk.book, body)
     except (BookFileError, rules.RuleError) as error:
         why = one_line(desk.shown(error.sentence()), 300)
         response.status_code = 422

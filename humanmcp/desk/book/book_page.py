@@ -9,7 +9,8 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final, NamedTuple
+from itertools import compress
+from typing import Any, Final
 
 from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -19,16 +20,16 @@ from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.timestamps import stamp
 from humanmcp.desk.book import rules
+from humanmcp.desk.book.saved_answers import filled
 from humanmcp.desk.book.server_copy import WITHIN
 from humanmcp.desk.context import desk_of, page, page_router
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.history.rows import body_of
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.server import server_definition
-from humanmcp.inbox.contract import Draft, Key, UnknownItemError
+from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.answer_book.book import Book
-from humanmcp.protocol.answer_book.placeholders import fill_answer
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.tree import object_at
 
@@ -114,21 +115,31 @@ def _put_lists(desk: Desk, found: server_definition.Lists) -> None:
     rules.put_lists(desk.book, {**before, **found})
 
 
-class Kept(NamedTuple):
-    """The part of an answer that can be kept, and the arguments for a rule."""
+def _kept(
+    opened: OpenExchange, values: Mapping[str, str]
+) -> tuple[rules.NewRule | None, dict[str, Any]]:
+    """Return the sent answer, else the draft, as a rule; and the arguments that it can test.
 
-    draft: Draft | None
-    where: tuple[tuple[str, Any], ...]
-
-
-def _kept(opened: OpenExchange) -> Kept:
-    """Return the sent answer, else the draft, without its envelope."""
-    item = opened.item
-    draft = service.draft_of(opened)
+    Before the form was sent, it tests every argument. The text may have placeholders for them.
+    """
+    item, draft = opened.item, service.draft_of(opened)
     line = item.answer.line if item.answer is not None else service.document(opened, draft)
     arguments = object_at(opened.params, "arguments").items()
-    plain = tuple((name, one) for name, one in arguments if not isinstance(one, dict | list))
-    return Kept(body_of(line), plain)
+    plain = {name: one for name, one in arguments if not isinstance(one, dict | list)}
+    body = body_of(line)
+    if body is None:
+        return None, plain
+    chosen = [not values or bool(values.get(f"where {at}")) for at in range(len(plain))]
+    rule = rules.NewRule(
+        item.method,
+        values.get("kept text", body.text),
+        opened.name,
+        body.form,
+        dict(compress(plain.items(), chosen)),
+        _number(values.get("after", "")),
+        int(_number(values.get("times", ""))),
+    )
+    return rule, plain
 
 
 @router.get("/m/{name}/{number}/keep")
@@ -141,57 +152,20 @@ def keep(request: Request, name: str, number: int) -> HTMLResponse:
 def keep_it(request: Request, name: str, number: int, values: FormValues) -> Response:
     """Save the answer under a name, or as a rule; or return the rule as a sentence."""
     desk, key = desk_of(request), Key(name, number)
-    opened = desk.open_exchange(key)
-    draft = _written(_kept(opened).draft, values)
+    rule, _ = _kept(desk.open_exchange(key), values)
     name = values.get("name", "").strip()[:LONGEST_NAME]
-    if draft is not None and values.get("act") == "answer" and name:
-        item = opened.item
+    if rule is not None and values.get("act") == "answer" and name:
         desk.shelf.add(
-            name=name, method=item.method, tool=opened.name, form=draft.form, text=draft.text
+            name=name, method=rule.method, tool=rule.tool, form=rule.form, text=rule.text
         )
         return RedirectResponse(f"/m/{key.session}/{key.number}", 303)
-    if draft is not None and values.get("act") == "rule":
+    if rule is not None and values.get("act") == "rule":
         try:
-            rules.add(desk.book, _rule(opened, values, draft))
+            rules.add(desk.book, rule)
         except (BookFileError, rules.RuleError) as error:
-            why = desk.shown(error.sentence())
-            return _keep(request, key, values, why)
+            return _keep(request, key, values, desk.shown(error.sentence()))
         return RedirectResponse("/book", 303)
     return _keep(request, key, values)
-
-
-def _written(draft: Draft | None, values: dict[str, str]) -> Draft | None:
-    """Return the answer to keep, possibly with placeholders for values of a request."""
-    if draft is None or "kept text" not in values:
-        return draft
-    return draft._replace(text=values["kept text"])
-
-
-def _filled(opened: OpenExchange, draft: Draft) -> str:
-    """Return the answer for this request; a text that is not JSON yet stays unchanged."""
-    try:
-        return fill_answer(draft.text, draft.form, opened.arguments)
-    except ValueError:
-        return draft.text
-
-
-def _rule(opened: OpenExchange, values: dict[str, str], draft: Draft) -> rules.NewRule:
-    """Return the rule of a form; before the form was sent, with every argument."""
-    offered = _kept(opened).where
-    where = {
-        name: one
-        for at, (name, one) in enumerate(offered)
-        if not values or values.get(f"where {at}")
-    }
-    return rules.NewRule(
-        opened.item.method,
-        opened.name,
-        draft.form,
-        draft.text,
-        where,
-        _number(values.get("after", "")),
-        int(_number(values.get("times", ""))),
-    )
 
 
 def _number(text: str) -> float:
@@ -204,22 +178,19 @@ def _number(text: str) -> float:
 def _keep(request: Request, key: Key, values: dict[str, str], why: str = "") -> HTMLResponse:
     desk = desk_of(request)
     opened = desk.open_exchange(key)
-    kept = _kept(opened)
-    draft = _written(kept.draft, values)
-    sentence = filled = ""
-    if draft is not None:
-        sentence = rules.sentence(_rule(opened, values, draft))
-        filled = _filled(opened, draft)
-    offered = [(name, json.dumps(one, ensure_ascii=False)[:60]) for name, one in kept.where]
-    shown = {
-        "key": key,
-        "body": draft,
-        "filled": filled if draft is not None and filled != draft.text else "",
-        "names": [name for name, _ in kept.where],
-        "offered": offered,
-        "values": values,
-        "sentence": sentence,
-        "book": desk.shown(desk.book),
-        "why": why,
-    }
-    return page(request, "book/keep.html", 422 if why else 200, **shown)
+    rule, plain = _kept(opened, values)
+    shown = "" if rule is None else filled(rule.text, rule.form, opened.arguments)
+    return page(
+        request,
+        "book/keep.html",
+        422 if why else 200,
+        key=key,
+        body=rule,
+        filled="" if rule is None or shown == rule.text else shown,
+        names=list(plain),
+        offered=[(name, json.dumps(one, ensure_ascii=False)[:60]) for name, one in plain.items()],
+        values=values,
+        sentence="" if rule is None else rules.sentence(rule),
+        book=desk.shown(desk.book),
+        why=why,
+    )

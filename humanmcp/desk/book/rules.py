@@ -56,10 +56,10 @@ class NewRule:
     """A new rule. `where` are arguments that must be equal; `times` 0 means always."""
 
     method: str
-    tool: str
-    form: TextForm
     text: str
-    where: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    tool: str = ""
+    form: TextForm = TextForm.TEXT
+    where: dict[str, Any] = field(default_factory=dict)
     after: float = 0.0
     times: int = 0
 
@@ -67,7 +67,8 @@ class NewRule:
 def sentence(rule: NewRule) -> str:
     """Return a rule in words: When tools/call get_forecast with city = "Tokyo", answer "sunny"."""
     name = f"{rule.method} {rule.tool}".strip()
-    where = ", ".join(f"{key} = {_literal(value)}" for key, value in rule.where.items())
+    equal = ((key, json.dumps(value, ensure_ascii=False)) for key, value in rule.where.items())
+    where = ", ".join(f"{key} = {value}" for key, value in equal)
     condition = say("desk", "rule.with", where=where) if where else ""
     code = "rule.answer" if rule.form in (TextForm.TEXT, TextForm.RESULT) else "rule.error"
     parts = [say("desk", code, name=name, condition=condition, text=rule.text)]
@@ -210,7 +211,8 @@ def _said(entry: BookEntry) -> str:
     where = {**entry.where, **{f"{key} ⊇": part for key, part in entry.contains.items()}}
     if entry.action is not EntryAction.ANSWER:
         return one_line(say("desk", f"rule.{entry.action.value}", name=name), 400)
-    new = NewRule(name, "", entry.form, entry.text, where, entry.after, entry.times or 0)
+    times = entry.times or 0
+    new = NewRule(name, entry.text, "", entry.form, where, entry.after, times)
     if entry.is_plain and not entry.then:
         return sentence(new)
     return f"{sentence(new)} {say('desk', 'rule.more')}"
@@ -321,7 +323,3 @@ def _held(value: object) -> Any:  # noqa: ANN401 - any JSON value
     if any(leaf is None for _path, leaf in leaves(value)):
         raise RuleError("null")
     return well_formed(value)
-
-
-def _literal(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -13,9 +13,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.inbox.atomic import write_private
+from humanmcp.protocol.answer_book.placeholders import fill_answer
 from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 _log = logging.getLogger(__name__)
@@ -36,6 +38,14 @@ class Saved:
     tool: str
     form: TextForm
     text: str
+
+
+def filled(text: str, form: TextForm, arguments: Mapping[str, Any]) -> str:
+    """Return an answer with the values of a request; a text that is not JSON stays unchanged."""
+    try:
+        return fill_answer(text, form, arguments)
+    except ValueError:
+        return text
 
 
 class Shelf:

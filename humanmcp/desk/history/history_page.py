@@ -4,10 +4,10 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -20,8 +20,8 @@ from humanmcp.desk.desk import Desk, place_in
 from humanmcp.desk.history import rows, search
 from humanmcp.desk.history.folding import folded_json
 from humanmcp.desk.history.rows import Pair, copies, difference
-from humanmcp.desk.rendering import Medium, media_in
-from humanmcp.desk.routing import DeskRoute, FormValues
+from humanmcp.desk.rendering import media_in
+from humanmcp.desk.routing import FormValues
 from humanmcp.export import timeline
 from humanmcp.export.command import FORMATS, without_secrets, written
 from humanmcp.export.recording import ExportOptions, Recording, build_conversation, with_notes
@@ -126,16 +126,11 @@ def _sorted(q: str, sort: str, column: str) -> str:
     return f"/history?{urlencode({'q': q, 'sort': again if sort == first else first})}"
 
 
-class Chip(NamedTuple):
-    """A word for the search box; a button adds or removes it."""
+def _chips(found: Iterable[Pair], q: str) -> list[tuple[str, str, bool]]:
+    """Return words that narrow down the shown lines, those in use first.
 
-    term: str
-    address: str
-    on: bool
-
-
-def _chips(found: Iterable[Pair], q: str) -> list[Chip]:
-    """Return words that narrow down the shown lines, those in use first."""
+    The address of each adds it to the search, or removes one that is in use.
+    """
     chosen = [one for one in search.terms(q) if one.partition(":")[0] in search.KEYS]
     seen: dict[str, dict[str, None]] = {"method": {}, "tool": {}, "session": {}}
     for one in found:
@@ -150,9 +145,7 @@ def _chips(found: Iterable[Pair], q: str) -> list[Chip]:
         if " " not in value and (key != "session" or len(values) > 1)
     ]
     terms = dict.fromkeys([*chosen, *offered, "kind:error", "state:cancelled", f"kind:{MARKED}"])
-    return [
-        Chip(one, f"/history?{urlencode({'q': _toggled(q, one)})}", one in chosen) for one in terms
-    ]
+    return [(one, f"/history?{urlencode({'q': _toggled(q, one)})}", one in chosen) for one in terms]
 
 
 def _toggled(q: str, term: str) -> str:
@@ -182,20 +175,6 @@ def _line(request: Request, place: str) -> tuple[rows.Step, Frame]:
     name, seq = place_in(place)
     frame, mark = desk.line_at(Key(name, seq)), desk.board.session(name)
     return rows.step(name, mark.badge, frame, mark.facts.role), frame
-
-
-class Half(NamedTuple):
-    """A line of an exchange, as its page shows it. `before` is a line to compare it with."""
-
-    step: rows.Step
-    laid_out: str
-    raw: str
-    copies: list[tuple[str, str]]
-    media: tuple[Medium, ...]
-    http: tuple[str, ...]
-    before: str
-    can_repeat: bool
-    """A person sent it, and may send it again."""
 
 
 @router.get("/line/{name}/{seq}")
@@ -238,31 +217,35 @@ def note_line(request: Request, name: str, seq: int, values: FormValues) -> Resp
     return RedirectResponse(f"/line/{name}/{seq}", 303)
 
 
-def _half(desk: Desk, badge: Badge, facts: SessionFacts, frame: Frame, before: int) -> Half:
+def _half(
+    desk: Desk, badge: Badge, facts: SessionFacts, frame: Frame, before: int
+) -> dict[str, Any]:
+    """Return a line of an exchange, as its page shows it; `before` is one to compare it with.
+
+    `can_repeat`: a person sent it, and may send it again.
+    """
     step = rows.step(facts.name, badge, frame, facts.role)
     after = desk.inbox.last_frames_before(facts.name, frame.seq + AFTER, AFTER) if frame.seq else ()
     steps = [rows.step(facts.name, badge, one, facts.role) for one in after if one.seq >= frame.seq]
     heads = [one.part for one in steps if one.part.get("carries") == step.carries]
     url = _url(heads[0]) if heads and step.carries else ""
-    from_client = step.word and step.inwards
-    text = frame.text
-    return Half(
-        step=step,
-        laid_out=visible(text[:LONGEST])
-        if step.kind in ("malformed", "err")
-        else folded_json(text[:LONGEST]),
-        raw=text[:LONGEST],
-        copies=copies(text, rows.curl(text, facts, url) if from_client else "")
-        if len(frame.raw) < LONGEST
-        else [],
-        media=media_in(text) if frame.seq else (),
-        http=next((one.http for one in rows.folded(steps) if one.seq == frame.seq), ()),
-        before=f"{facts.name}/{before}" if before else "",
-        can_repeat=bool(step.word and frame.seq)
+    text, cut = frame.text, frame.text[:LONGEST]
+    is_short = len(frame.raw) < LONGEST
+    curl = rows.curl(text, facts, url) if is_short and step.word and step.inwards else ""
+    return {
+        "step": step,
+        "laid_out": visible(cut) if step.kind in ("malformed", "err") else folded_json(cut),
+        "raw": cut,
+        "copies": copies(text, curl) if is_short else [],
+        "media": media_in(text) if frame.seq else (),
+        "http": next((one.http for one in rows.folded(steps) if one.seq == frame.seq), ()),
+        "before": f"{facts.name}/{before}" if before else "",
+        "can_repeat": step.word
+        and frame.seq
         and step.inwards is facts.role.traits.calls
         and facts.is_open
         and facts.role.traits.speaks_first,
-    )
+    }
 
 
 def _url(part: Mapping[str, Any]) -> str:
@@ -402,10 +385,7 @@ def stage(desk: Desk, name: str, seq: int) -> dict[str, Any]:
     }
 
 
-media: Final = APIRouter(route_class=DeskRoute)
-
-
-@media.get("/media/{name}/{where}/{number}/{at}")
+@router.get("/media/{name}/{where}/{number}/{at}")
 def medium(request: Request, name: str, where: str, number: int, at: int) -> Response:
     """Return image, audio or file number `at` of a line, a request or an answer."""
     found = media_in(_text_of(request, name, where, number))

@@ -5,14 +5,14 @@
 import os
 from collections.abc import Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse
 
 from humanmcp.answering.alone import judge_captured
-from humanmcp.answering.schema import DiagnosticShape, TypedDict, diagnostic_shapes
+from humanmcp.answering.schema import TypedDict, diagnostic_shapes
 from humanmcp.common.timestamps import now
 from humanmcp.desk.context import AsciiJson, desk_of, page, page_router
 from humanmcp.desk.desk import Desk
@@ -22,7 +22,7 @@ from humanmcp.export.recording import Recording, build_conversation, frames_in
 from humanmcp.inbox.contract import Role, SessionFacts
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.conversation.transcript import Frame
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.visible import one_line
@@ -103,16 +103,6 @@ def _numbered(frames: Sequence[Frame]) -> list[Frame]:
     return found
 
 
-class WrongLine(NamedTuple):
-    """A message with problems, as the page shows it."""
-
-    seq: int
-    direction: Direction
-    method: str
-    text: str
-    problems: list[DiagnosticShape]
-
-
 @router.get("/check/{name}")
 def check(request: Request, name: str) -> HTMLResponse:
     """Show what the check says of the messages of a session, the first ones if it is long."""
@@ -153,15 +143,17 @@ def _so_far(judged: Judged) -> Judged:
     return judged._replace(diagnostics=kept)
 
 
-def _wrong_line(judged: Judged) -> WrongLine:
-    return WrongLine(
-        judged.line,
-        judged.direction,
-        f"{judged.method} {judged.id}".strip(),
-        one_line(judged.text, LONGEST_NAME * 3),
-        diagnostic_shapes(
-            one._replace(line=one.line and judged.line)
-            for one in judged.diagnostics
-            if one.severity in _SHOWN
-        ),
+def _wrong_line(judged: Judged) -> dict[str, Any]:
+    """Return a message with problems, as the page shows it."""
+    told = (
+        one._replace(line=one.line and judged.line)
+        for one in judged.diagnostics
+        if one.severity in _SHOWN
     )
+    return {
+        "seq": judged.line,
+        "direction": judged.direction,
+        "method": f"{judged.method} {judged.id}".strip(),
+        "text": one_line(judged.text, LONGEST_NAME * 3),
+        "problems": diagnostic_shapes(told),
+    }

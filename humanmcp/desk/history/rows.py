@@ -404,38 +404,6 @@ _SHOWN: Final = 24
 _LONGEST: Final = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Arrow:
-    """One message of the diagram, at its height; the arrow goes from `tail` to `head`."""
-
-    y: int
-    tail: int
-    head: int
-    label: str
-    kind: str
-    current: bool
-    step: Step
-    asks: int = 0
-    """1 if the model asked for it, -1 if it goes on to the model, else 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A sequence diagram. `open`: the last response is still missing."""
-
-    width: int
-    height: int
-    left: int
-    right: int
-    arrows: tuple[Arrow, ...]
-    more: int
-    """The number of earlier messages that are not shown."""
-    parties: tuple[str, str] = ("host", "you")
-    """The names of the parties on the left and on the right."""
-    model: int = 0
-    """The position of the lifeline of the model behind a host; 0 without it."""
-
-
 def draw(
     steps: Sequence[Step],
     current: int,
@@ -443,8 +411,8 @@ def draw(
     by_seq: bool = False,
     model: bool = False,
     held: Collection[int] = (),
-) -> Picture:
-    """Return the diagram of the last messages of a conversation.
+) -> dict[str, Any]:
+    """Return the diagram of the last messages of a conversation; `more` earlier ones are left out.
 
     `current` is the number of the shown exchange, or with `by_seq` that of one line. `model` adds
     the model behind a host as a third party, which asks for calls and reads their results. `held`
@@ -452,45 +420,42 @@ def draw(
     """
     wire = [step for step in steps if step.kind not in ("note", "err")]
     shown = wire[-_SHOWN:]
-    arrows = tuple(
-        _arrow(
-            step,
-            TOP + PITCH * (at + 1),
-            current=current > 0 and current == (step.seq if by_seq else step.number),
-            held=step.number in held,
-        )
-        for at, step in enumerate(shown)
-    )
-    height = TOP + PITCH * (len(shown) + 1)
-    role = shown[-1].role if shown else Role.SERVER
-    more, names = len(wire) - len(shown), role.traits.parties
-    if not model or not role.traits.has_client:
-        return Picture(WIDTH, height, LEFT, RIGHT, arrows, more, names)
-    return Picture(
-        WIDTH + ASIDE,
-        height,
-        LEFT + ASIDE,
-        RIGHT + ASIDE,
-        tuple(_aside(one) for one in arrows),
-        more,
-        names,
-        LEFT,
-    )
+    traits = (shown[-1].role if shown else Role.SERVER).traits
+    aside = ASIDE if model and traits.has_client else 0
+    arrows = []
+    for y, step in enumerate(shown, 1):
+        arrow = _arrow(step, LEFT + aside, RIGHT + aside, is_held=step.number in held)
+        is_current = current > 0 and current == (step.seq if by_seq else step.number)
+        arrows.append({**arrow, "y": TOP + PITCH * y, "current": is_current})
+    return {
+        "width": WIDTH + aside,
+        "height": TOP + PITCH * (len(shown) + 1),
+        "left": LEFT + aside,
+        "right": RIGHT + aside,
+        "arrows": arrows,
+        "more": len(wire) - len(shown),
+        "parties": traits.parties,
+        "model": LEFT if aside else 0,
+    }
 
 
-def _aside(arrow: Arrow) -> Arrow:
-    """Make room for the model on the left, and set the role of the model in a message."""
-    called = arrow.step.word == "tools/call"
-    read = arrow.step.method == "tools/call" and not arrow.step.inwards
-    asks = 1 if called and arrow.step.inwards else -1 if read else 0
-    return replace(arrow, tail=arrow.tail + ASIDE, head=arrow.head + ASIDE, asks=asks)
+def _arrow(step: Step, left: int, right: int, *, is_held: bool) -> dict[str, Any]:
+    """Return one message of the diagram; the arrow goes from `tail` to `head`.
 
-
-def _arrow(step: Step, y: int, *, current: bool, held: bool) -> Arrow:
-    tail, head = (LEFT, RIGHT) if step.inwards else (RIGHT, LEFT)
-    head = (tail + head) // 2 if held else head
+    `asks` is 1 if the model asked for it, -1 if it goes on to the model, else 0.
+    """
+    tail, head = (left, right) if step.inwards else (right, left)
     words = step.name or step.word or step.gist
     if step.times > 1:
         words = step.word.rpartition("/")[2]
     label = words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
-    return Arrow(y, tail, head, label, step.kind, current, step)
+    called = step.word == "tools/call" and step.inwards
+    read = step.method == "tools/call" and not step.inwards
+    return {
+        "tail": tail,
+        "head": (tail + head) // 2 if is_held else head,
+        "label": label,
+        "kind": step.kind,
+        "step": step,
+        "asks": called - read,
+    }

@@ -601,8 +601,8 @@ _AFTER_ANSWER: Final = (Standing.UNFETCHED, Standing.FETCHED, Standing.DELIBERAT
 
 def _with_other_half(board: Board, halves: OtherHalves, view: SessionView, pair: Pair) -> Pair:
     step = pair.step
-    frame = _frame_of(board, step)
-    if frame is None:
+    frame = next(iter(board.inbox.last_frames_before(step.session, step.seq + 1, 1)), None)
+    if frame is None or frame.seq != step.seq:
         return pair
     if step.kind == "request":
         state, response = halves.outcome(step.session, frame)
@@ -614,11 +614,6 @@ def _with_other_half(board: Board, halves: OtherHalves, view: SessionView, pair:
     return (
         pair if request is None else Pair(_step(board, view, request), step, answered_state(step))
     )
-
-
-def _frame_of(board: Board, step: Step) -> Frame | None:
-    frames = board.inbox.last_frames_before(step.session, step.seq + 1, 1)
-    return frames[0] if frames and frames[0].seq == step.seq else None
 
 
 _ANSWERS: Final = ("result", "error")

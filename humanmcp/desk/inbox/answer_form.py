@@ -371,7 +371,7 @@ def starts_of(exchange: Exchange) -> tuple[Start, ...]:
         *(
             Start(
                 name,
-                _about(tools[name]),
+                str(tools[name].get("description") or ""),
                 message(exchange, "result", result),
                 _form(tools[name]),
             )
@@ -388,10 +388,6 @@ def chosen(starts: tuple[Start, ...], document: str) -> Start | None:
     except (ValueError, KeyError, TypeError):
         return None
     return next((one for one in starts if one.tool == tool), None)
-
-
-def _about(tool: Mapping[str, Any]) -> str:
-    return str(tool.get("description") or "")
 
 
 def _form(tool: Mapping[str, Any]) -> AnswerForm:

@@ -30,6 +30,7 @@ from humanmcp.demo.steps import HOST
 from humanmcp.desk import nodes, rendering
 from humanmcp.desk.board import opens_next
 from humanmcp.desk.book.saved_answers import Saved
+from humanmcp.desk.book.saved_answers import filled as fill_saved
 from humanmcp.desk.context import (
     desk_of,
     device_of,
@@ -63,7 +64,6 @@ from humanmcp.desk.settings.settings_page import shown_snippets
 from humanmcp.inbox.contract import Action, Draft, Item, Key, Order, Reply, UnknownItemError
 from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.locales import UnknownSentenceError, describe, say, spoken_language
-from humanmcp.protocol.answer_book.placeholders import fill_answer
 from humanmcp.protocol.conversation import timeouts
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -288,9 +288,42 @@ def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
     alone = opened.asked if opened.approval is None else None
     beside = approvals.told_of(alone)
     covered |= {"default"} if beside else set()
-    given = nodes.arguments(outlined, _declared(opened))
+    declared = follow((opened.negotiated.tools or {}).get(opened.name), "inputSchema")
+    given = nodes.arguments(outlined, declared)
     starts, form = _forms(opened, task, draft)
     forms = {"form": form} | {f"form-{at}": one.form for at, one in enumerate(starts)}
+    goes_on = service.goes_on(opened, task)
+    faults, templates, answers = list[FaultShape](), dict[str, str](), tuple[Saved, ...]()
+    if not goes_on:
+        faults = [rendering.fault(one) for one in service.possible_faults(opened)]
+        templates = service.templates(opened)
+        answers = desk.shelf.fitting(item.method, opened.name)[:9]
+    answerable = bool(task) and (opened.exchange is not None or task == Task.CHANGE)
+    template = service.as_it_came(opened) if goes_on else service.starting_draft(opened)
+    initial_state = filled(
+        InitialState,
+        item,
+        **key._asdict(),
+        draft=desk.draft_name(key),
+        tool=opened.name,
+        document=service.document(opened, draft),
+        starts=[{"document": one.document, "pointer": one.form.pointer} for one in starts],
+        template=template.text,
+        templates=templates,
+        placeholders=[*PLACEHOLDERS.values(), PLACEHOLDER],
+        options=list(asked.options) if asked else [],
+        digest="" if opened.held is None else digest_of(item.line),
+        faults=faults,
+        action=service.action_of(opened, task),
+        touched=draft.touched,
+        at=draft.at,
+        textual=item.method == "tools/call" and not goes_on,
+        form=None if form is None else form.pointer,
+        mirror=form is not None and form.mirror,
+        saved=[
+            replace(one, text=fill_saved(one.text, one.form, opened.arguments)) for one in answers
+        ],
+    )
     return {
         "approval": approval_view(opened, whole=options.whole),
         "why": _why(options.why),
@@ -315,27 +348,27 @@ def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
         "media": () if item.held.unread else media_in(item.line),
         "sent_media": media_in(item.answer.line) if item.answer else (),
         "filled": _is_filled(opened, task, draft),
-        "goes_on": service.goes_on(opened, task),
+        "goes_on": goes_on,
         "held_question": opened.held is not None and opened.held.question is not None,
         "held_answer": nodes.held_answer(opened),
-        "faults": _faults(opened, task),
+        "faults": faults,
         "choices": request_form.question_choices(opened),
         "unsent": desk.drafts.at(desk.draft_name(key)),
         "card": opened.card(),
         "design": design,
-        "answerable": bool(task) and (opened.exchange is not None or task == Task.CHANGE),
+        "answerable": answerable,
         "steps": rows.draw(
             search.conversation(desk.board, key.session),
             key.number,
             held=desk.board.held(key.session),
         ),
         "earlier": "" if draft.touched else earlier_draft(desk.board, opened),
-        "templates": () if service.goes_on(opened, task) else service.templates(opened),
-        "answers": desk.shelf.fitting(item.method, standing["row"].name)[:9],
+        "templates": templates,
+        "answers": answers,
         "starts": starts,
         "forms": {name: one.field for name, one in forms.items() if one is not None},
         "became": _became(desk, item),
-        "initial_state": script_json(_initial_state(desk, opened, task, starts, form)),
+        "initial_state": script_json(initial_state if answerable else None),
         **standing,
     }
 
@@ -352,24 +385,12 @@ def _is_filled(opened: OpenExchange, task: Task, draft: Draft) -> bool:
     return service.judge(opened, draft.text, draft.form).sendable
 
 
-def _declared(opened: OpenExchange) -> Any:  # noqa: ANN401 - it came over a wire
-    """Return the declared schema of a call's arguments; None if there is none."""
-    return follow((opened.negotiated.tools or {}).get(opened.name), "inputSchema")
-
-
 def _plain(opened: OpenExchange, task: Task, draft: Draft) -> Draft:
     """Return the content of the plain form: empty for an unchanged answer to a tool call."""
     empty = (
         opened.item.method == "tools/call" and not opened.item.held.asked and task is Task.ANSWER
     )
     return draft if draft.touched or not empty else Draft("", TextForm.TEXT)
-
-
-def _faults(opened: OpenExchange, task: Task) -> list[FaultShape]:
-    """Return the faults that an answer can have; a forwarded request is changed by hand."""
-    if service.goes_on(opened, task):
-        return []
-    return [rendering.fault(one) for one in service.possible_faults(opened)]
 
 
 class StartShape(TypedDict):
@@ -392,7 +413,6 @@ class InitialState(TypedDict):
     id: str
     method: str
     tool: str
-    protocol_version: str
     state: ExchangeState
     document: str
     starts: list[StartShape]
@@ -409,50 +429,6 @@ class InitialState(TypedDict):
     form: str | None
     mirror: bool
     saved: list[Saved]
-
-
-def _initial_state(
-    desk: Desk, opened: OpenExchange, task: Task, starts: tuple[Start, ...], form: AnswerForm | None
-) -> InitialState | None:
-    """Return the initial state of the composer's script; None if there is nothing to write."""
-    item, tool = opened.item, opened.name
-    draft = service.draft_for(opened, task)
-    goes_on = service.goes_on(opened, task)
-    if not task or (opened.exchange is None and not goes_on):
-        return None
-    fitting = () if goes_on else desk.shelf.fitting(item.method, tool)[:9]
-    asked = opened.inquiry
-    template = service.as_it_came(opened) if goes_on else service.starting_draft(opened)
-    return filled(
-        InitialState,
-        item,
-        **item.key._asdict(),
-        draft=desk.draft_name(item.key),
-        tool=tool,
-        document=service.document(opened, draft),
-        starts=[{"document": one.document, "pointer": one.form.pointer} for one in starts],
-        template=template.text,
-        templates={} if goes_on else service.templates(opened),
-        placeholders=[*PLACEHOLDERS.values(), PLACEHOLDER],
-        options=[] if asked is None else list(asked.options),
-        digest="" if opened.held is None else digest_of(item.line),
-        faults=_faults(opened, task),
-        action=service.action_of(opened, task),
-        touched=draft.touched,
-        at=draft.at,
-        textual=item.method == "tools/call" and not goes_on,
-        form=None if form is None else form.pointer,
-        mirror=form is not None and form.mirror,
-        saved=[_filled(one, opened) for one in fitting],
-    )
-
-
-def _filled(saved: Saved, opened: OpenExchange) -> Saved:
-    """Return a saved answer with the values of this request in its placeholders."""
-    try:
-        return replace(saved, text=fill_answer(saved.text, saved.form, opened.arguments))
-    except ValueError:  # a saved text that is not JSON
-        return saved
 
 
 def _forms(

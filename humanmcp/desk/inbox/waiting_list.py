@@ -10,7 +10,6 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -32,8 +31,6 @@ RECENT: Final = 12
 """The number of recent lines below what waits."""
 FEW: Final = 6
 """The maximum number of running sessions above the list; of more, only those with requests."""
-MANY: Final = 8
-"""The number of rows from which there is a search."""
 
 
 class ListFilter(NamedTuple):
@@ -60,25 +57,6 @@ EVERYTHING: Final = ListFilter()
 def _has(row: Row, words: Iterable[str]) -> bool:
     text = f"{row_title(row)} {row.method} {row.gist} {row.asker.place}".casefold()
     return all(word in text for word in words)
-
-
-@dataclass(frozen=True, slots=True)
-class RowGroup:
-    """The rows of one agent in one folder, and how many of it wait in all."""
-
-    key: str
-    place: str
-    count: int
-    rows: list[Row]
-
-
-class ListSection(NamedTuple):
-    """A part of the list: "rows" wait for a decision; "parked" and "subscriptions" do not."""
-
-    name: str
-    groups: list[RowGroup]
-    hidden: int
-    """The number of rows that are not shown."""
 
 
 def listed(board: Board, shown: ListFilter, since: int = 0) -> dict[str, Any]:
@@ -110,7 +88,11 @@ def listed(board: Board, shown: ListFilter, since: int = 0) -> dict[str, Any]:
             if shown.session == one.facts.name or (not shown.session and len(speaking) <= FEW // 2)
         ],
         "sections": [
-            ListSection(name, _grouped(part, _sent(part, changed, gone)), len(part) - SHOWN)
+            {
+                "name": name,  # "rows" wait for a decision; the others do not
+                "groups": _grouped(part, _sent(part, changed, gone)),
+                "hidden": len(part) - SHOWN,
+            }
             for name, part in parts.items()
         ],
         "total": len(parts["rows"]),
@@ -139,8 +121,10 @@ def _sent(part: list[Row], changed: set[Key] | None, gone: list[Key] | None) -> 
     return [one for at, one in enumerate(shown) if at >= first or one.key in changed]
 
 
-def _grouped(part: Iterable[Row], shown: Iterable[Row]) -> list[RowGroup]:
+def _grouped(part: Iterable[Row], shown: Iterable[Row]) -> list[dict[str, Any]]:
     """Group the shown rows by who asks and where; who has waited longest comes first.
+
+    `count` is how many of an agent in one folder wait in all.
 
     Two agents in one folder have the end of their session's name beside it.
     """
@@ -151,12 +135,12 @@ def _grouped(part: Iterable[Row], shown: Iterable[Row]) -> list[RowGroup]:
     counts = Counter(one.asker for one in part if one.asker.place in named) if named else Counter()
     places = Counter(asker.place for asker in counts)
     return [
-        RowGroup(
-            asker.key,
-            asker.place if places[asker.place] == 1 else f"{asker.place} · {asker.session[-4:]}",
-            counts[asker],
-            rows,
-        )
+        {
+            "key": asker.key,
+            "place": asker.place + (f" · {asker.session[-4:]}" if places[asker.place] > 1 else ""),
+            "count": counts[asker],
+            "rows": rows,
+        }
         for asker, rows in by_asker.items()
     ]
 

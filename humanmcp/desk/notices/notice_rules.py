@@ -70,7 +70,8 @@ def read_rules(file: Path) -> tuple[list[Rule], list[PhoneRule]]:
         return [], []
     except (OSError, ValueError) as error:
         raise NoticesError("unreadable", file=file, why=error) from error
-    if set(record) - {"notices", "ntfy"} or not all(map(_is_list, record.values())):
+    are_lists = all(isinstance(one, list) for one in record.values())
+    if set(record) - {"notices", "ntfy"} or not are_lists:
         raise NoticesError("no list", file=file)
     rules = [_rule(file, *entry) for entry in enumerate(record.get("notices", []), 1)]
     phones = [_phone(file, *entry) for entry in enumerate(record.get("ntfy", []), 1)]
@@ -81,14 +82,10 @@ def read_rules(file: Path) -> tuple[list[Rule], list[PhoneRule]]:
     return rules, phones
 
 
-def _is_list(entries: object) -> bool:
-    return isinstance(entries, list)
-
-
 def _rule(file: Path, number: int, entry: Any) -> Rule:  # noqa: ANN401 - whatever the file holds
     if not _holds(entry, {"to", "detail", "client"}) or "to" not in entry:
         raise NoticesError("no rule", file=file, number=number)
-    if not _is_address(entry["to"]):
+    if not load_apprise().Apprise().add(entry["to"]):
         raise NoticesError("no address", file=file, number=number)
     return Rule(entry["to"], _detail(file, number, entry), entry.get("client", "*"))
 
@@ -131,10 +128,6 @@ def _detail(file: Path, number: int, entry: dict[str, str]) -> Detail:
         return Detail(entry.get("detail", Detail.WAITING))
     except ValueError as error:
         raise NoticesError("no detail", file=file, number=number, detail=entry["detail"]) from error
-
-
-def _is_address(to: str) -> bool:
-    return bool(load_apprise().Apprise().add(to))
 
 
 def load_apprise() -> Any:  # noqa: ANN401 - a module that may be missing

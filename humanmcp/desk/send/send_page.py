@@ -12,17 +12,16 @@ import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import approvals, service
-from humanmcp.answering.approvals import ApprovalCard
 from humanmcp.answering.open_exchange import PARSE_ERROR, OpenExchange, read_line
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import OrderError, Outcome, SayResult, await_result
-from humanmcp.answering.summary import Row, row
+from humanmcp.answering.summary import row
 from humanmcp.desk.board import SessionView
 from humanmcp.desk.context import desk_of, page, page_router, signed
 from humanmcp.desk.desk import BY, Desk, place_in
@@ -318,33 +317,6 @@ LOOKED_AT: Final = 300
 MOST_METHODS: Final = 12
 
 
-class HeldView(NamedTuple):
-    """A held message. `card` is all of it, where all are to be released and it can be shown."""
-
-    row: Row
-    digest: str
-    headline: str = ""
-    card: ApprovalCard | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TapView:
-    """The page of a running tap. `is_whole`: held messages are shown completely, if they can be."""
-
-    session: SessionView
-    patterns: tuple[str, ...]
-    held: tuple[HeldView, ...]
-    is_whole: bool
-    methods: tuple[str, ...]
-    """The methods with a check box for each direction: used ones, and those that are often held."""
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The patterns without a check box."""
-        boxes = {f"{way}:{method}" for way in WAYS for method in self.methods} | {*WAYS, "next"}
-        return tuple(one for one in self.patterns if one not in boxes)
-
-
 @router.get("/taps")
 def taps(request: Request, wrong: str = "", release: str = "") -> HTMLResponse:
     """Show every running tap; of the tap to `release`, all that it holds now."""
@@ -361,17 +333,30 @@ def _runs(session: SessionView) -> bool:
     return session.facts.role.traits.holds and session.facts.life is Life.OPEN
 
 
-def _view(desk: Desk, session: SessionView, *, is_whole: bool) -> TapView:
+def _view(desk: Desk, session: SessionView, *, is_whole: bool) -> dict[str, Any]:
+    """Return a running tap. `is_whole`: held messages are shown completely, if they can be.
+
+    `methods` have a check box for each direction: used ones, and those that are often held.
+    `others` are the patterns without a check box.
+    """
     name = session.facts.name
-    held = tuple(_held(one, is_whole=is_whole) for one in _held_at(desk, name))
-    patterns = tuple(one for one in desk.inbox.holds(name) if pattern_of(one) is None)
+    patterns = [one for one in desk.inbox.holds(name) if pattern_of(one) is None]
     said = [
         read_line(one.text) for one in desk.inbox.last_frames_before(name, 0, LOOKED_AT) if one.raw
     ]
     seen = {one.method: None for one in said if isinstance(one, Message) and one.method}
     named = {one.partition(":")[2]: None for one in patterns if one.startswith(("in:", "out:"))}
-    methods = tuple(one for one in {**OFTEN, **seen, **named} if "/" in one or one in OFTEN)
-    return TapView(session, patterns, held, is_whole, methods[:MOST_METHODS])
+    methods = [one for one in {**OFTEN, **seen, **named} if "/" in one or one in OFTEN]
+    methods = methods[:MOST_METHODS]
+    boxes = {f"{way}:{method}" for way in WAYS for method in methods} | {*WAYS, "next"}
+    return {
+        "session": session,
+        "patterns": patterns,
+        "held": [_held(one, is_whole=is_whole) for one in _held_at(desk, name)],
+        "is_whole": is_whole,
+        "methods": methods,
+        "others": [one for one in patterns if one not in boxes],
+    }
 
 
 def _held_at(desk: Desk, name: str) -> Iterator[OpenExchange]:
@@ -379,11 +364,15 @@ def _held_at(desk: Desk, name: str) -> Iterator[OpenExchange]:
     return (OpenExchange(desk.inbox, item, desk.board.session(name).facts) for item in items)
 
 
-def _held(opened: OpenExchange, *, is_whole: bool) -> HeldView:
-    of_row, digest = row(opened.item, opened.facts), digest_of(opened.item.line)
+def _held(opened: OpenExchange, *, is_whole: bool) -> dict[str, Any]:
+    """Return a held message; its `card` is all of it, if wanted and if it can be shown."""
     card, asked = approvals.whole_card(opened) if is_whole else None, opened.approval
-    title = approvals.headline(opened, asked, card) if card and asked else ""
-    return HeldView(of_row, digest, title, card)
+    return {
+        "row": row(opened.item, opened.facts),
+        "digest": digest_of(opened.item.line),
+        "headline": approvals.headline(opened, asked, card) if card and asked else "",
+        "card": card,
+    }
 
 
 @router.post("/taps/{name}")

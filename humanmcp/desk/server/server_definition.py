@@ -82,13 +82,11 @@ def change(before: Lists, after: Lists, negotiated: NegotiatedState) -> str:
     return json.dumps({"add": add, "remove": remove}, ensure_ascii=False)
 
 
-def with_entry(
-    lists: Lists, member: str, entry: Mapping[str, Any] | None, old: str, *, at_end: bool = False
-) -> Lists:
+def with_entry(lists: Lists, member: str, entry: Mapping[str, Any] | None, old: str) -> Lists:
     """Return the lists with an entry instead of the one named `old`; None removes it."""
     key, found, placed = LISTED[member], [], entry is None
     for one in lists[member]:
-        if one.get(key) == old and old and not at_end:
+        if one.get(key) == old and old:
             found += [] if placed or entry is None else [entry]
             placed = True
         elif entry is None or one.get(key) != entry.get(key):
@@ -265,13 +263,6 @@ def drafted(text: str, member: str) -> Drafted:
     return Drafted(text[:start], entries, texts, text[start + len(inner) :])
 
 
-class Snippet(NamedTuple):
-    """The configuration for one host, its limits, and the settings of its user."""
-
-    given: HostEntry
-    waiting: str
-
-
 def server_settings(home: Path, settings: Settings, flags: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the settings that a server needs to use this desk's inbox and answer book."""
     given = passed_on(settings, flags, os.environ, "en")
@@ -279,33 +270,25 @@ def server_settings(home: Path, settings: Settings, flags: Mapping[str, Any]) ->
     return {name: value for name, value in given.items() if name not in apart}
 
 
-def snippets(server_settings: Mapping[str, Any]) -> tuple[Snippet, ...]:
-    """Return the configuration for each host. A server uses English unless it has a setting."""
-    given = (
-        server_settings
-        if spoken_language() == "en"
-        else {**server_settings, "lang": spoken_language()}
-    )
-    manner = manner_for(None, files="files" in given)
-    return tuple(
-        Snippet(
-            HostEntry.of(
-                host, place(host, sys.platform, Path.home(), os.environ, Path()), given, manner
-            ),
-            say("config", host.waiting),
-        )
-        for host in HOSTS
-    )
+def snippets(server_settings: Mapping[str, Any]) -> list[tuple[HostEntry, str]]:
+    """Return the configuration for each host, and its limits.
+
+    A server uses English unless it has a setting.
+    """
+    spoken = {} if spoken_language() == "en" else {"lang": spoken_language()}
+    given = {**server_settings, **spoken}
+    manner, home = manner_for(None, files="files" in given), Path.home()
+    places = ((host, place(host, sys.platform, home, os.environ, Path())) for host in HOSTS)
+    return [
+        (HostEntry.of(host, path, given, manner), say("config", host.waiting))
+        for host, path in places
+    ]
 
 
-def snippets_at(url: str) -> tuple[Snippet, ...]:
+def snippets_at(url: str) -> list[tuple[HostEntry, str]]:
     """Return the hosts that take a server's address; their files are on another computer."""
-    home = Path("~")
-    return tuple(
-        Snippet(
-            HostEntry.of(host, place(host, "", home, {}, Path()), {}, (), url=url),
-            say("config", host.waiting),
-        )
-        for host in HOSTS
-        if host.remote
-    )
+    places = ((host, place(host, "", Path("~"), {}, Path())) for host in HOSTS if host.remote)
+    return [
+        (HostEntry.of(host, path, {}, (), url=url), say("config", host.waiting))
+        for host, path in places
+    ]

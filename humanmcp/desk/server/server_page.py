@@ -134,10 +134,11 @@ def show(request: Request, session: str = "") -> HTMLResponse:
 def act(request: Request, values: FormValues) -> Response:
     """Remove an entry, replace a whole list with one in JSON, or undo that in the book."""
     owner = _target(request, values.get("session", ""), values.get("at", ""))
-    if values.get("act") == "undo":
-        return _undo(request, owner)
-    member = _member(values.get("member", ""))
     try:
+        if values.get("act") == "undo":
+            rules.undo(owner.desk.book)
+            return RedirectResponse("/server", 303)
+        member = _member(values.get("member", ""))
         before = owner.lists(member)
         if values.get("act") == "remove":
             after = server_definition.with_entry(before, member, None, values.get("name", ""))
@@ -147,14 +148,6 @@ def act(request: Request, values: FormValues) -> Response:
     except StopError as error:
         return _show(request, owner, owner.desk.shown(error.sentence()), values)
     return _published(owner, member)
-
-
-def _undo(request: Request, owner: DefinitionOwner) -> Response:
-    try:
-        rules.undo(owner.desk.book)
-    except StopError as error:
-        return _show(request, owner, owner.desk.shown(error.sentence()))
-    return RedirectResponse("/server", 303)
 
 
 def _published(owner: DefinitionOwner, member: str) -> Response:

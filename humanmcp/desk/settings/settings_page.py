@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, product
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -18,46 +18,20 @@ from humanmcp.desk.desk import Desk
 from humanmcp.desk.notices import notice_rules
 from humanmcp.desk.notices.ntfy import Phone
 from humanmcp.desk.routing import FormValues
-from humanmcp.desk.server.server_definition import Snippet, snippets, snippets_at
+from humanmcp.desk.server.server_definition import snippets, snippets_at
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
 from humanmcp.inbox.contract import InboxError, UnknownItemError
 from humanmcp.locales import spoken_language
 from humanmcp.protocol.conversation import timeouts
 from humanmcp.protocol.json.visible import visible_code
+from humanmcp.setup.hosts import HostEntry
 
 router: Final = page_router()
 
 
-class ClientLimits(NamedTuple):
-    """A client's limits for a call and for a handshake; None for no limit.
-
-    `typed` is the person's setting or input for both; `wrong` the invalid input.
-    """
-
-    name: str
-    known: bool
-    call: float | None
-    grace: float
-    setting: str
-    typed: Mapping[str, str]
-    wrong: Collection[str] = ()
-
-    @property
-    def field(self) -> str:
-        """The name of the client in the names of its fields: a form would change a line end."""
-        return visible_code(self.name)
-
-
 RANGES: Final = {"call": (1.0, LONGEST), "grace": (0.0, timeouts.LONGEST_GRACE)}
 """The minimum and maximum number of seconds of each setting."""
-
-
-class EndedRow(NamedTuple):
-    """An ended session, and its size in bytes."""
-
-    view: SessionView
-    size: int
 
 
 @router.get("/settings")
@@ -76,7 +50,7 @@ def _page(
     desk = desk_of(request)
     sessions = desk.board.sessions()
     old = [
-        EndedRow(one, _size(desk.home / "sessions" / one.facts.name))
+        (one, _size(desk.home / "sessions" / one.facts.name))
         for one in sessions
         if not one.facts.is_open and q.casefold() in _words(one)
     ]
@@ -89,7 +63,7 @@ def _page(
         views=VIEWS,
         view=view_of(request),
         groups=_grouped(old),
-        total=sum(session.size for session in old),
+        total=sum(size for _, size in old),
         q=q,
         home=desk.home,
         book=desk.book,
@@ -110,11 +84,13 @@ def _words(view: SessionView) -> str:
     return f"{facts.title} {facts.client} {facts.name} {view.badge.letter}".casefold()
 
 
-def _grouped(old: Iterable[EndedRow]) -> list[tuple[str, list[EndedRow]]]:
-    """Group the sessions by client, newest first."""
+def _grouped(
+    old: Iterable[tuple[SessionView, int]],
+) -> list[tuple[str, list[tuple[SessionView, int]]]]:
+    """Group the sessions and their sizes by client, newest first."""
 
-    def client(session: EndedRow) -> str:
-        return session.view.facts.title or session.view.facts.client
+    def client(session: tuple[SessionView, int]) -> str:
+        return session[0].facts.title or session[0].facts.client
 
     found = sorted(old, key=client)  # stable: the newest stay first
     return [(name, list(group)) for name, group in groupby(found, client)]
@@ -133,21 +109,33 @@ def _size(folder: Path) -> int:
 
 def _clients(
     desk: Desk, sessions: Iterable[SessionView], typed: Mapping[str, str]
-) -> list[ClientLimits]:
-    """Return the clients that were connected or have a setting, with their limits."""
+) -> list[dict[str, Any]]:
+    """Return the clients that were connected or have a setting, with their limits.
+
+    `call` and `grace` are seconds, None for no limit; `typed` is the person's setting or input for
+    both, `wrong` the invalid input. `field` is the name in those of its fields: a form would change
+    a line end.
+    """
     kept = _kept(desk)
     names = {one.facts.client for one in sessions}.union(*(one.all() for one in kept.values()))
     found = []
     for name in sorted(names - {""}):
-        known = timeouts.find_client(name)
-        call, setting = (None, "") if known is None else (known.call, known.setting)
+        known, field = timeouts.find_client(name), visible_code(name)
         own = {
-            what: typed.get(f"{what} {visible_code(name)}", _written(one.of(name)))
-            for what, one in kept.items()
+            what: typed.get(f"{what} {field}", _written(one.of(name))) for what, one in kept.items()
         }
-        wrong = [what for what, text in own.items() if _is_wrong(what, text)]
-        grace = timeouts.grace(name)
-        found.append(ClientLimits(name, known is not None, call, grace, setting, own, wrong))
+        found.append(
+            {
+                "name": name,
+                "field": field,
+                "known": known is not None,
+                "call": known and known.call,
+                "grace": timeouts.grace(name),
+                "setting": known.setting if known else "",
+                "typed": own,
+                "wrong": [what for what, text in own.items() if _is_wrong(what, text)],
+            }
+        )
     return found
 
 
@@ -180,14 +168,14 @@ def limit(request: Request, values: FormValues) -> Response:
     """Set the limits of clients; if one field is invalid, set none."""
     desk = desk_of(request)
     clients, kept = _clients(desk, desk.board.sessions(), values), _kept(desk)
-    if any(one.wrong for one in clients):
+    if any(one["wrong"] for one in clients):
         return _page(request, "", values)
     for client, what in product(clients, kept):
-        text = values.get(f"{what} {client.field}")
+        text = values.get(f"{what} {client['field']}")
         if text is not None and text.strip():
-            kept[what].put(client.name, float(text))
+            kept[what].put(client["name"], float(text))
         elif text is not None:
-            kept[what].forget(client.name)
+            kept[what].forget(client["name"])
     return RedirectResponse("/settings#clients", 303)
 
 
@@ -227,7 +215,7 @@ def try_now(request: Request, values: FormValues) -> Response:
     return response
 
 
-def shown_snippets(request: Request) -> tuple[Snippet, ...]:
+def shown_snippets(request: Request) -> list[tuple[HostEntry, str]]:
     """Return the configuration for each host, in the reader's language."""
     desk = desk_of(request)
     if desk.url:

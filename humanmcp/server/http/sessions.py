@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
-from humanmcp.http.front import FrontServer
+from humanmcp.http.front import front_server
 from humanmcp.http.listening import HttpServeError
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import HttpFacts, InboxError, Life, SessionFacts
@@ -499,7 +499,7 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
         await sessions.go_on(inbox.orphaned_sessions(address.at))
         silence = asyncio.ensure_future(sessions.end_the_silent())
         try:
-            server = FrontServer(sessions, address, ready, most=limits.connections)
+            server = front_server(sessions, address, ready, most=limits.connections)
             await server.serve([listening])
         finally:
             silence.cancel()

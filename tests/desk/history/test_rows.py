@@ -174,7 +174,7 @@ def test_a_note_is_a_step_without_an_arrow() -> None:
     """What the recording process said is in the history and not in the picture."""
     note = rows.step("s", summary.badge(0), Frame(1, "", Direction.NOTE, b"", note="began"))
     assert note.gist == "began"
-    assert rows.draw([note], 0).arrows == ()
+    assert rows.draw([note], 0)["arrows"] == []
 
 
 def test_the_picture_has_an_arrow_a_line_in_its_direction() -> None:
@@ -184,10 +184,10 @@ def test_the_picture_has_an_arrow_a_line_in_its_direction() -> None:
         for at in range(1, 41)
     ]
     drawn = rows.draw([rows.step("s", summary.badge(0), frame) for frame in frames], 20)
-    assert drawn.more == 40 - len(drawn.arrows)
-    for arrow in drawn.arrows:
-        assert (arrow.head > arrow.tail) == arrow.step.inwards
-    assert [arrow.step.number for arrow in drawn.arrows if arrow.current] == [20, 20]
+    assert drawn["more"] == 40 - len(drawn["arrows"])
+    for arrow in drawn["arrows"]:
+        assert (arrow["head"] > arrow["tail"]) == arrow["step"].inwards
+    assert [arrow["step"].number for arrow in drawn["arrows"] if arrow["current"]] == [20, 20]
 
 
 def test_an_answer_says_what_it_answers() -> None:
@@ -316,14 +316,14 @@ def test_a_prompt_s_message_has_the_content_of_its_version(version: str) -> None
 
 
 RULES = [
-    rules.NewRule("tools/call", "t", TextForm.TEXT, 'a "b" \\ \n\t\x7f \x00 東京 😀'),
+    rules.NewRule("tools/call", 'a "b" \\ \n\t\x7f \x00 東京 😀', "t"),
     rules.NewRule(
-        "tools/call", "t", TextForm.TOOL_ERROR, "no", {"x": 1, "y": True, "z": "q"}, 2.5, 3
+        "tools/call", "no", "t", TextForm.TOOL_ERROR, {"x": 1, "y": True, "z": "q"}, 2.5, 3
     ),
     rules.NewRule(
-        "tools/list", "", TextForm.RESULT, '{"tools": [], "n": 1.5, "a b": {"c": [1, {}]}}'
+        "tools/list", '{"tools": [], "n": 1.5, "a b": {"c": [1, {}]}}', "", TextForm.RESULT
     ),
-    rules.NewRule("x", "", TextForm.ERROR, '{"code": -32602, "message": "no"}'),
+    rules.NewRule("x", '{"code": -32602, "message": "no"}', "", TextForm.ERROR),
 ]
 
 
@@ -378,7 +378,7 @@ def test_a_book_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:
     assert book.read_text(encoding="utf-8") == "[[["
     for text in ("[]", "{", '{"a": null}'):
         with pytest.raises(rules.RuleError):
-            rules.add(tmp_path / "new.toml", rules.NewRule("x", "", TextForm.RESULT, text))
+            rules.add(tmp_path / "new.toml", rules.NewRule("x", text, "", TextForm.RESULT))
     assert not (tmp_path / "new.toml").exists()
 
 
@@ -399,7 +399,7 @@ def test_a_rule_that_cannot_be_written_says_why_in_both_languages(
 ) -> None:
     """What was wrong reached the page in the words of a JSON library."""
     with pytest.raises(rules.RuleError) as caught:
-        rules.to_toml(rules.NewRule("x", "", TextForm.RESULT, text))
+        rules.to_toml(rules.NewRule("x", text, "", TextForm.RESULT))
     assert english in caught.value.sentence()
     assert japanese in said_in("ja", caught.value.sentence)
 

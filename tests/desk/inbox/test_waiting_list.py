@@ -4,12 +4,13 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from humanmcp.desk.board import Board
 from humanmcp.desk.inbox import waiting_list
-from humanmcp.desk.inbox.waiting_list import EVERYTHING, ListFilter, ListSection, listed
+from humanmcp.desk.inbox.waiting_list import EVERYTHING, ListFilter, listed
 from humanmcp.inbox.contract import Answer, Item, Key, Parked, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
@@ -63,13 +64,13 @@ def read(agents: Agents) -> Board:
     return board
 
 
-def sections(board: Board, shown: ListFilter = EVERYTHING, since: int = 0) -> list[ListSection]:
-    found: list[ListSection] = listed(board, shown, since)["sections"]
+def sections(board: Board, shown: ListFilter = EVERYTHING, since: int = 0) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = listed(board, shown, since)["sections"]
     return found
 
 
-def rows(found: list[ListSection]) -> list[Key]:
-    return [row.key for section in found for group in section.groups for row in group.rows]
+def rows(found: list[dict[str, Any]]) -> list[Key]:
+    return [row.key for section in found for group in section["groups"] for row in group["rows"]]
 
 
 def test_what_waits_is_grouped_by_agent_and_folder(agents: Agents) -> None:
@@ -77,18 +78,18 @@ def test_what_waits_is_grouped_by_agent_and_folder(agents: Agents) -> None:
     first, second = agents.asks(1), agents.asks(2)
     third, other = agents.asks(1), agents.asks(3, folder="/work/app2")
     waiting, parked, subscriptions = sections(read(agents))
-    assert [[row.key for row in group.rows] for group in waiting.groups] == [
+    assert [[row.key for row in group["rows"]] for group in waiting["groups"]] == [
         [first, third],
         [second],
         [other],
     ]
-    assert [(group.place, group.count) for group in waiting.groups] == [
+    assert [(group["place"], group["count"]) for group in waiting["groups"]] == [
         ("Codex · …/work/app1", 2),
         ("Codex · …/work/app2 · on-2", 1),
         ("Codex · …/work/app2 · on-3", 1),
     ]
-    assert not parked.groups
-    assert not subscriptions.groups
+    assert not parked["groups"]
+    assert not subscriptions["groups"]
 
 
 def test_a_search_finds_what_and_where(agents: Agents) -> None:
@@ -170,7 +171,7 @@ def test_a_row_that_is_parked_moves_and_a_renamed_agent_is_drawn_again(agents: A
     agents.inbox.describe(facts._replace(client="Qwen Code"), NegotiatedState())
     board.refresh(key.session, 0)
     _, parked, _ = sections(board, since=version)
-    assert [group.place for group in parked.groups] == ["Qwen Code · …/work/app1"]
+    assert [group["place"] for group in parked["groups"]] == ["Qwen Code · …/work/app1"]
 
 
 def test_recent_messages_are_read_of_the_session_that_spoke(
