@@ -26,12 +26,12 @@ def shell_quoted(word: str, platform: str = sys.platform) -> str:
 
 
 class CommandFormatter(string.Formatter):
-    """Formats a sentence with command lines: `{folder!q}` is a word of one."""
+    """Formats a sentence with command lines: `{folder!q}` is a word of one, or a tuple of words."""
 
     def convert_field(self, value: object, conversion: str | None) -> object:
         """Quote a word for the shell."""
         if conversion == "q":
-            return shell_quoted(str(value))
+            return command_line(*value) if isinstance(value, tuple) else shell_quoted(str(value))
         return super().convert_field(value, cast("Literal['r', 's', 'a'] | None", conversion))
 
 

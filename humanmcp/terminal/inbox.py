@@ -34,7 +34,7 @@ from humanmcp.common.terminal import (
     to_stdout,
 )
 from humanmcp.common.timestamps import clock, read_stamp
-from humanmcp.inbox.contract import Key, UnknownItemError
+from humanmcp.inbox.contract import Key, Purpose, UnknownItemError
 from humanmcp.locales import find_sentence, say
 from humanmcp.locales.stop import StopError, stopped
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -144,6 +144,12 @@ def unreadable_in(facts: SessionFacts) -> str:
     return say(SECTION, "unreadable", count=facts.unreadable)
 
 
+def to_release(key: Key, name: str) -> tuple[str, ...]:
+    """Return the words after `humanmcp release` for a held message, which is listed as `name`."""
+    number = str(key.number)
+    return (number,) if name == number else (number, "--session", key.session)
+
+
 def row_as_json(row: TerminalRow, moment: datetime) -> ListedShape:
     """Return a row as an object for machines."""
     return listed_shape(row.opened, row.name, waited(row.item, moment), row.writers)
@@ -172,11 +178,13 @@ def _list(sessions: Sequence[SessionFacts], found: Sequence[TerminalRow]) -> Non
         _table(parked, utc_now())
     if not any(facts.is_open for facts in sessions):
         to_stdout(say(SECTION, "no session"))
-    elif not (waiting := [row.name for row in found if row.waits]):
+    elif not (waiting := [row for row in found if row.waits]):
         to_stdout(say(SECTION, "nothing"))
     else:
         first = waiting[0]
-        to_stdout(Painted(say(SECTION, "next", name=first), "dim"))
+        code = "next held" if first.item.purpose is Purpose.HELD else "next"
+        held = to_release(first.item.key, first.name)
+        to_stdout(Painted(say(SECTION, code, name=first.name, held=held), "dim"))
 
 
 def _shown(inbox: DeskInbox, *, everything: bool) -> list[SessionFacts]:

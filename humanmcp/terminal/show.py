@@ -36,6 +36,7 @@ from humanmcp.terminal.inbox import (
     open_inbox,
     outlook,
     request_in_short,
+    to_release,
     unreadable_in,
     utc_now,
     waited,
@@ -202,7 +203,6 @@ def _ask(inquiry: Inquiry) -> None:
 
 def _what_next(opened: OpenExchange, name: str) -> str:
     """Return the commands that answer it."""
-    key = opened.item.key
     if opened.approval is not None and opened.item.purpose is Purpose.ANSWER:
         return next_commands(opened, name)
     if opened.inquiry is not None and opened.inquiry.options:
@@ -211,8 +211,7 @@ def _what_next(opened: OpenExchange, name: str) -> str:
     if opened.item.purpose is Purpose.ANSWER:
         code = "next words" if methods.of(opened.item.method).plain_text else "next"
         return say(SECTION, code, name=name) + _declining(opened, name)
-    alone = name == str(key.number)
-    held = str(key.number) if alone else f"{key.number} --session {key.session}"
+    held = to_release(opened.item.key, name)
     code = "next unread" if opened.item.held.unread else "next held"
     words = say(SECTION, code, name=name, held=held)
     if opened.approval is None:

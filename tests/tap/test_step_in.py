@@ -1,6 +1,8 @@
 """A person between a client and a server: hold, let go, edit, drop, answer instead."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Final
 
@@ -550,6 +552,22 @@ def test_one_held_message_is_dropped_with_a_command(home: Path) -> None:
         status, said = command(tapped, "release", "99")
         assert status == 1
         assert "Message 99 is not held" in said
+
+
+def test_the_command_that_lets_go_is_printed_as_it_can_be_typed(home: Path) -> None:
+    """With two taps, too, where the number alone is not enough: in the list, and of a message."""
+    with (
+        Tapped(home, server("echo"), "--hold", "in") as one,
+        Tapped(home, server("echo"), "--hold", "in") as other,
+    ):
+        one.say(LIST)
+        other.say(LIST)
+        both = "two messages are held"
+        until(lambda: command(one, "inbox")[1].count("held by the tap") == 2, both)
+        for words in (("inbox",), ("show", "b/1")):
+            printed = re.findall(r"`humanmcp (release [^`]*)`", command(one, *words)[1])[0]
+            assert command(one, *shlex.split(printed)) == (0, "1 released\n")
+        assert (one.hear(), other.hear()) == (LIST, LIST)
 
 
 def test_what_is_to_be_held_is_said_and_seen_with_a_command(home: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from humanmcp.answering.forms import MistypedError
 from humanmcp.common.child import EndedError
+from humanmcp.common.parsing import closest
 from humanmcp.common.terminal import Painted, is_terminal, to_stdout
 from humanmcp.host.client.handshake import SessionStart, entries_of
 from humanmcp.host.client.requests import LISTS, Requests
@@ -121,7 +122,9 @@ class Prompt:
         elif word in REQUESTS or "/" in word:
             self._method(word, rest)
         else:
-            to_stdout(say(SECTION, "unknown word", word=word))
+            guess = closest(word, self.names())
+            code = "unknown guess" if guess else "unknown word"
+            to_stdout(say(SECTION, code, word=word, guess=guess))
 
     @property
     def _commands(self) -> dict[str, Callable[[str], None]]:

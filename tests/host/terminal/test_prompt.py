@@ -121,10 +121,11 @@ def test_a_ping_is_typed_and_answered(tmp_path: Path) -> None:
 
 def test_results_unknown_words_and_the_end_of_input(tmp_path: Path) -> None:
     """A result is printed, an unknown word gets a line of help, EOF is a clean end."""
-    run = typed(tmp_path, (), "resources/list", "dance")
+    run = typed(tmp_path, (), "resources/list", "dance", "tool")
     assert run.returncode == 0
     assert 'resources/list {"resources": []}' in run.stdout
-    assert '"dance" is not a command' in run.stdout
+    assert '"dance" is not a command. Type `help`' in run.stdout
+    assert '"tool" is not a command. Did you mean `tools`?' in run.stdout
 
 
 def test_wrong_arguments_are_caught_before_the_call(tmp_path: Path) -> None:
