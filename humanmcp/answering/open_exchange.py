@@ -27,8 +27,8 @@ from humanmcp.protocol.json.jsonrpc import (
     Message,
     read,
 )
-from humanmcp.protocol.json.large import is_large, outline
 from humanmcp.protocol.json.tree import text_at
+from humanmcp.protocol.json.undecoded import is_large, outline
 from humanmcp.protocol.validation import check, incoming
 from humanmcp.protocol.validation.held import HeldMessage
 

@@ -31,8 +31,8 @@ from humanmcp.protocol.json.jsonrpc import (
     Malformed,
     Message,
 )
-from humanmcp.protocol.json.large import MOST_VALUES, outline
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
+from humanmcp.protocol.json.undecoded import MOST_VALUES, outline
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import incoming

@@ -23,8 +23,8 @@ from humanmcp.common.web_folder import web_folder
 from humanmcp.locales import LANGUAGES, say, sentences_of, spoken_language, who
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.json.jsonrpc import DEEPEST_INCOMING, deeper_than
-from humanmcp.protocol.json.large import has_many_values
 from humanmcp.protocol.json.tree import leaves
+from humanmcp.protocol.json.undecoded import has_many_values
 from humanmcp.protocol.json.visible import by_direction, one_line, visible
 from humanmcp.protocol.validation.rules.tools import mime_of
 

@@ -26,12 +26,12 @@ from humanmcp.protocol.conversation.transcript import (
     SAID_AGAIN,
     Direction,
     to_json,
-    write_log_line,
 )
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.http.client import part_in_words
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import one_line, visible
+from humanmcp.protocol.validation.captures import write_log_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -110,11 +110,6 @@ class _Arrival(NamedTuple):
         """Return True for a `server/discover`."""
         return [one.method for one in self.requests] == [DISCOVER]
 
-    @property
-    def is_answered_probe(self) -> bool:
-        """Return True for a `server/discover` that the answer book answers."""
-        return self.is_probe and self.decision is not None and self.decision.due(0)
-
 
 class ExchangeHandler:
     """Takes each exchange of one session along its way. A `Way`."""
@@ -207,8 +202,8 @@ class ExchangeHandler:
         """
         if not self._only_probed:
             return
-        if arrival.is_answered_probe:
-            self._probed()
+        if arrival.is_probe and arrival.decision is not None and arrival.decision.due(0):
+            self._probed()  # the answer book answers it
             return
         self._only_probed = arrival.is_probe
         self.journal.facts = self.journal.facts._replace(probe=False)
@@ -248,7 +243,7 @@ class ExchangeHandler:
 
     def too_long(self, cut: Cut) -> None:
         """Record a line that is too long, so that a person can refuse its request."""
-        from humanmcp.protocol.json.large import stand_in  # noqa: PLC0415 - seldom wanted
+        from humanmcp.protocol.json.undecoded import stand_in  # noqa: PLC0415 - seldom wanted
 
         self.journal.record(Direction.IN, cut.line, note=cut.note)
         request = stand_in(cut.line, cut.last, cut.size)
@@ -266,9 +261,8 @@ class ExchangeHandler:
         request." https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#cancellation
         """
         self.journal.record(Direction.NOTE, b"", number, note="the client closed the stream")
-        events = self.session.cancelled(number)
-        arrival = _Arrival(b"", events, now=self.journal.clock.now())
-        for event in events:
+        arrival = _Arrival(b"", (), now=self.journal.clock.now())
+        for event in self.session.cancelled(number):
             self._react(event, arrival)
 
     def _react(self, event: Event, arrival: _Arrival) -> None:
@@ -304,7 +298,7 @@ class ExchangeHandler:
 
     def decide(self, exchange: Exchange) -> Decision:
         """Return the automatic answer to an exchange, if there is one."""
-        if self.options.silent or self.session.same_id_pending(exchange):
+        if self.options.silent or self.session.exchanges.same_id_pending(exchange):
             return BY_PERSON  # only one of them can be answered: a person says which
         return self._first_decision(exchange)
 
@@ -315,8 +309,7 @@ class ExchangeHandler:
             if begun is None:
                 return  # another server is asked
             decision = begun
-        is_refused = decision.form is TextForm.ERROR and decision.due(0)
-        if not is_refused:
+        if decision.form is not TextForm.ERROR or not decision.due(0):  # else it is refused
             self._acknowledge(exchange)
         self._answer_or_wait(exchange, decision, now)
 
@@ -407,8 +400,7 @@ class ExchangeHandler:
         for one in self.capabilities:
             one.over(exchange, None if parked else timers, "")
         if timers is not None and not parked:
-            at = self.journal.clock.stamp()
-            answer = Answer(sent.own, by, at, sent.deliberate)
+            answer = Answer(sent.own, by, self.journal.clock.stamp(), sent.deliberate)
             self.journal.close_answered(
                 exchange.number,
                 exchange.state,
@@ -435,7 +427,7 @@ class ExchangeHandler:
         timers.status_open = bool(self.journal.facts.http.port)
         self._plan(exchange, timers)
         try:
-            self.journal.deliver(self._item(exchange, timers))
+            self.journal.inbox.deliver(self._item(exchange, timers))
         except InboxError as error:
             self._turn_away(exchange, _UNKEPT, error)
             return

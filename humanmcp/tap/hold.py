@@ -50,7 +50,7 @@ from humanmcp.protocol.conversation.transcript import (
     Direction,
 )
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.json import jsonrpc, large
+from humanmcp.protocol.json import jsonrpc, undecoded
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.tree import pretty, text_at
 from humanmcp.protocol.validation.held import (
@@ -434,7 +434,7 @@ class HeldQueue:
 
         def deliver() -> None:
             if held.number in self._waiting:
-                self._inbox_session.deliver(item)
+                self._inbox_session.inbox.deliver(item)
                 self._delivered.add(held.number)
                 after = item.waiting.book_at
                 # Nobody could read it before this moment.
@@ -488,7 +488,7 @@ class HeldQueue:
         why = say("tap", "too long to hold", bytes=cut.size, mebibytes=LONGEST_LINE >> 20)
         to_stderr(why)
         self._recorder.put(Direction.NOTE, b"", number=number, by=BY_TAP, note=why)
-        found = large.at_the_ends(cut.line, cut.last)
+        found = undecoded.at_the_ends(cut.line, cut.last)
         if "id" not in found:
             self._recorder.put(Direction.NOTE, b"", number=number, by=BY_TAP, note=DROPPED)
             return
@@ -500,7 +500,8 @@ class HeldQueue:
 
     def follow_people(self, at: str) -> None:
         """Do what people have sent."""
-        for key, reply in self._inbox_session.take_replies():
+        session = self._inbox_session
+        for key, reply in session.inbox.take_replies(session.name):
             held = self._waiting.get(key.number)
             if held is not None:
                 self._settle(held, reply, at)

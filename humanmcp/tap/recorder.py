@@ -31,11 +31,11 @@ from humanmcp.protocol.conversation.transcript import (
     Direction,
     Frame,
     Perspective,
-    write_log_line,
 )
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.validation.captures import write_log_line
 from humanmcp.protocol.validation.whole_conversation import ConversationJudge
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json import large
+from humanmcp.protocol.json import undecoded
 from tests.support.inbox_folder import CALL, Room, ago
 
 SAMPLING = (
@@ -226,7 +226,7 @@ def test_a_large_message_that_is_held_goes_on_as_it_came_and_is_never_edited(
     key = room.ask(room.session(role=Role.TAP), 3, CALL, purpose=Purpose.HELD)
     opened = open_exchange_of(room.inbox, key)
     assert service.as_it_came(opened).text
-    monkeypatch.setattr(large, "LARGEST", 10)
+    monkeypatch.setattr(undecoded, "LARGEST", 10)
     assert service.judge(opened, CALL).line == CALL
     assert service.as_it_came(opened).text == ""
     assert service.task_of(opened, "change") is Task.NOTHING

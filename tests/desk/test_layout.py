@@ -24,7 +24,7 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.large import BEGINNING, MOST_VALUES
+from humanmcp.protocol.json.undecoded import BEGINNING, MOST_VALUES
 from humanmcp.protocol.repair.reading import json_doubts
 from tests.support.desk_process import Desking
 from tests.support.waiting import until

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from humanmcp.protocol.json import large, spelling
+from humanmcp.protocol.json import spelling, undecoded
 from humanmcp.protocol.repair import embedded, reading
 from humanmcp.protocol.tables import types
 from humanmcp.protocol.tables.schemas import expanded, template_form
@@ -174,5 +174,5 @@ def cut() -> Iterator[str]:
     for line in (whole, other):
         for first in range(0, len(line), 7):
             for last in (0, 12, 30, 45):
-                found = large.stand_in(line[:first], line[len(line) - last :], 10**6)
+                found = undecoded.stand_in(line[:first], line[len(line) - last :], 10**6)
                 yield f"{first} {last} {found!r}"

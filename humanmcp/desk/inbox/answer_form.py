@@ -18,8 +18,8 @@ from humanmcp.protocol.conversation.exchange import QUESTION, NegotiatedState, k
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
 from humanmcp.protocol.diagnostics.problem import json_text
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.json.large import is_large
 from humanmcp.protocol.json.tree import follow, object_at
+from humanmcp.protocol.json.undecoded import is_large
 from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables import methods, types
 from humanmcp.protocol.tables.examples import example

@@ -48,7 +48,7 @@ from humanmcp.protocol.conversation.state import StrayCause
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import named_after
-from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json import jsonrpc, undecoded
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.session import McpSession, Party
 from humanmcp.protocol.tables import methods, versions
@@ -547,7 +547,7 @@ class Client:
                     future.set_result(Response(request, message, diagnostics))
             case UnreadableArrived(malformed):
                 waiting = {one.id.token: one.id.key for one in self.session.awaited if one.id}
-                for token in jsonrpc.answered_in(malformed.text, waiting):
+                for token in undecoded.answered_in(malformed.text, waiting):
                     self._misread[waiting[token]] = malformed.text
             case NoticeArrived(message) if message.method == PROGRESS:
                 self._hear_progress(message)

@@ -19,7 +19,7 @@ from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, seen_by_client
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json import jsonrpc, undecoded
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import methods
@@ -252,7 +252,7 @@ def _named_in(recorded: RecordedMessage, waiting: Collection[_Part]) -> _Part | 
         token = jsonrpc.member(recorded.message.raw, "params", "progressToken")
         return next((part for part in waiting if token and part.progress_token == token), None)
     text = recorded.raw.decode("utf-8", "replace")
-    named = {token.strip('"') for token in jsonrpc.ids_in(text)}
+    named = {token.strip('"') for token in undecoded.ids_in(text)}
     fitting = [part for part in waiting if _id(part.message).strip('"') in named]
     return fitting[-1] if fitting else None
 

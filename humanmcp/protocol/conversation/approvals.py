@@ -27,8 +27,8 @@ from humanmcp.protocol.json.jsonrpc import (
     member,
     members,
 )
-from humanmcp.protocol.json.large import is_large
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
+from humanmcp.protocol.json.undecoded import is_large
 from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.tables import bounded
 

@@ -149,32 +149,6 @@ def from_json(line: str) -> Frame:
         raise ValueError(message) from error
 
 
-def recorded_command(frames: Iterable[Frame]) -> tuple[str, ...]:
-    """Return the command of the real server, if a tap has recorded it, else ()."""
-    for frame in frames:
-        if frame.direction is Direction.NOTE and frame.note == COMMAND:
-            try:
-                words = json.loads(frame.raw)
-            except ValueError:
-                continue
-            return tuple(str(word) for word in words) if isinstance(words, list) else ()
-    return ()
-
-
-_LABELS: Final = {Direction.IN: "IN", Direction.OUT: "OUT", Direction.ERR: "ERR"}
-
-
-def write_log_line(frame: Frame, time: str) -> str | None:
-    """Write a frame as one line, without a line feed; None if a log does not contain it.
-
-    A carriage return at the end is removed, and blank lines are omitted.
-    """
-    text = frame.text.rstrip("\r")
-    if frame.direction not in _LABELS or not text.strip():
-        return None
-    return f"[{time}] {_LABELS[frame.direction]}: {text}"
-
-
 _LINES: Final = frozenset({Direction.IN, Direction.OUT})
 
 

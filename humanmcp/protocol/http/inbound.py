@@ -30,7 +30,7 @@ from humanmcp.protocol.json.jsonrpc import (
     Malformed,
     Message,
 )
-from humanmcp.protocol.json.large import MOST_VALUES, has_many_values
+from humanmcp.protocol.json.undecoded import MOST_VALUES, has_many_values
 from humanmcp.protocol.tables import methods, versions
 
 if TYPE_CHECKING:

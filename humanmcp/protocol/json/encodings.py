@@ -1,4 +1,4 @@
-"""Guess the encoding of bytes that are not UTF-8."""
+"""Bytes that are not UTF-8, and escapes that are half a character."""
 
 from __future__ import annotations
 
@@ -64,3 +64,27 @@ def as_cp932(raw: bytes) -> str | None:
             doubtful += 1
         before = char
     return text if sure > doubtful else None
+
+
+_ESCAPE: Final = r"\\(?:u(?:([dD][89abAB])|([dD][c-fC-F]))[0-9a-fA-F]{2}|.)"
+"""Any escape; its groups match the first and the second half of a surrogate pair."""
+
+
+def half_characters(text: str) -> list[tuple[int, int]]:
+    r"""List the escapes in `text` that are half of a surrogate pair, as (start, end).
+
+    `"\ud83d\ude00"` is one character in two halves; `"\ud83d"` alone is not a character.
+    """
+    halves: list[tuple[int, int]] = []
+    open_until = -1
+    for found in re.finditer(_ESCAPE, text, re.DOTALL):
+        if found.lastindex is None:
+            continue
+        place = found.span()
+        if found.lastindex == 2 and place[0] == open_until:
+            halves.pop()  # the second half of the previous escape
+            open_until = -1
+            continue
+        halves.append(place)
+        open_until = place[1] if found.lastindex == 1 else -1
+    return halves

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
 # A decoded JSON value. `Any`, because a narrower type for JSON would not help.
 Json: TypeAlias = Any
@@ -351,23 +351,6 @@ def item_spans(text: str, at: int) -> Iterator[tuple[int, int]]:
         at = _COMMA.match(text, end).end()  # type: ignore[union-attr]  # it also matches the empty string
 
 
-def ids_in(text: str) -> set[str]:
-    """Return the tokens of all ids in a text, which need not be valid JSON."""
-    return {found[1] for found in _AN_ID.finditer(text)}
-
-
-def answered_in(text: str, waiting: Collection[str]) -> set[str]:
-    """Return which of the waiting ids a line that cannot be read seems to answer, as tokens."""
-    text = text.replace("\0", "")  # as UTF-16 has them
-    if named := ids_in(text):
-        return named.intersection(waiting)
-    seems = any(f'"{name}"' in text for name in ("result", "error"))
-    return set(waiting) if seems and len(waiting) == 1 else set()
-
-
-_AN_ID: Final = re.compile(r"""(?:["']id\\?["']|[{,] *id)[ \t]*:[ \t]*("(?:[^"\\]|\\.)*"|-?\d+)""")
-
-
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _NAME: Final = re.compile(rf"[ \t\r\n]*+,?[ \t\r\n]*+({STRING})[ \t\r\n]*+:[ \t\r\n]*+", re.DOTALL)
 _COMMA: Final = re.compile(r"[ \t\r\n]*+,?[ \t\r\n]*+")
@@ -510,8 +493,6 @@ def size_of(text: str) -> int:
 
 
 _BREAKS: Final = r"\r\n?|\n"
-_ESCAPE: Final = r"\\(?:u(?:([dD][89abAB])|([dD][c-fC-F]))[0-9a-fA-F]{2}|.)"
-"""Any escape; its groups match the first and the second half of a surrogate pair."""
 
 
 def wire_line(text: str) -> str | None:
@@ -520,23 +501,3 @@ def wire_line(text: str) -> str | None:
     if not line:
         return None
     return line.encode("utf-8", "replace").decode()
-
-
-def half_characters(text: str) -> list[tuple[int, int]]:
-    r"""List the escapes in `text` that are half of a surrogate pair, as (start, end).
-
-    `"\ud83d\ude00"` is one character in two halves; `"\ud83d"` alone is not a character.
-    """
-    halves: list[tuple[int, int]] = []
-    open_until = -1
-    for found in re.finditer(_ESCAPE, text, re.DOTALL):
-        if found.lastindex is None:
-            continue
-        place = found.span()
-        if found.lastindex == 2 and place[0] == open_until:
-            halves.pop()  # the second half of the previous escape
-            open_until = -1
-            continue
-        halves.append(place)
-        open_until = place[1] if found.lastindex == 1 else -1
-    return halves

@@ -23,12 +23,11 @@ from humanmcp.protocol.diagnostics.model import (
     applied,
     line_and_column,
 )
-from humanmcp.protocol.json.encodings import as_cp932, utf16_of
+from humanmcp.protocol.json.encodings import as_cp932, half_characters, utf16_of
 from humanmcp.protocol.json.jsonrpc import (
     AmbiguousError,
     decode_once,
     deeper_than,
-    half_characters,
     size_of,
 )
 

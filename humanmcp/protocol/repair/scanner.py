@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Applicability, TextEdit
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic, json_text, shown
-from humanmcp.protocol.json.jsonrpc import half_characters
+from humanmcp.protocol.json.encodings import half_characters
 
 if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.problem import ProblemKind

@@ -616,3 +616,17 @@ def _is_indented(lines: list[str]) -> bool:
         and all(map(_INDENTED.match, starts))
         and any(line.strip() and not line[0].isspace() and line[0].isalpha() for line in lines)
     )
+
+
+_LABELS: Final = {Direction.IN: "IN", Direction.OUT: "OUT", Direction.ERR: "ERR"}
+
+
+def write_log_line(frame: Frame, time: str) -> str | None:
+    """Write a frame as one line, without a line feed; None if a log does not contain it.
+
+    A carriage return at the end is removed, and blank lines are omitted.
+    """
+    text = frame.text.rstrip("\r")
+    if frame.direction not in _LABELS or not text.strip():
+        return None
+    return f"[{time}] {_LABELS[frame.direction]}: {text}"

@@ -15,9 +15,9 @@ from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic, quoted, shown
 from humanmcp.protocol.json.jsonrpc import Kind, Message
-from humanmcp.protocol.json.large import is_large
 from humanmcp.protocol.json.spelling import alike
 from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.json.undecoded import is_large
 from humanmcp.protocol.repair.reading import json_doubts
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.versions import features

@@ -20,7 +20,13 @@ from humanmcp.protocol.conversation.transcript import Direction, Perspective
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Severity, unreadable
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, answered_in, ids_in
+from humanmcp.protocol.json.jsonrpc import (
+    Batch,
+    Kind,
+    Malformed,
+    Message,
+)
+from humanmcp.protocol.json.undecoded import answered_in, ids_in
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import LOG, PROGRESS
 from humanmcp.protocol.tables.reactions import Reaction, in_detail, reactions_to

@@ -4,16 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from humanmcp.export.runnable import recorded_command
 from humanmcp.protocol.conversation.transcript import (
     COMMAND,
     Direction,
     Frame,
     from_json,
-    recorded_command,
     to_json,
+)
+from humanmcp.protocol.validation.captures import (
+    is_transcript,
+    read_capture,
+    read_recording,
     write_log_line,
 )
-from humanmcp.protocol.validation.captures import is_transcript, read_capture, read_recording
 
 
 @given(

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.json import jsonrpc, large
+from humanmcp.protocol.json import jsonrpc, undecoded
+from humanmcp.protocol.json.encodings import half_characters
 from humanmcp.protocol.json.jsonrpc import (
     Batch,
     Kind,
@@ -14,7 +15,6 @@ from humanmcp.protocol.json.jsonrpc import (
     Message,
     compact,
     deeper_than,
-    half_characters,
     item_spans,
     items_in,
     json_type,
@@ -25,7 +25,7 @@ from humanmcp.protocol.json.jsonrpc import (
     wire_line,
     with_token,
 )
-from humanmcp.protocol.json.large import META, outline, stand_in
+from humanmcp.protocol.json.undecoded import META, outline, stand_in
 
 
 def message(line: str | bytes) -> Message:
@@ -395,8 +395,8 @@ def test_of_a_message_that_is_too_large_the_beginning_is_read(
 ) -> None:
     """The id, the method and the name of the tool are enough to answer it."""
     assert outline(line) == line, "this is not too large"
-    monkeypatch.setattr(large, "LARGEST", 4_000)
-    monkeypatch.setattr(large, "BEGINNING", 1_000)
+    monkeypatch.setattr(undecoded, "LARGEST", 4_000)
+    monkeypatch.setattr(undecoded, "BEGINNING", 1_000)
     message = read(outline(line).encode())
     assert isinstance(message, Message)
     assert (message.kind, message.method) == (Kind.REQUEST, "tools/call")
@@ -415,9 +415,9 @@ def test_the_beginning_of_a_message_is_json_wherever_it_ends(
         "f": 1,
     }
     line = json.dumps({"id": 7, "params": value, "method": "x"})
-    monkeypatch.setattr(large, "LARGEST", 10)
+    monkeypatch.setattr(undecoded, "LARGEST", 10)
     for end in range(2, len(line)):
-        monkeypatch.setattr(large, "BEGINNING", end)
+        monkeypatch.setattr(undecoded, "BEGINNING", end)
         found = json.loads(outline(line))
         assert found["method"] == "x", "it stands at the end"
         assert found.get("params", {}).keys() <= value.keys()
@@ -427,19 +427,19 @@ def test_a_name_inside_the_arguments_is_not_the_name_of_the_tool(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """More braces stand behind it."""
-    monkeypatch.setattr(large, "LARGEST", 4_000)
-    monkeypatch.setattr(large, "BEGINNING", 1_000)
+    monkeypatch.setattr(undecoded, "LARGEST", 4_000)
+    monkeypatch.setattr(undecoded, "BEGINNING", 1_000)
     line = json.dumps({"params": {"arguments": {"x": BIG, "name": "inner"}}, "id": 7})
     assert json.loads(outline(line)) == {"params": {"arguments": {}}, "id": 7}
 
 
 def test_a_message_of_many_values_is_large_and_a_picture_is_not() -> None:
     """It is the values that take the time, not the characters."""
-    assert large.is_large(f"[{'[],' * large.MOST_VALUES}1]")
-    assert not large.is_large(f'{{"data":"{"A" * 5_000_000}"}}')
-    assert not large.is_large(json.dumps({"csv": '1,"[{\\",\n' * large.MOST_VALUES}))
-    assert large.is_large(json.dumps([{"a,": "b"}] * large.MOST_VALUES))
-    assert large.is_large(f'{{"data":"{"A" * large.LARGEST}"}}')
+    assert undecoded.is_large(f"[{'[],' * undecoded.MOST_VALUES}1]")
+    assert not undecoded.is_large(f'{{"data":"{"A" * 5_000_000}"}}')
+    assert not undecoded.is_large(json.dumps({"csv": '1,"[{\\",\n' * undecoded.MOST_VALUES}))
+    assert undecoded.is_large(json.dumps([{"a,": "b"}] * undecoded.MOST_VALUES))
+    assert undecoded.is_large(f'{{"data":"{"A" * undecoded.LARGEST}"}}')
 
 
 @pytest.mark.parametrize(

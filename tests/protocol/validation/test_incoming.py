@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.json import jsonrpc, large
+from humanmcp.protocol.json import jsonrpc, undecoded
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check
@@ -201,7 +201,7 @@ def test_a_large_message_is_not_looked_through(monkeypatch: pytest.MonkeyPatch) 
     """All sessions of a process would wait for it; who writes one is told all the same."""
     message = arrived('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"args":{}}}')
     assert said(message)
-    monkeypatch.setattr(large, "LARGEST", 10)
+    monkeypatch.setattr(undecoded, "LARGEST", 10)
     assert said(message) == []
     assert check.remarks(message, R2025, READY, strict=True)
     exchange = Exchange(1, message, R2025)

@@ -19,8 +19,8 @@ from humanmcp.protocol.diagnostics.problem import (
     replace_with,
     shown,
 )
-from humanmcp.protocol.json.large import is_large
 from humanmcp.protocol.json.tree import follow, leaves
+from humanmcp.protocol.json.undecoded import is_large
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.examples import PLACEHOLDERS
 from humanmcp.protocol.tables.versions import features

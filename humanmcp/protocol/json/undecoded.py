@@ -1,12 +1,15 @@
-"""What is read of a message that is too large to be decoded, or too long to be kept."""
+"""What is read of a line that is not decoded: it is too large, too long to be kept, or no JSON."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.json.jsonrpc import STRING, TOKEN, skip_space
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _DECODER: Final = json.JSONDecoder()
 
@@ -138,3 +141,20 @@ def _at_the_beginning(text: str) -> dict[str, str]:
     except (ValueError, RecursionError):
         pass  # the end of the beginning
     return found
+
+
+def ids_in(text: str) -> set[str]:
+    """Return the tokens of all ids in a text, which need not be valid JSON."""
+    return {found[1] for found in _AN_ID.finditer(text)}
+
+
+def answered_in(text: str, waiting: Collection[str]) -> set[str]:
+    """Return which of the waiting ids a line that cannot be read seems to answer, as tokens."""
+    text = text.replace("\0", "")  # as UTF-16 has them
+    if named := ids_in(text):
+        return named.intersection(waiting)
+    seems = any(f'"{name}"' in text for name in ("result", "error"))
+    return set(waiting) if seems and len(waiting) == 1 else set()
+
+
+_AN_ID: Final = re.compile(r"""(?:["']id\\?["']|[{,] *id)[ \t]*:[ \t]*("(?:[^"\\]|\\.)*"|-?\d+)""")
