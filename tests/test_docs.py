@@ -37,7 +37,7 @@ from humanmcp.desk.app import CALLS
 from humanmcp.desk.book import saved_answers
 from humanmcp.desk.notices import notice_rules, ntfy
 from humanmcp.desk.settings import demo_host
-from humanmcp.inbox import form_drafts, records
+from humanmcp.inbox import form_drafts
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import sentences
 from humanmcp.protocol.answer_book.book_format import ENTRY_KEYS, NOTICES, SERVER
@@ -46,8 +46,8 @@ from humanmcp.protocol.diagnostics.kinds import KINDS
 from humanmcp.room.command import ROOMS
 from humanmcp.server.text_files import files
 from humanmcp.server.text_files import folder as open_folder
-from humanmcp.server.text_files.files import SENT
 from humanmcp.setup.hosts import HOSTS
+from tests.support.inbox_folder import LAYOUT
 
 ROOT: Final = Path(__file__).parent.parent
 REFERENCE: Final = ROOT / "docs" / "reference"
@@ -232,7 +232,7 @@ def test_an_english_page_of_the_reference_speaks_one_language(name: str) -> None
 
 
 FOLDER_NAMES: Final = (
-    *records.NAMES,
+    *LAYOUT,
     *(FILE_NAME, BOOK_NAME, own_process.LOG_NAME, own_process.OLD_NAME, DEMO_FOLDER),
     *(
         launch.FACTS_NAME,
@@ -243,7 +243,7 @@ FOLDER_NAMES: Final = (
     ),
     *(login.FILE_NAME, notice_rules.FILE, ntfy.FILE, demo_host.LOG_NAME, saved_answers.FOLDER),
     form_drafts.FOLDER,
-    *(SENT, ROOMS, OWN),
+    *(ROOMS, OWN),
     *(f"{files.REFUSED}.txt", f"{files.BEFORE}.txt", open_folder.LOCK_NAME, open_folder.TEMPORARY),
 )
 """Every name that the program gives to something in the folder."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import Role
-from humanmcp.server.text_files.files import OUT
+from humanmcp.inbox.records import OUT_TEXT
 from tests.browser.seats import call
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
@@ -30,7 +30,7 @@ def serve_and_answer(home: Path, desk: Desking) -> None:
         host.say(call("2", city="Osaka"))
         folder = home / records.SESSIONS / one["session"]
         until(lambda: len(list((folder / records.PENDING).iterdir())) == 1, "the next one waits")
-        (folder / OUT).write_text("{}", encoding="utf-8")
+        (folder / OUT_TEXT).write_text("{}", encoding="utf-8")
         until((folder / records.PROBLEMS_TEXT).is_file, "it is refused")
         said = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
         desk.post(f"/api/sessions/{one['session']}/say", {"text": said, "anyway": True})

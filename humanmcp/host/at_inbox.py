@@ -119,7 +119,7 @@ class QuestionInbox:
             self._questions[number] = question  # before it can be answered
         try:
             self.describe(exchange.version, negotiated)
-            self._inbox_session.deliver(self._item(number, exchange, negotiated))
+            self._inbox_session.inbox.deliver(self._item(number, exchange, negotiated))
         except InboxError:  # a full disk, say: better an error than silence
             logger.exception("a question cannot be kept")
             with self._lock:

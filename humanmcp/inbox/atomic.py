@@ -37,10 +37,10 @@ OPEN_FLAGS: Final = (
 _NO_LINKS: Final = frozenset(
     {errno.EPERM, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.ENOTSUP, errno.EOPNOTSUPP}
 )
-# Virus scanners and indexers on Windows hold a file for a moment after it was written:
+# Virus scanners, indexers and editors on Windows hold a file for a moment after it was written:
 # access denied, sharing violation, lock violation.
 _HELD_ON_WINDOWS: Final = frozenset({5, 32, 33})
-_WAITS: Final = (0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.4, 0.5, 0.5, 0.5)
+OPEN_FILE_WAITS: Final = (0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.4, 0.5, 0.5, 0.5)
 
 fdatasync = getattr(os, "fdatasync", os.fsync)  # macOS and Windows have fsync alone
 
@@ -232,7 +232,7 @@ def _give_name(written: Path, path: Path) -> None:
 
 def move(source: Path, target: Path) -> None:
     """Rename and replace. On Windows, wait for an open file."""
-    for wait in _WAITS:
+    for wait in OPEN_FILE_WAITS:
         try:
             source.replace(target)
         except OSError as error:

@@ -419,7 +419,8 @@ class FolderInbox:
     # -- the desk's side ----------------------------------------------------------------------
 
     def sessions(self) -> Sequence[SessionFacts]:
-        self._look_at_home()
+        if self._path.is_symlink():  # the folder was replaced
+            raise UnsafeFolderError("link", folder=self._path, place=self._path.resolve())
         found = (self._sessions.facts(name) for name in self._sessions.names())
         shown = [facts for facts in found if facts is not None and not facts.probe]
         shown.sort(key=lambda facts: (facts.started, facts.name))
@@ -435,11 +436,6 @@ class FolderInbox:
         """Return the facts of a visible session with its letter; one without gets it now."""
         letter = self._sessions.letter(facts.name) or self._letters.give(self._folder(facts.name))
         return facts._replace(letter=letter)
-
-    def _look_at_home(self) -> None:
-        """Refuse a folder that was replaced by a link."""
-        if self._path.is_symlink():
-            raise UnsafeFolderError("link", folder=self._path, place=self._path.resolve())
 
     def facts(self, session: str) -> SessionFacts:
         facts = self._sessions.facts(self._folder(session).name)

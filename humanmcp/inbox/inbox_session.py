@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Self
 
-    from humanmcp.inbox.contract import Answer, Doorbell, Item, Reply, ServerInbox, SessionFacts
+    from humanmcp.inbox.contract import Answer, Doorbell, Reply, ServerInbox, SessionFacts
     from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
@@ -185,14 +185,6 @@ class InboxSession:
 
     # -- its exchanges ----------------------------------------------------------------------------
 
-    def deliver(self, item: Item) -> None:
-        """Put an exchange where people see it.
-
-        Raises:
-            InboxError: the disk does not take it.
-        """
-        self.inbox.deliver(item)
-
     def close(
         self, number: int, state: ExchangeState, answer: Answer | None = None, reason: str = ""
     ) -> None:
@@ -223,16 +215,13 @@ class InboxSession:
         waiting = self.inbox.outgoing(self.name)
         return [one for one in waiting if one[0] not in self._settling]
 
-    def take_replies(self) -> Sequence[tuple[Key, Reply]]:
-        return self.inbox.take_replies(self.name)
-
     def submissions(self) -> Sequence[tuple[Key | str, Reply]]:
         """Return the replies and outgoing messages that people submitted, oldest first.
 
         Of one moment, what was said before what ends it: whatever was submitted before a reply is
         there by the time that replies have been taken.
         """
-        replies = self.take_replies()  # first: see above
+        replies = self.inbox.take_replies(self.name)  # first: see above
         return sorted([*self.outgoing(), *replies], key=lambda one: one[1].at)
 
     # -- what people decided ----------------------------------------------------------------------

@@ -11,6 +11,7 @@ import enum
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -91,28 +92,6 @@ TORN: Final = "torn-{}.json"
 # -- in the outbox ----------------------------------------------------------------------------
 OUTGOING: Final = "{}.json"
 RESULT: Final = "{}.result.json"
-
-NAMES: Final = (
-    *(
-        SESSIONS,
-        SESSION,
-        KNOWN,
-        LOCK,
-        BELL,
-        TRANSCRIPT,
-        IN_TEXT,
-        OUT_TEXT,
-        PROBLEMS_TEXT,
-        STATUS_TEXT,
-    ),
-    *(FORMAT_FILE, LEARNED, CALL_LIMITS, GRACE, HANDSHAKE_BY_HAND, LETTERS, LETTER, WRITERS),
-    *(OUTBOX, HOLDS, TEMPORARY, *STATES),
-    FORWARDED.format(TRANSCRIPT),
-    *(REQUEST, WAIT, DRAFT, OLD_DRAFT),
-    *(PROBLEMS, REPLY, ANSWER),
-    *(KEPT.format("1"), TORN.format("1"), OUTGOING.format("0001"), RESULT.format("0001")),
-)
-"""Every name, with an example where a number is part of it. The manual lists the same ones."""
 
 FORMAT: Final = 2
 """The version of all that is stored in a home, in its `format.json` and in each `session.json`.
@@ -356,30 +335,26 @@ class Reads(Protocol):
         """Return what `reader` makes of the record `name`."""
 
 
-def read_item(key: Key, state: ExchangeState, read: Reads, kept: Iterable[str]) -> Item | None:
+def read_item(key: Key, state: ExchangeState, find: Reads, kept: Iterable[str]) -> Item | None:
     """Read an exchange from its records; `kept` names those of the texts beside the draft."""
-    item = read(REQUEST, lambda record: read_request(key, state, record))
+    item = find(REQUEST, lambda record: read_request(key, state, record))
     if item is None:
         return None
-    answer, reason = read(ANSWER, read_close) or (None, "")
-    reply = read(REPLY, read_reply)
-    draft = read(DRAFT, read_draft) or read(OLD_DRAFT, read_draft)
+    answer, reason = find(ANSWER, read_close) or (None, "")
+    reply = find(REPLY, read_reply)
+    draft = find(DRAFT, read_draft) or find(OLD_DRAFT, read_draft)
     if draft is None and reply is not None:  # it is being given back just now
         draft = reply.as_draft
-    others = (read(name, read_draft) for name in kept)
+    others = (find(name, read_draft) for name in kept)
     return item._replace(
-        waiting=read(WAIT, _read_waiting) or Waiting(),
+        waiting=find(WAIT, partial(read, Waiting)) or Waiting(),
         draft=draft,
-        diagnostics=read(PROBLEMS, read_diagnostics) or (),
+        diagnostics=find(PROBLEMS, read_diagnostics) or (),
         answer=answer,
         reason=reason,
         reply=reply,
         kept=tuple(draft for draft in others if draft is not None),
     )
-
-
-def _read_waiting(record: Record) -> Waiting:
-    return read(Waiting, record)
 
 
 def read_draft(record: Record) -> Draft:

@@ -140,13 +140,6 @@ class McpSession:
     def negotiated(self, negotiated: NegotiatedState) -> None:
         self.state.negotiated = negotiated
 
-    def same_id_pending(self, exchange: Exchange) -> tuple[Exchange, ...]:
-        """Return the other open requests with the same id.
-
-        MCP forbids them; some clients send them.
-        """
-        return self.exchanges.same_id_pending(exchange)
-
     def may_report(self, typed: RequestId | None) -> bool:
         """Return True if an error with this id may answer an invalid message.
 
@@ -242,7 +235,7 @@ class McpSession:
         # Once, and when it is first asked for: most requests are answered before.
         look = cache(partial(check.remarks, message, request.version, self.negotiated, found))
         exchange = request._replace(batch=batch, make_remarks=look, transport_facts=transport_facts)
-        if self.same_id_pending(exchange):
+        if self.exchanges.same_id_pending(exchange):
             twice = check.same_id(message, request.version)
             exchange = exchange._replace(make_remarks=lambda: (*look(), twice))
         return RequestArrived(self.exchanges.put(exchange))
@@ -345,7 +338,7 @@ class McpSession:
         MCP: "The request ID MUST NOT have been previously used by the requestor". A client keeps
         one request per id: it would drop a second response.
         """
-        alike = self.same_id_pending(done)
+        alike = self.exchanges.same_id_pending(done)
         others = tuple(self._finish(one, Transition.ID_WAS_TAKEN) for one in alike)
         lines = [(self._leave_batch(one, None), one.batch) for one in others]
         return others, tuple(LineReady(line, batch) for line, batch in lines if line)
@@ -411,7 +404,7 @@ class McpSession:
         may_ask = features(exchange.version).input_required
         if not may_ask or not methods.of(exchange.method).asks_back:
             return None
-        if self.same_id_pending(exchange):  # this id can have only one response
+        if self.exchanges.same_id_pending(exchange):  # this id can have only one response
             return None
         self._await_retry(exchange, token)
         line = (

@@ -191,6 +191,23 @@ class Connection(Protocol):
         """
 
 
+class OneStream:
+    """What a `Connection` leaves out where one stream carries lines and nothing else."""
+
+    transport_facts: TransportFacts | None = None
+    decoded: DecodedLine | None = None
+    notes: TransportNotes | None = None
+
+    def accept_requests(self, numbers: Sequence[int]) -> None:
+        """Do nothing: there is one stream for all requests."""
+
+    def end_unanswered(self, number: int) -> None:
+        """Do nothing: there is one stream for all requests."""
+
+    def carry_wrongly(self, fault: HttpFault | None) -> None:
+        """Do nothing: there is no HTTP response."""
+
+
 CRASHED: Final = 1
 """The status of a crash where the system has no signal for it."""
 
@@ -200,7 +217,7 @@ _AHEAD: Final = LONGEST_LINE
 _POLL: Final = 1.0  # seconds between two looks at a loop that is far behind
 
 
-class PipeConnection:
+class PipeConnection(OneStream):
     """The client's two pipes. Reads from the moment it is made.
 
     `source` and `sink` are descriptors; the caller owns them and must keep them open.
@@ -209,10 +226,6 @@ class PipeConnection:
     a write(2) to a full pipe: when the process has to end it ends under them, which costs no time
     (the kernel takes the descriptor back) and loses only what the client did not want to read.
     """
-
-    transport_facts: Final = None
-    decoded: Final = None
-    """A pipe says nothing beside a line."""
 
     def __init__(self, source: int, sink: int, *, longest: int = LONGEST_LINE) -> None:
         """Start the two threads. Lines of up to `longest` bytes are kept whole."""
@@ -254,9 +267,6 @@ class PipeConnection:
         if not self._coming.empty():
             arrived()
 
-    notes: Final = None
-    """A pipe says nothing beside the lines."""
-
     def get(self, timeout: float | None = 0) -> Incoming | None:
         """Return the next line; None after `timeout` seconds without one."""
         item: Incoming | None = None
@@ -267,20 +277,11 @@ class PipeConnection:
             self._room.set()
         return item
 
-    def accept_requests(self, numbers: Sequence[int]) -> None:
-        """Do nothing: a pipe has one stream for all requests."""
-
-    def carry_wrongly(self, fault: HttpFault | None) -> None:
-        """Do nothing: a pipe has no HTTP response."""
-
     def crash(self) -> None:
         """End immediately, without flushing or closing anything."""
         if hasattr(signal, "SIGKILL"):
             os.kill(os.getpid(), signal.SIGKILL)
         os._exit(CRASHED)
-
-    def end_unanswered(self, number: int) -> None:
-        """Do nothing: a pipe has one stream for all requests."""
 
     def send(
         self,

@@ -6,15 +6,11 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
 
-from humanmcp.server.connection import Backpressure, EndOfInput, as_one_line
+from humanmcp.server.connection import Backpressure, EndOfInput, OneStream, as_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from humanmcp.inbox.inbox_session import TransportNotes
-    from humanmcp.protocol.conversation.exchange import TransportFacts
-    from humanmcp.protocol.http.outbound import HttpFault
-    from humanmcp.protocol.json.jsonrpc import DecodedLine
     from humanmcp.server.connection import Incoming
 
 
@@ -25,16 +21,13 @@ class SentLine(NamedTuple):
     related_to: int = 0
 
 
-class MemoryConnection:
+class MemoryConnection(OneStream):
     """A connection without a transport: its owner is the client, by `say` and `hear`."""
 
     def __init__(self) -> None:
         self.closed = False
         self.backpressure = Backpressure()
         self._receipts: SimpleQueue[int] = SimpleQueue()
-        self.notes: TransportNotes | None = None
-        self.transport_facts: TransportFacts | None = None
-        self.decoded: DecodedLine | None = None
         self.numbers: tuple[int, ...] = ()
         """The requests that came with the line that was taken last."""
         self._coming: SimpleQueue[Incoming] = SimpleQueue()
@@ -82,9 +75,6 @@ class MemoryConnection:
         """Keep the numbers for the tests."""
         self.numbers = tuple(numbers)
 
-    def end_unanswered(self, number: int) -> None:
-        """Do nothing: there is one stream."""
-
     def send(
         self, line: bytes, *, related_to: int = 0, deliberate: bool = False, receipt: int = 0
     ) -> None:
@@ -98,9 +88,6 @@ class MemoryConnection:
     def _go(self, what: SentLine) -> None:
         self._going.put(what)
         self.on_line()
-
-    def carry_wrongly(self, fault: HttpFault | None) -> None:
-        """Do nothing: there is no transport."""
 
     def crash(self) -> None:
         """Close both ends at once."""

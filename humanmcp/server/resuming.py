@@ -18,7 +18,8 @@ goes on. Over HTTP a client comes again by itself; nothing here knows of streams
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Answer, Order, UnknownItemError
 from humanmcp.protocol.answer_book.decision import Decision
@@ -49,7 +50,8 @@ logger = logging.getLogger(__name__)
 _NO_MESSAGE = (DELIBERATE_BYTES, DELIBERATE_UNENDED)
 
 
-class Resumed(NamedTuple):
+@dataclass(slots=True)
+class Resumed:
     """What a transcript says of a session. `waiting` are the exchanges in its inbox.
 
     `before` is what the other process had negotiated.
@@ -62,31 +64,23 @@ class Resumed(NamedTuple):
     """The last frame that is no note of HTTP."""
     seq: int = 0
     """The number of the last frame of all."""
-    came: dict[int, Frame] = {}  # noqa: RUF012 - `resumed` makes each
+    came: dict[int, Frame] = field(default_factory=dict)
     """Each request's line, by its number."""
-    answers: dict[int, Frame] = {}  # noqa: RUF012 - likewise
-    begun: set[int] = set()  # noqa: RUF012 - likewise
+    answers: dict[int, Frame] = field(default_factory=dict)
+    begun: set[int] = field(default_factory=set)
     """The requests for which a rule or a person has sent something already."""
-    decisions: list[str] = []  # noqa: RUF012 - likewise
+    decisions: list[str] = field(default_factory=list)
     """The records of people's decisions."""
 
 
 def resumed(inbox: ServerInbox, name: str, waiting: Sequence[int]) -> Resumed:
     """Replay the transcript of another process into a new session."""
-    resumed = Resumed(
-        McpSession(),
-        inbox.negotiated(name),
-        waiting,
-        came={},
-        answers={},
-        begun=set(),
-        decisions=[],
-    )
+    resumed = Resumed(McpSession(), inbox.negotiated(name), waiting)
     for frame in inbox.frames(name):
+        resumed.seq = frame.seq
         if frame.note == HTTP:
-            resumed = resumed._replace(seq=frame.seq)
             continue
-        resumed = resumed._replace(last=frame, seq=frame.seq)
+        resumed.last = frame
         if frame.decision:
             resumed.decisions.append(frame.decision)
         if frame.direction is Direction.IN and not frame.note:

@@ -125,7 +125,7 @@ class Tap:
                 sinks[direction],
                 gate=hold_policy,
                 listener=recorder,
-                ended=self._stream_ended,
+                ended=lambda direction: self._events.put(StreamEnded(direction)),
             )
             for direction, descriptor in (
                 (Direction.IN, source),
@@ -150,9 +150,6 @@ class Tap:
         for pump in self._pumps.values():
             pump.start()
         self._child.watch(lambda: self._events.put(ChildEnded()))
-
-    def _stream_ended(self, direction: Direction) -> None:
-        self._events.put(StreamEnded(direction))
 
     def pass_on(self, number: int) -> None:
         """Pass a signal on. At once: thousands of held messages may wait for a step."""

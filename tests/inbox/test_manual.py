@@ -14,6 +14,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedSta
 from humanmcp.protocol.conversation.transcript import to_json
 from humanmcp.protocol.http import client
 from tests.inbox.contract import AT, PROBLEM, frame_of, item_of
+from tests.support.inbox_folder import LAYOUT
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "folder.md"
 ROW: Final = re.compile(r"^\| (`[^|]+) \| (?!type)", re.MULTILINE)
@@ -57,7 +58,7 @@ def test_every_member_of_a_record_is_described_and_no_other(name: str) -> None:
     assert described == set(RECORDS[name])
 
 
-@pytest.mark.parametrize("name", records.NAMES)
+@pytest.mark.parametrize("name", LAYOUT)
 def test_every_name_of_the_layout_stands_in_a_table(name: str) -> None:
     """With what it is."""
     assert re.search(rf"^\| (`[^|]*`, )?`{re.escape(name)}`", PAGE.read_text("utf-8"), re.MULTILINE)

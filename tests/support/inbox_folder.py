@@ -14,6 +14,7 @@ import pytest
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
+from humanmcp.inbox import records
 from humanmcp.inbox.contract import Answer, HeldFacts, Item, Key, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.answer_book.own_tools import APPROVE_TOOL, ASK_TOOL
@@ -207,3 +208,15 @@ def ago(seconds: float) -> str:
 def waiting(**parts: Any) -> Waiting:  # noqa: ANN401 - parts of a Waiting
     """Make a description of a wait."""
     return Waiting(**parts)
+
+
+_NUMBERS: Final = {"KEPT": "1", "TORN": "1", "FORWARDED": records.TRANSCRIPT}
+LAYOUT: Final = tuple(
+    {
+        value.format(_NUMBERS.get(name, "0001")): None
+        for name, value in vars(records).items()
+        if name.isupper() and isinstance(value, str)
+    }
+    | dict.fromkeys(records.STATES)
+)
+"""Every name of a file or folder of the inbox, with an example where a number is part of it."""

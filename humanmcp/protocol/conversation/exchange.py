@@ -411,7 +411,10 @@ class Exchanges:
         return tuple(every[number] for number in sorted(every))
 
     def same_id_pending(self, exchange: Exchange) -> tuple[Exchange, ...]:
-        """Return the other pending exchanges with the same id, oldest first."""
+        """Return the other pending exchanges with the same id, oldest first.
+
+        MCP forbids them; some clients send them.
+        """
         numbers = self._by_id.get(exchange.id.key, ())
         if len(numbers) < 2 and exchange.number in numbers:
             return ()

@@ -355,14 +355,8 @@ class ConversationState:
         asked = self.in_flight(direction)
         return tuple(one for one in asked if one.request.id and response_id.answers(one.request.id))
 
-    def observe(
-        self, direction: Direction, message: Message, number: int = 0, stated: str = ""
-    ) -> ObservedMessage:
-        """Observe one message of this side and return what it is about.
-
-        `number` is the receiving side's number for a request; by default, the requests of both
-        sides count from 1. `stated` is the version that the transport states, "" for none.
-        """
+    def observe(self, direction: Direction, message: Message) -> ObservedMessage:
+        """Observe one message of this side and return what it is about."""
         if message.kind is Kind.REQUEST and {"result", "error"} & message.body.keys():
             # With a method beside its result, it is a response if somebody waits for it.
             kind = Kind.ERROR if "error" in message.body else Kind.RESULT
@@ -371,7 +365,7 @@ class ConversationState:
         match message.kind:
             case Kind.REQUEST:
                 in_use = message.id is not None and bool(self.with_id(direction, message.id))
-                request = self.observe_request(direction, message, number, stated)
+                request = self.observe_request(direction, message)
                 return ObservedMessage(direction, message, request, ambiguous=in_use)
             case Kind.NOTIFICATION:
                 asked = self._observe_notice(direction, message)
@@ -413,7 +407,11 @@ class ConversationState:
     def observe_request(
         self, direction: Direction, message: Message, number: int = 0, stated: str = ""
     ) -> Exchange:
-        """Add a request of this side; `observe` handles all other messages."""
+        """Add a request of this side; `observe` handles all other messages.
+
+        `number` is the receiving side's number for it; by default, the requests of both sides count
+        from 1. `stated` is the version that the transport states, "" for none.
+        """
         version = stated or version_of(message, self.negotiated_version)
         if direction is Direction.IN:
             self._stated = stated_after(self._stated, message, version)

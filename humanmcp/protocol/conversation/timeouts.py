@@ -21,8 +21,6 @@ UNKNOWN_GRACE: Final = 2.0
 LONGEST_GRACE: Final = 60.0
 """The maximum number of seconds that a handshake message may wait for a person."""
 
-NEVER_REPEATS: Final = 0
-
 SDK_REPEATS: Final = 10
 """Both official SDKs stop after ten retries of one call."""
 
@@ -72,7 +70,7 @@ class KnownClient(NamedTuple):
     listing_set: float | None = None
     call: float | None = None
     progress_helps: bool = False
-    repeats: int = NEVER_REPEATS
+    repeats: int = 0
     is_host: bool = False
     setting: str = ""
     source: str = "measured"

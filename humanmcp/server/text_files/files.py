@@ -18,12 +18,13 @@ import math
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp.inbox.atomic import OPEN_FILE_WAITS
+from humanmcp.inbox.records import IN_TEXT, OUT_TEXT, PROBLEMS_TEXT, SENT, STATUS_TEXT
 from humanmcp.locales.stop import trouble
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.repair.reading import decode_file
 from humanmcp.protocol.validation.addressing import divide
 from humanmcp.server.text_files.folder import (
-    IN,
     TEMPORARY,
     InTxt,
     OpenFolder,
@@ -49,11 +50,7 @@ if TYPE_CHECKING:
 
     from humanmcp.server.text_files.folder import Mark
 
-OUT: Final = "out.txt"
-PROBLEMS: Final = "problems.txt"
-SENT: Final = "sent"
-STATUS: Final = "status.txt"
-OWN: Final = frozenset({IN, PROBLEMS, STATUS, TEMPORARY})
+OWN: Final = frozenset({IN_TEXT, PROBLEMS_TEXT, STATUS_TEXT, TEMPORARY})
 """What this program alone writes: a change there is none of the person's."""
 REFUSED: Final = "out.refused"
 """The stem of a text that was refused while the next one was written."""
@@ -67,8 +64,6 @@ _HELD_EVERY: Final = 0.1  # seconds between two looks at the files that were sen
 _MOST_HELD: Final = 4
 _MOST_FOLDERS: Final = 99
 _MOST_TEXTS: Final = 1000  # in one file; more than that was not typed
-# Windows: an editor, an indexer or a virus scanner keeps a file for a moment after it was written.
-_RETRIES: Final = (0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.4, 0.5, 0.5, 0.5)
 
 
 class _Round(NamedTuple):
@@ -122,7 +117,7 @@ class TextFiles:
         self._folder = folder
         self._now = 0.0
         self._emptied_until = -math.inf
-        self._named = WatchedFile(OUT)
+        self._named = WatchedFile(OUT_TEXT)
         self._given_back: _GivenBack | None = None
         self._held: list[WatchedFile] = []
         self._next_held_look = 0.0
@@ -200,7 +195,7 @@ class TextFiles:
         """Write `status.txt`: what happened to each line of `in.txt`, and what will happen."""
         self.in_txt.catch_up()
         with self._noting_trouble():
-            self._folder.replace(STATUS, text.encode("utf-8", "replace"))
+            self._folder.replace(STATUS_TEXT, text.encode("utf-8", "replace"))
 
     # -- out.txt ------------------------------------------------------------------------------
 
@@ -301,7 +296,7 @@ class TextFiles:
                 self._tell("")
         elif len(documents.texts) > _MOST_TEXTS:
             file.settle(mark)
-            self._tell(note(Unfit.CROWDED.value, file=OUT), blames=True)
+            self._tell(note(Unfit.CROWDED.value, file=OUT_TEXT), blames=True)
         elif not unfinished or file.is_silent(self._now):
             texts = texts_of(reading, documents, start)
             self._round = _Round(file, mark, raw, reading, start, texts)
@@ -340,16 +335,16 @@ class TextFiles:
         if self._now < move.next_try:
             return
         try:
-            name = self._sent.take(OUT)
+            name = self._sent.take(OUT_TEXT)
         except FileNotFoundError:  # the person took it away: keep what was sent
             self._move = None
             self._sent.keep(move.round.raw)
         except OSError as error:
-            move.next_try = self._now + _RETRIES[min(move.tries, len(_RETRIES) - 1)]
+            move.next_try = self._now + OPEN_FILE_WAITS[min(move.tries, len(OPEN_FILE_WAITS) - 1)]
             move.tries += 1
-            if move.tries == len(_RETRIES):
+            if move.tries == len(OPEN_FILE_WAITS):
                 why = trouble(error)
-                self._tell(note("kept", file=OUT, why=why))
+                self._tell(note("kept", file=OUT_TEXT, why=why))
         else:
             self._move = None
             self._moved(move.round, name)
@@ -365,7 +360,7 @@ class TextFiles:
         if isinstance(found, bytes) and not found.startswith(round_.raw):
             self._sent.keep(round_.raw)
         self._held = [file, *self._held[: _MOST_HELD - 1]]
-        self._named = WatchedFile(OUT)
+        self._named = WatchedFile(OUT_TEXT)
         self._given_back = None
         self._return_refused(round_)
 
@@ -376,20 +371,20 @@ class TextFiles:
         self._withdraw(file)
         aside = self._give_back(file, remainder) if remainder.strip() else ""
         self._report([*moved_to(remainder, refused), *round_.became(sent=True)], aside)
-        if self._given_back is not None and self._folder.mark(OUT) is None:
+        if self._given_back is not None and self._folder.mark(OUT_TEXT) is None:
             self._tell("")  # they deleted it before it was looked at again
 
     def _give_back(self, file: WatchedFile, remainder: str) -> str:
         """Write refused texts into `out.txt`, or into another file: return its name then."""
         content = remainder.encode("utf-8", "surrogatepass")
         try:
-            self._folder.create(OUT, content)
+            self._folder.create(OUT_TEXT, content)
         except FileExistsError:  # somebody is writing the next one already
             aside = self._folder.free_name(REFUSED)
             self._folder.create(aside, content)
             return aside
-        self._named = WatchedFile(OUT)
-        self._named.settle(self._folder.mark(OUT))
+        self._named = WatchedFile(OUT_TEXT)
+        self._named.settle(self._folder.mark(OUT_TEXT))
         self._given_back = _GivenBack(file, content)
         return ""
 
@@ -399,20 +394,20 @@ class TextFiles:
         if back is None or back.file is not file or not self._named.is_as_settled(self._folder):
             return
         self._given_back = None
-        name = self._sent.take(OUT)
+        name = self._sent.take(OUT_TEXT)
         mark = self._folder.mark(name)
         if mark is not None and self._folder.read(name, mark) == back.content:
             self._folder.remove(name)
         else:
-            self._folder.give_back(name, OUT)
+            self._folder.give_back(name, OUT_TEXT)
 
     def _set_old_out_aside(self) -> str:
         """Set older content aside: nobody knows which request it answers."""
-        mark = self._folder.mark(OUT)
+        mark = self._folder.mark(OUT_TEXT)
         if mark is None or not mark.size or mark.unfit not in (None, Unfit.LARGE):
             return ""
         aside = self._folder.free_name(BEFORE)
-        self._folder.rename(OUT, aside)
+        self._folder.rename(OUT_TEXT, aside)
         return note("before", file=aside)
 
     @contextmanager
@@ -436,7 +431,7 @@ class TextFiles:
         if text == self._last_text:
             return
         try:
-            self._folder.replace(PROBLEMS, text.encode("utf-8", "replace"))
+            self._folder.replace(PROBLEMS_TEXT, text.encode("utf-8", "replace"))
         except OSError as error:
             self._trouble = error
         else:

@@ -15,6 +15,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.settings import UnsafeFolderError
+from humanmcp.inbox import records
+from humanmcp.inbox.atomic import OPEN_FLAGS
 from humanmcp.inbox.folder_time import FolderTime
 from humanmcp.inbox.life_lock import LifeLock
 
@@ -31,12 +33,6 @@ _CHUNK: Final = 1024 * 1024
 LOCK_NAME: Final = ".humanmcp.lock"
 TEMPORARY: Final = ".humanmcp.tmp"
 
-_SAFE: Final = (
-    getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # or opening a FIFO would wait for its other end
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 _BY_DESCRIPTOR: Final = os.open in os.supports_dir_fd
 
 
@@ -136,7 +132,7 @@ class OpenFolder:
             _refuse_open_to_all(path, found)
             descriptor = None
             if _BY_DESCRIPTOR:
-                descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _SAFE)
+                descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | OPEN_FLAGS)
         except BaseException:
             lock.release()
             raise
@@ -309,7 +305,7 @@ class OpenFolder:
         return name if self._descriptor is not None else str(self.path / name)
 
     def _open(self, name: str, flags: int) -> int:
-        return os.open(self._at(name), flags | _SAFE, 0o600, dir_fd=self._descriptor)
+        return os.open(self._at(name), flags | OPEN_FLAGS, 0o600, dir_fd=self._descriptor)
 
 
 def _refuse_strange(path: Path, found: os.stat_result) -> None:
@@ -331,7 +327,7 @@ def _refuse_open_to_all(path: Path, found: os.stat_result) -> None:
 def _keeps_modes(path: Path) -> bool:
     """Return True if a new file in this folder is private."""
     probe = path / f"{TEMPORARY}.{os.urandom(6).hex()}"
-    descriptor = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o600)
+    descriptor = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | OPEN_FLAGS, 0o600)
     try:
         return not os.fstat(descriptor).st_mode & 0o077
     finally:
@@ -339,7 +335,6 @@ def _keeps_modes(path: Path) -> bool:
         probe.unlink()
 
 
-IN: Final = "in.txt"
 _NO_FILE: Final = frozenset({Unfit.LINK, Unfit.FOLDER, Unfit.SPECIAL, Unfit.FOREIGN})
 
 
@@ -361,18 +356,18 @@ class InTxt:
         self._backlog = bytearray(b"".join(line + b"\n" for line in before))
         self.was_ours = False
         """Whether the file held these lines already: this session has had the folder before."""
-        mark = folder.mark(IN)
+        mark = folder.mark(records.IN_TEXT)
         if mark is not None and mark.unfit in _NO_FILE:
-            raise UnsafeFolderError("no-file", folder=folder.path / IN)
+            raise UnsafeFolderError("no-file", folder=folder.path / records.IN_TEXT)
         if mark is not None and before and mark.size == len(self._backlog):
-            self.was_ours = folder.read(IN, mark) == bytes(self._backlog)
+            self.was_ours = folder.read(records.IN_TEXT, mark) == bytes(self._backlog)
         if self.was_ours:
             self._backlog.clear()
             return
         if mark is not None and mark.size:
             stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(mark.changed_ns / 1e9))
-            folder.copy(IN, folder.free_name(f"in.{stamp}"))
-        folder.empty(IN)
+            folder.copy(records.IN_TEXT, folder.free_name(f"in.{stamp}"))
+        folder.empty(records.IN_TEXT)
         self.catch_up()
 
     def add(self, line: bytes, *, later: bool = False) -> None:
@@ -388,7 +383,7 @@ class InTxt:
         """Write the lines that the disk refused before."""
         try:
             while self._backlog:
-                self._backlog = self._backlog[self._folder.append(IN, self._backlog) :]
+                self._backlog = self._backlog[self._folder.append(records.IN_TEXT, self._backlog) :]
         except OSError as error:
             self.trouble = error
         else:

@@ -268,17 +268,13 @@ class TextFileAnswers(Capability):
         try:
             files = self._claim(self._came_before())
         except (OSError, UnsafeFolderError) as error:
-            self._cannot_come_back(error)
+            if str(error) != self._why_no_folder:  # said once; the desks still work
+                self._why_no_folder = str(error)
+                logger.warning("the folder of the text files cannot be made anew: %s", error)
             return
         self._have(files)
         gone.release()
         self._journal.changes += 1
-
-    def _cannot_come_back(self, error: Exception) -> None:
-        """Report once why the folder is missing, and try again; the desks still work."""
-        if str(error) != self._why_no_folder:
-            self._why_no_folder = str(error)
-            logger.warning("the folder of the text files cannot be made anew: %s", error)
 
 
 def _refused(
