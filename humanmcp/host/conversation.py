@@ -119,6 +119,10 @@ class ModelError(StopError):
         return cls("quoted", why=why)
 
 
+OVERLOADED: Final = "overloaded_error"
+"""The error of a service without room, by its name at Anthropic."""
+
+
 class OverloadedError(ModelError):
     """The service has no room at the moment: it is worth trying again."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.forms import MistypedError
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
@@ -33,7 +33,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import objects_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from humanmcp.host.client.callbacks import Judge, ServerRequestHandler
     from humanmcp.host.client.requests import Asking
@@ -49,23 +49,13 @@ INTERNAL_ERROR: Final = -32603
 _STOPS: Final = {StopReason.LENGTH: "maxTokens"}
 
 
-class TakeTurn(Protocol):
-    """Lets a model take one turn of at most so many tokens."""
-
-    def __call__(self, turns: Sequence[Turn], tokens: int, /) -> Turn:
-        """Take it.
-
-        Raises:
-            StopError: there is none.
-        """
-
-
 @dataclass(frozen=True, slots=True)
 class Sampler:
     """The host's model, as a server may ask it; one at a time."""
 
     name: str
-    take_turn: TakeTurn
+    take_turn: Callable[[Sequence[Turn], int], Turn]
+    """Lets it take one turn of at most so many tokens; raises `StopError` if there is none."""
     without_asking: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -52,7 +52,6 @@ from humanmcp.setup.hosts import (
     place,
     starts_humanmcp,
     url_in,
-    user_place,
 )
 
 if TYPE_CHECKING:
@@ -188,9 +187,8 @@ def _path(host: Host, written: str | None, *, for_user: bool) -> Path:
     """Return the path of the configuration file."""
     if written:
         return Path(written).expanduser().absolute()
-    if for_user:
-        return user_place(host, sys.platform, Path.home(), os.environ)
-    return place(host, sys.platform, Path.home(), os.environ, Path.cwd())
+    project = None if for_user else Path.cwd()
+    return place(host, sys.platform, Path.home(), os.environ, project)
 
 
 # -- print, write, remove ---------------------------------------------------------------------

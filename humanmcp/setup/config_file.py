@@ -26,7 +26,7 @@ from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.repair import reading
-from humanmcp.setup.hosts import HOSTS, Format, Host, place, user_place
+from humanmcp.setup.hosts import HOSTS, Format, Host, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -95,8 +95,8 @@ def configurations() -> Iterator[tuple[Host, Path]]:
     """Yield the existing files of all hosts that can be changed, each once."""
     seen: set[Path] = set()
     for host in HOSTS:
-        in_project = place(host, sys.platform, Path.home(), os.environ, Path.cwd())
-        for path in (in_project, user_place(host, sys.platform, Path.home(), os.environ)):
+        for project in (Path.cwd(), None):
+            path = place(host, sys.platform, Path.home(), os.environ, project)
             if host.format is not Format.YAML and path.is_file() and path not in seen:
                 seen.add(path)
                 yield host, path

@@ -39,9 +39,9 @@ from humanmcp.setup.hosts import (
     Host,
     command_in,
     filled_in,
+    place,
     starts_humanmcp,
     url_in,
-    user_place,
 )
 from humanmcp.setup.wrap import is_wrapped
 
@@ -344,7 +344,7 @@ def check_hosts() -> Iterator[Finding]:
         said = {one.code for one in found} - {"host remote"}
         mentioned |= bool(said - {"host bad"})
         if not said and _is_installed(host):
-            path = user_place(host, sys.platform, Path.home(), os.environ)
+            path = place(host, sys.platform, Path.home(), os.environ, None)
             code = "host unread" if host.format is Format.YAML else "host without"
             yield ok(code, label=host.label, host=host.name, path=path)
     if not mentioned:
@@ -402,7 +402,7 @@ def _cannot_start(command: str) -> str:
 
 def _is_installed(host: Host) -> bool:
     """Return True if a host left a trace of itself: its command, or the folder of its file."""
-    folder = user_place(host, sys.platform, Path.home(), os.environ).parent
+    folder = place(host, sys.platform, Path.home(), os.environ, None).parent
     return bool(host.program and shutil.which(host.program)) or (
         folder != Path.home() and folder.is_dir()
     )
@@ -412,9 +412,9 @@ def _has_plugin(host: Host) -> bool:
     """Return True if a host has installed the plugin of humanmcp."""
     if not host.plugin:
         return False
-    place, text = host.plugin
+    below, text = host.plugin
     try:
-        return text in (Path.home() / place).read_text("utf-8")
+        return text in (Path.home() / below).read_text("utf-8")
     except (OSError, ValueError):
         return False
 

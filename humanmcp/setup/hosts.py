@@ -125,19 +125,12 @@ BY_NAME: Final[Mapping[str, Host]] = {host.name: host for host in HOSTS}
 
 
 def place(
-    host: Host, platform: str, home: Path, environment: Mapping[str, str], project: Path
+    host: Host, platform: str, home: Path, environment: Mapping[str, str], project: Path | None
 ) -> Path:
-    """Return where a host keeps its servers on this machine."""
-    return filled_in(_of(host.places, platform), home, environment, project)
-
-
-def user_place(host: Host, platform: str, home: Path, environment: Mapping[str, str]) -> Path:
-    """Return where a host keeps the servers for all projects of a user."""
-    return filled_in(_of(host.user_places or host.places, platform), home, environment, Path())
-
-
-def _of(places: Mapping[str, str], platform: str) -> str:
-    return places.get(platform, places[""])
+    """Return where a host keeps its servers; without a project, those for all of a user's."""
+    places = host.places if project else host.user_places or host.places
+    written = places.get(platform, places[""])
+    return filled_in(written, home, environment, project or Path())
 
 
 def filled_in(written: str, home: Path, environment: Mapping[str, str], project: Path) -> Path:

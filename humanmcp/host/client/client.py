@@ -67,6 +67,9 @@ if TYPE_CHECKING:
     Ask: TypeAlias = Callable[[Exchange, NegotiatedState, Judge], None]
     """Puts a question to the one who answers for the client, and waits."""
 
+    Wait: TypeAlias = Callable[[Sequence[Future[Any]], float], object]
+    """Waits until one of several futures is done, or this many seconds; or less, for a reason."""
+
 
 _Facts = ParamSpec("_Facts")
 
@@ -174,13 +177,6 @@ MOST_GIVEN_UP: Final = 1000
 
 MOST_PAGES: Final = 1000
 """Pages of one list: a server whose list never ends must not keep us for ever."""
-
-
-class Wait(Protocol):
-    """Waits until one of several futures is done, or this many seconds; or less, for a reason."""
-
-    def __call__(self, waited: Sequence[Future[Any]], timeout: float, /) -> object:
-        """Wait."""
 
 
 def first_done(waited: Sequence[Future[Any]], timeout: float, /) -> None:

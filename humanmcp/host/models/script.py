@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from humanmcp.common.person_files import write_whole
 from humanmcp.host.conversation import (
+    OVERLOADED,
     ModelError,
     OverloadedError,
     Turn,
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from humanmcp.host.models import Heard, Model
 
 logger = logging.getLogger(__name__)
-
-OVERLOADED: str = "overloaded_error"
 
 
 class ScriptModel:

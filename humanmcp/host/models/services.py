@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, assert_never
 
 from humanmcp.host.conversation import (
+    OVERLOADED,
     ImageBlock,
     ModelError,
     OverloadedError,
@@ -64,6 +65,8 @@ class ServiceModel(ABC):
     library: ClassVar[str]
     client: ClassVar[str]
     """The class of the library that is a client."""
+    busy: ClassVar[tuple[int, ...]]
+    """The statuses that mean that the service has no room. A rate limit does not."""
 
     def __init__(
         self,
@@ -98,7 +101,9 @@ class ServiceModel(ABC):
             return self._ask(history, tools, heard)
         except self._library.APIStatusError as error:
             why = self._shown(str(error))
-            raise self._trouble(error.status_code, why).quoting(why) from None
+            # In the middle of a stream the status is 200: then only the name of the error says it.
+            is_busy = error.status_code in self.busy or OVERLOADED in why
+            raise (OverloadedError if is_busy else ModelError).quoting(why) from None
         except self._library.APIError as error:
             raise ModelError.quoting(self._shown(str(error))) from None
         except Exception as error:  # a service that only nearly speaks the format
@@ -110,18 +115,10 @@ class ServiceModel(ABC):
     def _ask(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:
         """Ask, and let the library's errors out."""
 
-    @abstractmethod
-    def _is_busy(self, status: int, why: str) -> bool:
-        """Return True if an error means that the service has no room. A rate limit does not."""
-
-    def _trouble(self, status: int, why: str) -> type[ModelError]:
-        return OverloadedError if self._is_busy(status, why) else ModelError
-
     def _shown(self, text: str) -> str:
         return self.key.hidden_in(text) if self.key else text
 
 
-_OPENAI_BUSY = (503, 529)
 _OPENAI_STOPS = {"length": StopReason.LENGTH, "content_filter": StopReason.FILTER}
 
 
@@ -130,6 +127,7 @@ class OpenAIModel(ServiceModel):
 
     library = "openai"
     client = "OpenAI"
+    busy = (503, 529)
 
     def _ask(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:
         more: dict[str, Any] = {"tools": [_tool(tool) for tool in tools]} if tools else {}
@@ -141,9 +139,6 @@ class OpenAIModel(ServiceModel):
             model=self.name, messages=openai_messages(history), stream=True, **more
         ) as stream:
             return _gathered(stream, heard)
-
-    def _is_busy(self, status: int, why: str) -> bool:  # noqa: ARG002 - the status says all
-        return status in _OPENAI_BUSY
 
 
 def _tool(tool: ModelTool) -> dict[str, Any]:
@@ -226,12 +221,10 @@ def _use(at: int, call: dict[str, str]) -> ToolUse:
     return ToolUse(own, name, given) if isinstance(given, dict) else ToolUse(own, name, {}, typed)
 
 
-OVERLOADED = "overloaded_error"
 MAX_TOKENS = 4096
 """The tokens of one turn where nothing else is said: the service wants a number, and its oldest
 models allow no more."""
 _ANTHROPIC_STOPS = {"max_tokens": StopReason.LENGTH, "refusal": StopReason.FILTER}
-_ANTHROPIC_BUSY = 529
 
 
 class AnthropicModel(ServiceModel):
@@ -239,6 +232,7 @@ class AnthropicModel(ServiceModel):
 
     library = "anthropic"
     client = "Anthropic"
+    busy = (529,)
 
     def _ask(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:
         more: dict[str, Any] = {"tools": [tool_written(tool) for tool in tools]} if tools else {}
@@ -259,10 +253,6 @@ class AnthropicModel(ServiceModel):
                 raise ModelError("no stream") from error
         stop = _ANTHROPIC_STOPS.get(answer.stop_reason or "", StopReason.DONE)
         return Turn(TurnRole.ASSISTANT, tuple(_blocks(answer.content)), stop)
-
-    def _is_busy(self, status: int, why: str) -> bool:
-        # In the middle of a stream the status is 200: then only the name of the error says it.
-        return status == _ANTHROPIC_BUSY or OVERLOADED in why
 
 
 def anthropic_messages(history: Sequence[Turn]) -> Any:  # noqa: ANN401 - the library's own union of shapes

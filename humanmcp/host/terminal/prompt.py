@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from humanmcp.host.client.client import Client, LiveServer
     from humanmcp.host.client.handshake import Response
-    from humanmcp.host.client.requests import Asking
     from humanmcp.host.terminal.results import AtTerminal
     from humanmcp.http.transport import HttpTransport
     from humanmcp.protocol.http.client import HttpConversation
@@ -222,7 +221,7 @@ class Prompt:
         if in_background:
             self._begin(*asking)
         else:
-            self._ask(asking)
+            self._show(asking.method, self.client.call(*asking))
 
     def _say_in_words(self, word: str, rest: str) -> None:
         """Get a prompt, read a resource, or complete an argument."""
@@ -231,7 +230,7 @@ class Prompt:
             raise MistypedError(f"{word} what")
         asking = self.requests.made(word, name, typed.strip())
         self._is_faulty(*asking)  # said, and sent, as with a method
-        self._ask(asking)
+        self._show(asking.method, self.client.call(*asking))
 
     def _begin(self, method: str, params: Mapping[str, Any] | None) -> None:
         """Ask in the background; the response is shown when it comes."""
@@ -247,9 +246,6 @@ class Prompt:
 
         begun = self.client.begin(method, params)
         begun.future.add_done_callback(show)
-
-    def _ask(self, asking: Asking) -> None:
-        self._show(asking.method, self.client.call(*asking))
 
     def _is_faulty(self, method: str, params: Mapping[str, Any] | None) -> bool:
         """Ask the check about a request or a notification before it is sent."""

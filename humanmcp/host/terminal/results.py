@@ -182,7 +182,7 @@ class AtTerminal:
             asks = say(SECTION, "server asks", method=exchange.method, server=self.server)
             to_stdout(Painted(asks, "bold"))
             to_stdout("  ", card.title)
-            form = self._form(exchange.request.params.get("requestedSchema"))
+            form = FormAtTerminal(exchange.request.params.get("requestedSchema"), self.typist)
             while True:
                 try:
                     answer, kind = self._asked(exchange, form)
@@ -252,10 +252,7 @@ class AtTerminal:
         Raises:
             LeftError: they left it.
         """
-        return self._form(schema).fill()
-
-    def _form(self, schema: object) -> FormAtTerminal:
-        return FormAtTerminal(schema, self.typist)
+        return FormAtTerminal(schema, self.typist).fill()
 
 
 def show_sampling(params: Mapping[str, Any]) -> None:
